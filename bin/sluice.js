@@ -1,2 +1,23 @@
 #!/usr/bin/env node
-console.log(process.version, process.execPath, process.argv.slice(2))
+// The command `sluice`. Node runs the TypeScript under src/ as it is, so all that is done here, in words
+// that every old Node understands, is to see that this Node can, and to keep what it compiles.
+import module from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+
+if (major < 24 || (major === 24 && minor < 15)) {
+  console.error(
+    `sluice needs Node 24.15 or newer and this is ${process.version}: run \`npm ci\` once, then \`npm start\` or ` +
+      '`npx sluice`, which use the Node that npm ci installed.',
+  )
+  process.exit(1)
+}
+
+// In the program's own folder and not in the shared /tmp, where others could plant code. Threads read the variable.
+process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(
+  new URL('../node_modules/.cache/compile', import.meta.url),
+)
+module.enableCompileCache(process.env['NODE_COMPILE_CACHE'])
+
+await import('../src/main.ts')
