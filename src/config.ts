@@ -1,0 +1,337 @@
+/**
+ * Every setting of the product: its environment variable, what it does, what is allowed, its default.
+ * This table is the only reader of the environment; `docs/configuration.md` is written from it.
+ * A wrong value stops the start with the setting's name and what is allowed.
+ */
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+
+interface Setting<T> {
+  readonly env: string
+  /** Older names that people of other relays know; read when `env` is not set. */
+  readonly group: Group
+  readonly doc: string
+  /** What is allowed, in words, for the docs page and for the error. */
+  readonly allowed: string
+  /** The default as the docs page writes it. */
+  readonly standard: string
+  /** Never shown; may also be given as a file by `<env>_FILE`. */
+  readonly secret?: boolean
+  /** Throws when the text is not allowed. `undefined`: not set. */
+  readonly read: (text: string | undefined, environment: Environment) => T
+}
+
+type Group = 'Where it listens' | 'Data' | 'Access' | 'Limits' | 'Upstreams' | 'Running' | 'Logs'
+export type Environment = Readonly<Record<string, string | undefined>>
+
+class NotAllowed extends Error {}
+
+function wholeNumber(standard: number, least: number, most: number) {
+  return {
+    allowed: `a whole number from ${least} to ${most}`,
+    standard: String(standard),
+    read(text: string | undefined): number {
+      if (text === undefined) return standard
+      const value = Number(text)
+      if (!/^\d+$/.test(text) || value < least || value > most) throw new NotAllowed()
+      return value
+    },
+  }
+}
+
+const byteUnits: Record<string, number> = { '': 1, B: 1, KIB: 1024, MIB: 1024 ** 2, GIB: 1024 ** 3 }
+
+function bytes(standard: string, least: number, most: number) {
+  const parse = (text: string): number => {
+    const match = /^(\d+)\s*(|B|KiB|MiB|GiB)$/i.exec(text)
+    const value = match ? Number(match[1]) * (byteUnits[(match[2] ?? '').toUpperCase()] ?? NaN) : NaN
+    if (!(value >= least && value <= most)) throw new NotAllowed()
+    return value
+  }
+  return {
+    allowed: 'a size such as `512KiB` or `20MiB`',
+    standard,
+    read: (text: string | undefined): number => parse(text ?? standard),
+  }
+}
+
+const timeUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+function duration(standard: string, leastMs: number, mostMs: number) {
+  const parse = (text: string): number => {
+    const match = /^(\d+)(ms|s|m|h|d)$/.exec(text)
+    const value = match ? Number(match[1]) * (timeUnits[match[2] ?? ''] ?? NaN) : NaN
+    if (!(value >= leastMs && value <= mostMs)) throw new NotAllowed()
+    return value
+  }
+  return {
+    allowed: 'a time such as `500ms`, `5s` or `10m`',
+    standard,
+    read: (text: string | undefined): number => parse(text ?? standard),
+  }
+}
+
+function word(standard: string, shown = standard) {
+  return {
+    allowed: 'text',
+    standard: shown,
+    read: (text: string | undefined): string => text ?? standard,
+  }
+}
+
+function oneOf<const W extends string>(standard: W, words: readonly W[]) {
+  return {
+    allowed: `one of ${words.map((each) => `\`${each}\``).join(', ')}`,
+    standard,
+    read(text: string | undefined): W {
+      if (text === undefined) return standard
+      const found = words.find((each) => each === text)
+      if (found === undefined) throw new NotAllowed()
+      return found
+    },
+  }
+}
+
+const cidrList = {
+  allowed: 'comma-separated addresses or CIDRs, such as `10.0.0.0/8,fd00::/8`',
+  standard: 'none',
+  read(text: string | undefined): string[] {
+    const parts = (text ?? '')
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '')
+    for (const part of parts) if (!/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(part)) throw new NotAllowed()
+    return parts
+  },
+}
+
+const secret = { allowed: 'text, or a file by the same name with `_FILE`', standard: 'none', secret: true }
+
+/** The table. Order and groups are those of the docs page. */
+export const settings = {
+  host: {
+    env: 'HOST',
+    group: 'Where it listens',
+    doc: 'The address to listen on. `0.0.0.0` or `::` for every interface.',
+    ...word('127.0.0.1'),
+    allowed: 'an address or host name',
+  },
+  port: {
+    env: 'PORT',
+    group: 'Where it listens',
+    doc: 'The port to listen on.',
+    ...wholeNumber(8080, 1, 65_535),
+  },
+  publicUrl: {
+    env: 'PUBLIC_URL',
+    group: 'Where it listens',
+    doc: 'The address under which callers reach the relay, shown to them. Default: made from `HOST` and `PORT`.',
+    allowed: 'an http or https address',
+    standard: 'none',
+    read(text: string | undefined): string | null {
+      if (text === undefined) return null
+      if (!URL.canParse(text) || !/^https?:/.test(text)) throw new NotAllowed()
+      return text.replace(/\/+$/, '')
+    },
+  },
+  trustProxy: {
+    env: 'TRUST_PROXY',
+    group: 'Where it listens',
+    doc: 'Addresses of the proxies in front of the relay. From these, and only these, `X-Forwarded-For` is believed when a key has an allowlist of addresses.',
+    ...cidrList,
+  },
+  corsOrigins: {
+    env: 'CORS_ORIGINS',
+    group: 'Where it listens',
+    doc: 'Web pages that may call `/v1` from a browser, as origins, or `*`. Off by default: a page that calls the relay carries its key to every visitor, and the key pays. Put your own back end between page and relay instead.',
+    allowed: 'comma-separated origins such as `https://app.example`, or `*`',
+    standard: 'none',
+    read(text: string | undefined): string[] {
+      const parts = (text ?? '')
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '')
+      for (const part of parts) {
+        if (part !== '*' && !(URL.canParse(part) && new URL(part).origin === part)) throw new NotAllowed()
+      }
+      return parts
+    },
+  },
+  dataDir: {
+    env: 'DATA_DIR',
+    group: 'Data',
+    doc: 'Where the embedded database and the secrets lie. One relay at a time.',
+    ...word('./data'),
+    allowed: 'a folder',
+  },
+  encryptionKey: {
+    env: 'ENCRYPTION_KEY',
+    group: 'Data',
+    doc: 'Wraps the key under which upstream credentials are stored. Without it a key file is made in `DATA_DIR` at the first start; keep whichever you use with your backups.',
+    ...secret,
+    read(text: string | undefined): string | null {
+      if (text === undefined) return null
+      if (text.length < 16) throw new NotAllowed()
+      return text
+    },
+    allowed: 'at least 16 characters',
+  },
+  adminApiKey: {
+    env: 'ADMIN_API_KEY',
+    group: 'Access',
+    doc: 'Turns on the automation contract under `/api/admin`; without it those addresses do not exist.',
+    ...secret,
+    read: (text: string | undefined): string | null => (text === undefined || text === '' ? null : text),
+  },
+  keysPerAccount: {
+    env: 'KEYS_PER_ACCOUNT',
+    group: 'Limits',
+    doc: 'How many keys an account may hold at once.',
+    ...wholeNumber(10, 1, 10_000),
+  },
+  bodyLimitBytes: {
+    env: 'BODY_LIMIT',
+    group: 'Limits',
+    doc: 'The largest request body; beyond it the answer is 413, at once.',
+    ...bytes('20MiB', 1024, 1024 ** 3),
+  },
+  bodiesLimitBytes: {
+    env: 'BODIES_LIMIT',
+    group: 'Limits',
+    doc: 'How many bytes of request bodies one worker holds at once; beyond it the answer is 503.',
+    ...bytes('256MiB', 1024 ** 2, 64 * 1024 ** 3),
+  },
+  answerLimitBytes: {
+    env: 'ANSWER_LIMIT',
+    group: 'Limits',
+    doc: 'The largest whole answer, and the largest single event of a stream, taken from an upstream.',
+    ...bytes('32MiB', 1024, 1024 ** 3),
+  },
+  slowClientMs: {
+    env: 'SLOW_CLIENT_TIMEOUT',
+    group: 'Limits',
+    doc: 'A caller who takes nothing of a waiting answer for this long is cut off and charged for what was received.',
+    ...duration('60s', 1000, 3_600_000),
+  },
+  upstreamAllow: {
+    env: 'UPSTREAM_ALLOW',
+    group: 'Upstreams',
+    doc: 'Private addresses that upstreams may have, for models of your own. All others are refused when saved and again at each connection.',
+    ...cidrList,
+  },
+  keepAliveMs: {
+    env: 'STREAM_KEEP_ALIVE',
+    group: 'Upstreams',
+    doc: 'A silent stream gets a comment this often, so that nothing between caller and relay gives it up.',
+    ...duration('15s', 100, 600_000),
+  },
+  workers: {
+    env: 'WORKERS',
+    group: 'Running',
+    doc: 'How many worker threads relay requests. Default: one per core.',
+    allowed: 'a whole number from 1 to 256',
+    standard: 'one per core',
+    read(text: string | undefined): number {
+      if (text === undefined) return availableParallelism()
+      const value = Number(text)
+      if (!/^\d+$/.test(text) || value < 1 || value > 256) throw new NotAllowed()
+      return value
+    },
+  },
+  demo: {
+    env: 'DEMO',
+    group: 'Running',
+    doc: 'The demonstration: an upstream that writes deterministic text, the reference models, an account with a key and credit. Default: on in an empty `DATA_DIR` outside `NODE_ENV=production`; a directory that began as a demonstration stays one.',
+    allowed: '`1` or `0`',
+    standard: 'see text',
+    read(text: string | undefined): boolean | null {
+      if (text === undefined) return null
+      if (text !== '1' && text !== '0') throw new NotAllowed()
+      return text === '1'
+    },
+  },
+  production: {
+    env: 'NODE_ENV',
+    group: 'Running',
+    doc: '`production` keeps the demonstration off unless `DEMO=1` asks for it.',
+    allowed: 'text',
+    standard: 'none',
+    read: (text: string | undefined): boolean => text === 'production',
+  },
+  drainDelayMs: {
+    env: 'DRAIN_DELAY',
+    group: 'Running',
+    doc: 'How long the port stays open after SIGTERM while `/readyz` already says 503.',
+    ...duration('5s', 0, 600_000),
+  },
+  drainGraceMs: {
+    env: 'DRAIN_GRACE',
+    group: 'Running',
+    doc: 'How long running answers may go on after that; the rest then end with an error and are settled exactly.',
+    ...duration('300s', 0, 86_400_000),
+  },
+  logLevel: {
+    env: 'LOG_LEVEL',
+    group: 'Logs',
+    doc: 'From which level on lines are written, as JSON on standard output. `info` has one line per request.',
+    ...oneOf('info', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
+  },
+} as const satisfies Record<string, Setting<unknown>>
+
+type Settings = typeof settings
+export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['read']> }
+
+/** What was wrong with the environment, one line per setting. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+function textOf(setting: Setting<unknown>, environment: Environment): string | undefined {
+  const text = environment[setting.env]
+  if (text !== undefined && text !== '') return text
+  const file = setting.secret ? environment[`${setting.env}_FILE`] : undefined
+  if (file === undefined || file === '') return undefined
+  return readFileSync(file, 'utf8').trim()
+}
+
+/** Reads all settings; throws one `ConfigError` that names every wrong one and what is allowed. */
+export function readConfig(environment: Environment = process.env): Config {
+  const problems: string[] = []
+  const values: Record<string, unknown> = {}
+  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
+    try {
+      values[name] = setting.read(textOf(setting, environment), environment)
+    } catch (error) {
+      const why = error instanceof NotAllowed ? `allowed: ${setting.allowed}` : String(error)
+      problems.push(`${setting.env} is not valid; ${why}`)
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return values as Config
+}
+
+/** The page `docs/configuration.md`, as text. */
+export function renderConfigurationPage(): string {
+  const lines = [
+    '# Configuration',
+    '',
+    'Everything is set by environment variables. A wrong value stops the start, with its name and what is allowed.',
+    'This page is written from `src/config.ts` by `npm run docs`.',
+  ]
+  let group = ''
+  for (const setting of Object.values<Setting<unknown>>(settings)) {
+    if (setting.group !== group) {
+      group = setting.group
+      lines.push('', `## ${group}`, '', '| Setting | What it does | Allowed | Default |', '|---|---|---|---|')
+    }
+    const env = setting.secret ? `\`${setting.env}\`, \`${setting.env}_FILE\`` : `\`${setting.env}\``
+    lines.push(`| ${env} | ${setting.doc} | ${setting.allowed} | ${setting.standard} |`)
+  }
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,73 @@
+/**
+ * What happened to money. Operations are asked for; events are what the ledger decided, and only they are
+ * kept: a journal of decisions can be replayed by a later version whose rules have changed.
+ */
+import type { Price, Usage } from './price.ts'
+
+export interface Held {
+  readonly kind: 'held'
+  readonly id: string
+  readonly at: number
+  readonly account: string
+  readonly key: string
+  readonly amount: bigint
+  readonly price: Price
+  readonly factorPpm: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly dayEnd: number
+  readonly monthEnd: number
+}
+
+/** More money was set aside for a running stream. `outputTokens` is the new total it pays. */
+export interface Extended {
+  readonly kind: 'extended'
+  readonly id: string
+  readonly at: number
+  readonly amount: bigint
+  readonly outputTokens: number
+}
+
+/** So much had come from the upstream; a crash is settled here. */
+export interface Marked {
+  readonly kind: 'marked'
+  readonly id: string
+  readonly at: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+export type SettleCause = 'provider' | 'estimate' | 'mark'
+
+/** The hold ended with a bill. `charge + overrun` is the full cost of `usage` at the hold's price. */
+export interface Settled {
+  readonly kind: 'settled'
+  readonly id: string
+  readonly at: number
+  readonly cause: SettleCause
+  readonly usage: Usage
+  readonly charge: bigint
+  readonly overrun: bigint
+}
+
+/** The hold ended and cost nothing. */
+export interface Released {
+  readonly kind: 'released'
+  readonly id: string
+  readonly at: number
+}
+
+export type CreditKind = 'credit' | 'trial' | 'voucher' | 'refund' | 'demo'
+
+/** Money came in, or was taken back when negative. */
+export interface Credited {
+  readonly kind: 'credited'
+  readonly id: string
+  readonly at: number
+  readonly account: string
+  readonly amount: bigint
+  readonly source: CreditKind
+  readonly reason: string
+}
+
+export type LedgerEvent = Held | Extended | Marked | Settled | Released | Credited

@@ -1,0 +1,177 @@
+/**
+ * Events as the journal keeps them: one JSON array per commit, each event a flat array that begins with a
+ * letter. Amounts are decimal strings of nanos, so that no reader ever makes a float of them.
+ *
+ *   h held      [h, id, at, account, key, amount, price…, factor, input, output, dayEnd, monthEnd]
+ *   x extended  [x, id, at, amount, output]
+ *   m marked    [m, id, at, input, output]
+ *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun]
+ *   r released  [r, id, at]
+ *   c credited  [c, id, at, account, amount, source, reason]
+ */
+import type { CreditKind, LedgerEvent, SettleCause } from './events.ts'
+import type { Price } from './price.ts'
+
+type Cell = string | number | null
+
+const textOf = (nanos: bigint | null): string | null => (nanos === null ? null : nanos.toString())
+
+function cellsOfPrice(price: Price): Cell[] {
+  return [
+    price.version,
+    textOf(price.input),
+    textOf(price.output),
+    textOf(price.cachedInput),
+    textOf(price.cacheWrite),
+    textOf(price.reasoning),
+    textOf(price.perRequest),
+  ]
+}
+
+function cellsOf(event: LedgerEvent): Cell[] {
+  const { id, at } = event
+  switch (event.kind) {
+    case 'held':
+      return [
+        'h',
+        id,
+        at,
+        event.account,
+        event.key,
+        textOf(event.amount),
+        ...cellsOfPrice(event.price),
+        event.factorPpm,
+        event.inputTokens,
+        event.outputTokens,
+        event.dayEnd,
+        event.monthEnd,
+      ]
+    case 'extended':
+      return ['x', id, at, textOf(event.amount), event.outputTokens]
+    case 'marked':
+      return ['m', id, at, event.inputTokens, event.outputTokens]
+    case 'settled': {
+      const { input, cachedInput, cacheWrite, output, reasoning } = event.usage
+      const counts = [input, cachedInput, cacheWrite, output, reasoning]
+      return ['s', id, at, event.cause, ...counts, textOf(event.charge), textOf(event.overrun)]
+    }
+    case 'released':
+      return ['r', id, at]
+    case 'credited':
+      return ['c', id, at, event.account, textOf(event.amount), event.source, event.reason]
+  }
+}
+
+/** One journal row's body. */
+export function encodeEvents(events: readonly LedgerEvent[]): string {
+  return JSON.stringify(events.map(cellsOf))
+}
+
+/** A journal row that no version of this program has written. */
+export class JournalUnreadable extends Error {}
+
+/** Reads the cells of one event in order, each as what it has to be. */
+class Cells {
+  readonly #cells: readonly unknown[]
+  #next = 0
+
+  constructor(cells: readonly unknown[]) {
+    this.#cells = cells
+  }
+
+  text(): string {
+    const cell = this.#cells[this.#next++]
+    if (typeof cell !== 'string') throw new JournalUnreadable(`not text: ${JSON.stringify(this.#cells)}`)
+    return cell
+  }
+
+  count(): number {
+    const cell = this.#cells[this.#next++]
+    if (typeof cell !== 'number') throw new JournalUnreadable(`not a number: ${JSON.stringify(this.#cells)}`)
+    return cell
+  }
+
+  nanos(): bigint {
+    return BigInt(this.text())
+  }
+
+  nanosOrNull(): bigint | null {
+    if (this.#cells[this.#next] !== null) return this.nanos()
+    this.#next += 1
+    return null
+  }
+}
+
+function priceIn(cells: Cells): Price {
+  return {
+    version: cells.count(),
+    input: cells.nanos(),
+    output: cells.nanos(),
+    cachedInput: cells.nanosOrNull(),
+    cacheWrite: cells.nanosOrNull(),
+    reasoning: cells.nanosOrNull(),
+    perRequest: cells.nanos(),
+  }
+}
+
+function eventIn(cells: Cells): LedgerEvent {
+  const letter = cells.text()
+  const id = cells.text()
+  const at = cells.count()
+  switch (letter) {
+    case 'h':
+      return {
+        kind: 'held',
+        id,
+        at,
+        account: cells.text(),
+        key: cells.text(),
+        amount: cells.nanos(),
+        price: priceIn(cells),
+        factorPpm: cells.count(),
+        inputTokens: cells.count(),
+        outputTokens: cells.count(),
+        dayEnd: cells.count(),
+        monthEnd: cells.count(),
+      }
+    case 'x':
+      return { kind: 'extended', id, at, amount: cells.nanos(), outputTokens: cells.count() }
+    case 'm':
+      return { kind: 'marked', id, at, inputTokens: cells.count(), outputTokens: cells.count() }
+    case 's': {
+      const cause = cells.text() as SettleCause
+      const usage = {
+        input: cells.count(),
+        cachedInput: cells.count(),
+        cacheWrite: cells.count(),
+        output: cells.count(),
+        reasoning: cells.count(),
+      }
+      return { kind: 'settled', id, at, cause, usage, charge: cells.nanos(), overrun: cells.nanos() }
+    }
+    case 'r':
+      return { kind: 'released', id, at }
+    case 'c':
+      return {
+        kind: 'credited',
+        id,
+        at,
+        account: cells.text(),
+        amount: cells.nanos(),
+        source: cells.text() as CreditKind,
+        reason: cells.text(),
+      }
+    default:
+      throw new JournalUnreadable(`unknown event ${letter}`)
+  }
+}
+
+/** The events of one journal row. Throws `JournalUnreadable`. */
+export function decodeEvents(body: string): LedgerEvent[] {
+  const rows: unknown = JSON.parse(body)
+  if (!Array.isArray(rows)) throw new JournalUnreadable('not a list of events')
+  return rows.map((row: unknown) => {
+    if (!Array.isArray(row)) throw new JournalUnreadable('not an event')
+    return eventIn(new Cells(row))
+  })
+}

@@ -1,0 +1,52 @@
+/**
+ * Calendar days and months in a time zone: when does the one that contains an instant end?
+ * Daylight-saving days have 23 or 25 hours, and a local midnight may not exist, so the end is found by asking
+ * the zone's calendar, not by adding hours.
+ */
+
+const calendars = new Map<string, Intl.DateTimeFormat>()
+
+function calendarOf(timezone: string): Intl.DateTimeFormat {
+  let calendar = calendars.get(timezone)
+  if (!calendar) {
+    calendar = new Intl.DateTimeFormat('en-CA', {
+      timeZone: timezone,
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+    })
+    calendars.set(timezone, calendar)
+  }
+  return calendar
+}
+
+const hourMs = 3_600_000
+const dayMs = 24 * hourMs
+
+/** `2026-11-21`: the local date of an instant. */
+export function dateOf(timezone: string, at: number): string {
+  return calendarOf(timezone).format(at)
+}
+
+/** The first instant after `at` at which `nameOf` changes, known to be within `mostMs`. To the millisecond. */
+function changeAfter(nameOf: (at: number) => string, at: number, mostMs: number): number {
+  const name = nameOf(at)
+  let before = at
+  let after = at + mostMs
+  while (after - before > 1) {
+    const middle = Math.floor((before + after) / 2)
+    if (nameOf(middle) === name) before = middle
+    else after = middle
+  }
+  return after
+}
+
+/** When the local day that contains `at` ends, in milliseconds since the epoch. */
+export function dayEndOf(timezone: string, at: number): number {
+  return changeAfter((each) => dateOf(timezone, each), at, 2 * dayMs)
+}
+
+/** When the local month that contains `at` ends, in milliseconds since the epoch. */
+export function monthEndOf(timezone: string, at: number): number {
+  return changeAfter((each) => dateOf(timezone, each).slice(0, 7), at, 33 * dayMs)
+}

@@ -1,0 +1,90 @@
+/**
+ * What tokens cost. A price is whole nano-yuan per million tokens; the components of a request are
+ * added up exactly, multiplied by the factor, and rounded up once to a nano. So for any split of a
+ * request, cost(a) + cost(b) − cost(a + b) is 0 or 1 nano. No other place multiplies tokens by money.
+ */
+
+/** Nano-yuan per million tokens; `perRequest` is nano-yuan. A component that is `null` costs as its parent. */
+export interface Price {
+  readonly version: number
+  readonly input: bigint
+  readonly output: bigint
+  /** Input tokens the provider had in its cache; `null`: as input. */
+  readonly cachedInput: bigint | null
+  /** Input tokens the provider wrote to its cache; `null`: as input. */
+  readonly cacheWrite: bigint | null
+  /** Output tokens spent on thinking; `null`: as output. */
+  readonly reasoning: bigint | null
+  /** A fee per answered request, such as a search fee. */
+  readonly perRequest: bigint
+}
+
+/** Token counts as the provider's invoice has them: parts are contained in their totals. */
+export interface Usage {
+  /** All input tokens, cached ones included. */
+  readonly input: number
+  /** Of the input: read from the provider's cache. */
+  readonly cachedInput: number
+  /** Of the input: written to the provider's cache. */
+  readonly cacheWrite: number
+  /** All output tokens, reasoning included. */
+  readonly output: number
+  /** Of the output: spent on thinking. */
+  readonly reasoning: number
+}
+
+export const noUsage: Usage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+
+/** Prices are per million tokens and factors are parts per million. */
+const scale = 1_000_000_000_000n
+const million = 1_000_000n
+
+/** The exact sum of a request's components, in nanos × 10¹² (before factor: nanos × 10⁶). */
+function weightOf(price: Price, usage: Usage): bigint {
+  const fresh = usage.input - usage.cachedInput - usage.cacheWrite
+  let sum = BigInt(fresh) * price.input + BigInt(usage.output - usage.reasoning) * price.output
+  if (usage.cachedInput > 0) sum += BigInt(usage.cachedInput) * (price.cachedInput ?? price.input)
+  if (usage.cacheWrite > 0) sum += BigInt(usage.cacheWrite) * (price.cacheWrite ?? price.input)
+  if (usage.reasoning > 0) sum += BigInt(usage.reasoning) * (price.reasoning ?? price.output)
+  return sum + price.perRequest * million
+}
+
+/** What a request costs, in nanos, rounded up once. `factorPpm`: 1,000,000 is the list price. */
+export function costOf(price: Price, usage: Usage, factorPpm: number): bigint {
+  const exact = weightOf(price, usage) * BigInt(factorPpm)
+  return (exact + scale - 1n) / scale
+}
+
+function larger(a: bigint, b: bigint | null): bigint {
+  return b !== null && b > a ? b : a
+}
+
+/** The dearest that this many tokens can cost, whatever their kinds turn out to be. */
+export function ceilingOf(
+  price: Price,
+  inputTokens: number,
+  outputTokens: number,
+  factorPpm: number,
+): bigint {
+  const input = BigInt(inputTokens) * larger(price.input, price.cacheWrite)
+  const output = BigInt(outputTokens) * larger(price.output, price.reasoning)
+  return ((input + output + price.perRequest * million) * BigInt(factorPpm) + scale - 1n) / scale
+}
+
+/**
+ * How many output tokens `nanos` surely pay beside the input, bounded by `most`; negative when not even
+ * the input is paid.
+ */
+export function payableOutputOf(
+  price: Price,
+  inputTokens: number,
+  nanos: bigint,
+  bound: { factorPpm: number; most: number },
+): number {
+  const rest = nanos - ceilingOf(price, inputTokens, 0, bound.factorPpm)
+  if (rest < 0n) return -1
+  const perToken = larger(price.output, price.reasoning) * BigInt(bound.factorPpm)
+  if (perToken === 0n) return bound.most
+  const tokens = (rest * scale) / perToken
+  return tokens > BigInt(bound.most) ? bound.most : Number(tokens)
+}

@@ -1,0 +1,82 @@
+/**
+ * The ledger's state: what every account and key has, has spent and has set aside, and every open hold.
+ * It lives in the authority's memory; the journal makes it durable, the tables are its projection.
+ * Only `apply.ts` changes it.
+ */
+import type { Price } from './price.ts'
+
+/**
+ * Money of an account (`a:<id>`), or the spending of one key (`k:<id>`, whose balance stays 0).
+ * All amounts are nanos. `day` and `month` are the open periods in the account's time zone, named by
+ * their end; what was held in an earlier period no longer counts against this one's cap.
+ */
+export interface Owner {
+  balance: bigint
+  held: bigint
+  dayEnd: number
+  daySpent: bigint
+  dayHeld: bigint
+  dayRequests: number
+  monthEnd: number
+  monthSpent: bigint
+  monthHeld: bigint
+  totalSpent: bigint
+  /** Has caused an overrun: held at twice the input estimate from then on. */
+  overran: boolean
+}
+
+/** Money set aside for one request. Ends once: settled or released. */
+export interface Hold {
+  readonly id: string
+  readonly at: number
+  readonly account: string
+  readonly key: string
+  readonly price: Price
+  readonly factorPpm: number
+  readonly inputTokens: number
+  /** The periods whose caps this hold counts against. */
+  readonly dayEnd: number
+  readonly monthEnd: number
+  amount: bigint
+  /** Output tokens that `amount` pays. */
+  outputTokens: number
+  /** The last durable watermark: what a crash is settled at. `null`: nothing came yet. */
+  mark: { inputTokens: number; outputTokens: number } | null
+}
+
+export interface LedgerState {
+  readonly owners: Map<string, Owner>
+  readonly holds: Map<string, Hold>
+  /** Credits by their reference, so that the same one is never entered twice. */
+  readonly credits: Map<string, bigint>
+  /** What was delivered and could not be charged, in nanos. */
+  overrun: bigint
+}
+
+export function emptyState(): LedgerState {
+  return { owners: new Map(), holds: new Map(), credits: new Map(), overrun: 0n }
+}
+
+export const accountOwner = (accountId: string): string => `a:${accountId}`
+export const keyOwner = (keyId: string): string => `k:${keyId}`
+
+export function emptyOwner(): Owner {
+  return {
+    balance: 0n,
+    held: 0n,
+    dayEnd: 0,
+    daySpent: 0n,
+    dayHeld: 0n,
+    dayRequests: 0,
+    monthEnd: 0,
+    monthSpent: 0n,
+    monthHeld: 0n,
+    totalSpent: 0n,
+    overran: false,
+  }
+}
+
+/** The owner as it is, or an empty one that is not yet part of the state. */
+export function ownerOf(state: LedgerState, id: string): Owner {
+  return state.owners.get(id) ?? emptyOwner()
+}
