@@ -1,0 +1,86 @@
+/** What threads say to the store thread and to a reading thread, and what they hear back. */
+
+import type { MessagePort } from 'node:worker_threads'
+import type { EntriesTable, OwnersTable, RequestsTable } from './schema.ts'
+
+export type Parameter = null | number | bigint | string | Uint8Array
+
+export interface Statement {
+  readonly sql: string
+  readonly parameters: readonly Parameter[]
+  /** How many rows the statement has to change (or return, when it returns rows); else the batch is undone. */
+  readonly expectChanges?: number
+}
+
+export type Row = Record<string, Parameter>
+
+export interface StatementResult {
+  readonly rows: Row[]
+  readonly changes: number
+}
+
+/** A posting of the ledger; its number and its commit's are given when it is written. */
+export type EntryRow = Omit<EntriesTable, 'id' | 'seq'>
+export type OwnerRow = OwnersTable
+export type RequestRow = Omit<RequestsTable, 'row_id'>
+
+/** One group of ledger operations, durable as a whole or not at all. */
+export interface LedgerCommit {
+  /** One more than the commit before. */
+  readonly seq: number
+  readonly at: number
+  /** JSON array of the events. */
+  readonly journal: string
+  readonly entries: readonly EntryRow[]
+  /** Each owner's state after the commit. */
+  readonly owners: readonly OwnerRow[]
+  readonly requests: readonly RequestRow[]
+  /** The open holds after this commit, from which a start replays; the last two are kept. */
+  readonly checkpoint?: { readonly holds: string }
+}
+
+/**
+ * `full`: nothing was written, the same may succeed later (disk full, database locked).
+ * `failed`: the disk cannot be trusted (fsync, input/output, corruption); the process has to end.
+ * `conflict`: nothing was written, a constraint or an expectation did not hold.
+ * `invalid`: nothing was written, the statement itself is wrong; our bug.
+ */
+export type StoreErrorClass = 'full' | 'failed' | 'conflict' | 'invalid'
+
+export interface StoreFailure {
+  readonly class: StoreErrorClass
+  readonly message: string
+  /** The column of a broken unique constraint (`accounts.email_normalised`), as SQLite names it. */
+  readonly constraint?: string
+  /** Which statement of a batch did not meet its expectation or broke a constraint. */
+  readonly statement?: number
+}
+
+export type StoreRequest =
+  | { readonly id: number; readonly kind: 'write'; readonly statements: readonly Statement[] }
+  | { readonly id: number; readonly kind: 'commit'; readonly commit: LedgerCommit }
+
+export type ReaderRequest =
+  | { readonly id: number; readonly kind: 'read'; readonly statement: Statement }
+  | { readonly id: number; readonly kind: 'backup'; readonly path: string }
+
+export type Reply<Result> =
+  | { readonly id: number; readonly result: Result }
+  | { readonly id: number; readonly failure: StoreFailure }
+  | { readonly id: number; readonly progress: BackupProgress }
+
+export interface BackupProgress {
+  readonly totalPages: number
+  readonly remainingPages: number
+}
+
+/** What the main thread tells a thread of this room. */
+export type ThreadOrder =
+  | { readonly kind: 'connect'; readonly port: MessagePort }
+  | { readonly kind: 'close' }
+
+/** What a thread of this room tells the main thread. */
+export type ThreadNotice =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string }

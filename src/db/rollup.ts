@@ -1,0 +1,44 @@
+/**
+ * Hourly roll-ups of request rows, so that statistics never read the rows themselves. A step is small and moves a
+ * cursor in the same transaction: a row is counted exactly once, also across a crash.
+ */
+
+import type { Connection } from './sqlite.ts'
+
+/** About 2 ms of the store thread, so that no commit waits longer behind a step. */
+export const rollupStepRows = 1000
+
+const cursorName = 'usage_hourly'
+
+const cursorText = `select coalesce(max(position), 0) as position from cursors where name = '${cursorName}'`
+const endText =
+  'select max(row_id) as last from (select row_id from requests where row_id > ? order by row_id limit ?)'
+
+const addText = `
+insert into usage_hourly
+select at - at % 3600000, account_id, key_id, model, count(*),
+  sum(outcome in ('refused', 'failed', 'truncated')),
+  sum(prompt_tokens), sum(completion_tokens), sum(cost_nanos), sum(coalesce(upstream_cost_nanos, 0))
+from requests where row_id > ? and row_id <= ?
+group by 1, 2, 3, 4
+on conflict (hour, account_id, key_id, model) do update set
+  requests = requests + excluded.requests,
+  errors = errors + excluded.errors,
+  prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+  completion_tokens = completion_tokens + excluded.completion_tokens,
+  cost_nanos = cost_nanos + excluded.cost_nanos,
+  upstream_cost_nanos = upstream_cost_nanos + excluded.upstream_cost_nanos
+`
+
+const moveText = `insert into cursors (name, position) values ('${cursorName}', ?)
+on conflict (name) do update set position = excluded.position`
+
+/** Counts the next request rows inside the caller's transaction; false when there are none. */
+export function rollUpStep(connection: Connection, rows = rollupStepRows): boolean {
+  const position = Number(connection.run({ sql: cursorText, parameters: [] }).rows[0]?.['position'])
+  const last = connection.run({ sql: endText, parameters: [position, rows] }).rows[0]?.['last']
+  if (typeof last !== 'number') return false
+  connection.run({ sql: addText, parameters: [position, last] })
+  connection.run({ sql: moveText, parameters: [last] })
+  return true
+}

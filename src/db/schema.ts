@@ -1,0 +1,298 @@
+/**
+ * The tables as types, with the room that writes each (house: "a table is written only by its owner").
+ * The DDL is in migrations.ts. Kysely only compiles queries here; the store and reading threads run them.
+ * Integers are numbers, except columns ending in `_nanos`: those are bigint. Times are milliseconds since the
+ * epoch; yes and no are 1 and 0.
+ */
+
+import {
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type Generated,
+} from 'kysely'
+
+export type Flag = 0 | 1
+
+export interface AccountsTable {
+  id: string
+  email: string
+  email_normalised: string
+  name: string
+  tier: string
+  status: 'active' | 'suspended'
+  timezone: string
+  price_factor_ppm: number | null
+  cap_daily_nanos: bigint | null
+  cap_monthly_nanos: bigint | null
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}, each a number or "unlimited"; absent is the tier's. */
+  limits: string
+  trial: Flag
+  created_at: number
+  updated_at: number
+}
+
+export interface KeysTable {
+  id: string
+  account_id: string
+  name: string
+  /** SHA-256 of the secret in hex; the secret itself is never kept. */
+  hash: string
+  prefix: string
+  last_four: string
+  status: 'active' | 'disabled'
+  expires_at: number | null
+  /** JSON array of model names, `*` at the end allowed; null is every model. */
+  models: string | null
+  /** JSON array of CIDRs; null is every address. */
+  ips: string | null
+  cap_daily_nanos: bigint | null
+  cap_monthly_nanos: bigint | null
+  cap_total_nanos: bigint | null
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}; absent is no limit of its own. */
+  limits: string
+  created_at: number
+  last_used_at: number | null
+  deleted_at: number | null
+}
+
+export interface TiersTable {
+  name: string
+  /** null is unlimited, here and below. */
+  rpm: number | null
+  tpm: number | null
+  rpd: number | null
+  concurrency: number | null
+  price_factor_ppm: number
+}
+
+export interface UpstreamsTable {
+  id: string
+  name: string
+  provider: string
+  base_url: string
+  /** Sealed with the row's id. */
+  credential: string
+  /** Sealed with the row's id: its address may hold a password. */
+  proxy: string | null
+  priority: number
+  weight: number
+  /** JSON of what it costs us, as decimal strings with currency and rate; null is unknown. */
+  prices: string | null
+  /** JSON: {connect_ms?, first_token_ms?, idle_ms?, answer_ms?}. */
+  timeouts: string
+  on_abort: 'cancel' | 'drain'
+  enabled: Flag
+  /** JSON object of what its provider's dialect lets an operator set. */
+  settings: string
+  created_at: number
+  updated_at: number
+}
+
+export interface ModelsTable {
+  id: string
+  context_tokens: number
+  max_output_tokens: number | null
+  hidden_reasoning: Flag
+  owned_by: string
+  listed: Flag
+  created_at: number
+  updated_at: number
+  deleted_at: number | null
+}
+
+export interface PricesTable {
+  version: Generated<number>
+  model_id: string
+  effective_at: number
+  free: Flag
+  input_per_million_nanos: bigint
+  output_per_million_nanos: bigint
+  /** null costs what input costs. */
+  cached_input_per_million_nanos: bigint | null
+  /** null costs what input costs. */
+  cache_write_per_million_nanos: bigint | null
+  /** null costs what output costs. */
+  reasoning_per_million_nanos: bigint | null
+  per_request_nanos: bigint
+}
+
+export interface RoutesTable {
+  model_id: string
+  upstream_id: string
+  upstream_model: string
+  /** null is the upstream's own. */
+  priority: number | null
+  weight: number | null
+}
+
+export interface VouchersTable {
+  code_hash: string
+  amount_nanos: bigint
+  expires_at: number | null
+  created_at: number
+  redeemed_at: number | null
+  redeemed_by: string | null
+}
+
+export interface JournalTable {
+  seq: number
+  at: number
+  /** JSON array of the commit's events. */
+  body: string
+  prev: Uint8Array
+  /** SHA-256 of `prev` and `body`. */
+  hash: Uint8Array
+}
+
+export interface CheckpointsTable {
+  seq: number
+  at: number
+  holds: string
+}
+
+export interface EntriesTable {
+  id: Generated<number>
+  seq: number
+  at: number
+  debit: string
+  credit: string
+  amount_nanos: bigint
+  kind: string
+  account_id: string | null
+  ref: string | null
+  reason: string | null
+  source: string | null
+}
+
+export interface OwnersTable {
+  /** `a:acc_…` or `k:key_…`. */
+  id: string
+  balance_nanos: bigint
+  day_end: number
+  day_spent_nanos: bigint
+  day_requests: number
+  month_end: number
+  month_spent_nanos: bigint
+  total_spent_nanos: bigint
+  flags: number
+}
+
+export type Outcome = 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'
+
+export interface RequestsTable {
+  /** Order of settlement; roll-ups and pages go by it. */
+  row_id: Generated<number>
+  request_id: string
+  at: number
+  account_id: string
+  key_id: string
+  model: string
+  upstream_id: string | null
+  http_status: number
+  outcome: Outcome
+  stream: Flag
+  finish: string | null
+  prompt_tokens: number
+  cached_tokens: number
+  completion_tokens: number
+  reasoning_tokens: number
+  usage_source: 'provider' | 'estimate' | null
+  cost_nanos: bigint
+  upstream_cost_nanos: bigint | null
+  first_token_ms: number | null
+  duration_ms: number
+  /** JSON array of the upstream attempts. */
+  attempts: string
+  error_code: string | null
+  hold_nanos: bigint
+  price_version: number | null
+}
+
+export interface UsageHourlyTable {
+  /** The start of the hour, UTC. */
+  hour: number
+  account_id: string
+  key_id: string
+  model: string
+  requests: number
+  /** Requests that were refused, failed or truncated. */
+  errors: number
+  prompt_tokens: number
+  completion_tokens: number
+  cost_nanos: bigint
+  upstream_cost_nanos: bigint
+}
+
+export interface AuditTable {
+  id: Generated<number>
+  at: number
+  actor: string
+  action: string
+  object: string
+  /** JSON object. */
+  detail: string
+}
+
+export interface CursorsTable {
+  name: string
+  position: number
+}
+
+export interface SettingsTable {
+  name: string
+  value: string
+}
+
+export interface Schema {
+  accounts: AccountsTable
+  keys: KeysTable
+  tiers: TiersTable
+  upstreams: UpstreamsTable
+  models: ModelsTable
+  prices: PricesTable
+  routes: RoutesTable
+  vouchers: VouchersTable
+  journal: JournalTable
+  checkpoints: CheckpointsTable
+  entries: EntriesTable
+  owners: OwnersTable
+  requests: RequestsTable
+  usage_hourly: UsageHourlyTable
+  audit: AuditTable
+  cursors: CursorsTable
+  settings: SettingsTable
+}
+
+/** The one room that writes each table; test/tidy.test.ts holds it. Ledger rows are written by db/ in a commit. */
+export const owners = {
+  accounts: 'accounts',
+  keys: 'accounts',
+  tiers: 'accounts',
+  upstreams: 'catalog',
+  models: 'catalog',
+  prices: 'catalog',
+  routes: 'catalog',
+  vouchers: 'ledger',
+  journal: 'db',
+  checkpoints: 'db',
+  entries: 'db',
+  owners: 'db',
+  requests: 'db',
+  usage_hourly: 'db',
+  audit: 'db',
+  cursors: 'db',
+  settings: 'db',
+} as const satisfies Record<keyof Schema, string>
+
+/** Compiles queries and runs none: `db.all(sql.selectFrom('tiers').selectAll())`. */
+export const sql = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+})

@@ -1,0 +1,46 @@
+/** A write that was not made, and what that means for the caller: see StoreErrorClass. */
+
+import type { StoreErrorClass, StoreFailure } from './messages.ts'
+
+export class StoreError extends Error {
+  readonly class: StoreErrorClass
+  readonly constraint: string | undefined
+  readonly statement: number | undefined
+
+  constructor(failure: StoreFailure) {
+    super(failure.message)
+    this.name = 'StoreError'
+    this.class = failure.class
+    this.constraint = failure.constraint
+    this.statement = failure.statement
+  }
+}
+
+/** SQLite's primary result codes (sqlite.org/rescode.html). */
+const classes: Readonly<Record<number, StoreErrorClass>> = {
+  5: 'full', // busy: another process holds the file
+  6: 'full', // locked
+  7: 'failed', // out of memory
+  8: 'failed', // the file system became read-only
+  10: 'failed', // input/output, fsync included
+  11: 'failed', // corrupt
+  13: 'full', // disk full
+  14: 'failed', // cannot open
+  19: 'conflict', // constraint
+  26: 'failed', // not a database
+}
+
+/** SQLITE_IOERR_SHMSIZE: a full disk keeps the WAL's index from growing; nothing that lasts is touched. */
+const sharedMemorySize = 4874
+
+/** The class of an error thrown by node:sqlite or by our own checks on the way. */
+export function failureOf(error: unknown, statement?: number): StoreFailure {
+  if (error instanceof StoreError) {
+    return { class: error.class, message: error.message, constraint: error.constraint, statement }
+  }
+  const message = error instanceof Error ? error.message : String(error)
+  const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
+  if (code === undefined) return { class: 'invalid', message, statement }
+  const kind = code === sharedMemorySize ? 'full' : (classes[code & 0xff] ?? 'invalid')
+  return { class: kind, message, constraint: /constraint failed: (\S+)/.exec(message)?.[1], statement }
+}

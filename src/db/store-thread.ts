@@ -1,0 +1,135 @@
+/**
+ * The store thread: the only writer. It gathers what arrives from every port in one turn of its loop and commits it
+ * as one group; once a second, and between groups, it makes roll-ups and checkpoints the WAL.
+ */
+
+import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
+import type { Reply, StatementResult, StoreRequest, ThreadNotice, ThreadOrder } from './messages.ts'
+import { migrate } from './migrate.ts'
+import { openWriter, type Connection } from './sqlite.ts'
+import { StoreWriter } from './store-writer.ts'
+
+/** Bounds the time that the first of a group waits for the last. */
+const groupMax = 256
+const maintenanceMs = 1000
+
+interface Waiting {
+  readonly port: MessagePort
+  readonly request: StoreRequest
+}
+
+/** Gathers requests from all ports until the loop's turn ends, then commits them and answers. */
+class CommitQueue {
+  readonly #writer: StoreWriter
+  readonly #tell: (notice: ThreadNotice) => void
+  readonly #ports = new Set<MessagePort>()
+  #waiting: Waiting[] = []
+  #scheduled = false
+  #told = false
+
+  constructor(writer: StoreWriter, tell: (notice: ThreadNotice) => void) {
+    this.#writer = writer
+    this.#tell = tell
+  }
+
+  connect(port: MessagePort): void {
+    this.#ports.add(port)
+    port.on('message', (request: StoreRequest) => {
+      this.#waiting.push({ port, request })
+      this.#schedule()
+    })
+    port.on('close', () => this.#ports.delete(port))
+  }
+
+  /** Answers everything that was sent, then closes the ports. */
+  close(): void {
+    for (const port of this.#ports) {
+      let left = receiveMessageOnPort(port)
+      while (left !== undefined) {
+        this.#waiting.push({ port, request: left.message as StoreRequest })
+        left = receiveMessageOnPort(port)
+      }
+    }
+    while (this.#waiting.length > 0) this.#runGroup()
+    for (const port of this.#ports) port.close()
+  }
+
+  /** Tells the main thread, once, that the disk failed. */
+  tellWhenBroken(): void {
+    if (this.#writer.broken === undefined || this.#told) return
+    this.#told = true
+    this.#tell({ kind: 'failed', message: this.#writer.broken.message })
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      this.#runGroup()
+      if (this.#waiting.length > 0) this.#schedule()
+    })
+  }
+
+  #runGroup(): void {
+    const group = this.#waiting.slice(0, groupMax)
+    this.#waiting = this.#waiting.slice(groupMax)
+    const outcomes = this.#writer.runGroup(group.map((waiting) => waiting.request))
+    const replies = new Map<MessagePort, Reply<StatementResult[]>[]>()
+    for (const [index, { port, request }] of group.entries()) {
+      const outcome = outcomes[index]
+      if (outcome === undefined) continue
+      const list = replies.get(port) ?? []
+      list.push({ id: request.id, ...outcome })
+      replies.set(port, list)
+    }
+    for (const [port, list] of replies) port.postMessage(list)
+    this.tellWhenBroken()
+  }
+}
+
+function serve(connection: Connection, tell: (notice: ThreadNotice) => void): (order: ThreadOrder) => void {
+  const writer = new StoreWriter(connection)
+  const queue = new CommitQueue(writer, tell)
+  let rolling = false
+
+  function rollUp(): void {
+    // One step, then whoever waits, then the next step.
+    rolling = writer.rollUp()
+    if (rolling) setImmediate(rollUp)
+    else queue.tellWhenBroken()
+  }
+
+  const clock = setInterval(() => {
+    writer.checkpoint()
+    if (!rolling) rollUp()
+  }, maintenanceMs)
+
+  return (order) => {
+    if (order.kind === 'connect') {
+      queue.connect(order.port)
+      return
+    }
+    clearInterval(clock)
+    queue.close()
+    rolling = false
+    writer.checkpoint()
+    connection.close()
+    parentPort?.close()
+  }
+}
+
+function start(parent: MessagePort, path: string): void {
+  const tell = (notice: ThreadNotice): void => parent.postMessage(notice)
+  try {
+    const connection = openWriter(path)
+    migrate(connection.database)
+    parent.on('message', serve(connection, tell))
+    tell({ kind: 'ready' })
+  } catch (error) {
+    tell({ kind: 'refused', message: error instanceof Error ? error.message : String(error) })
+    parent.close()
+  }
+}
+
+if (parentPort !== null) start(parentPort, String(workerData))

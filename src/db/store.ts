@@ -1,0 +1,136 @@
+/**
+ * The durable store as the main thread holds it: it starts the store thread (which migrates) and two reading threads,
+ * hands every other thread its ports, and sends the ledger's commits. Closing it waits for what was sent.
+ */
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import { dbOver, type Db, type DbPorts } from './db.ts'
+import type {
+  BackupProgress,
+  LedgerCommit,
+  ReaderRequest,
+  Row,
+  StatementResult,
+  StoreRequest,
+  ThreadNotice,
+  ThreadOrder,
+} from './messages.ts'
+import { PortClient } from './port-client.ts'
+import { readLedger, type LedgerState } from './read-ledger.ts'
+
+export const databaseFileName = 'sluice.db'
+
+export interface StoreOptions {
+  readonly dataDir: string
+  /** The disk failed or a thread of the store ended by itself: nothing is durable any more, the process has to end. */
+  readonly onFailed?: (reason: string) => void
+}
+
+export interface Store {
+  readonly db: Db
+  /** Resolves when the commit is durable. Rejects with StoreError; after `full` send the same commit again. */
+  commit(commit: LedgerCommit): Promise<void>
+  /** Ports for one more thread: transfer all three, then `connectDb(ports)` there. */
+  portsForWorker(): DbPorts
+  /** What the ledger starts from. Throws when the journal's chain is broken. */
+  readLedger(): Promise<LedgerState>
+  /** Writes a copy of the database as it is now, while the relay runs. The sealing key file is not part of it. */
+  backup(path: string, progress?: (progress: BackupProgress) => void): Promise<void>
+  close(): Promise<void>
+}
+
+interface Thread {
+  readonly worker: Worker
+  readonly ended: Promise<void>
+}
+
+function order(thread: Thread, message: ThreadOrder): void {
+  thread.worker.postMessage(message, message.kind === 'connect' ? [message.port] : [])
+}
+
+function portTo(thread: Thread): DbPorts['writer'] {
+  const { port1, port2 } = new MessageChannel()
+  order(thread, { kind: 'connect', port: port1 })
+  return port2
+}
+
+/** Starts a thread of this room and waits until it serves; rejects with its reason when it refuses. */
+function startThread(file: string, path: string, onFailed: (reason: string) => void): Promise<Thread> {
+  const worker = new Worker(new URL(file, import.meta.url), { workerData: path })
+  const ending = Promise.withResolvers<void>()
+  const starting = Promise.withResolvers<Thread>()
+  worker.on('message', (notice: ThreadNotice) => {
+    if (notice.kind === 'ready') starting.resolve({ worker, ended: ending.promise })
+    else if (notice.kind === 'refused') starting.reject(new Error(notice.message))
+    else onFailed(notice.message)
+  })
+  worker.on('error', (error: Error) => {
+    starting.reject(error)
+    onFailed(error.message)
+  })
+  worker.on('exit', () => {
+    starting.reject(new Error('A thread of the store ended before it was ready.'))
+    ending.resolve()
+    onFailed('A thread of the store has ended.')
+  })
+  return starting.promise
+}
+
+async function startThreads(
+  path: string,
+  onFailed: (reason: string) => void,
+): Promise<[Thread, Thread, Thread]> {
+  const writer = await startThread('./store-thread.ts', path, onFailed)
+  const [reader, reporter] = await Promise.all([
+    startThread('./reader-thread.ts', path, onFailed),
+    startThread('./reader-thread.ts', path, onFailed),
+  ])
+  return [writer, reader, reporter]
+}
+
+/** Opens the store of a data directory, making both when they do not exist. Rejects for a newer schema. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })
+  let serving = false
+  const onFailed = (reason: string): void => {
+    if (!serving) return
+    serving = false
+    options.onFailed?.(reason)
+  }
+  const threads = await startThreads(join(options.dataDir, databaseFileName), onFailed)
+  const [writer, reader, reporter] = threads
+  serving = true
+  const portsForWorker = (): DbPorts => ({
+    writer: portTo(writer),
+    reader: portTo(reader),
+    reporter: portTo(reporter),
+  })
+  const ports = portsForWorker()
+  const client = new PortClient<StatementResult[]>(ports.writer)
+  const db = dbOver(client, ports)
+  return {
+    db,
+    async commit(commit) {
+      await client.ask((id): StoreRequest => ({ id, kind: 'commit', commit }))
+    },
+    portsForWorker,
+    readLedger: () => readLedger(db),
+    async backup(path, progress) {
+      const backups = new PortClient<Row[]>(portTo(reporter))
+      try {
+        await backups.ask((id): ReaderRequest => ({ id, kind: 'backup', path }), progress)
+      } finally {
+        backups.close()
+      }
+    },
+    async close() {
+      serving = false
+      for (const thread of [reader, reporter, writer]) {
+        order(thread, { kind: 'close' })
+        await thread.ended
+      }
+    },
+  }
+}
