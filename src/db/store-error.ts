@@ -44,3 +44,18 @@ export function failureOf(error: unknown, statement?: number): StoreFailure {
   const kind = code === sharedMemorySize ? 'full' : (classes[code & 0xff] ?? 'invalid')
   return { class: kind, message, constraint: /constraint failed: (\S+)/.exec(message)?.[1], statement }
 }
+
+/** Whether a unique column (`accounts.email_normalised`) already has the value. */
+export function isTaken(error: unknown, column: string): boolean {
+  return error instanceof StoreError && error.class === 'conflict' && error.constraint === column
+}
+
+/** Whether the batch was undone because this statement did not change as many rows as expected. */
+export function isUnmet(error: unknown, statement: number): boolean {
+  return (
+    error instanceof StoreError &&
+    error.class === 'conflict' &&
+    error.constraint === undefined &&
+    error.statement === statement
+  )
+}

@@ -1,0 +1,206 @@
+/**
+ * Accounts: who holds money. An account is never deleted, only suspended, because its entries stay. Every change is
+ * one batch with its line in the audit log; the caller broadcasts what changed.
+ */
+
+import { sql as fragment } from 'kysely'
+import { refuse, type Refusal } from '../errors.ts'
+import { newId } from '../lib/ids.ts'
+import { auditRow } from '../db/audit.ts'
+import type { Changed } from '../db/change.ts'
+import { expecting, type Db } from '../db/db.ts'
+import { sql, type AccountsTable } from '../db/schema.ts'
+import { isTaken, isUnmet } from '../db/store-error.ts'
+import { cleanEmail, cleanName, cleanPriceFactor, cleanTimezone, cleanCap, invalid } from './fields.ts'
+import { limitsOf, limitsPatchJson, type LimitsPatch, type OwnLimits } from './limits.ts'
+
+export interface Account {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+  readonly tier: string
+  readonly status: 'active' | 'suspended'
+  readonly timezone: string
+  /** null is the tier's. */
+  readonly priceFactorPpm: number | null
+  readonly caps: { readonly dailyNanos: bigint | null; readonly monthlyNanos: bigint | null }
+  readonly limits: OwnLimits
+  readonly trial: boolean
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+export interface AccountInput {
+  readonly email: string
+  readonly name?: string
+  /** Default `new`. */
+  readonly tier?: string
+  /** Default `Asia/Shanghai`: the platform's currency is the yuan. */
+  readonly timezone?: string
+  readonly trial?: boolean
+}
+
+/** Not named stays; null removes a cap, a limit or the account's own price factor. */
+export interface AccountPatch {
+  readonly email?: string
+  readonly name?: string
+  readonly tier?: string
+  readonly status?: 'active' | 'suspended'
+  readonly timezone?: string
+  readonly priceFactorPpm?: number | null
+  readonly caps?: { readonly dailyNanos?: bigint | null; readonly monthlyNanos?: bigint | null }
+  readonly limits?: LimitsPatch
+}
+
+const defaultTier = 'new'
+const defaultTimezone = 'Asia/Shanghai'
+
+export function accountOf(row: AccountsTable): Account {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    tier: row.tier,
+    status: row.status,
+    timezone: row.timezone,
+    priceFactorPpm: row.price_factor_ppm,
+    caps: { dailyNanos: row.cap_daily_nanos, monthlyNanos: row.cap_monthly_nanos },
+    limits: limitsOf(row.limits),
+    trial: row.trial === 1,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+async function checkTier(db: Db, name: string): Promise<void> {
+  const known = await db.first(sql.selectFrom('tiers').select('name').where('name', '=', name))
+  if (known === undefined) throw invalid('tier', 'has to be an existing tier')
+}
+
+/** Turns what the store could not do into the refusal that names it. */
+function refusalFor(error: unknown): unknown {
+  if (isTaken(error, 'accounts.email_normalised')) {
+    return refuse('conflict', { param: 'email', message: 'An account with this e-mail address exists.' })
+  }
+  return isUnmet(error, 0) ? noSuchAccount() : error
+}
+
+function noSuchAccount(): Refusal {
+  return refuse('not_found', { message: 'There is no such account.' })
+}
+
+/** Refuses with 400 naming the field, or with 409 when the e-mail address has an account. */
+export async function createAccount(db: Db, input: AccountInput, by: string): Promise<Changed<Account>> {
+  const { email, normalised } = cleanEmail(input.email)
+  const tier = input.tier ?? defaultTier
+  await checkTier(db, tier)
+  const now = Date.now()
+  const row: AccountsTable = {
+    id: newId('acc'),
+    email,
+    email_normalised: normalised,
+    name: cleanName(input.name ?? ''),
+    tier,
+    status: 'active',
+    timezone: cleanTimezone(input.timezone ?? defaultTimezone),
+    price_factor_ppm: null,
+    cap_daily_nanos: null,
+    cap_monthly_nanos: null,
+    limits: '{}',
+    trial: input.trial === true ? 1 : 0,
+    created_at: now,
+    updated_at: now,
+  }
+  try {
+    await db.write(
+      sql.insertInto('accounts').values(row),
+      auditRow(by, 'account.create', row.id, { email, tier }),
+    )
+  } catch (error) {
+    throw refusalFor(error)
+  }
+  return { value: accountOf(row), changes: [{ kind: 'account', id: row.id }] }
+}
+
+export async function accountById(db: Db, id: string): Promise<Account | undefined> {
+  const row = await db.first(sql.selectFrom('accounts').selectAll().where('id', '=', id))
+  return row === undefined ? undefined : accountOf(row)
+}
+
+export async function accountByEmail(db: Db, email: string): Promise<Account | undefined> {
+  const { normalised } = cleanEmail(email)
+  const row = await db.first(
+    sql.selectFrom('accounts').selectAll().where('email_normalised', '=', normalised),
+  )
+  return row === undefined ? undefined : accountOf(row)
+}
+
+export interface AccountsPage {
+  readonly limit: number
+  /** The last id of the page before. */
+  readonly cursor?: string
+  readonly status?: 'active' | 'suspended'
+}
+
+/** Newest first. `next` is the cursor of the page after, null at the end. */
+export async function listAccounts(
+  db: Db,
+  page: AccountsPage,
+): Promise<{ data: Account[]; next: string | null }> {
+  let query = sql
+    .selectFrom('accounts')
+    .selectAll()
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+  if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
+  if (page.status !== undefined) query = query.where('status', '=', page.status)
+  const rows = await db.all(query)
+  const data = rows.slice(0, page.limit).map(accountOf)
+  return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+}
+
+function changesOf(patch: AccountPatch): Partial<AccountsTable> {
+  const set: Partial<AccountsTable> = {}
+  if (patch.email !== undefined) {
+    const { email, normalised } = cleanEmail(patch.email)
+    set.email = email
+    set.email_normalised = normalised
+  }
+  if (patch.name !== undefined) set.name = cleanName(patch.name)
+  if (patch.tier !== undefined) set.tier = patch.tier
+  if (patch.status !== undefined) set.status = patch.status
+  if (patch.timezone !== undefined) set.timezone = cleanTimezone(patch.timezone)
+  if (patch.priceFactorPpm !== undefined) {
+    set.price_factor_ppm = patch.priceFactorPpm === null ? null : cleanPriceFactor(patch.priceFactorPpm)
+  }
+  const { dailyNanos, monthlyNanos } = patch.caps ?? {}
+  if (dailyNanos !== undefined) set.cap_daily_nanos = cleanCap(dailyNanos, 'caps.daily')
+  if (monthlyNanos !== undefined) set.cap_monthly_nanos = cleanCap(monthlyNanos, 'caps.monthly')
+  return set
+}
+
+/** Refuses with 404 for an unknown id, 400 naming the field, 409 when the e-mail address has another account. */
+export async function updateAccount(
+  db: Db,
+  id: string,
+  patch: AccountPatch,
+  by: string,
+): Promise<Changed<Account>> {
+  if (patch.tier !== undefined) await checkTier(db, patch.tier)
+  const set = changesOf(patch)
+  let update = sql
+    .updateTable('accounts')
+    .set({ ...set, updated_at: Date.now() })
+    .where('id', '=', id)
+  if (patch.limits !== undefined) {
+    update = update.set({ limits: fragment<string>`json_patch(limits, ${limitsPatchJson(patch.limits)})` })
+  }
+  try {
+    await db.write(expecting(update, 1), auditRow(by, 'account.update', id, { ...set, limits: patch.limits }))
+  } catch (error) {
+    throw refusalFor(error)
+  }
+  const account = await accountById(db, id)
+  if (account === undefined) throw noSuchAccount()
+  return { value: account, changes: [{ kind: 'account', id }] }
+}

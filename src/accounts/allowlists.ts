@@ -1,0 +1,84 @@
+/**
+ * What a key may be used for and from where: model names (exact, or a beginning with `*` at its end) and addresses
+ * (CIDRs, IPv4 also in its IPv6-mapped form). Checked when saved, prepared once for fast checks when loaded.
+ */
+
+import ipaddr from 'ipaddr.js'
+import { invalid } from './fields.ts'
+
+const listMax = 100
+const modelPattern = /^[^\s*\p{Cc}]{0,200}\*?$/u
+
+/** Throws 400 naming the entry. An empty list means no restriction and becomes null. */
+export function cleanModels(models: readonly string[]): string[] | null {
+  if (models.length > listMax) throw invalid('models', `may have at most ${listMax} entries`)
+  for (const [index, model] of models.entries()) {
+    if (model !== '' && modelPattern.test(model)) continue
+    throw invalid(`models[${index}]`, 'has to be a model name, "*" only at its end')
+  }
+  return models.length === 0 ? null : [...new Set(models)]
+}
+
+function networkOf(text: string): string | undefined {
+  if (ipaddr.isValidCIDR(text)) {
+    const [address, bits] = ipaddr.parseCIDR(text)
+    return `${address.toString()}/${bits}`
+  }
+  // Only four decimal parts: "127.1" and "0x7f000001" are addresses to some programs and typing errors to most people.
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return `${text}/32`
+  if (ipaddr.IPv6.isValid(text)) return `${ipaddr.IPv6.parse(text).toString()}/128`
+  return undefined
+}
+
+/** Throws 400 naming the entry. A single address becomes its CIDR; an empty list becomes null. */
+export function cleanNetworks(ips: readonly string[]): string[] | null {
+  if (ips.length > listMax) throw invalid('ips', `may have at most ${listMax} entries`)
+  const networks = ips.map((text, index) => {
+    const network = networkOf(text)
+    if (network === undefined)
+      throw invalid(`ips[${index}]`, 'has to be an address or a CIDR such as "10.0.0.0/8"')
+    return network
+  })
+  return networks.length === 0 ? null : [...new Set(networks)]
+}
+
+export interface ModelList {
+  readonly names: ReadonlySet<string>
+  readonly beginnings: readonly string[]
+}
+
+export function preparedModels(models: readonly string[] | null): ModelList | null {
+  if (models === null) return null
+  const beginnings = models.filter((model) => model.endsWith('*')).map((model) => model.slice(0, -1))
+  return { names: new Set(models), beginnings }
+}
+
+export function allowsModel(list: ModelList | null, model: string): boolean {
+  if (list === null || list.names.has(model)) return true
+  return list.beginnings.some((beginning) => model.startsWith(beginning))
+}
+
+export type NetworkList = readonly (readonly [ipaddr.IPv4 | ipaddr.IPv6, number])[]
+
+/** A mapped network (`::ffff:10.0.0.0/104`) is the IPv4 network that it maps. */
+function unmapped([address, bits]: [ipaddr.IPv4 | ipaddr.IPv6, number]): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96) {
+    return [address.toIPv4Address(), bits - 96]
+  }
+  return [address, bits]
+}
+
+export function preparedNetworks(ips: readonly string[] | null): NetworkList | null {
+  return ips === null ? null : ips.map((text) => unmapped(ipaddr.parseCIDR(text)))
+}
+
+/** `address` is the caller's, as the socket or a trusted proxy says it. What is no address is not allowed. */
+export function allowsAddress(list: NetworkList | null, address: string): boolean {
+  if (list === null) return true
+  if (!ipaddr.isValid(address)) return false
+  const caller = ipaddr.process(address)
+  return list.some(([network, bits]) => {
+    if (caller instanceof ipaddr.IPv4) return network instanceof ipaddr.IPv4 && caller.match(network, bits)
+    return network instanceof ipaddr.IPv6 && caller.match(network, bits)
+  })
+}

@@ -1,0 +1,92 @@
+/** Tiers: the limits and the price factor that accounts start from (specification §8). */
+
+import { refuse } from '../errors.ts'
+import type { Changed } from '../db/change.ts'
+import { auditRow } from '../db/audit.ts'
+import { expecting, type Db } from '../db/db.ts'
+import { sql, type TiersTable } from '../db/schema.ts'
+import { isTaken } from '../db/store-error.ts'
+import { cleanPriceFactor, invalid } from './fields.ts'
+import { limitNames, type Limits } from './limits.ts'
+
+export interface Tier {
+  readonly name: string
+  /** null is unlimited. */
+  readonly limits: Limits
+  readonly priceFactorPpm: number
+}
+
+/** Absent limits are unlimited, an absent factor is 1. */
+export interface TierInput extends Partial<Limits> {
+  readonly name: string
+  readonly priceFactorPpm?: number
+}
+
+/** Not named stays; null is unlimited. */
+export type TierPatch = Partial<Omit<TierInput, 'name'>>
+
+const namePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/
+const onePpm = 1_000_000
+
+export function tierOf(row: TiersTable): Tier {
+  const { name, rpm, tpm, rpd, concurrency } = row
+  return { name, limits: { rpm, tpm, rpd, concurrency }, priceFactorPpm: row.price_factor_ppm }
+}
+
+function checked(row: TiersTable): TiersTable {
+  for (const name of limitNames) {
+    const value = row[name]
+    if (value === null || (Number.isSafeInteger(value) && value >= 0)) continue
+    throw invalid(name, 'has to be a whole number from 0, or null for unlimited')
+  }
+  cleanPriceFactor(row.price_factor_ppm)
+  return row
+}
+
+export async function tierByName(db: Db, name: string): Promise<Tier | undefined> {
+  const row = await db.first(sql.selectFrom('tiers').selectAll().where('name', '=', name))
+  return row === undefined ? undefined : tierOf(row)
+}
+
+export async function listTiers(db: Db): Promise<Tier[]> {
+  const rows = await db.all(sql.selectFrom('tiers').selectAll().orderBy('name'))
+  return rows.map(tierOf)
+}
+
+/** Refuses with 409 when the name is taken. */
+export async function createTier(db: Db, input: TierInput, by: string): Promise<Changed<Tier>> {
+  if (!namePattern.test(input.name))
+    throw invalid('name', 'has to be lower-case letters, digits, "-" and "_"')
+  const row = checked({
+    name: input.name,
+    rpm: input.rpm ?? null,
+    tpm: input.tpm ?? null,
+    rpd: input.rpd ?? null,
+    concurrency: input.concurrency ?? null,
+    price_factor_ppm: input.priceFactorPpm ?? onePpm,
+  })
+  try {
+    await db.write(sql.insertInto('tiers').values(row), auditRow(by, 'tier.create', row.name, row))
+  } catch (error) {
+    if (!isTaken(error, 'tiers.name')) throw error
+    throw refuse('conflict', { param: 'name', message: `A tier named "${row.name}" exists.` })
+  }
+  return { value: tierOf(row), changes: [{ kind: 'tier', id: row.name }] }
+}
+
+/** Refuses with 404 for an unknown name. */
+export async function updateTier(db: Db, name: string, patch: TierPatch, by: string): Promise<Changed<Tier>> {
+  const before = await db.first(sql.selectFrom('tiers').selectAll().where('name', '=', name))
+  if (before === undefined) throw refuse('not_found', { param: 'name', message: 'There is no such tier.' })
+  const set: Partial<TiersTable> = {}
+  for (const limit of limitNames) if (patch[limit] !== undefined) set[limit] = patch[limit]
+  if (patch.priceFactorPpm !== undefined) set.price_factor_ppm = patch.priceFactorPpm
+  const after = checked({ ...before, ...set })
+  // Written with its own name, so that a patch of nothing is a statement too.
+  const update = sql
+    .updateTable('tiers')
+    .set({ name, ...set })
+    .where('name', '=', name)
+  await db.write(expecting(update, 1), auditRow(by, 'tier.update', name, set))
+  return { value: tierOf(after), changes: [{ kind: 'tier', id: name }] }
+}
