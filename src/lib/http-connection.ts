@@ -74,7 +74,7 @@ export class Connection {
       this.#fail(failureKind(error, this.#stage), error.message || (error.code ?? 'connection error'))
     })
     this.#socket.on('close', () => {
-      this.#fail('reset', 'the connection was closed')
+      this.#failClosed()
       around.onClose(this)
     })
     if (load.isPaused) this.#socket.pause()
@@ -188,7 +188,7 @@ export class Connection {
 
   #onEnd(): void {
     if (this.#load !== null && this.#parser.finish()) this.#complete(this.#load)
-    else this.#fail('reset', 'the connection was closed before the answer was complete')
+    else this.#failClosed()
   }
 
   #complete(load: Load): void {
@@ -200,6 +200,11 @@ export class Connection {
       this.#around.onIdle(this, this.#parser.keepAliveMs)
     } else this.drop()
     load.complete()
+  }
+
+  #failClosed(): void {
+    if (this.#stage === 'securing') this.#fail('tls', 'the connection was closed during the TLS handshake')
+    else this.#fail('reset', 'the connection was closed before the answer was complete')
   }
 
   #fail(kind: FailureKind, message: string): void {
