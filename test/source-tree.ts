@@ -1,0 +1,151 @@
+/**
+ * The project's source as text, for the test that holds the house (tidy.test.ts): every file with its lines, its
+ * imports, and its code without comments and without what stands in strings. Reading text takes milliseconds; a parser
+ * would have to be kept in step with the language.
+ */
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = fileURLToPath(new URL('..', import.meta.url))
+
+export interface Import {
+  /** As it is written: `./money.ts`, `node:net`, `zod`. */
+  readonly specifier: string
+  /** The file of the project that it names, from the root. */
+  readonly target: string | undefined
+  readonly names: readonly string[]
+  readonly typeOnly: boolean
+  readonly line: number
+}
+
+export interface SourceFile {
+  /** From the root: `src/ledger/step.ts`. */
+  readonly path: string
+  readonly text: string
+  /** Comments blanked out, at the same places. */
+  readonly uncommented: string
+  /** Comments and the insides of strings and regular expressions blanked out, at the same places. */
+  readonly code: string
+  readonly lineCount: number
+  readonly imports: readonly Import[]
+}
+
+export function readSources(): SourceFile[] {
+  const paths = globSync('{src,test,sim,bench,clients}/**/*.ts', {
+    cwd: root,
+    exclude: ['**/node_modules', '**/.venv'],
+  })
+  return paths.toSorted().map((path) => sourceFileOf(path, readFileSync(join(root, path), 'utf8')))
+}
+
+export function sourceFileOf(path: string, text: string): SourceFile {
+  const { uncommented, code } = blank(text)
+  const lineCount = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+  return { path, text, uncommented, code, lineCount, imports: importsOf(path, text, code) }
+}
+
+/** Tests and what only they import. */
+export function isTest(file: SourceFile): boolean {
+  return /\.(test|long|fixture)\.ts$/.test(file.path)
+}
+
+export function lineAt(text: string, index: number): number {
+  let line = 1
+  for (let at = text.indexOf('\n'); at !== -1 && at < index; at = text.indexOf('\n', at + 1)) line += 1
+  return line
+}
+
+/** Where the pattern (with the flag g) is found in the code of these files, as `path:line what`. */
+export function places(files: readonly SourceFile[], pattern: RegExp, part: 'code' | 'uncommented' = 'code') {
+  return files.flatMap((file) =>
+    Array.from(file[part].matchAll(pattern), (match) => {
+      const found = match[0].trim().replaceAll(/\s+/g, ' ')
+      return `${file.path}:${lineAt(file.text, match.index)} ${found}`
+    }),
+  )
+}
+
+const openings = [
+  // import … from '…' and export … from '…'
+  /\b(?:import|export)\s+(?<type>type\s)?(?<names>[^'"`;()=]*?)\sfrom\s*(?=['"])/g,
+  // import '…' and import('…')
+  /\bimport\s*\(?\s*(?=['"])/g,
+  // new URL('./thread.ts', import.meta.url), with which a thread is started
+  /\bnew URL\(\s*(?=['"])/g,
+]
+
+function importsOf(path: string, text: string, code: string): Import[] {
+  const found: Import[] = []
+  for (const opening of openings) {
+    for (const match of code.matchAll(opening)) {
+      const start = match.index + match[0].length + 1
+      const specifier = text.slice(start, code.indexOf(code.charAt(start - 1), start))
+      if (match[0].startsWith('new URL') && !/^\.{1,2}\/.*\.[jt]s$/.test(specifier)) continue
+      const names = (match.groups?.['names'] ?? '').replaceAll(/[{}]/g, ',').split(',')
+      found.push({
+        specifier,
+        target: specifier.startsWith('.') ? join(dirname(path), specifier) : undefined,
+        names: names.map((name) => name.trim()).filter((name) => name !== ''),
+        typeOnly: match.groups?.['type'] !== undefined,
+        line: lineAt(text, match.index),
+      })
+    }
+  }
+  return found
+}
+
+// In the order in which they have to be tried at each place; a template ends early at `${` and goes on at its `}`.
+const comment = /\/\/[^\n]*|\/\*[\s\S]*?\*\//y
+const string = /'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"/y
+const regularExpression = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/y
+const templatePart = /[`}](?:\\[\s\S]|\$(?!\{)|[^`\\$])*(?:`|\$\{)/y
+const word = /[\w$]+|\s+|[^]/y
+
+/** After a value a slash divides; after anything else it opens a regular expression. */
+function dividesAfter(token: string): boolean {
+  if (/^(return|typeof|case|of|in|do|else|void|throw|yield|await|default)$/.test(token)) return false
+  return /[\w$)\]'"`]$/.test(token)
+}
+
+function blank(text: string): { uncommented: string; code: string } {
+  let uncommented = ''
+  let code = ''
+  let last = ''
+  /** One entry per open `${`, counting the braces open inside it. */
+  const templates: number[] = []
+  const take = (pattern: RegExp, at: number): string | undefined => {
+    pattern.lastIndex = at
+    return pattern.exec(text)?.[0]
+  }
+  for (let at = 0; at < text.length;) {
+    const character = text.charAt(at)
+    const inTemplate = templates.at(-1)
+    const remark = character === '/' ? take(comment, at) : undefined
+    const literal = literalAt(at, character)
+    const token = remark ?? literal ?? take(word, at) ?? character
+    const spaces = token.replaceAll(/[^\n]/g, ' ')
+    uncommented += remark === undefined ? token : spaces
+    if (remark !== undefined) code += spaces
+    else if (literal === undefined) code += token
+    else code += token.charAt(0) + spaces.slice(1, -1) + token.charAt(token.length - 1)
+    if (literal === undefined && inTemplate !== undefined) {
+      if (token === '{') templates[templates.length - 1] = inTemplate + 1
+      if (token === '}') templates[templates.length - 1] = inTemplate - 1
+    }
+    if (remark === undefined && token.trim() !== '') last = token
+    at += token.length
+  }
+  return { uncommented, code }
+
+  function literalAt(at: number, character: string): string | undefined {
+    if (character === "'" || character === '"') return take(string, at)
+    if (character === '/' && !dividesAfter(last)) return take(regularExpression, at)
+    const continues = character === '}' && templates.at(-1) === 0
+    if (character !== '`' && !continues) return undefined
+    const part = take(templatePart, at)
+    if (continues) templates.pop()
+    if (part?.endsWith('${')) templates.push(0)
+    return part
+  }
+}
