@@ -12,6 +12,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
   type Generated,
+  type Selectable,
 } from 'kysely'
 
 export type Flag = 0 | 1
@@ -118,6 +119,8 @@ export interface PricesTable {
   reasoning_per_million_nanos: bigint | null
   per_request_nanos: bigint
 }
+
+export type PriceRow = Selectable<PricesTable>
 
 export interface RoutesTable {
   model_id: string
@@ -236,16 +239,6 @@ export interface AuditTable {
   detail: string
 }
 
-export interface CursorsTable {
-  name: string
-  position: number
-}
-
-export interface SettingsTable {
-  name: string
-  value: string
-}
-
 export interface Schema {
   accounts: AccountsTable
   keys: KeysTable
@@ -262,8 +255,8 @@ export interface Schema {
   requests: RequestsTable
   usage_hourly: UsageHourlyTable
   audit: AuditTable
-  cursors: CursorsTable
-  settings: SettingsTable
+  cursors: { name: string; position: number }
+  settings: { name: string; value: string }
 }
 
 /** The one room that writes each table; test/tidy.test.ts holds it. Ledger rows are written by db/ in a commit. */

@@ -1,0 +1,217 @@
+/**
+ * Models: what callers name, with the routes to the upstreams that serve them and a price. A model cannot be made
+ * without a price; free has to be said. A deleted model keeps its row and its prices, because bills name them.
+ */
+
+import { refuse, type Refusal } from '../errors.ts'
+import { auditRow } from '../db/audit.ts'
+import type { Change, Changed } from '../db/change.ts'
+import { expecting, type Db, type Query } from '../db/db.ts'
+import { sql, type ModelsTable } from '../db/schema.ts'
+import { isUnmet } from '../db/store-error.ts'
+import { loadCatalogDelta, type ModelDelta } from './catalog.ts'
+import {
+  currentPrice,
+  priceFromRow,
+  priceMissing,
+  priceOf,
+  priceRow,
+  samePrice,
+  type Price,
+  type PriceInput,
+} from './prices.ts'
+import { resolvedRoutes, routeOf, routesWritten, type Route, type RouteInput } from './routes.ts'
+
+export interface Model {
+  readonly id: string
+  readonly contextTokens: number
+  readonly maxOutputTokens: number | null
+  /** Thinks unseen: its stream does not show the reasoning that it bills. */
+  readonly hiddenReasoning: boolean
+  readonly ownedBy: string
+  readonly listed: boolean
+  readonly price: Price
+  readonly priceVersion: number
+  readonly routes: readonly Route[]
+  readonly createdAt: number
+  readonly updatedAt: number
+}
+
+/** Not named stays; null removes. Routes and prices are given whole. */
+export interface ModelPatch {
+  readonly contextTokens?: number
+  readonly maxOutputTokens?: number | null
+  readonly hiddenReasoning?: boolean
+  readonly ownedBy?: string
+  readonly listed?: boolean
+  readonly prices?: PriceInput
+  readonly routes?: readonly RouteInput[]
+}
+
+export interface ModelInput extends ModelPatch {
+  readonly id: string
+  readonly contextTokens: number
+}
+
+const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/
+const tokensMax = 100_000_000
+const ownerPattern = /^[^\p{Cc}]{1,100}$/u
+
+function noSuchModel(): Refusal {
+  return refuse('not_found', { message: 'There is no such model.' })
+}
+
+function tokens(value: number, param: string): number {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= tokensMax) return value
+  const message = `${param} has to be a whole number from 1 to ${tokensMax}.`
+  throw refuse('invalid_request', { param, message })
+}
+
+function owner(text: string): string {
+  if (ownerPattern.test(text)) return text
+  const message = 'owned_by has to be 1 to 100 characters.'
+  throw refuse('invalid_request', { param: 'owned_by', message })
+}
+
+function changesOf(patch: ModelPatch): Partial<ModelsTable> {
+  const set: Partial<ModelsTable> = {}
+  if (patch.contextTokens !== undefined) set.context_tokens = tokens(patch.contextTokens, 'context_tokens')
+  if (patch.maxOutputTokens === null) set.max_output_tokens = null
+  else if (patch.maxOutputTokens !== undefined) {
+    set.max_output_tokens = tokens(patch.maxOutputTokens, 'max_output_tokens')
+  }
+  if (patch.hiddenReasoning !== undefined) set.hidden_reasoning = patch.hiddenReasoning ? 1 : 0
+  if (patch.ownedBy !== undefined) set.owned_by = owner(patch.ownedBy)
+  if (patch.listed !== undefined) set.listed = patch.listed ? 1 : 0
+  return set
+}
+
+/** The living model; a row that was deleted is taken up again with its history of prices. */
+function insertion(row: ModelsTable): Query {
+  const { id: _id, ...rest } = row
+  return sql
+    .insertInto('models')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.column('id').doUpdateSet(rest).where('models.deleted_at', 'is not', null),
+    )
+}
+
+/** Refuses with 400 naming the field (`prices` when neither prices nor free are given), or 409 when it exists. */
+export async function createModel(db: Db, input: ModelInput, by: string): Promise<Changed<Model>> {
+  if (!idPattern.test(input.id)) {
+    const message = 'id has to be letters, digits and . _ : / @ + -, beginning with a letter or digit.'
+    throw refuse('invalid_request', { param: 'id', message })
+  }
+  if (input.prices === undefined) throw priceMissing()
+  const price = priceOf(input.prices)
+  const routes = await resolvedRoutes(db, input.routes ?? [])
+  const now = Date.now()
+  const row: ModelsTable = {
+    id: input.id,
+    context_tokens: tokens(input.contextTokens, 'context_tokens'),
+    max_output_tokens: null,
+    hidden_reasoning: 0,
+    owned_by: 'sluice',
+    listed: 1,
+    created_at: now,
+    updated_at: now,
+    deleted_at: null,
+    ...changesOf(input),
+  }
+  try {
+    await db.write(
+      expecting(insertion(row), 1),
+      sql.insertInto('prices').values(priceRow(row.id, price, now)),
+      ...routesWritten(row.id, routes),
+      auditRow(by, 'model.create', row.id, { ...row, price, routes }),
+    )
+  } catch (error) {
+    if (!isUnmet(error, 0)) throw error
+    throw refuse('conflict', { param: 'id', message: 'A model of this id exists.' })
+  }
+  return changedModel(db, row.id)
+}
+
+async function changedModel(db: Db, id: string): Promise<Changed<Model>> {
+  const model = await modelById(db, id)
+  if (model === undefined) throw noSuchModel()
+  return { value: model, changes: [{ kind: 'model', id }] }
+}
+
+/** Refuses with 404 for an unknown id and 400 naming the field. Equal prices make no new version. */
+export async function updateModel(
+  db: Db,
+  id: string,
+  patch: ModelPatch,
+  by: string,
+): Promise<Changed<Model>> {
+  const now = Date.now()
+  const set = { ...changesOf(patch), updated_at: now }
+  const price = patch.prices === undefined ? undefined : priceOf(patch.prices)
+  const before = price === undefined ? undefined : await currentPrice(db, id)
+  const changed = price !== undefined && (before === undefined || !samePrice(before.price, price))
+  const routes = patch.routes === undefined ? undefined : await resolvedRoutes(db, patch.routes)
+  try {
+    await db.write(
+      expecting(sql.updateTable('models').set(set).where('id', '=', id).where('deleted_at', 'is', null), 1),
+      ...(changed ? [sql.insertInto('prices').values(priceRow(id, price, now))] : []),
+      ...(routes === undefined ? [] : routesWritten(id, routes)),
+      auditRow(by, 'model.update', id, { ...set, price: changed ? price : undefined, routes }),
+    )
+  } catch (error) {
+    throw isUnmet(error, 0) ? noSuchModel() : error
+  }
+  return changedModel(db, id)
+}
+
+/** Takes a model out of the list and out of service; running requests finish. Refuses with 404 for an unknown id. */
+export async function deleteModel(db: Db, id: string, by: string): Promise<Changed<undefined>> {
+  const update = sql.updateTable('models').set({ deleted_at: Date.now() }).where('id', '=', id)
+  try {
+    await db.write(
+      expecting(update.where('deleted_at', 'is', null), 1),
+      sql.deleteFrom('routes').where('model_id', '=', id),
+      auditRow(by, 'model.delete', id),
+    )
+  } catch (error) {
+    throw isUnmet(error, 0) ? noSuchModel() : error
+  }
+  return { value: undefined, changes: [{ kind: 'model', id }] }
+}
+
+/** Deleted models are not found. */
+export async function modelById(db: Db, id: string): Promise<Model | undefined> {
+  const { models } = await loadCatalogDelta(db, [{ kind: 'model', id }])
+  return models.flatMap(modelOf)[0]
+}
+
+/** All living models by id. They are a few hundred at most: no pages. */
+export async function listModels(db: Db): Promise<Model[]> {
+  const living = sql.selectFrom('models').select('id').where('deleted_at', 'is', null).orderBy('id')
+  const ids = await db.all(living)
+  const { models } = await loadCatalogDelta(
+    db,
+    ids.map(({ id }): Change => ({ kind: 'model', id })),
+  )
+  return models.flatMap(modelOf).toSorted((left, right) => (left.id < right.id ? -1 : 1))
+}
+
+function modelOf({ model: row, price, routes }: ModelDelta): Model[] {
+  if (row.deleted_at !== null || price === undefined) return []
+  return [
+    {
+      id: row.id,
+      contextTokens: row.context_tokens,
+      maxOutputTokens: row.max_output_tokens,
+      hiddenReasoning: row.hidden_reasoning === 1,
+      ownedBy: row.owned_by,
+      listed: row.listed === 1,
+      price: priceFromRow(price),
+      priceVersion: price.version,
+      routes: routes.map(routeOf),
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    },
+  ]
+}
