@@ -1,0 +1,151 @@
+/**
+ * The relay as a child process, started the way an operator's script starts it: by its command line and environment,
+ * filled over the automation contract. Stories (house.ts) and the bench stand on this.
+ */
+
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+import { freePort } from './dead-ends.ts'
+
+const program = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
+const startWithinMs = 15_000
+const stopWithinMs = 30_000
+
+export interface RelaySettings {
+  dataDir: string
+  /** Default: one that is free. */
+  port?: number
+  /** Added to the environment of a script: loopback upstreams allowed, no demonstration, no drain delay. */
+  env?: Record<string, string>
+}
+
+export interface Exit {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+/** Starts a relay and waits until it is ready for traffic. Rejects with its output when it ends before that. */
+export async function startRelay(settings: RelaySettings): Promise<RelayProcess> {
+  const relay = new RelayProcess(settings, settings.port ?? (await freePort()))
+  await relay.ready()
+  return relay
+}
+
+export class RelayProcess {
+  readonly url: string
+  readonly port: number
+  readonly dataDir: string
+  readonly adminKey: string
+  /** Everything it wrote to its output, by line. */
+  readonly lines: string[] = []
+  readonly exited: Promise<Exit>
+
+  private readonly child: ChildProcess
+  private running = true
+
+  constructor(settings: RelaySettings, port: number) {
+    const env: Record<string, string> = {
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DATA_DIR: settings.dataDir,
+      ADMIN_API_KEY: 'admin-key-of-the-tests-0123456789',
+      UPSTREAM_ALLOW: '127.0.0.0/8',
+      DEMO: '0',
+      WORKERS: '1',
+      DRAIN_DELAY: '0s',
+      ...settings.env,
+    }
+    this.port = port
+    this.url = `http://127.0.0.1:${port}`
+    this.dataDir = settings.dataDir
+    this.adminKey = env['ADMIN_API_KEY'] ?? ''
+    // A process group of its own, so that a kill takes everything it may have started.
+    this.child = spawn(process.execPath, [program, 'serve'], {
+      env: { ...outside(), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    })
+    for (const output of [this.child.stdout, this.child.stderr]) {
+      if (output) createInterface(output).on('line', (line) => this.lines.push(line))
+    }
+    const killGroup = () => this.signal('SIGKILL')
+    process.once('exit', killGroup)
+    this.exited = new Promise((resolve) => {
+      this.child.once('close', (code, signal) => {
+        this.running = false
+        process.removeListener('exit', killGroup)
+        resolve({ code, signal })
+      })
+    })
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0
+  }
+
+  get isRunning(): boolean {
+    return this.running
+  }
+
+  /** Resolves when `/readyz` says 200. */
+  async ready(): Promise<void> {
+    for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(15)) {
+      if (!this.running) throw new Error(`the relay ended at its start:\n${this.lines.join('\n')}`)
+      const status = await fetch(`${this.url}/readyz`).then(
+        (reply) => reply.status,
+        () => 0,
+      )
+      if (status === 200) return
+    }
+    await this.kill()
+    throw new Error(`the relay was not ready within ${startWithinMs} ms:\n${this.lines.join('\n')}`)
+  }
+
+  /** One call of the automation contract, as it comes back. */
+  async adminReply(method: string, path: string, body?: unknown): Promise<Response> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.adminKey}` }
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    return fetch(`${this.url}/api/admin${path}`, { method, headers, body: JSON.stringify(body) })
+  }
+
+  /** One call of the automation contract that has to succeed: its answer. */
+  async admin<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    const reply = await this.adminReply(method, path, body)
+    const text = await reply.text()
+    if (!reply.ok) throw new Error(`${method} /api/admin${path} → ${reply.status}: ${text}`)
+    return (text === '' ? null : JSON.parse(text)) as Answer
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    try {
+      process.kill(-this.pid, signal)
+    } catch {
+      // It has ended already.
+    }
+  }
+
+  /** SIGTERM to the server alone, as `systemctl stop` or `docker stop` send it, and its exit. */
+  async stop(): Promise<Exit> {
+    if (this.running) this.child.kill('SIGTERM')
+    const patience = setTimeout(() => this.signal('SIGKILL'), stopWithinMs)
+    const exit = await this.exited
+    clearTimeout(patience)
+    return exit
+  }
+
+  /** `kill -9` of the whole process group. */
+  async kill(): Promise<Exit> {
+    this.signal('SIGKILL')
+    return this.exited
+  }
+}
+
+/** What a program needs of our own environment; settings of the relay that lie about in it are left out. */
+function outside(): Record<string, string | undefined> {
+  const { PATH, HOME, LANG, TZ } = process.env
+  return { PATH, HOME, LANG, TZ }
+}
