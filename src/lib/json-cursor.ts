@@ -111,7 +111,14 @@ export class JsonCursor {
     this.skipSpace()
   }
 
-  /** Whether the last key is this one, which has to be plain ASCII. */
+  /** The last key, decoded. */
+  get key(): string {
+    if (!this.keyEscaped) return this.text.toString('utf8', this.keyStart, this.keyEnd)
+    const key: unknown = JSON.parse(this.text.toString('utf8', this.keyStart - 1, this.keyEnd + 1))
+    return String(key)
+  }
+
+  /** Whether the last key is this one, which has to be plain ASCII; an escaped key is not recognised. */
   isKey(name: string): boolean {
     if (this.keyEnd - this.keyStart !== name.length) return false
     for (let i = 0; i < name.length; i++) {

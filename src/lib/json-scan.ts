@@ -25,13 +25,14 @@ export type Uncertainty =
   | 'too many members'
 
 /**
- * What a scan found. `object`: `JSON.parse` accepts the text and its ranges hold the members' values.
- * `uncertain`: it may be valid, and needs a full parse. `invalid`: `JSON.parse` refuses it, at this byte or before
+ * What a scan found. `object`: `JSON.parse` accepts the text and the ranges hold the members' values.
+ * `uncertain`: readers may differ about it; where the keys are the reason, it is valid, and the members tell all
+ * that was found, a key more than once where it is written so. `invalid`: `JSON.parse` refuses it, at this byte or before
  * the text's end; text that is not UTF-8 is invalid too. `other`: valid, but not an object.
  */
 export type JsonScan =
   | { readonly kind: 'object'; readonly members: readonly JsonMember[] }
-  | { readonly kind: 'uncertain'; readonly why: Uncertainty }
+  | { readonly kind: 'uncertain'; readonly why: Uncertainty; readonly members?: readonly JsonMember[] }
   | { readonly kind: 'invalid'; readonly at: number }
   | { readonly kind: 'other' }
 
@@ -52,35 +53,32 @@ export function scanObject(text: Buffer, visitor?: JsonVisitor): JsonScan {
   }
   const cursor = new JsonCursor(text)
   try {
-    const members = membersAt(cursor, visitor)
-    if (typeof members === 'string') return { kind: 'uncertain', why: members }
-    if (cursor.skipSpace() !== -1) return { kind: 'invalid', at: cursor.at }
-    return members === undefined ? { kind: 'other' } : { kind: 'object', members }
+    if (cursor.skipSpace() === 0x7b) return objectAt(cursor, visitor)
+    cursor.skipValue()
+    return cursor.skipSpace() === -1 ? { kind: 'other' } : { kind: 'invalid', at: cursor.at }
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     return error.tooDeep ? { kind: 'uncertain', why: 'too deep' } : { kind: 'invalid', at: error.at }
   }
 }
 
-function membersAt(cursor: JsonCursor, visitor?: JsonVisitor): JsonMember[] | Uncertainty | undefined {
-  if (cursor.skipSpace() !== 0x7b) {
-    cursor.skipValue()
-    return undefined
-  }
+function objectAt(cursor: JsonCursor, visitor?: JsonVisitor): JsonScan {
   const members: JsonMember[] = []
   const keys = new Set<string>()
+  let why: Uncertainty | undefined
   for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
+    if (members.length === maxMembers) return { kind: 'uncertain', why: 'too many members' }
     const keyStart = cursor.at
     cursor.readKey()
-    if (cursor.keyEscaped) return 'escape in a key'
-    const key = cursor.text.toString('utf8', cursor.keyStart, cursor.keyEnd)
+    const { key } = cursor
+    if (cursor.keyEscaped) why ??= 'escape in a key'
+    if (keys.has(key)) why ??= 'duplicate key'
+    keys.add(key)
     const start = cursor.at
     visitor?.visit(key, cursor)
     if (cursor.at === start) cursor.skipValue()
-    if (keys.has(key)) return 'duplicate key'
-    if (keys.size === maxMembers) return 'too many members'
-    keys.add(key)
     members.push({ key, keyStart, start, end: cursor.at })
   }
-  return members
+  if (cursor.skipSpace() !== -1) return { kind: 'invalid', at: cursor.at }
+  return why === undefined ? { kind: 'object', members } : { kind: 'uncertain', why, members }
 }
