@@ -151,14 +151,15 @@ test('a connection is not kept when the answer says so, or does not end where it
 })
 
 test('bytes that nobody asked for end an idle connection', async (t) => {
+  const sockets: Socket[] = []
   const url = await rawServer(t, (socket, connection) => {
-    onRequest(socket, () => {
-      socket.write(saying(`${connection}`))
-      if (connection === 0) setImmediate(() => socket.write(saying('poison')))
-    })
+    sockets.push(socket)
+    onRequest(socket, () => socket.write(saying(`${connection}`)))
   })
   const client = openClient(t)
   assert.equal((await ask(client, url).answer).body.toString(), '0')
+  assert.equal(client.stats.idle, 1)
+  sockets[0]?.write(saying('poison'))
   while (client.stats.open > 0) await new Promise(setImmediate)
   assert.equal((await ask(client, url).answer).body.toString(), '1')
 })
@@ -228,6 +229,22 @@ test('an answer that began is not asked for again', async (t) => {
   await ask(client, url).answer
   const { failure } = await ask(client, url).answer
   assert.deepEqual([failure?.kind, failure?.answered, client.stats.retried], ['reset', true, 0])
+})
+
+test('a request that may have been worked on is not sent again', async (t) => {
+  let requests = 0
+  const url = await rawServer(t, (socket) => {
+    onRequest(socket, (_, nth) => {
+      requests += 1
+      if (nth === 0) socket.write(saying('ok'))
+      else setTimeout(() => socket.destroy(), 80)
+    })
+  })
+  const client = openClient(t, { staleWindowMs: 20 })
+  await ask(client, url).answer
+  const { failure } = await ask(client, url).answer
+  assert.deepEqual([failure?.kind, failure?.sent, failure?.answered], ['reset', true, false])
+  assert.equal(requests, 2)
 })
 
 test('servers that close whenever they like lose no request', async (t) => {

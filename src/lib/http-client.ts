@@ -24,13 +24,23 @@ export interface HttpClientOptions {
   readonly idleMs: number
   /** For the head, interim heads included, and again for the trailers. */
   readonly maxHeadBytes: number
+  /**
+   * A kept connection that the other side had closed shows it within a round trip, and its request is sent again; when
+   * it ends later than this, the request may have been worked on, and fails.
+   */
+  readonly staleWindowMs?: number
   /** Instead of the system's resolver; its answers are guarded all the same. */
   readonly resolve?: AddressResolver
   /** Certificate authorities (PEM) to trust instead of the built-in ones and NODE_EXTRA_CA_CERTS. */
   readonly authorities?: string
 }
 
-export const defaultBounds = { maxIdlePerOrigin: 256, idleMs: 30_000, maxHeadBytes: 65_536 } as const
+export const defaultBounds = {
+  maxIdlePerOrigin: 256,
+  idleMs: 30_000,
+  maxHeadBytes: 65_536,
+  staleWindowMs: 2000,
+} as const
 
 export class HttpClient {
   readonly #pool: Pool<Connection>
@@ -77,7 +87,7 @@ export class HttpClient {
     if (connection === null) this.#openFor(exchange)
     else {
       this.#reused += 1
-      exchange.reuse(connection)
+      exchange.reuse(connection, this.#options.staleWindowMs ?? defaultBounds.staleWindowMs)
     }
     return exchange
   }

@@ -100,6 +100,32 @@ test('a certificate that is for another name, or from nobody known, ends it befo
   assert.equal(seen.requests, 0)
 })
 
+test('a certificate for another name is not accepted on the second try either', async (t) => {
+  for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const seen = await tlsServer(t, { maxVersion })
+    const client = openClient(t, { resolve, authorities: cert })
+    for (let i = 0; i < 3; i += 1) {
+      const { failure } = await ask(client, `https://other.test:${seen.port}/`).answer
+      assert.equal(failure?.kind, 'tls', maxVersion)
+    }
+    assert.equal(seen.requests, 0)
+    await ask(client, `https://models.test:${seen.port}/close`).answer
+    await ask(client, `https://models.test:${seen.port}/close`).answer
+    assert.equal(seen.resumed.at(-1), true, maxVersion)
+  }
+})
+
+test('an exchange paused from its beginning gets through the TLS handshake', async (t) => {
+  const seen = await tlsServer(t)
+  const client = openClient(t, { resolve, authorities: cert })
+  const { exchange, answer, soFar } = ask(client, `https://models.test:${seen.port}/`)
+  exchange.pause()
+  while (seen.requests === 0) await new Promise(setImmediate)
+  assert.deepEqual(soFar.calls, [])
+  exchange.resume()
+  assert.equal((await answer).body.toString(), 'ok')
+})
+
 test('NODE_EXTRA_CA_CERTS adds an authority', async (t) => {
   const seen = await tlsServer(t)
   const script = `

@@ -77,7 +77,6 @@ export class Connection {
       this.#failClosed()
       around.onClose(this)
     })
-    if (load.isPaused) this.#socket.pause()
   }
 
   /** Whether it can still be given a request: the event of its end may be on its way. */
@@ -89,7 +88,6 @@ export class Connection {
   carry(load: Load): void {
     this.#load = load
     this.#socket.ref()
-    if (load.isPaused) this.#socket.pause()
     this.#send(load)
   }
 
@@ -147,16 +145,18 @@ export class Connection {
       this.#stage = 'securing'
     })
     socket.on('secureConnect', () => this.#onOpen())
-    socket.on('session', (session) => {
-      sessions.delete(key)
-      sessions.set(key, session)
-      for (const oldest of sessions.keys()) {
-        if (sessions.size <= maxSessions) break
-        sessions.delete(oldest)
-      }
-    })
+    // Told only when the certificate was found right: a resumed session is not asked for its name again.
+    socket.on('session', (session) => this.#remember(session))
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes, bytes.length))
     return socket
+  }
+
+  #remember(session: Buffer): void {
+    const { sessions } = this.#around
+    sessions.delete(this.originKey)
+    sessions.set(this.originKey, session)
+    const oldest = sessions.keys().next()
+    if (sessions.size > maxSessions && oldest.done !== true) sessions.delete(oldest.value)
   }
 
   #onOpen(): void {
@@ -167,6 +167,7 @@ export class Connection {
 
   #send(load: Load): void {
     load.isSent = true
+    if (load.isPaused) this.#socket.pause()
     this.#parser.begin(load.request.method, load.sink)
     writeRequest(this.#socket, load.request)
   }
@@ -193,6 +194,7 @@ export class Connection {
 
   #complete(load: Load): void {
     this.#load = null
+    this.#parser.stop()
     // An answer that came before its request was written leaves the rest of the request in the way.
     if (this.#parser.isReusable && this.#socket.writableLength === 0) {
       if (load.isPaused) this.#socket.resume()

@@ -25,9 +25,6 @@ export interface Exchange {
   destroy(): void
 }
 
-/** A connection that was closed while it waited shows it within a round trip; later, it is the answer that failed. */
-const staleWindowMs = 2000
-
 /** One request and its answer, over one connection or, when the first was stale, two. */
 export class RunningExchange implements Exchange, Load {
   readonly request: OutgoingRequest
@@ -37,7 +34,7 @@ export class RunningExchange implements Exchange, Load {
   isAnswered = false
   readonly #reopen: (exchange: RunningExchange) => void
   #connection: Connection | null = null
-  /** Until then, the connection's end means that it was closed before; 0 for a fresh one. */
+  /** In milliseconds of `performance.now()`; 0 for a fresh connection. */
   #staleUntil = 0
   #isOver = false
 
@@ -53,8 +50,8 @@ export class RunningExchange implements Exchange, Load {
     this.#staleUntil = 0
   }
 
-  /** Goes over a connection that carried others before. */
-  reuse(connection: Connection): void {
+  /** Goes over a connection that carried others before; its end within this time means that it was stale. */
+  reuse(connection: Connection, staleWindowMs: number): void {
     this.#connection = connection
     this.#staleUntil = performance.now() + staleWindowMs
     connection.carry(this)

@@ -37,6 +37,8 @@ function read(answer: Buffer, cuts: readonly number[], method = 'POST'): Transcr
   return { heads, body: body.join(''), end: parser.finish() ? 'complete' : 'unfinished' }
 }
 
+const ok = 'HTTP/1.1 200 OK\r\n'
+const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`
 const json = 'Content-Type: application/json\r\n'
 const sound: [name: string, answer: string, body: string][] = [
   ['a stated length', `HTTP/1.1 200 OK\r\n${json}Content-Length: 5\r\n\r\nhello`, 'hello'],
@@ -90,6 +92,11 @@ test('an answer reads the same wherever it is cut', () => {
   }
 })
 
+test('extensions are bounded for each chunk, not for the answer', () => {
+  const answer = Buffer.from(`${chunked}${`1;${'a'.repeat(100)}\r\nx\r\n`.repeat(100)}0\r\n\r\n`)
+  assert.deepEqual(read(answer, []), { heads: ['200 -'], body: 'x'.repeat(100), end: 'complete' })
+})
+
 test('answers that have no body have none, whatever their head says', () => {
   for (const status of [204, 304]) {
     for (const framing of ['', 'Content-Length: 5\r\n', 'Transfer-Encoding: chunked\r\n']) {
@@ -102,8 +109,6 @@ test('answers that have no body have none, whatever their head says', () => {
   assert.equal(read(answer, [], 'GET').end, 'unfinished')
 })
 
-const ok = 'HTTP/1.1 200 OK\r\n'
-const chunked = `${ok}Transfer-Encoding: chunked\r\n\r\n`
 const malformed: string[] = [
   // Status lines.
   'HTTP/2 200 OK\r\n\r\n',
