@@ -31,10 +31,10 @@ const openBrace = 0x7b
 const closeBrace = 0x7d
 
 /** The same in each byte of a word. */
-const quotes = 0x22222222
 const backslashes = 0x5c5c5c5c
-const spaces = 0x20202020
+const twos = 0x02020202
 const ones = 0x01010101
+const spacesAndOne = 0x21212121
 const highBits = 0x80808080
 
 /** Which containers are open, objects as 1; one for all cursors, as no value is left half skipped. */
@@ -238,16 +238,18 @@ export class JsonCursor {
 }
 
 /**
- * The first word from `index` on that may hold a quote, a backslash or a control character in one of its four bytes
- * (or the last odd word). Subtracting sets a byte's high bit where the byte was smaller, and only there.
+ * The first word from `start` on that may hold a quote, a backslash or a control character in one of its four bytes
+ * (or the last odd word). Subtracting sets a byte's high bit where the byte was smaller. Flipping the second bit
+ * exchanges the quote (0x22) and the space (0x20), so that the quote is the first above the control characters.
  */
-function plainWordsEnd(words: Int32Array, index: number): number {
+function plainWordsEnd(words: Int32Array, start: number): number {
   const last = words.length - 1
+  let index = start
   while (index < last) {
     const a = words[index] ?? 0
     const b = words[index + 1] ?? 0
-    const inA = (((a ^ quotes) - ones) | ((a ^ backslashes) - ones) | (a - spaces)) & ~a
-    const inB = (((b ^ quotes) - ones) | ((b ^ backslashes) - ones) | (b - spaces)) & ~b
+    const inA = (((a ^ twos) - spacesAndOne) | ((a ^ backslashes) - ones)) & ~a
+    const inB = (((b ^ twos) - spacesAndOne) | ((b ^ backslashes) - ones)) & ~b
     if (((inA | inB) & highBits) !== 0) break
     index += 2
   }

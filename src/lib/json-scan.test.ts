@@ -141,6 +141,17 @@ test('a string is read rightly at every alignment of its bytes', () => {
   }
 })
 
+test('every byte is judged like JSON.parse does, wherever in a long string it stands', () => {
+  for (let at = 0; at < 16; at++) {
+    for (let byte = 0; byte < 128; byte++) {
+      const text = Buffer.from(`{"k":"${'a'.repeat(24)}"}`)
+      text[6 + at] = byte
+      text[7 + at] = byte % 2 ? 0x20 : 0x6e
+      assertAgrees(text)
+    }
+  }
+})
+
 test('the scanner and JSON.parse agree on any value and on any damage to it', () => {
   let objects = 0
   const texts = fc.oneof(

@@ -129,7 +129,7 @@ export class ChatRequest {
 }
 
 /**
- * The text with members replaced or added (at its beginning), and one left out.
+ * The text with members replaced or added (at its end), and one left out.
  * @param changes JSON texts by key
  */
 function splice(
@@ -139,24 +139,30 @@ function splice(
   dropped: string | undefined,
 ): Buffer[] {
   const pieces: Buffer[] = []
-  const missing = new Map(changes)
-  for (const { key } of members) missing.delete(key)
+  const added = new Set(changes.keys())
   let from = 0
-  if (missing.size > 0) {
-    const added = [...missing].map(([key, value]) => `${JSON.stringify(key)}:${value},`)
-    pieces.push(Buffer.from(`{${added.join('')}`))
-    from = text.indexOf('{') + 1
-  }
-  for (const [i, member] of members.entries()) {
-    const value = changes.get(member.key)
-    if (member.key === dropped) {
-      const next = members[i + 1]
-      pieces.push(text.subarray(from, next ? member.keyStart : members[i - 1]?.end))
-      from = next ? next.keyStart : member.end
-    } else if (value !== undefined) {
-      pieces.push(text.subarray(from, member.start), Buffer.from(value))
-      from = member.end
+  let lastEnd = 0
+  for (let i = 0; i < members.length; i++) {
+    const { key, keyStart, start, end } = members[i] as JsonMember
+    const value = changes.get(key)
+    if (value !== undefined) {
+      pieces.push(text.subarray(from, start), Buffer.from(value))
+      added.delete(key)
+      from = end
+    } else if (key === dropped) {
+      // With the comma behind it, or as the last one with the comma before.
+      const next = members[i + 1]?.keyStart
+      pieces.push(text.subarray(from, next === undefined ? lastEnd : keyStart))
+      from = next ?? end
+      if (next === undefined) break
     }
+    lastEnd = end
+  }
+  if (added.size > 0) {
+    const end = Math.max(from, lastEnd)
+    const texts = Array.from(added, (key) => `,${JSON.stringify(key)}:${changes.get(key)}`)
+    pieces.push(text.subarray(from, end), Buffer.from(texts.join('')))
+    from = end
   }
   pieces.push(text.subarray(from))
   return pieces

@@ -34,123 +34,104 @@ interface NumberRule {
   readonly whole?: boolean
 }
 
-const numberRules = {
-  temperature: { from: 0, to: 2 },
-  top_p: { from: 0, to: 1 },
-  n: { from: 1, to: 128, whole: true },
-  max_tokens: { from: 1, to: 2 ** 31, whole: true },
-  max_completion_tokens: { from: 1, to: 2 ** 31, whole: true },
-  presence_penalty: { from: -2, to: 2 },
-  frequency_penalty: { from: -2, to: 2 },
-} as const satisfies Record<string, NumberRule>
+const numberRules = new Map<string, NumberRule>([
+  ['temperature', { from: 0, to: 2 }],
+  ['top_p', { from: 0, to: 1 }],
+  ['n', { from: 1, to: 128, whole: true }],
+  ['max_tokens', { from: 1, to: 2 ** 31, whole: true }],
+  ['max_completion_tokens', { from: 1, to: 2 ** 31, whole: true }],
+  ['presence_penalty', { from: -2, to: 2 }],
+  ['frequency_penalty', { from: -2, to: 2 }],
+])
 
-type NumberField = keyof typeof numberRules
-
-const known = new Set([...Object.keys(numberRules), 'model', 'messages', 'stream', 'stream_options'])
+const known = new Set([...numberRules.keys(), 'model', 'messages', 'stream', 'stream_options'])
 
 const maxKnownLength = Math.max(...Array.from(known, (name) => name.length))
 
-/** Reads and checks the fields from a body's outermost members, whose keys are unique. */
+const quote = 0x22
+const minus = 0x2d
+const openBrace = 0x7b
+
+/** Reads and checks the fields from a body's outermost members, whose keys are unique and whose JSON is valid. */
 export function readFields(body: Buffer, members: readonly JsonMember[]): RequestFields {
-  const values = new Map<string, Value>()
+  let model: string | undefined
+  let stream = false
+  let options: JsonMember | undefined
+  let n: number | undefined
+  let old: number | undefined
+  let current: number | undefined
   for (const member of members) {
-    if (known.has(member.key)) values.set(member.key, new Value(body, member))
-    else assertNoLookalike(member.key)
+    const { key } = member
+    if (!known.has(key)) assertNoLookalike(key)
+    else if (body[member.start] === 0x6e) continue
+    else if (key === 'model') model = modelOf(body, member)
+    else if (key === 'stream') stream = flagOf(body, member)
+    else if (key === 'stream_options') options = member
+    else {
+      const number = numberOf(body, member)
+      if (key === 'n') n = number
+      else if (key === 'max_tokens') old = number
+      else if (key === 'max_completion_tokens') current = number
+    }
   }
-  const numbers: Partial<Record<NumberField, number>> = {}
-  for (const [field, rule] of Object.entries(numberRules) as [NumberField, NumberRule][]) {
-    const value = values.get(field)
-    if (value !== undefined && !value.isNull) numbers[field] = numberOf(field, value, rule)
-  }
-  const stream = flagOf('stream', values.get('stream')) ?? false
-  const streamOptions = streamOptionsOf(values.get('stream_options'), stream)
-  const { max_tokens: old, max_completion_tokens: current } = numbers
+  if (model === undefined) throw wrongModel()
+  const streamOptions = options === undefined ? {} : streamOptionsOf(body, options, stream)
   const maxOutputField = smallerField(old, current)
   return {
-    model: modelOf(values.get('model')),
+    model,
     stream,
     includeUsage: streamOptions['include_usage'] === true,
     streamOptions,
-    n: numbers.n ?? 1,
-    maxOutputTokens: maxOutputField === null ? null : (numbers[maxOutputField] ?? null),
+    n: n ?? 1,
+    maxOutputTokens: (maxOutputField === 'max_tokens' ? old : current) ?? null,
     maxOutputField,
     maximums: { max_tokens: old, max_completion_tokens: current },
   }
 }
 
-/** One member's value, read only as far as it is needed. */
-class Value {
-  readonly #body: Buffer
-  readonly #member: JsonMember
-
-  constructor(body: Buffer, member: JsonMember) {
-    this.#body = body
-    this.#member = member
-  }
-
-  get bytes(): number {
-    return this.#member.end - this.#member.start
-  }
-
-  get isNull(): boolean {
-    return this.#first === 0x6e
-  }
-
-  get isString(): boolean {
-    return this.#first === 0x22
-  }
-
-  get isObject(): boolean {
-    return this.#first === 0x7b
-  }
-
-  get isNumber(): boolean {
-    return this.#first === 0x2d || (this.#first >= 0x30 && this.#first <= 0x39)
-  }
-
-  get parsed(): unknown {
-    const value: unknown = JSON.parse(this.#body.toString('utf8', this.#member.start, this.#member.end))
-    return value
-  }
-
-  get #first(): number {
-    return this.#body[this.#member.start] ?? 0
-  }
+function valueOf(body: Buffer, { start, end }: JsonMember): unknown {
+  const value: unknown = JSON.parse(body.toString('utf8', start, end))
+  return value
 }
 
-function modelOf(value: Value | undefined): string {
+function modelOf(body: Buffer, member: JsonMember): string {
   // Six bytes write one character at most.
-  const model = value?.isString && value.bytes <= 6 * maxModelLength + 2 ? value.parsed : undefined
+  const readable = body[member.start] === quote && member.end - member.start <= 6 * maxModelLength + 2
+  const model = readable ? valueOf(body, member) : undefined
   if (typeof model === 'string' && model !== '' && model.length <= maxModelLength) return model
-  throw wrong('model', `a non-empty string of at most ${maxModelLength} characters`)
+  throw wrongModel()
 }
 
-function numberOf(field: NumberField, value: Value, { from, to, whole = false }: NumberRule): number {
-  // Longer than any number that is meant: not worth the reading.
-  const number = value.isNumber && value.bytes <= 1024 ? value.parsed : undefined
+function numberOf(body: Buffer, member: JsonMember): number | undefined {
+  const rule = numberRules.get(member.key)
+  if (rule === undefined) return undefined
+  const { from, to, whole = false } = rule
+  const first = body[member.start] ?? 0
+  // A longer number than any that is meant is not worth the reading.
+  const readable = (first === minus || (first >= 0x30 && first <= 0x39)) && member.end - member.start <= 1024
+  const number = readable ? valueOf(body, member) : undefined
   if (typeof number === 'number' && number >= from && number <= to && (!whole || Number.isInteger(number))) {
     return number
   }
-  throw wrong(field, `${whole ? 'an integer' : 'a number'} from ${from} to ${to}`)
+  throw wrong(member.key, `${whole ? 'an integer' : 'a number'} from ${from} to ${to}`)
 }
 
-function flagOf(field: string, value: Value | undefined): boolean | undefined {
-  if (value === undefined || value.isNull) return undefined
-  const flag = value.bytes <= 5 ? value.parsed : undefined
-  if (typeof flag === 'boolean') return flag
-  throw wrong(field, 'true or false')
+function flagOf(body: Buffer, { key, start }: JsonMember): boolean {
+  // The scan has checked the whole word.
+  if (body[start] === 0x74) return true
+  if (body[start] === 0x66) return false
+  throw wrong(key, 'true or false')
 }
 
-function streamOptionsOf(value: Value | undefined, stream: boolean): Record<string, unknown> {
-  if (value === undefined || value.isNull) return {}
-  if (!value.isObject) throw wrong('stream_options', 'an object')
+function streamOptionsOf(body: Buffer, member: JsonMember, stream: boolean): Record<string, unknown> {
+  const { key } = member
+  if (body[member.start] !== openBrace) throw wrong(key, 'an object')
   if (!stream) {
-    const message = 'stream_options is only allowed when stream is true.'
-    throw refuse('invalid_request', { param: 'stream_options', message })
+    throw refuse('invalid_request', { param: key, message: `${key} is only allowed when stream is true.` })
   }
-  const options = value.parsed as Record<string, unknown>
+  const options = valueOf(body, member) as Record<string, unknown>
   const flag = options['include_usage'] ?? false
-  if (typeof flag !== 'boolean') throw wrong('stream_options.include_usage', 'true or false')
+  if (typeof flag !== 'boolean') throw wrong(`${key}.include_usage`, 'true or false')
   return options
 }
 
@@ -169,6 +150,10 @@ function assertNoLookalike(key: string): void {
   if (!known.has(folded)) return
   const message = `A field ${JSON.stringify(key)} could be mistaken for ${folded}; write ${folded}.`
   throw refuse('invalid_request', { param: key, message })
+}
+
+function wrongModel(): Refusal {
+  return wrong('model', `a non-empty string of at most ${maxModelLength} characters`)
 }
 
 function wrong(param: string, allowed: string): Refusal {
