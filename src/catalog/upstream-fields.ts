@@ -3,11 +3,11 @@
 import { sql as fragment, type RawBuilder } from 'kysely'
 import { refuse, type Refusal } from '../errors.ts'
 import { factorPpmOf } from '../lib/money.ts'
+import type { Sealer } from '../lib/seal.ts'
 import type { UpstreamsTable } from '../db/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
 import { priceOf, type Price, type PriceInput } from './prices.ts'
-import { isProviderName } from './provider-names.ts'
-import type { UpstreamPatch, UpstreamRules } from './upstreams.ts'
+import { isProviderName, type ProviderName } from './provider-names.ts'
 
 /** What an upstream costs us: prices in its own currency, and what one of it costs in the platform's. */
 export type UpstreamCosts = PriceInput & {
@@ -22,6 +22,30 @@ export interface UpstreamTimeouts {
   readonly firstTokenMs?: number
   readonly idleMs?: number
   readonly answerMs?: number
+}
+
+/** Not named stays; null removes. */
+export interface UpstreamPatch {
+  readonly name?: string
+  readonly provider?: ProviderName
+  readonly baseUrl?: string
+  readonly credential?: string
+  readonly proxy?: string | null
+  readonly priority?: number
+  readonly weight?: number
+  readonly prices?: UpstreamCosts | null
+  readonly timeouts?: { readonly [Name in keyof UpstreamTimeouts]?: number | null }
+  readonly onAbort?: 'cancel' | 'drain'
+  readonly enabled?: boolean
+  readonly settings?: UpstreamSettings
+}
+
+/** What the outside world lends: who acts, how secrets are sealed, which addresses may be called. */
+export interface UpstreamRules {
+  readonly by: string
+  readonly sealer: Sealer
+  /** Says why an address may not be called; null when it may. */
+  readonly checkUrl: (url: string) => string | null
 }
 
 /** First token and idle are for streams, answer for whole answers until their headers (admin API: Time-outs). */

@@ -10,7 +10,7 @@ import { auditRow } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
 import { expecting, type Db } from '../db/db.ts'
 import { sql, type UpstreamsTable } from '../db/schema.ts'
-import { isTaken, isUnmet } from '../db/store-error.ts'
+import { isReferenced, isTaken, isUnmet } from '../db/store-error.ts'
 import {
   changesOf,
   newTimeouts,
@@ -20,6 +20,8 @@ import {
   shownProxy,
   timeoutsMerged,
   type UpstreamCosts,
+  type UpstreamPatch,
+  type UpstreamRules,
   type UpstreamTimeouts,
 } from './upstream-fields.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
@@ -46,36 +48,12 @@ export interface Upstream {
   readonly updatedAt: number
 }
 
-/** Not named stays; null removes. */
-export interface UpstreamPatch {
-  readonly name?: string
-  readonly provider?: ProviderName
-  readonly baseUrl?: string
-  readonly credential?: string
-  readonly proxy?: string | null
-  readonly priority?: number
-  readonly weight?: number
-  readonly prices?: UpstreamCosts | null
-  readonly timeouts?: { readonly [Name in keyof UpstreamTimeouts]?: number | null }
-  readonly onAbort?: 'cancel' | 'drain'
-  readonly enabled?: boolean
-  readonly settings?: UpstreamSettings
-}
-
 export interface UpstreamInput extends UpstreamPatch {
   readonly name: string
   readonly provider: ProviderName
   readonly baseUrl: string
   /** May be empty where the provider needs none. */
   readonly credential: string
-}
-
-/** What the outside world lends: who acts, how secrets are sealed, which addresses may be called. */
-export interface UpstreamRules {
-  readonly by: string
-  readonly sealer: Sealer
-  /** Says why an address may not be called; null when it may. */
-  readonly checkUrl: (url: string) => string | null
 }
 
 export function upstreamOf(row: UpstreamsTable, sealer: Sealer): Upstream {
@@ -207,11 +185,12 @@ export async function deleteUpstream(db: Db, id: string, by: string): Promise<Ch
       auditRow(by, 'upstream.delete', id),
     )
   } catch (error) {
-    throw refusalFor(error)
+    throw isReferenced(error) ? routedStill([]) : refusalFor(error)
   }
   return { value: undefined, changes: [{ kind: 'upstream', id }] }
 }
 
 function routedStill(models: readonly string[]): Refusal {
-  return refuse('conflict', { message: `Models still have routes to this upstream: ${models.join(', ')}.` })
+  const names = models.length === 0 ? '' : `: ${models.join(', ')}`
+  return refuse('conflict', { message: `Models still have routes to this upstream${names}.` })
 }

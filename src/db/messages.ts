@@ -50,7 +50,7 @@ export type StoreErrorClass = 'full' | 'failed' | 'conflict' | 'invalid'
 export interface StoreFailure {
   readonly class: StoreErrorClass
   readonly message: string
-  /** The column of a broken unique constraint (`accounts.email_normalised`), as SQLite names it. */
+  /** The broken constraint as SQLite names it: a unique one by its column (`accounts.email_normalised`). */
   readonly constraint?: string
   /** Which statement of a batch did not meet its expectation or broke a constraint. */
   readonly statement?: number

@@ -42,12 +42,19 @@ export function failureOf(error: unknown, statement?: number): StoreFailure {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
   if (code === undefined) return { class: 'invalid', message, statement }
   const kind = code === sharedMemorySize ? 'full' : (classes[code & 0xff] ?? 'invalid')
-  return { class: kind, message, constraint: /constraint failed: (\S+)/.exec(message)?.[1], statement }
+  const constraint =
+    kind === 'conflict' ? (/constraint failed: (\S+)/.exec(message)?.[1] ?? message) : undefined
+  return { class: kind, message, constraint, statement }
 }
 
 /** Whether a unique column (`accounts.email_normalised`) already has the value. */
 export function isTaken(error: unknown, column: string): boolean {
   return error instanceof StoreError && error.class === 'conflict' && error.constraint === column
+}
+
+/** Whether another row points to what was to be deleted, or a new row to nothing. */
+export function isReferenced(error: unknown): boolean {
+  return error instanceof StoreError && error.constraint === 'FOREIGN KEY constraint failed'
 }
 
 /** Whether the batch was undone because this statement did not change as many rows as expected. */

@@ -1,0 +1,93 @@
+/** A real store in a directory of its own, for one test; gone after it. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Db } from './db.ts'
+import type { LedgerCommit, RequestRow } from './messages.ts'
+import { openStore, type Store } from './store.ts'
+
+export function temporaryDir(t: TestContext): string {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
+  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+export async function temporaryStore(t: TestContext): Promise<Store & { readonly dataDir: string }> {
+  const dataDir = temporaryDir(t)
+  const store = await openStore({ dataDir })
+  t.after(() => store.close())
+  return { ...store, dataDir }
+}
+
+export async function temporaryDb(t: TestContext): Promise<Db> {
+  return (await temporaryStore(t)).db
+}
+
+/** One answered request of an account that owes nothing to any other table. */
+export function requestRow(requestId: string, fields: Partial<RequestRow> = {}): RequestRow {
+  return {
+    request_id: requestId,
+    at: 7_200_000,
+    account_id: 'acc_one',
+    key_id: 'key_one',
+    model: 'family-a-small',
+    upstream_id: null,
+    http_status: 200,
+    outcome: 'ok',
+    stream: 0,
+    finish: 'stop',
+    prompt_tokens: 100,
+    cached_tokens: 0,
+    completion_tokens: 10,
+    reasoning_tokens: 0,
+    usage_source: 'provider',
+    cost_nanos: 220_000n,
+    upstream_cost_nanos: null,
+    first_token_ms: null,
+    duration_ms: 12,
+    attempts: '[]',
+    error_code: null,
+    hold_nanos: 0n,
+    price_version: 1,
+    ...fields,
+  }
+}
+
+/** A commit of one event, with one posting and one owner. */
+export function ledgerCommit(seq: number, fields: Partial<LedgerCommit> = {}): LedgerCommit {
+  return {
+    seq,
+    at: 1000 + seq,
+    journal: JSON.stringify([{ kind: 'credit', seq }]),
+    entries: [
+      {
+        at: 1000 + seq,
+        debit: 'operator:credits',
+        credit: 'a:acc_one',
+        amount_nanos: 9_007_199_254_740_993n,
+        kind: 'credit',
+        account_id: 'acc_one',
+        ref: `credit-${seq}`,
+        reason: 'a test',
+        source: 'admin',
+      },
+    ],
+    owners: [
+      {
+        id: 'a:acc_one',
+        balance_nanos: BigInt(seq),
+        day_end: 0,
+        day_spent_nanos: 0n,
+        day_requests: 0,
+        month_end: 0,
+        month_spent_nanos: 0n,
+        total_spent_nanos: 0n,
+        flags: 0,
+      },
+    ],
+    requests: [],
+    ...fields,
+  }
+}
