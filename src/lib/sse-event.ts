@@ -31,6 +31,11 @@ export class ServerEvent {
   name = ''
   #joined: Buffer | undefined
 
+  /** Lets go of the bytes. */
+  clear(): void {
+    this.read(nothing, 0, 0)
+  }
+
   /**
    * Takes the bytes as a plain event, which ends with two line feeds and has no other line end; false when it does
    * not begin with `data: `.

@@ -198,7 +198,9 @@ test('a line of 16 MiB in small pieces comes through whole, and its memory is le
   const payload = Buffer.alloc(16 * 1024 * 1024, 'abcdefgh"é')
   const stream = Buffer.concat([Buffer.from('data: '), payload, Buffer.from('\n\ndata: next\n\n')])
   let same = 0
+  let last: ServerEvent | undefined
   const splitter = new EventSplitter((event) => {
+    last = event
     if (event.dataEnd - event.dataStart === payload.length && event.isPlain && event.data.equals(payload))
       same++
     if (event.text === 'next') same++
@@ -206,6 +208,9 @@ test('a line of 16 MiB in small pieces comes through whole, and its memory is le
   const started = performance.now()
   for (let at = 0; at < stream.length; at += 1400) splitter.push(stream.subarray(at, at + 1400))
   assert.equal(same, 2)
+  splitter.push(stream.subarray(0, 20_000))
+  splitter.push(Buffer.from('\n\n'))
+  assert.equal(last?.source.length, 0)
   assert.equal(splitter.end(), undefined)
   assert.ok(performance.now() - started < 5000, 'not quadratic')
 })

@@ -149,8 +149,10 @@ export class EventSplitter {
     const bytes = this.#heldBytes
     const held = this.#held
     this.#heldBytes = 0
-    if (held.length > keptBytes) this.#held = Buffer.alloc(0)
     this.#emit(held, 0, bytes)
+    if (held.length <= keptBytes) return
+    this.#held = Buffer.alloc(0)
+    this.#event.clear()
   }
 
   #emit(source: Buffer, start: number, end: number): void {
