@@ -28,6 +28,11 @@ function filesToRun(words: readonly string[], long: boolean): string[] {
     .toSorted()
 }
 
+/** The file that was run; `file` is where the test is written, which may be one that the first imports. */
+function fileOf(event: { file?: string | undefined }): string {
+  return 'entryFile' in event && typeof event.entryFile === 'string' ? event.entryFile : (event.file ?? '')
+}
+
 function shortName(file: string): string {
   return file.replace(root, '')
 }
@@ -72,16 +77,20 @@ async function runFiles(files: readonly string[], timeoutMs: number) {
     timeout: timeoutMs,
     forceExit: true,
   })
-  stream.on('test:stdout', ({ file, message }) => (reportOf(file).output += message))
-  stream.on('test:stderr', ({ file, message }) => (reportOf(file).output += message))
-  stream.on('test:diagnostic', ({ file, message }) => {
-    if (file !== undefined) reportOf(file).notes.push(message)
+  stream.on('test:stdout', (event) => (reportOf(fileOf(event)).output += event.message))
+  stream.on('test:stderr', (event) => (reportOf(fileOf(event)).output += event.message))
+  stream.on('test:diagnostic', (event) => {
+    if (fileOf(event) !== '') reportOf(fileOf(event)).notes.push(event.message)
   })
-  stream.on('test:pass', ({ file = '', skip, details }) => {
+  stream.on('test:pass', (event) => {
+    const file = fileOf(event)
+    const { skip, details } = event
     if (typeof skip === 'string') leftOut.set(skip, (leftOut.get(skip) ?? new Set()).add(shortName(file)))
     else if (details.type !== 'suite') reportOf(file).passed += 1
   })
-  stream.on('test:fail', ({ file = '', name, details }) => {
+  stream.on('test:fail', (event) => {
+    const file = fileOf(event)
+    const { name, details } = event
     const report = reportOf(file)
     if (!isOnlyAboutChildren(details.error)) {
       report.failures.push(`    × ${shortName(name)}\n${wordsOf(details.error)}`)
@@ -89,8 +98,10 @@ async function runFiles(files: readonly string[], timeoutMs: number) {
     // The file itself failed, for instance while it was read: it has no summary of its own.
     if (name === file) printReport(shortName(file), report, details.duration_ms)
   })
-  stream.on('test:summary', ({ file, counts, duration_ms: durationMs }) => {
-    if (file !== undefined) return printReport(shortName(file), reportOf(file), durationMs)
+  stream.on('test:summary', (event) => {
+    const { counts, duration_ms: durationMs } = event
+    const file = fileOf(event)
+    if (file !== '') return printReport(shortName(file), reportOf(file), durationMs)
     total.passed = counts.passed
     total.failed = counts.tests - counts.passed - counts.skipped
     total.durationMs = durationMs
