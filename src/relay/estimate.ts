@@ -6,7 +6,8 @@
 
 /**
  * One image, from above: 1,445 by OpenAI's tiles at high detail (85 + 8 × 170), 1,536 by its patches, about 1,600 by
- * Anthropic (1,568 pixels at the longer edge, width × height ÷ 750), 258 per tile by Gemini.
+ * Anthropic (1,568 pixels at the longer edge, width × height ÷ 750), 258 per tile by Gemini. Some models bill a
+ * multiple of it (2.46 patches for gpt-4.1-nano): the settlement takes what is above the hold.
  */
 export const imageTokens = 1_700
 /** One image at `detail: "low"` (OpenAI, "Images and vision"). */
