@@ -19,15 +19,18 @@ export function cleanModels(models: readonly string[]): string[] | null {
   return models.length === 0 ? null : [...new Set(models)]
 }
 
+/** Only four decimal parts: "127.1" and "0x7f000001" are addresses to some programs and typing errors to most people. */
+function isAddress(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
+}
+
 function networkOf(text: string): string | undefined {
-  if (ipaddr.isValidCIDR(text)) {
-    const [address, bits] = ipaddr.parseCIDR(text)
-    return `${address.toString()}/${bits}`
-  }
-  // Only four decimal parts: "127.1" and "0x7f000001" are addresses to some programs and typing errors to most people.
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return `${text}/32`
-  if (ipaddr.IPv6.isValid(text)) return `${ipaddr.IPv6.parse(text).toString()}/128`
-  return undefined
+  const [address = ''] = text.split('/', 1)
+  if (!isAddress(address)) return undefined
+  const cidr = address === text ? `${text}/${text.includes(':') ? 128 : 32}` : text
+  if (!ipaddr.isValidCIDR(cidr)) return undefined
+  const [network, bits] = ipaddr.parseCIDR(cidr)
+  return `${network.toString()}/${bits}`
 }
 
 /** Throws 400 naming the entry. A single address becomes its CIDR; an empty list becomes null. */
