@@ -187,9 +187,13 @@ export class House {
     try {
       if (this.relay.isRunning) assert.equal((await this.verify()).ok, true, 'the ledger does not add up')
     } finally {
-      await Promise.allSettled(this.opened.map((upstream) => upstream.close()))
+      const closed = await Promise.allSettled(this.opened.map((upstream) => upstream.close()))
       await this.stop()
       await rm(this.dataDir, { recursive: true, force: true })
+      const mistakes = closed.flatMap((result) =>
+        result.status === 'rejected' ? [result.reason as unknown] : [],
+      )
+      assert.deepEqual(mistakes, [], 'a script of an upstream failed')
     }
   }
 }

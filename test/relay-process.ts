@@ -5,6 +5,7 @@
 
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -21,6 +22,8 @@ export interface RelaySettings {
   port?: number
   /** Added to the environment of a script: loopback upstreams allowed, no demonstration, no drain delay. */
   env?: Record<string, string>
+  /** Where its output goes instead of `lines`. */
+  logFile?: string
 }
 
 export interface Exit {
@@ -63,14 +66,16 @@ export class RelayProcess {
     this.url = `http://127.0.0.1:${port}`
     this.dataDir = settings.dataDir
     this.adminKey = env['ADMIN_API_KEY'] ?? ''
+    const output = settings.logFile === undefined ? 'pipe' : openSync(settings.logFile, 'a')
     // A process group of its own, so that a kill takes everything it may have started.
     this.child = spawn(process.execPath, [program, 'serve'], {
       env: { ...outside(), ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', output, output],
       detached: true,
     })
-    for (const output of [this.child.stdout, this.child.stderr]) {
-      if (output) createInterface(output).on('line', (line) => this.lines.push(line))
+    if (typeof output === 'number') closeSync(output)
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      if (stream) createInterface(stream).on('line', (line) => this.lines.push(line))
     }
     const killGroup = () => this.signal('SIGKILL')
     process.once('exit', killGroup)

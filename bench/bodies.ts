@@ -1,0 +1,120 @@
+/**
+ * What is asked and answered in every measurement, made once and kept as bytes, so that the upstream only has to
+ * write and the load generator only has to compare.
+ */
+
+export const clientModel = 'bench'
+export const upstreamModel = 'bench-upstream'
+
+/** What every answer says it used; whole and streamed alike, so that each costs the same. */
+export const usedTokens = { input: 250, output: 200 }
+
+/** An upstream asked by this user thinks before it answers. */
+const thinkingUser = 'thinking'
+export const thinkMs = 10
+
+/** Events of one stream: the role, the deltas, the finish, the usage, `[DONE]`. */
+export const eventsPerStream = 100
+
+export type Question = '1kb' | '40kb' | 'thinking' | 'stream'
+
+const sentences = [
+  'The relay passes the words on as they are, and "counts" them on the way.\n',
+  'A balance is never overspent, however many requests run at once. ',
+  'Each answer is charged exactly once; nothing that was held stays held. ',
+  'Das Maß ist voll, sagte der Zähler – und zählte weiter.\n',
+]
+
+/** The body of a request: a conversation of about this many bytes. */
+export function questionBody(question: Question): Buffer {
+  const bytes = question === '40kb' ? 40 * 1024 : 1024
+  const messages = [{ role: 'system', content: 'You are a careful assistant. Answer briefly.' }]
+  const fields = {
+    model: clientModel,
+    messages,
+    temperature: 0.7,
+    max_tokens: 512,
+    ...(question === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(question === 'thinking' ? { user: thinkingUser } : {}),
+  }
+  const messageBytes = bytes > 4096 ? 2048 : bytes
+  for (
+    let left = bytes - JSON.stringify(fields).length;
+    left > 60;
+    left = bytes - Buffer.byteLength(JSON.stringify(fields))
+  ) {
+    const role = messages.length % 2 === 1 ? 'user' : 'assistant'
+    messages.push({ role, content: text(Math.min(messageBytes, left) - 50) })
+  }
+  return Buffer.from(JSON.stringify(fields))
+}
+
+const streamMark = '"stream":true'
+const thinkMark = `"user":"${thinkingUser}"`
+
+export function isStream(body: Buffer): boolean {
+  return body.includes(streamMark)
+}
+
+export function isThinking(body: Buffer): boolean {
+  return body.includes(thinkMark)
+}
+
+/** A whole answer of about 1 KB. */
+export const wholeAnswer = Buffer.from(
+  JSON.stringify({
+    id: 'chatcmpl-bench0000000000000000000000',
+    object: 'chat.completion',
+    created: 1_790_000_000,
+    model: upstreamModel,
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: text(600), refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    usage: usageObject(),
+    system_fingerprint: 'fp_bench',
+  }),
+)
+
+/** The events of a streamed answer; the one before the last tells the usage. */
+export const streamEvents: readonly Buffer[] = streamPayloads().map((payload) =>
+  Buffer.from(`data: ${payload}\n\n`),
+)
+
+function streamPayloads(): string[] {
+  const chunk = (choices: object[], more: object = {}) =>
+    JSON.stringify({
+      id: 'chatcmpl-bench0000000000000000000000',
+      object: 'chat.completion.chunk',
+      created: 1_790_000_000,
+      model: upstreamModel,
+      choices,
+      ...more,
+    })
+  const delta = (content: object, finish: string | null = null) =>
+    chunk([{ index: 0, delta: content, logprobs: null, finish_reason: finish }])
+  const deltas = Array.from({ length: eventsPerStream - 4 }, (_, index) =>
+    delta({ content: ` word${index}` }),
+  )
+  const usage = chunk([], { usage: usageObject() })
+  return [delta({ role: 'assistant', content: '' }), ...deltas, delta({}, 'stop'), usage, '[DONE]']
+}
+
+function usageObject(): object {
+  return {
+    prompt_tokens: usedTokens.input,
+    completion_tokens: usedTokens.output,
+    total_tokens: usedTokens.input + usedTokens.output,
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
+  }
+}
+
+function text(length: number): string {
+  const repeats = Math.ceil(length / sentences.join('').length)
+  return sentences.join('').repeat(Math.max(1, repeats)).slice(0, Math.max(1, length))
+}

@@ -1,0 +1,55 @@
+/** What a process and its children took of the machine, from /proc (Linux, proc_pid_stat(5)). */
+
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** USER_HZ, the unit of /proc/<pid>/stat: 100 on every Linux that Node supports. */
+const ticksPerSecond = 100
+
+interface Stat {
+  parent: number
+  ticks: number
+}
+
+/** Processor time so far of a process, its threads and its children, user and system, in µs. */
+export function cpuMicros(pid: number): number {
+  const ticks = treeOf(pid).reduce((sum, member) => sum + (statOf(member)?.ticks ?? 0), 0)
+  return (ticks * 1e6) / ticksPerSecond
+}
+
+/** The most memory that a process and its children had in RAM, each at its own peak, in bytes. */
+export function peakRssBytes(pid: number): number {
+  const kilobytes = treeOf(pid).map((member) => {
+    const status = readIfThere(`/proc/${member}/status`)
+    return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0)
+  })
+  return kilobytes.reduce((sum, part) => sum + part, 0) * 1024
+}
+
+function treeOf(root: number): number[] {
+  const children = new Map<number, number[]>()
+  for (const entry of readdirSync('/proc')) {
+    const pid = Number(entry)
+    const parent = Number.isInteger(pid) ? statOf(pid)?.parent : undefined
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid])
+  }
+  const below = (pid: number): number[] => [pid, ...(children.get(pid) ?? []).flatMap(below)]
+  return below(root)
+}
+
+function statOf(pid: number): Stat | undefined {
+  const line = readIfThere(`/proc/${pid}/stat`)
+  // The command's name stands in brackets and may contain anything, brackets too.
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
+  if (line === '') return undefined
+  const [user, system, ofEndedChildren, ofEndedChildrenSystem] = fields.slice(11, 15).map(Number)
+  const ticks = (user ?? 0) + (system ?? 0) + (ofEndedChildren ?? 0) + (ofEndedChildrenSystem ?? 0)
+  return { parent: Number(fields[1]), ticks }
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

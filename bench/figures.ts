@@ -1,0 +1,75 @@
+/** From samples to figures: medians over the rounds, and ratios within one round, where both sides had the same machine. */
+
+import type { Sample } from './measure.ts'
+import type { Measurement } from './plan.ts'
+import type { SubjectName } from './subjects.ts'
+
+/** The samples of one measurement, by subject, one per round. */
+export interface Measured {
+  measurement: Measurement
+  samples: Map<SubjectName, Sample[]>
+}
+
+export interface Figures {
+  /** Processor time of all threads and processes per request or chunk. */
+  micros: number
+  lowestMicros: number
+  highestMicros: number
+  perCorePerSecond: number
+  /** Answers or chunks a second, as the load saw them. */
+  perSecond: number
+  p50Ms: number
+  p99Ms: number
+  /** Chunks of streams per read of the caller: 1 when each was passed on by itself. */
+  chunksPerRead: number
+  /** Against the bare relay in the same round. */
+  ratio: number | undefined
+  invalid: string | undefined
+}
+
+export function figuresOf(measured: Measured, subject: SubjectName): Figures | undefined {
+  const samples = measured.samples.get(subject) ?? []
+  if (samples.length === 0) return undefined
+  const micros = samples.map((sample) => microsOf(measured, sample))
+  const bare = measured.samples.get('bare') ?? []
+  const ratios = micros.flatMap((own, round) => {
+    const beside = bare[round]
+    return beside ? [own / microsOf(measured, beside)] : []
+  })
+  return {
+    micros: median(micros),
+    lowestMicros: Math.min(...micros),
+    highestMicros: Math.max(...micros),
+    perCorePerSecond: 1e6 / median(micros),
+    perSecond: median(samples.map((sample) => unitsOf(measured, sample) / sample.seconds)),
+    p50Ms: median(samples.map((sample) => sample.p50Ms)),
+    p99Ms: median(samples.map((sample) => sample.p99Ms)),
+    chunksPerRead: median(samples.map((sample) => sample.events / Math.max(1, sample.reads))),
+    ratio: ratios.length > 0 ? median(ratios) : undefined,
+    invalid: samples.find((sample) => sample.invalid !== undefined)?.invalid,
+  }
+}
+
+/** What a subject adds to the median latency of asking the upstream directly, round by round. */
+export function addedMs(measured: Measured, subject: SubjectName): number | undefined {
+  const direct = measured.samples.get('direct') ?? []
+  const added = (measured.samples.get(subject) ?? []).flatMap((sample, round) => {
+    const beside = direct[round]
+    return beside ? [sample.p50Ms - beside.p50Ms] : []
+  })
+  return added.length > 0 ? median(added) : undefined
+}
+
+export function median(values: number[]): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  const middle = (sorted.length - 1) / 2
+  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2
+}
+
+function microsOf(measured: Measured, sample: Sample): number {
+  return sample.cpuMicros / unitsOf(measured, sample)
+}
+
+function unitsOf({ measurement }: Measured, sample: Sample): number {
+  return measurement.unit === 'chunk' ? sample.events : sample.answers
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { hangingUp } from '../test/mishaps.ts'
+import { failing, saying } from '../test/scripts.ts'
+import { openUpstream } from '../test/scripted-upstream.ts'
+import { eventsPerStream } from './bodies.ts'
+import { measure } from './measure.ts'
+import { startUpstream } from './subjects.ts'
+import type { Subject } from './subjects.ts'
+
+const load = { connections: 4, warmSeconds: 0.05, seconds: 0.2 }
+
+test('answers of the bench’s upstream count, whole and streamed', async (t) => {
+  const upstream = await startUpstream(1)
+  t.after(() => upstream.stop())
+  const whole = await measure(upstream, { ...load, question: '40kb' })
+  assert.equal(whole.invalid, undefined)
+  assert.ok(whole.answers > 100 && whole.p50Ms > 0 && whole.p99Ms >= whole.p50Ms)
+  const stream = await measure(upstream, { ...load, seconds: 0.5, question: 'stream' })
+  assert.equal(stream.invalid, undefined)
+  assert.ok(stream.events > eventsPerStream)
+})
+
+test('a wrong answer, a refusal, a lost connection and an uncharged answer make a sample invalid', async (t) => {
+  const upstream = await openUpstream()
+  t.after(() => upstream.close())
+  const subject: Subject = {
+    name: 'bare',
+    title: 'scripted',
+    port: upstream.port,
+    key: 'sk',
+    pid: process.pid,
+    stop: () => upstream.close(),
+  }
+  const faultOf = async (question: '1kb' | 'stream') =>
+    (await measure(subject, { ...load, question })).invalid ?? ''
+  upstream.always(saying('Something else'))
+  assert.match(await faultOf('1kb'), /other bytes/)
+  assert.match(await faultOf('stream'), /other bytes/)
+  upstream.always(failing(503))
+  assert.match(await faultOf('1kb'), /status 503/)
+  upstream.always(hangingUp)
+  assert.match(await faultOf('1kb'), /closed|ECONN/)
+
+  const good = await startUpstream(1)
+  t.after(() => good.stop())
+  const uncharged = { ...good, charged: () => Promise.reject(new Error('the balance is off')) }
+  assert.equal((await measure(uncharged, { ...load, question: '1kb' })).invalid, 'the balance is off')
+})

@@ -1,0 +1,95 @@
+/**
+ * The product as a subject: started and filled as an operator's script would, with authentication, limits and durable
+ * billing on. After each load its books have to show every answer, to the nano.
+ */
+
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { startRelay } from '../test/relay-process.ts'
+import type { RelayProcess } from '../test/relay-process.ts'
+import { clientModel, upstreamModel, usedTokens } from './bodies.ts'
+import type { Place, Subject } from './subjects.ts'
+
+/** In nano-yuan per token, as `prices` below say per 1,000 tokens in yuan. */
+const nanosPerToken = { input: 2_000n, output: 4_000n }
+const prices = { input: '0.002', output: '0.004' }
+const nanosPerAnswer =
+  BigInt(usedTokens.input) * nanosPerToken.input + BigInt(usedTokens.output) * nanosPerToken.output
+
+const settleWithinMs = 5_000
+
+export async function startProduct(place: Place): Promise<Subject> {
+  const dataDir = join(place.directory, 'sluice')
+  mkdirSync(dataDir)
+  const env = { NODE_ENV: 'production', WORKERS: String(place.workers) }
+  const relay = await startRelay({ dataDir, env, logFile: join(place.directory, 'sluice.log') })
+  const { accountId, secret } = await fill(relay, place.upstreamPort)
+  let balance = await balanceOf(relay, accountId)
+  return {
+    name: 'sluice',
+    title: 'Sluice',
+    port: relay.port,
+    key: secret,
+    pid: relay.pid,
+    async charged(answers) {
+      const due = balance - BigInt(answers) * nanosPerAnswer
+      balance = await settledBalance(relay, accountId)
+      if (balance !== due)
+        throw new Error(`${answers} answers, and the balance is off by ${balance - due} nanos`)
+    },
+    async verify() {
+      const books = await relay.admin<{ ok: boolean; open_holds: number }>('GET', '/ledger/verify')
+      if (!books.ok || books.open_holds > 0) throw new Error(`the ledger says ${JSON.stringify(books)}`)
+    },
+    async stop() {
+      await relay.stop()
+    },
+  }
+}
+
+async function fill(
+  relay: RelayProcess,
+  upstreamPort: number,
+): Promise<{ accountId: string; secret: string }> {
+  await relay.admin('POST', '/upstreams', {
+    name: 'bench',
+    provider: 'openai-compatible',
+    base_url: `http://127.0.0.1:${upstreamPort}/v1`,
+    credential: 'sk-upstream',
+  })
+  await relay.admin('POST', '/models', {
+    id: clientModel,
+    context_tokens: 131_072,
+    prices,
+    routes: [{ upstream: 'bench', model: upstreamModel }],
+  })
+  // Limits that are never reached, so that they are counted as they would be.
+  const limits = { rpm: 1_000_000_000, tpm: 1_000_000_000_000, rpd: 1_000_000_000, concurrency: 100_000 }
+  await relay.admin('POST', '/tiers', { name: 'bench', ...limits })
+  const account = { email: 'bench@example.com', tier: 'bench' }
+  const { id } = await relay.admin<{ id: string }>('POST', '/accounts', account)
+  const credit = { amount: '1000000', reason: 'bench', idempotency_key: 'bench' }
+  await relay.admin('POST', `/accounts/${id}/credits`, credit)
+  const { secret } = await relay.admin<{ secret: string }>('POST', `/accounts/${id}/keys`, { name: 'bench' })
+  return { accountId: id, secret }
+}
+
+/** The balance once nothing is held. */
+async function settledBalance(relay: RelayProcess, accountId: string): Promise<bigint> {
+  for (const start = performance.now(); performance.now() - start < settleWithinMs; await delay(20)) {
+    const { held } = await relay.admin<{ held: string }>('GET', `/accounts/${accountId}`)
+    if (nanosOf(held) === 0n) return balanceOf(relay, accountId)
+  }
+  throw new Error('money stays held')
+}
+
+async function balanceOf(relay: RelayProcess, accountId: string): Promise<bigint> {
+  return nanosOf((await relay.admin<{ balance: string }>('GET', `/accounts/${accountId}`)).balance)
+}
+
+function nanosOf(decimal: string): bigint {
+  const [whole = '0', fraction = ''] = decimal.split('.')
+  return BigInt(whole + fraction.padEnd(9, '0'))
+}

@@ -1,0 +1,144 @@
+/**
+ * `npm run bench`: the product beside nginx and the bare relay, in one run, taking turns. Prints the tables, and after
+ * a whole run writes them to docs/performance.md. Ends with 1 when an answer failed or was not charged.
+ */
+
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+import { peakRssBytes } from './cpu.ts'
+import { measureSync } from './disk.ts'
+import { figuresOf } from './figures.ts'
+import type { Measured } from './figures.ts'
+import { measure } from './measure.ts'
+import { groups, planOf, streamPaceMs } from './plan.ts'
+import type { Measurement } from './plan.ts'
+import { startProduct } from './product.ts'
+import { reportOf } from './report.ts'
+import { nginxVersion, startBareRelay, startNginx, startUpstream } from './subjects.ts'
+import type { Place, Subject } from './subjects.ts'
+
+const help = `npm run bench -- [options]
+  --only 1kb,40kb,stream,latency,256   measure a part, and do not write docs/performance.md
+  --seconds 3                          measured time of one sample
+  --rounds 3                           how often each relay has its turn
+  --workers 1                          workers of each relay
+  --data-dir <directory>               where the product keeps its data; default the system's temporary directory
+`
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: groups.join(',') },
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '3' },
+    workers: { type: 'string', default: '1' },
+    'data-dir': { type: 'string', default: tmpdir() },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+const pathOfReport = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
+
+/** The subjects that can be started on this machine; says in one line what is left out. */
+async function startSubjects(place: Place): Promise<Subject[]> {
+  const subjects: Subject[] = []
+  if (nginxVersion() === undefined) console.log('nginx is not installed: left out')
+  else subjects.push(await startNginx(place))
+  subjects.push(await startBareRelay(place))
+  await startProduct(place).then(
+    (product) => subjects.push(product),
+    (error: unknown) => {
+      console.log(`Sluice did not start: left out (${String(error)})`)
+      process.exitCode = 1
+    },
+  )
+  return subjects
+}
+
+/** Code that has not run yet is slow; every relay gets the same time to become itself. */
+async function warmUp(subjects: Subject[]): Promise<void> {
+  for (const subject of subjects) {
+    for (const question of ['1kb', '40kb', 'stream'] as const) {
+      const load = { question, connections: 32, warmSeconds: 0, seconds: question === 'stream' ? 1 : 2 }
+      const { invalid } = await measure(subject, load)
+      if (invalid !== undefined) console.log(`${subject.title}, warming up: ${invalid}`)
+    }
+  }
+}
+
+async function measureInTurns(
+  measurement: Measurement,
+  subjects: Subject[],
+  rounds: number,
+): Promise<Measured> {
+  const measured: Measured = { measurement, samples: new Map() }
+  const taking = subjects.filter((subject) => measurement.subjects.includes(subject.name))
+  for (let round = 0; round < rounds; round++) {
+    for (const subject of taking) {
+      const sample = await measure(subject, measurement.load)
+      measured.samples.set(subject.name, [...(measured.samples.get(subject.name) ?? []), sample])
+    }
+  }
+  const told = taking.map((subject) => {
+    const figures = figuresOf(measured, subject.name)
+    if (figures?.invalid !== undefined) process.exitCode = 1
+    return `${subject.title} ${figures?.invalid ?? `${figures?.micros.toFixed(1)} µs, p50 ${figures?.p50Ms.toFixed(2)} ms`}`
+  })
+  console.log(`${measurement.title}: ${told.join(' · ')}`)
+  return measured
+}
+
+async function main(): Promise<void> {
+  if (values.help) {
+    console.log(help)
+    return
+  }
+  const [seconds, rounds, workers] = [values.seconds, values.rounds, values.workers].map(Number)
+  const only = values.only.split(',')
+  const unknown = only.filter((group) => !groups.some((known) => known === group))
+  if (unknown.length > 0 || !seconds || !rounds || !workers) throw new Error(`cannot be understood\n${help}`)
+
+  const directory = mkdtempSync(join(values['data-dir'], 'sluice-bench-'))
+  const upstream = await startUpstream(streamPaceMs)
+  const subjects = [upstream]
+  try {
+    const sync = measureSync(directory)
+    subjects.push(...(await startSubjects({ upstreamPort: upstream.port, workers, directory })))
+    const relays = subjects.slice(1)
+    await warmUp(relays)
+    const measured: Measured[] = []
+    for (const measurement of planOf(seconds).filter(({ group }) => only.includes(group))) {
+      measured.push(await measureInTurns(measurement, subjects, rounds))
+    }
+    const peaks = new Map(relays.map((relay) => [relay, peakRssBytes(relay.pid)]))
+    const date = new Date().toISOString().slice(0, 10)
+    const nginx = nginxVersion()
+    const report = reportOf({
+      date,
+      seconds,
+      rounds,
+      workers,
+      nginx,
+      sync,
+      subjects,
+      measured,
+      peakRssBytes: peaks,
+    })
+    console.log(`\n${report}`)
+    for (const relay of relays) await relay.verify?.()
+    const whole =
+      groups.every((group) => only.includes(group)) && relays.some(({ name }) => name === 'sluice')
+    if (!whole) return
+    mkdirSync(join(pathOfReport, '..'), { recursive: true })
+    writeFileSync(pathOfReport, report)
+    console.log(`written to ${pathOfReport}`)
+  } finally {
+    for (const subject of subjects.toReversed()) await subject.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+await main()

@@ -1,0 +1,141 @@
+/**
+ * What is measured side by side: nginx as a plain proxy (the kernel's floor), the bare relay, and the product. Each is
+ * a process of its own in front of the same upstream, with the same number of workers.
+ */
+
+import { fork, spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+import { freePort } from '../test/dead-ends.ts'
+
+export type SubjectName = 'direct' | 'nginx' | 'bare' | 'sluice'
+
+export interface Subject {
+  readonly name: SubjectName
+  readonly title: string
+  readonly port: number
+  /** What callers show: `Authorization: Bearer <key>`. */
+  readonly key: string
+  /** The root of its processes; 0 for the upstream itself, whose cost is not measured. */
+  readonly pid: number
+  /** Checks that so many more answers were charged since the last check; throws when the books say otherwise. */
+  charged?(answers: number): Promise<void>
+  /** Checks the books as a whole; throws when they do not add up or something is still held. */
+  verify?(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface Place {
+  upstreamPort: number
+  workers: number
+  /** A directory of its own, removed by the caller. */
+  directory: string
+}
+
+const key = 'sk-bench-0123456789abcdef0123456789abcdef'
+
+/** Starts the upstream of the bench; resolves with its port. */
+export async function startUpstream(paceMs: number): Promise<Subject> {
+  const child = fork(pathOf('upstream.ts'), [String(paceMs)])
+  const [port] = (await once(child, 'message')) as [number]
+  return { name: 'direct', title: 'the upstream itself', port, key, pid: 0, stop: () => end(child) }
+}
+
+export async function startBareRelay(place: Place): Promise<Subject> {
+  const port = await freePort()
+  const args = [port, place.upstreamPort, place.workers, key].map(String)
+  const child = fork(pathOf('bare-relay.ts'), args)
+  await listening(port, child)
+  return { name: 'bare', title: 'bare relay', port, key, pid: child.pid ?? 0, stop: () => end(child) }
+}
+
+/** The version of nginx on this machine, or undefined. */
+export function nginxVersion(): string | undefined {
+  const { stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8' })
+  return /nginx\/(\S+)/.exec(stderr ?? '')?.[1]
+}
+
+export async function startNginx(place: Place): Promise<Subject> {
+  const port = await freePort()
+  const prefix = join(place.directory, 'nginx')
+  mkdirSync(prefix)
+  writeFileSync(join(prefix, 'nginx.conf'), nginxConfiguration(port, place))
+  const child = spawn('nginx', ['-p', prefix, '-c', 'nginx.conf', '-e', 'stderr'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  await listening(port, child)
+  return {
+    name: 'nginx',
+    title: 'nginx, plain proxy',
+    port,
+    key,
+    pid: child.pid ?? 0,
+    stop: () => end(child),
+  }
+}
+
+function nginxConfiguration(port: number, place: Place): string {
+  return `
+daemon off;
+pid nginx.pid;
+error_log stderr error;
+worker_processes ${place.workers};
+events { worker_connections 4096; }
+http {
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_buffer_size 256k;
+  client_body_temp_path client_body;
+  proxy_temp_path proxy;
+  fastcgi_temp_path fastcgi;
+  uwsgi_temp_path uwsgi;
+  scgi_temp_path scgi;
+  upstream provider {
+    server 127.0.0.1:${place.upstreamPort};
+    keepalive 512;
+    keepalive_requests 1000000000;
+  }
+  server {
+    listen 127.0.0.1:${port} backlog=1024 reuseport;
+    location / {
+      proxy_pass http://provider;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+    }
+  }
+}
+`
+}
+
+/** Waits until something accepts connections on the port. */
+async function listening(port: number, child: ChildProcess): Promise<void> {
+  for (let tries = 0; tries < 200 && child.exitCode === null; tries++) {
+    const socket = connect(port, '127.0.0.1')
+    const open = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    )
+    socket.destroy()
+    if (open) return
+    await delay(25)
+  }
+  throw new Error(`${child.spawnargs.join(' ')} does not listen on ${port}`)
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exited
+}
+
+function pathOf(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url))
+}
