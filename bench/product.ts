@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { nanosOf } from '../src/lib/money.ts'
 import { startRelay } from '../test/relay-process.ts'
 import type { RelayProcess } from '../test/relay-process.ts'
 import { clientModel, upstreamModel, usedTokens } from './bodies.ts'
@@ -87,9 +88,4 @@ async function settledBalance(relay: RelayProcess, accountId: string): Promise<b
 
 async function balanceOf(relay: RelayProcess, accountId: string): Promise<bigint> {
   return nanosOf((await relay.admin<{ balance: string }>('GET', `/accounts/${accountId}`)).balance)
-}
-
-function nanosOf(decimal: string): bigint {
-  const [whole = '0', fraction = ''] = decimal.split('.')
-  return BigInt(whole + fraction.padEnd(9, '0'))
 }

@@ -23,7 +23,7 @@ import type { Place, Subject } from './subjects.ts'
 
 const help = `npm run bench -- [options]
   --only 1kb,40kb,stream,latency,256   measure a part, and do not write docs/performance.md
-  --seconds 3                          measured time of one sample
+  --seconds 2.5                        measured time of one sample
   --rounds 3                           how often each relay has its turn
   --workers 1                          workers of each relay
   --data-dir <directory>               where the product keeps its data; default the system's temporary directory
@@ -32,7 +32,7 @@ const help = `npm run bench -- [options]
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: groups.join(',') },
-    seconds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '2.5' },
     rounds: { type: 'string', default: '3' },
     workers: { type: 'string', default: '1' },
     'data-dir': { type: 'string', default: tmpdir() },
@@ -102,6 +102,7 @@ async function main(): Promise<void> {
   if (unknown.length > 0 || !seconds || !rounds || !workers) throw new Error(`cannot be understood\n${help}`)
 
   const directory = mkdtempSync(join(values['data-dir'], 'sluice-bench-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   const upstream = await startUpstream(streamPaceMs)
   const subjects = [upstream]
   try {
@@ -137,7 +138,6 @@ async function main(): Promise<void> {
     console.log(`written to ${pathOfReport}`)
   } finally {
     for (const subject of subjects.toReversed()) await subject.stop()
-    rmSync(directory, { recursive: true, force: true })
   }
 }
 

@@ -69,6 +69,7 @@ export async function startNginx(place: Place): Promise<Subject> {
   const child = spawn('nginx', ['-p', prefix, '-c', 'nginx.conf', '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
+  process.once('exit', () => child.kill())
   await listening(port, child)
   return {
     name: 'nginx',

@@ -5,7 +5,7 @@
 
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,9 @@ import { freePort } from './dead-ends.ts'
 const program = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 const startWithinMs = 15_000
 const stopWithinMs = 30_000
+
+// A signal, too, ends us by way of 'exit', where relays that still run are killed.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 export interface RelaySettings {
   dataDir: string
@@ -48,6 +51,7 @@ export class RelayProcess {
   readonly exited: Promise<Exit>
 
   private readonly child: ChildProcess
+  private readonly settings: RelaySettings
   private running = true
 
   constructor(settings: RelaySettings, port: number) {
@@ -62,6 +66,7 @@ export class RelayProcess {
       DRAIN_DELAY: '0s',
       ...settings.env,
     }
+    this.settings = settings
     this.port = port
     this.url = `http://127.0.0.1:${port}`
     this.dataDir = settings.dataDir
@@ -99,7 +104,7 @@ export class RelayProcess {
   /** Resolves when `/readyz` says 200. */
   async ready(): Promise<void> {
     for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(15)) {
-      if (!this.running) throw new Error(`the relay ended at its start:\n${this.lines.join('\n')}`)
+      if (!this.running) throw new Error(`the relay ended at its start:\n${this.told()}`)
       const status = await fetch(`${this.url}/readyz`).then(
         (reply) => reply.status,
         () => 0,
@@ -107,7 +112,7 @@ export class RelayProcess {
       if (status === 200) return
     }
     await this.kill()
-    throw new Error(`the relay was not ready within ${startWithinMs} ms:\n${this.lines.join('\n')}`)
+    throw new Error(`the relay was not ready within ${startWithinMs} ms:\n${this.told()}`)
   }
 
   /** One call of the automation contract, as it comes back. */
@@ -123,6 +128,11 @@ export class RelayProcess {
     const text = await reply.text()
     if (!reply.ok) throw new Error(`${method} /api/admin${path} → ${reply.status}: ${text}`)
     return (text === '' ? null : JSON.parse(text)) as Answer
+  }
+
+  private told(): string {
+    const { logFile } = this.settings
+    return logFile === undefined ? this.lines.join('\n') : readFileSync(logFile, 'utf8')
   }
 
   signal(signal: NodeJS.Signals): void {
