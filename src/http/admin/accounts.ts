@@ -1,0 +1,260 @@
+/** `/accounts`: who holds money, what they have, and the money that comes in. */
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import {
+  accountByEmail,
+  accountById,
+  createAccount,
+  listAccounts,
+  updateAccount,
+  type Account,
+  type AccountPatch,
+} from '../../accounts/accounts.ts'
+import { auditRow } from '../../db/audit.ts'
+import { refuse } from '../../errors.ts'
+import { decimalOf, factorOf, factorPpmOf, nanosOf } from '../../lib/money.ts'
+import { currency } from '../../usage/records.ts'
+import { listMovements } from '../../usage/statement.ts'
+import { announced, type Desk } from './desk.ts'
+import {
+  bodyOf,
+  capOf,
+  capsIn,
+  capsOut,
+  capText,
+  createdAnswer,
+  enteredAnswer,
+  idPath,
+  limitsIn,
+  limitsOut,
+  limitsView,
+  listAnswer,
+  money,
+  okAnswer,
+  openedCursor,
+  pageFields,
+  sealedCursor,
+  time,
+  timeOf,
+} from './schemas.ts'
+
+const status = z.enum(['active', 'suspended'])
+const factor = z.string().max(64)
+
+const accountIn = z.strictObject({
+  email: z.string(),
+  name: z.string().optional(),
+  tier: z.string().optional(),
+  timezone: z.string().optional().meta({ description: 'IANA; decides when a day and a month end.' }),
+  trial: z.boolean().optional(),
+})
+const accountPatch = z.strictObject({
+  email: z.string().optional(),
+  name: z.string().optional(),
+  tier: z.string().optional(),
+  status: status.optional(),
+  caps: capsIn.optional(),
+  limits: limitsIn.optional(),
+  timezone: z.string().optional(),
+  price_factor: factor.nullish().meta({ description: 'null is the tier’s.' }),
+})
+const accountOut = z
+  .object({
+    id: z.string(),
+    email: z.string(),
+    name: z.string(),
+    tier: z.string(),
+    status,
+    currency: z.string(),
+    balance: money,
+    held: money,
+    available: money,
+    spent_today: money,
+    spent_month: money,
+    caps: capsOut,
+    limits: limitsOut.meta({ description: 'Its own; null is the tier’s.' }),
+    timezone: z.string(),
+    price_factor: factor.nullable(),
+    trial: z.boolean(),
+    created_at: time,
+    updated_at: time,
+  })
+  .openapi('Account')
+const creditIn = z.strictObject({
+  amount: money.meta({ description: 'Negative takes back, never below what is held.' }),
+  reason: z.string().trim().min(1).max(500),
+  idempotency_key: z.string().min(1).max(200).meta({ description: 'The same key twice credits once.' }),
+})
+const creditOut = z
+  .object({
+    id: z.string(),
+    account: z.string(),
+    amount: money,
+    balance: money,
+    reason: z.string(),
+    idempotency_key: z.string(),
+  })
+  .openapi('Credit')
+const entryOut = z
+  .object({
+    id: z.string(),
+    time,
+    kind: z.string().meta({ description: '`charge` or `credit`.' }),
+    amount: money.meta({ description: 'Negative is money that went.' }),
+    balance: money.meta({ description: 'After this entry.' }),
+    reason: z.string().nullable(),
+    source: z.string().nullable(),
+    reference: z.string().nullable().meta({ description: 'The request’s or the credit’s id.' }),
+  })
+  .openapi('Entry')
+
+async function accountView({ house }: Desk, account: Account): Promise<z.infer<typeof accountOut>> {
+  const wallet = await house.wallet(account.id, null)
+  return {
+    id: account.id,
+    email: account.email,
+    name: account.name,
+    tier: account.tier,
+    status: account.status,
+    currency,
+    balance: decimalOf(wallet.balance),
+    held: decimalOf(wallet.held),
+    available: decimalOf(wallet.available),
+    spent_today: decimalOf(wallet.spentToday),
+    spent_month: decimalOf(wallet.spentMonth),
+    caps: { daily: capText(account.caps.dailyNanos), monthly: capText(account.caps.monthlyNanos) },
+    limits: limitsView(account.limits),
+    timezone: account.timezone,
+    price_factor: account.priceFactorPpm === null ? null : factorOf(account.priceFactorPpm),
+    trial: account.trial,
+    created_at: timeOf(account.createdAt),
+    updated_at: timeOf(account.updatedAt),
+  }
+}
+
+function patchOf(given: z.infer<typeof accountPatch>): AccountPatch {
+  const { caps, price_factor: ownFactor, ...rest } = given
+  return {
+    ...rest,
+    caps: caps && {
+      dailyNanos: capOf(caps.daily, 'caps.daily'),
+      monthlyNanos: capOf(caps.monthly, 'caps.monthly'),
+    },
+    priceFactorPpm: typeof ownFactor === 'string' ? factorPpmOf(ownFactor, 'price_factor') : ownFactor,
+  }
+}
+
+const create = createRoute({
+  method: 'post',
+  path: '/accounts',
+  summary: 'Open an account',
+  request: { body: bodyOf(accountIn) },
+  responses: createdAnswer(accountOut, 'The account.'),
+})
+const list = createRoute({
+  method: 'get',
+  path: '/accounts',
+  summary: 'List accounts, newest first, or find one by its e-mail address',
+  request: {
+    query: z.strictObject({ ...pageFields, email: z.string().optional(), status: status.optional() }),
+  },
+  responses: listAnswer(accountOut, 'A page of accounts.'),
+})
+const read = createRoute({
+  method: 'get',
+  path: '/accounts/{id}',
+  summary: 'Read an account and what it has',
+  request: { params: idPath },
+  responses: okAnswer(accountOut, 'The account.'),
+})
+const update = createRoute({
+  method: 'patch',
+  path: '/accounts/{id}',
+  summary: 'Change the fields given; null removes a cap or a limit',
+  request: { params: idPath, body: bodyOf(accountPatch) },
+  responses: okAnswer(accountOut, 'The account as it is now.'),
+})
+const credit = createRoute({
+  method: 'post',
+  path: '/accounts/{id}/credits',
+  summary: 'Credit an account, or take back',
+  request: { params: idPath, body: bodyOf(creditIn) },
+  responses: enteredAnswer(creditOut, ['Entered, and durable.', 'Was entered before, by the same key.']),
+})
+const entries = createRoute({
+  method: 'get',
+  path: '/accounts/{id}/entries',
+  summary: 'Every movement of an account’s money with the balance after it, newest first',
+  request: { params: idPath, query: z.strictObject(pageFields) },
+  responses: listAnswer(entryOut, 'A page of entries.'),
+})
+
+export function accountRoutes(desk: Desk): OpenAPIHono {
+  const { house, by } = desk
+  const { db } = house
+
+  async function known(id: string): Promise<Account> {
+    const account = await accountById(db, id)
+    if (account === undefined) throw refuse('not_found', { message: 'There is no such account.' })
+    return account
+  }
+
+  const app = new OpenAPIHono()
+  app.openapi(create, async (c) => {
+    const account = await announced(desk, createAccount(db, c.req.valid('json'), by))
+    return c.json(await accountView(desk, account), 201)
+  })
+  app.openapi(list, async (c) => {
+    const { limit, cursor, email, status: wanted } = c.req.valid('query')
+    if (email !== undefined) {
+      const found = await accountByEmail(db, email)
+      const isShown = found !== undefined && (wanted === undefined || found.status === wanted)
+      return c.json({ data: isShown ? [await accountView(desk, found)] : [], next: null }, 200)
+    }
+    const page = { limit, status: wanted, cursor: openedCursor(cursor, /^acc_[0-9a-z]{26}$/) }
+    const { data, next } = await listAccounts(db, page)
+    const views = await Promise.all(data.map((account) => accountView(desk, account)))
+    return c.json({ data: views, next: sealedCursor(next) }, 200)
+  })
+  app.openapi(read, async (c) => c.json(await accountView(desk, await known(c.req.valid('param').id)), 200))
+  app.openapi(update, async (c) => {
+    const patch = patchOf(c.req.valid('json'))
+    const account = await announced(desk, updateAccount(db, c.req.valid('param').id, patch, by))
+    return c.json(await accountView(desk, account), 200)
+  })
+  app.openapi(credit, async (c) => {
+    const { amount: text, reason, idempotency_key: idempotencyKey } = c.req.valid('json')
+    const { id: account } = await known(c.req.valid('param').id)
+    const amount = nanosOf(text, 'amount')
+    if (amount === 0n) throw refuse('invalid_request', { param: 'amount', message: 'amount may not be 0.' })
+    const receipt = await house.credit({ account, amount, reason, source: 'credit', idempotencyKey })
+    const body = {
+      id: receipt.id,
+      account,
+      amount: decimalOf(receipt.amount),
+      balance: decimalOf(receipt.balance),
+      reason,
+      idempotency_key: idempotencyKey,
+    }
+    if (!receipt.isNew) return c.json(body, 200)
+    await db.write(auditRow(by, 'account.credit', account, { credit: receipt.id, amount: text, reason }))
+    return c.json(body, 201)
+  })
+  app.openapi(entries, async (c) => {
+    const { limit, cursor } = c.req.valid('query')
+    const { id } = await known(c.req.valid('param').id)
+    const page = { limit, cursor: openedCursor(cursor, /^\d+\.-?\d+$/) }
+    const { data, next } = await listMovements(db, id, page)
+    const views = data.map((entry) => ({
+      id: String(entry.id),
+      time: timeOf(entry.at),
+      kind: entry.kind,
+      amount: decimalOf(entry.amountNanos),
+      balance: decimalOf(entry.balanceNanos),
+      reason: entry.reason,
+      source: entry.source,
+      reference: entry.reference,
+    }))
+    return c.json({ data: views, next: sealedCursor(next) }, 200)
+  })
+  return app
+}

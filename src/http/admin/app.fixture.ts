@@ -1,0 +1,78 @@
+/**
+ * The automation contract over a real store in a directory of its own, for calls that need no ledger: what asks the
+ * authority is told in test/admin.test.ts, over the whole program.
+ */
+import type { TestContext } from 'node:test'
+import { loadDelta, loadDirectory } from '../../accounts/directory.ts'
+import { loadCatalog, loadCatalogDelta } from '../../catalog/catalog.ts'
+import { readConfig } from '../../config.ts'
+import { temporaryStore } from '../../db/store.fixture.ts'
+import type { Store } from '../../db/store.ts'
+import { newDataKey, sealerOf } from '../../lib/seal.ts'
+import type { House } from '../house.ts'
+import { adminPath, createAdminApp } from './app.ts'
+
+export const adminApiKey = 'the-key-of-the-operator'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: unknown
+}
+
+export interface Office {
+  readonly house: House
+  readonly store: Store
+  /** One call with the right key; a body that is a string is sent as it is. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>
+}
+
+function absent(): never {
+  throw new Error('There is no authority in this house.')
+}
+
+export async function openOffice(
+  t: TestContext,
+  settings: { environment?: Record<string, string>; authenticate?: boolean } = {},
+): Promise<Office> {
+  const store = await temporaryStore(t)
+  const { db } = store
+  const sealer = sealerOf(newDataKey())
+  const [directory, catalog] = [await loadDirectory(db), await loadCatalog(db, sealer)]
+  const house: House = {
+    config: readConfig({ ADMIN_API_KEY: adminApiKey, ...settings.environment }),
+    db,
+    directory,
+    catalog,
+    sealer,
+    version: '0.0.0',
+    credit: absent,
+    wallet: absent,
+    verify: absent,
+    tryUpstream: absent,
+    metrics: absent,
+    isReady: () => true,
+    async announce(changes) {
+      directory.apply(await loadDelta(db, changes))
+      catalog.apply(await loadCatalogDelta(db, changes))
+    },
+  }
+  const app = createAdminApp(house, { authenticate: settings.authenticate ?? true })
+  return {
+    house,
+    store,
+    async call(method, path, body, headers = {}) {
+      const reply = await app.request(`${adminPath}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${adminApiKey}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      })
+      const text = await reply.text()
+      return { status: reply.status, headers: reply.headers, body: text === '' ? null : JSON.parse(text) }
+    },
+  }
+}

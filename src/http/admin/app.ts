@@ -1,0 +1,116 @@
+/**
+ * The automation contract: administration over HTTP under /api/admin, and the same calls over the control socket.
+ * Parse, call a room, announce what changed, answer; the rules are the rooms'. Each resource has its file, this one
+ * has the door: who may come in, and what every answer carries.
+ */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context, MiddlewareHandler } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { refuse, type Refusal } from '../../errors.ts'
+import { newId } from '../../lib/ids.ts'
+import type { House } from '../house.ts'
+import { accountRoutes } from './accounts.ts'
+import type { Desk } from './desk.ts'
+import { keyRoutes } from './keys.ts'
+import { ledgerRoutes } from './ledger.ts'
+import { modelRoutes } from './models.ts'
+import { refusalOfThrown, refusalOfZod } from './problems.ts'
+import { requestRoutes } from './requests.ts'
+import { tierRoutes } from './tiers.ts'
+import { upstreamRoutes } from './upstreams.ts'
+import { usageRoutes } from './usage.ts'
+
+export const adminPath = '/api/admin'
+
+export interface AdminOptions {
+  /** True over HTTP: ADMIN_API_KEY is asked for. False over the control socket, which only the owner can open. */
+  readonly authenticate: boolean
+  /** Told about errors that are bugs of ours; the caller sees nothing of them. */
+  readonly onBug?: (error: unknown, requestId: string) => void
+}
+
+const bodyMaxBytes = 1024 * 1024
+
+/** A model's id may have slashes, and scripts write them as they are: for the router they are one segment. */
+function pathOf(request: Request): string {
+  const path = new URL(request.url).pathname
+  const match = /^(\/api\/admin\/models\/)(.+?)(\/prices)?$/.exec(path)
+  return match === null ? path : `${match[1]}${match[2]?.replaceAll('/', '%2F')}${match[3] ?? ''}`
+}
+
+function answerTo(c: Context, refusal: Refusal): Response {
+  if (refusal.status === 401) c.header('www-authenticate', 'Bearer')
+  return c.json(refusal.toBody(), refusal.status as ContentfulStatusCode)
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** Lets in who knows the key. Digests are compared, in constant time: neither content nor length is to be learnt. */
+function guard(adminApiKey: string | null): MiddlewareHandler {
+  const expected = adminApiKey === null || adminApiKey === '' ? null : digestOf(adminApiKey)
+  return async (c, next) => {
+    if (expected === null) throw refuse('not_found')
+    const given = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
+    if (!timingSafeEqual(digestOf(given), expected)) throw refuse('invalid_api_key')
+    await next()
+  }
+}
+
+/** The methods that a path has, in place of a bare "not found". */
+function methodsOf(app: OpenAPIHono): (path: string) => string[] {
+  const routes = app.openAPIRegistry.definitions.flatMap((definition) => {
+    if (definition.type !== 'route') return []
+    const { method, path } = definition.route
+    return [
+      { method: method.toUpperCase(), pattern: new RegExp(`^${path.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`) },
+    ]
+  })
+  return (path) => routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+}
+
+/** Every call of the contract as one application; give it requests with `app.fetch`. */
+export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono {
+  const desk: Desk = { house, by: options.authenticate ? 'admin-api' : 'command-line' }
+  const app = new OpenAPIHono({
+    getPath: pathOf,
+    defaultHook: (result) => {
+      if (!result.success) throw refusalOfZod(result.error)
+    },
+  })
+  app.use(async (c, next) => {
+    c.header('x-request-id', newId('req'))
+    c.header('cache-control', 'no-store')
+    await next()
+  })
+  if (options.authenticate) app.use(guard(house.config.adminApiKey))
+  app.use(bodyLimit({ maxSize: bodyMaxBytes, onError: (c) => answerTo(c, refuse('request_too_large')) }))
+  for (const routes of [
+    upstreamRoutes,
+    modelRoutes,
+    tierRoutes,
+    accountRoutes,
+    keyRoutes,
+    requestRoutes,
+    usageRoutes,
+    ledgerRoutes,
+  ]) {
+    app.route(adminPath, routes(desk))
+  }
+  const methodsFor = methodsOf(app)
+  app.notFound((c) => {
+    const methods = methodsFor(pathOf(c.req.raw))
+    if (methods.length === 0) return answerTo(c, refuse('not_found'))
+    c.header('allow', methods.join(', '))
+    return answerTo(c, refuse('method_not_allowed'))
+  })
+  app.onError((error, c) => {
+    const { refusal, isOurs } = refusalOfThrown(error)
+    if (isOurs) options.onBug?.(error, c.res.headers.get('x-request-id') ?? '')
+    return answerTo(c, refusal)
+  })
+  return app
+}

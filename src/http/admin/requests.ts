@@ -1,0 +1,95 @@
+/** `/requests`: what was asked, how it ended, what it cost. */
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { listRequests, requestById } from '../../usage/records.ts'
+import { refuse } from '../../errors.ts'
+import type { Desk } from './desk.ts'
+import {
+  idPath,
+  listAnswer,
+  money,
+  msOf,
+  okAnswer,
+  openedCursor,
+  pageFields,
+  sealedCursor,
+  time,
+  timeIn,
+} from './schemas.ts'
+
+const outcome = z.enum(['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'])
+const attempt = z.object({
+  upstream: z.string(),
+  outcome: z.string(),
+  http_status: z.int().nullable(),
+  duration_ms: z.number(),
+  cost: money,
+})
+const requestOut = z
+  .object({
+    request_id: z.string(),
+    time,
+    account: z.string(),
+    key: z.string(),
+    model: z.string(),
+    upstream: z.string().nullable(),
+    http_status: z.int(),
+    outcome: outcome.meta({
+      description: '`ended`: by us, for money or time; `aborted`: by the caller.',
+    }),
+    stream: z.boolean(),
+    finish: z.string().nullable().meta({ description: 'The upstream’s word.' }),
+    prompt_tokens: z.int(),
+    cached_tokens: z.int(),
+    completion_tokens: z.int(),
+    reasoning_tokens: z.int(),
+    usage_source: z.enum(['provider', 'estimate']).nullable(),
+    cost: money,
+    currency: z.string(),
+    first_token_ms: z.number().nullable(),
+    duration_ms: z.number(),
+    attempts: z.array(attempt).readonly(),
+  })
+  .openapi('Request')
+
+const list = createRoute({
+  method: 'get',
+  path: '/requests',
+  summary: 'List requests, newest first',
+  request: {
+    query: z.strictObject({
+      ...pageFields,
+      account: z.string().optional(),
+      key: z.string().optional(),
+      model: z.string().optional(),
+      outcome: outcome.optional(),
+      from: timeIn.optional(),
+      to: timeIn.optional().meta({ description: 'Not included.' }),
+      request_id: z.string().optional(),
+    }),
+  },
+  responses: listAnswer(requestOut, 'A page of requests.'),
+})
+const read = createRoute({
+  method: 'get',
+  path: '/requests/{id}',
+  summary: 'Read one request',
+  request: { params: idPath },
+  responses: okAnswer(requestOut, 'The request.'),
+})
+
+export function requestRoutes({ house }: Desk): OpenAPIHono {
+  const app = new OpenAPIHono()
+  app.openapi(list, async (c) => {
+    const { limit, cursor, from, to, request_id: requestId, ...named } = c.req.valid('query')
+    const filter = { ...named, requestId, from: msOf(from), to: msOf(to) }
+    const page = { limit, cursor: openedCursor(cursor, /^\d+\.\d+$/) }
+    const { data, next } = await listRequests(house.db, filter, page)
+    return c.json({ data, next: sealedCursor(next) }, 200)
+  })
+  app.openapi(read, async (c) => {
+    const request = await requestById(house.db, c.req.valid('param').id)
+    if (request === undefined) throw refuse('not_found', { message: 'There is no such request.' })
+    return c.json(request, 200)
+  })
+  return app
+}

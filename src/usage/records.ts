@@ -1,0 +1,138 @@
+/**
+ * Request records: one row per request, as the automation contract tells it. Operators read all of it; a key holder
+ * reads the own account's, without the attempts. Rows are written with the commit that ends a hold (db/journal.ts).
+ */
+import { refuse } from '../errors.ts'
+import type { Db } from '../db/db.ts'
+import { sql, type Outcome, type RequestsTable } from '../db/schema.ts'
+import { decimalOf } from '../lib/money.ts'
+
+/** The platform's currency (specification §1), ISO 4217. */
+export const currency = 'CNY'
+
+/** The contract's record: money as decimal strings, times RFC 3339. */
+export interface RequestRecord {
+  readonly request_id: string
+  readonly time: string
+  readonly account: string
+  readonly key: string
+  readonly model: string
+  /** The upstream that gave the answer; null when none did. */
+  readonly upstream: string | null
+  readonly http_status: number
+  readonly outcome: Outcome
+  readonly stream: boolean
+  /** The upstream's word. */
+  readonly finish: string | null
+  readonly prompt_tokens: number
+  readonly cached_tokens: number
+  readonly completion_tokens: number
+  readonly reasoning_tokens: number
+  /** null when nothing was used. */
+  readonly usage_source: 'provider' | 'estimate' | null
+  readonly cost: string
+  readonly currency: string
+  readonly first_token_ms: number | null
+  readonly duration_ms: number
+  readonly attempts: readonly AttemptRecord[]
+}
+
+/** One try of one upstream; `cost` is what it cost us. */
+export interface AttemptRecord {
+  readonly upstream: string
+  readonly outcome: string
+  readonly http_status: number | null
+  readonly duration_ms: number
+  readonly cost: string
+}
+
+/** What is not named is not asked for. Times in milliseconds since the epoch. */
+export interface RequestFilter {
+  readonly account?: string
+  readonly key?: string
+  readonly model?: string
+  readonly outcome?: Outcome
+  readonly requestId?: string
+  /** From this moment on. */
+  readonly from?: number
+  /** Before this moment. */
+  readonly to?: number
+}
+
+export interface RequestPage {
+  readonly limit: number
+  /** `next` of the page before. */
+  readonly cursor?: string
+}
+
+function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
+  return {
+    request_id: row.request_id,
+    time: new Date(row.at).toISOString(),
+    account: row.account_id,
+    key: row.key_id,
+    model: row.model,
+    upstream: row.upstream_id,
+    http_status: row.http_status,
+    outcome: row.outcome,
+    stream: row.stream === 1,
+    finish: row.finish,
+    prompt_tokens: row.prompt_tokens,
+    cached_tokens: row.cached_tokens,
+    completion_tokens: row.completion_tokens,
+    reasoning_tokens: row.reasoning_tokens,
+    usage_source: row.usage_source,
+    cost: decimalOf(row.cost_nanos),
+    currency,
+    first_token_ms: row.first_token_ms,
+    duration_ms: row.duration_ms,
+    attempts: JSON.parse(row.attempts) as AttemptRecord[],
+  }
+}
+
+/** A place in the order of the list: the time of a row and, among equal times, its number. */
+function placeOf(cursor: string): { at: number; rowId: number } {
+  const match = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor)
+  if (match === null)
+    throw refuse('invalid_request', { param: 'cursor', message: 'cursor is not one of ours.' })
+  return { at: Number(match[1]), rowId: Number(match[2]) }
+}
+
+function matching(filter: RequestFilter) {
+  const { account, key, model, outcome, requestId, from, to } = filter
+  let query = sql.selectFrom('requests').selectAll()
+  if (account !== undefined) query = query.where('account_id', '=', account)
+  if (key !== undefined) query = query.where('key_id', '=', key)
+  if (model !== undefined) query = query.where('model', '=', model)
+  if (outcome !== undefined) query = query.where('outcome', '=', outcome)
+  if (requestId !== undefined) query = query.where('request_id', '=', requestId)
+  if (from !== undefined) query = query.where('at', '>=', from)
+  if (to !== undefined) query = query.where('at', '<', to)
+  return query
+}
+
+/** Newest first; every index of the table ends in its time, so a page costs what it shows. */
+export async function listRequests(
+  db: Db,
+  filter: RequestFilter,
+  page: RequestPage,
+): Promise<{ data: RequestRecord[]; next: string | null }> {
+  let query = matching(filter)
+    .orderBy('at', 'desc')
+    .orderBy('row_id', 'desc')
+    .limit(page.limit + 1)
+  if (page.cursor !== undefined) {
+    const { at, rowId } = placeOf(page.cursor)
+    query = query.where((build) => build(build.refTuple('at', 'row_id'), '<', build.tuple(at, rowId)))
+  }
+  const rows = await db.report(query)
+  const shown = rows.slice(0, page.limit)
+  const last = shown.at(-1)
+  const next = rows.length > page.limit && last !== undefined ? `${last.at}.${last.row_id}` : null
+  return { data: shown.map(recordOf), next }
+}
+
+export async function requestById(db: Db, requestId: string): Promise<RequestRecord | undefined> {
+  const row = await db.first(sql.selectFrom('requests').selectAll().where('request_id', '=', requestId))
+  return row === undefined ? undefined : recordOf(row)
+}

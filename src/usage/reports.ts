@@ -1,0 +1,184 @@
+/**
+ * Reports: sums over requests by time, model, key or account. Whole hours come from the hourly roll-ups; rows that
+ * are not yet rolled up, and the hours that a report cuts, come from the requests themselves. All of it is one
+ * statement, so one report is one moment, and what was settled is in it at once.
+ */
+import type { Db } from '../db/db.ts'
+import type { Parameter } from '../db/messages.ts'
+
+export interface UsageFilter {
+  readonly account?: string
+  readonly key?: string
+  readonly model?: string
+  /** From this moment on, in milliseconds since the epoch; absent: from the first request. */
+  readonly from?: number
+  /** Before this moment; absent: up to now. */
+  readonly to?: number
+}
+
+export interface UsageSums {
+  readonly requests: number
+  /** Requests that were refused, failed or truncated. */
+  readonly errors: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly costNanos: bigint
+  /** What the upstreams cost us, as far as it is known. */
+  readonly upstreamCostNanos: bigint
+}
+
+export interface UsageGroup extends UsageSums {
+  /** The hour's start in milliseconds as text, the day's name, the model, or the id of the key or account. */
+  readonly name: string
+}
+
+/** What requests are grouped by where the store groups them. */
+export type Grouping = 'hour' | 'model' | 'key' | 'account'
+
+const hourMs = 3_600_000
+/** The last moment that a date can name. */
+const endOfTime = 8_640_000_000_000_000
+
+const columns = { hour: 'hour', model: 'model', key: 'key_id', account: 'account_id' } as const
+
+const hourColumns = `hour, account_id, key_id, model, requests, errors,
+  prompt_tokens, completion_tokens, cost_nanos, upstream_cost_nanos`
+const rowColumns = `at - at % ${hourMs} as hour, account_id, key_id, model, 1 as requests,
+  outcome in ('refused', 'failed', 'truncated') as errors,
+  prompt_tokens, completion_tokens, cost_nanos, coalesce(upstream_cost_nanos, 0) as upstream_cost_nanos`
+const sumColumns = `coalesce(sum(requests), 0) as requests, coalesce(sum(errors), 0) as errors,
+  coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,
+  coalesce(sum(cost_nanos), 0) as cost_nanos, coalesce(sum(upstream_cost_nanos), 0) as upstream_cost_nanos`
+const rolledUpTo = `(select coalesce(max(position), 0) from cursors where name = 'usage_hourly')`
+
+interface SumsRow {
+  name: string | number
+  requests: number
+  errors: number
+  prompt_tokens: number
+  completion_tokens: number
+  cost_nanos: bigint
+  upstream_cost_nanos: bigint
+}
+
+interface Source {
+  readonly text: string
+  readonly parameters: readonly Parameter[]
+}
+
+/** Rows in a span of time that the filter lets through. */
+function selection(
+  begin: string,
+  time: string,
+  filter: UsageFilter,
+  span: readonly [number, number],
+): Source {
+  const named = { account_id: filter.account, key_id: filter.key, model: filter.model }
+  const given = Object.entries(named).flatMap(([column, value]) =>
+    value === undefined ? [] : [{ column, value }],
+  )
+  // A plus before the time keeps SQLite on the row numbers; the other columns then have to follow.
+  const sign = time.startsWith('+') ? '+' : ''
+  const conditions = given.map(({ column }) => ` and ${sign}${column} = ?`).join('')
+  return {
+    text: `${begin} ${time} >= ? and ${time} < ?${conditions}`,
+    parameters: [...span, ...given.map(({ value }) => value)],
+  }
+}
+
+/** The requests of a filter, partly summed already: whole hours from the roll-ups, the rest row by row. */
+function sourceOf(filter: UsageFilter): Source {
+  const { from = 0, to = endOfTime } = filter
+  const first = Math.ceil(from / hourMs) * hourMs
+  const last = Math.floor(to / hourMs) * hourMs
+  const rows = (start: number, end: number): Source[] =>
+    start >= end ? [] : [selection(`select ${rowColumns} from requests where`, 'at', filter, [start, end])]
+  const cut = first > last ? rows(from, to) : [...rows(from, first), ...rows(last, to)]
+  const parts = [
+    selection(`select ${hourColumns} from usage_hourly where`, 'hour', filter, [first, last]),
+    selection(`select ${rowColumns} from requests where row_id > ${rolledUpTo} and`, '+at', filter, [
+      first,
+      last,
+    ]),
+    ...cut,
+  ]
+  return {
+    text: parts.map((part) => part.text).join(' union all '),
+    parameters: parts.flatMap((part) => part.parameters),
+  }
+}
+
+function sumsOf(row: SumsRow): UsageSums {
+  return {
+    requests: row.requests,
+    errors: row.errors,
+    promptTokens: row.prompt_tokens,
+    completionTokens: row.completion_tokens,
+    costNanos: row.cost_nanos,
+    upstreamCostNanos: row.upstream_cost_nanos,
+  }
+}
+
+export interface UsagePage {
+  readonly limit: number
+  /** How many groups were shown before. */
+  readonly offset: number
+}
+
+/** Hours in their order, other groups by what they cost, dearest first. */
+export async function usageBy(
+  db: Db,
+  grouping: Grouping,
+  filter: UsageFilter,
+  page?: UsagePage,
+): Promise<UsageGroup[]> {
+  const source = sourceOf(filter)
+  const order = grouping === 'hour' ? 'name' : 'cost_nanos desc, name'
+  const rows = await db.report<SumsRow>({
+    sql: `select ${columns[grouping]} as name, ${sumColumns} from (${source.text})
+      group by 1 order by ${order} limit ? offset ?`,
+    parameters: [...source.parameters, page?.limit ?? -1, page?.offset ?? 0],
+  })
+  return rows.map((row) => ({ name: String(row.name), ...sumsOf(row) }))
+}
+
+function added(left: UsageSums, right: UsageSums): UsageSums {
+  return {
+    requests: left.requests + right.requests,
+    errors: left.errors + right.errors,
+    promptTokens: left.promptTokens + right.promptTokens,
+    completionTokens: left.completionTokens + right.completionTokens,
+    costNanos: left.costNanos + right.costNanos,
+    upstreamCostNanos: left.upstreamCostNanos + right.upstreamCostNanos,
+  }
+}
+
+/**
+ * Days in their order. `dayOf` names the calendar day of an hour's start: where a zone's midnight cuts an hour (India,
+ * Nepal), that hour counts to the day in which it begins.
+ */
+export async function usageByDay(
+  db: Db,
+  filter: UsageFilter,
+  dayOf: (at: number) => string,
+): Promise<UsageGroup[]> {
+  const days = new Map<string, UsageGroup>()
+  for (const hour of await usageBy(db, 'hour', filter)) {
+    const name = dayOf(Number(hour.name))
+    const before = days.get(name)
+    days.set(name, before === undefined ? { ...hour, name } : { name, ...added(before, hour) })
+  }
+  return [...days.values()]
+}
+
+/** What an account used in a span of time, both in milliseconds since the epoch, the end not included. */
+export async function usageBetween(db: Db, accountId: string, from: number, to: number): Promise<UsageSums> {
+  const source = sourceOf({ account: accountId, from, to })
+  const rows = await db.report<SumsRow>({
+    sql: `select '' as name, ${sumColumns} from (${source.text})`,
+    parameters: source.parameters,
+  })
+  const row = rows[0]
+  if (row === undefined) throw new Error('A sum without a group gave no row.')
+  return sumsOf(row)
+}
