@@ -171,8 +171,13 @@ export async function usageByDay(
   return [...days.values()]
 }
 
-/** What an account used in a span of time, both in milliseconds since the epoch, the end not included. */
-export async function usageBetween(db: Db, accountId: string, from: number, to: number): Promise<UsageSums> {
+/** What an account used from one moment until before another, in milliseconds since the epoch; absent: no bound. */
+export async function usageBetween(
+  db: Db,
+  accountId: string,
+  from?: number,
+  to?: number,
+): Promise<UsageSums> {
   const source = sourceOf({ account: accountId, from, to })
   const rows = await db.report<SumsRow>({
     sql: `select '' as name, ${sumColumns} from (${source.text})`,
