@@ -14,7 +14,7 @@ export const books = {
 
 export const accountBook = (accountId: string): string => `account:${accountId}`
 
-/** `amount` nanos move from `debit` to `credit`; negative when a credit is taken back. */
+/** `amount` nanos, never negative, move from `debit` to `credit`. */
 export interface Transfer {
   readonly at: number
   readonly debit: string

@@ -10,6 +10,7 @@ export interface Held {
   readonly at: number
   readonly account: string
   readonly key: string
+  readonly model: string
   readonly amount: bigint
   readonly price: Price
   readonly factorPpm: number

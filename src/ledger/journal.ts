@@ -2,7 +2,7 @@
  * Events as the journal keeps them: one JSON array per commit, each event a flat array that begins with a
  * letter. Amounts are decimal strings of nanos, so that no reader ever makes a float of them.
  *
- *   h held      [h, id, at, account, key, amount, price…, factor, input, output, dayEnd, monthEnd]
+ *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd]
  *   x extended  [x, id, at, amount, output]
  *   m marked    [m, id, at, input, output]
  *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun]
@@ -38,6 +38,7 @@ function cellsOf(event: LedgerEvent): Cell[] {
         at,
         event.account,
         event.key,
+        event.model,
         textOf(event.amount),
         ...cellsOfPrice(event.price),
         event.factorPpm,
@@ -126,6 +127,7 @@ function eventIn(cells: Cells): LedgerEvent {
         at,
         account: cells.text(),
         key: cells.text(),
+        model: cells.text(),
         amount: cells.nanos(),
         price: priceIn(cells),
         factorPpm: cells.count(),

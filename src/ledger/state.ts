@@ -31,6 +31,7 @@ export interface Hold {
   readonly at: number
   readonly account: string
   readonly key: string
+  readonly model: string
   readonly price: Price
   readonly factorPpm: number
   readonly inputTokens: number

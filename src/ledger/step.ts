@@ -47,6 +47,7 @@ export interface HoldOperation extends Terms, Periods {
   readonly at: number
   readonly account: string
   readonly key: string
+  readonly model: string
   readonly caps: Caps
 }
 
@@ -85,6 +86,11 @@ function roomOf(account: Owner, key: Owner, caps: Caps): Room {
   narrow('keyMonth', caps.keyMonth, key.monthSpent + key.monthHeld)
   narrow('keyTotal', caps.keyTotal, key.totalSpent + key.held)
   return { available: available > 0n ? available : 0n, tightest }
+}
+
+/** What can still be set aside, in nanos. */
+export function availableOf(account: Owner, key: Owner, caps: Caps): bigint {
+  return roomOf(account, key, caps).available
 }
 
 function denialOf(tightest: Room['tightest'], periods: Periods): Denial {
@@ -134,6 +140,7 @@ export function hold(state: LedgerState, operation: HoldOperation): Granted | De
     at: operation.at,
     account: operation.account,
     key: operation.key,
+    model: operation.model,
     amount: size.amount,
     price: operation.price,
     factorPpm: operation.factorPpm,

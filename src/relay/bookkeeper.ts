@@ -1,7 +1,7 @@
 /**
  * What the relay asks of the authority: to set money aside, to take note of how far a stream has come, to end a
- * hold with its bill. The authority runs on a thread of its own; every answer names the commit that makes it
- * durable, and nothing that depends on it is told to the caller before that commit is.
+ * hold with its bill. The authority runs on a thread of its own. A hold is answered at once, and names the commit that
+ * makes it durable, for the upstream is asked meanwhile; everything else is answered once it is on disk.
  */
 import type { RefusalCode, RefusalDetail } from '../errors.ts'
 import type { SettleCause } from '../ledger/events.ts'
@@ -39,12 +39,6 @@ export interface HoldRefused {
 
 export type HoldAnswer = HoldGranted | HoldRefused
 
-export interface Extension {
-  /** The new total of output tokens that are paid for; unchanged when nothing more can be paid. */
-  readonly outputTokens: number
-  readonly commit: number
-}
-
 /** How a request ended, for its row. */
 export interface RequestOutcome {
   readonly httpStatus: number
@@ -56,6 +50,10 @@ export interface RequestOutcome {
   readonly durationMs: number
   /** Upstreams tried, as JSON of the automation contract's `attempts`. */
   readonly attempts: string
+  /** What the answer costs us, in nanos; `null`: unknown. */
+  readonly upstreamCost: bigint | null
+  /** The provider claimed more usage than the model can hold. */
+  readonly isClamped: boolean
   readonly stream: boolean
   readonly model: string
 }
@@ -68,23 +66,22 @@ export interface SettleAsk {
   readonly outcome: RequestOutcome
 }
 
-export interface SettleAnswer {
-  /** Nanos charged. */
-  readonly charge: bigint
-  readonly commit: number
-}
-
+/** Every promise rejects with the refusal `service_unavailable` when the store does not take commits. */
 export interface Bookkeeper {
   hold(ask: HoldAsk): Promise<HoldAnswer>
-  /** `remaining`: output tokens the stream may still write. */
-  extend(id: string, remaining: number): Promise<Extension>
-  /** Notes what has come from the upstream; resolves once that is durable. */
+  /**
+   * Asks for the next chunk of a stream's money; the new total of output tokens that are paid for, unchanged when
+   * nothing more can be. `remaining`: output tokens the stream may still write.
+   */
+  extend(id: string, remaining: number): Promise<number>
+  /** Notes what has come from the upstream. */
   mark(id: string, inputTokens: number, outputTokens: number): Promise<void>
-  settle(ask: SettleAsk): Promise<SettleAnswer>
-  /** A request that was refused before a hold, for the statistics. */
-  refused(keyId: string, id: string, outcome: RequestOutcome): void
+  /** Ends a hold; the nanos charged. */
+  settle(ask: SettleAsk): Promise<bigint>
+  /** A request that was refused without a hold, for the statistics. */
+  refused(id: string, keyId: string, outcome: RequestOutcome): void
   /** Is this commit on disk? */
   isDurable(commit: number): boolean
-  /** Resolves when the commit is on disk; rejects when the store has failed. */
+  /** Resolves when the commit is on disk. */
   durable(commit: number): Promise<void>
 }

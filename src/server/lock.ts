@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { tryFileLock } from '../db/file-lock.ts'
-import manifest from '../../package.json' with { type: 'json' }
+import { version } from './version.ts'
 
 export const lockFileName = 'lock.db'
 export const holderFileName = 'lock.json'
@@ -87,7 +87,7 @@ export function takeLock(dataDir: string, options: LockOptions = {}): DataLock {
     pid: process.pid,
     since: new Date().toISOString(),
     host: hostname(),
-    version: manifest.version,
+    version,
     command: options.command ?? 'serve',
   }
   try {

@@ -1,0 +1,143 @@
+/** The doctor's look at the relay: who runs, the database, models, and every upstream. */
+
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { openReadOnly } from '../db/read-only.ts'
+import { sql } from '../db/schema.ts'
+import { parseCidrs } from '../lib/address-guard.ts'
+import { hasControl } from '../server/control-socket.ts'
+import { LockedError, nameOf, takeLock } from '../server/lock.ts'
+import { reach } from '../server/reach.ts'
+import { listAll, openControl, type Control } from './client.ts'
+import { fail, ok, warn, type Finding } from './findings.ts'
+import { CommandError, fieldAt, fieldsOf, type Fields } from './output.ts'
+
+const connectMaxMs = 5000
+
+/** Whether a relay runs, and whether it can be spoken to. */
+export async function checkHolder(dataDir: string): Promise<{ finding: Finding; isRunning: boolean }> {
+  const name = 'relay'
+  const isRunning = await hasControl(dataDir)
+  try {
+    takeLock(dataDir, { command: 'doctor', waitMs: 0 }).release()
+  } catch (error) {
+    if (!(error instanceof LockedError)) throw error
+    const who = nameOf(error.holder)
+    if (isRunning) return { finding: ok(name, `${who} is running`), isRunning }
+    const advice = 'It is starting or ending, or another command works: look again in a moment.'
+    return {
+      finding: warn(name, `${who} has ${dataDir}, and its control socket does not answer`, advice),
+      isRunning,
+    }
+  }
+  return { finding: ok(name, `none is running on ${dataDir}`), isRunning: false }
+}
+
+/** Whether the file opens and is sound, and when its ledger was last written. */
+export async function checkDatabase(
+  dataDir: string,
+): Promise<{ finding: Finding; lastWrittenMs: number | null }> {
+  const name = 'database'
+  const path = join(dataDir, 'sluice.db')
+  const advice = 'Keep the file as it is and restore a backup: sluice restore <folder> --force.'
+  try {
+    const still = openReadOnly(path)
+    try {
+      const damages = still.damages()
+      const last = await still.db.first(
+        sql.selectFrom('journal').select('at').orderBy('seq', 'desc').limit(1),
+      )
+      const lastWrittenMs = last?.at ?? null
+      if (damages.length > 0)
+        return { finding: fail(name, `${path} is damaged: ${damages[0]}`, advice), lastWrittenMs }
+      return { finding: ok(name, `${path} opens and is sound`), lastWrittenMs }
+    } finally {
+      still.close()
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return { finding: fail(name, `${path} does not open: ${why}`, advice), lastWrittenMs: null }
+  }
+}
+
+function upstreamIdsOf(model: Fields): unknown[] {
+  const routes = Array.isArray(model['routes']) ? model['routes'] : []
+  return routes.map((route) => fieldsOf(route)['upstream'])
+}
+
+function checkModels(models: readonly Fields[], upstreams: readonly Fields[]): Finding[] {
+  const name = 'models'
+  if (models.length === 0) return [warn(name, 'there is none', 'Add some: sluice seed, or sluice model add.')]
+  const enabled = new Set(upstreams.filter((each) => each['enabled'] === true).map((each) => each['id']))
+  const idsOf = (which: (model: Fields) => boolean): string =>
+    models
+      .filter(which)
+      .map((model) => String(model['id']))
+      .join(', ')
+  const unpriced = idsOf((model) => fieldAt(model, 'prices') === undefined)
+  const unrouted = idsOf((model) => upstreamIdsOf(model).length === 0)
+  const unserved = idsOf((model) => {
+    const ids = upstreamIdsOf(model)
+    return ids.length > 0 && !ids.some((id) => enabled.has(id))
+  })
+  const findings: Finding[] = []
+  if (unpriced !== '') findings.push(warn(name, `without a price: ${unpriced}`, 'sluice model price <id> …'))
+  if (unrouted !== '') {
+    findings.push(
+      warn(name, `without a route: ${unrouted}`, 'sluice model set <id> --route <upstream>=<model>'),
+    )
+  }
+  if (unserved !== '') {
+    findings.push(warn(name, `only on disabled upstreams: ${unserved}`, 'sluice upstream enable <upstream>'))
+  }
+  return findings.length > 0 ? findings : [ok(name, `${models.length}, each with a price and a route`)]
+}
+
+async function checkUpstream(control: Control, upstream: Fields, looks: Looks): Promise<Finding> {
+  const label = String(upstream['name'])
+  const name = `upstream ${label}`
+  if (upstream['enabled'] !== true) return ok(name, 'disabled, not looked at')
+  if (upstream['provider'] === 'demo') return ok(name, 'the demonstration, part of the relay')
+  const url = String(upstream['base_url'])
+  if (!looks.calls) {
+    const { ok: isReached, message, durationMs } = await reach(url, looks.allow, connectMaxMs)
+    const detail = `${url}: ${message}, ${durationMs} ms`
+    return isReached
+      ? ok(name, detail)
+      : fail(name, detail, 'Check its address, the network, and UPSTREAM_ALLOW.')
+  }
+  const id = encodeURIComponent(String(upstream['id']))
+  const trial = fieldsOf(await control.call('POST', `/upstreams/${id}/test`, {}))
+  const detail = `${url}: ${String(trial['message'])}`
+  if (trial['ok'] === true) return ok(name, detail)
+  return fail(name, detail, `Try it alone: sluice upstream test ${label} --model <its name of a model>`)
+}
+
+interface Looks {
+  /** Whether upstreams are really called, or only connected to. */
+  readonly calls: boolean
+  readonly allow: ReturnType<typeof parseCidrs>
+}
+
+/** Models and upstreams, as the administration tells them. */
+export async function checkService(config: Config, calls: boolean): Promise<Finding[]> {
+  try {
+    const control = await openControl(config, { command: 'doctor' })
+    try {
+      const [models, upstreams] = await Promise.all([
+        listAll(control, '/models'),
+        listAll(control, '/upstreams'),
+      ])
+      const looks = { calls, allow: parseCidrs(config.upstreamAllow.join(',')) }
+      const trials = upstreams.map((upstream) => checkUpstream(control, upstream, looks))
+      return [...checkModels(models, upstreams), ...(await Promise.all(trials))]
+    } finally {
+      await control.close()
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    const advice =
+      error instanceof CommandError ? 'See the log of the relay.' : 'Start the relay and see what it says.'
+    return [fail('service', error.message, advice)]
+  }
+}

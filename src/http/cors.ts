@@ -1,0 +1,23 @@
+/**
+ * CORS, off by default: a web page that calls the relay carries its key to every visitor (specification §1). Where an
+ * operator turns it on, only the named origins may.
+ */
+
+const allowed = [
+  'access-control-allow-methods',
+  'GET, POST, OPTIONS',
+  'access-control-allow-headers',
+  'authorization, content-type, idempotency-key, openai-organization, openai-project, x-stainless-arch, x-stainless-lang, x-stainless-os, x-stainless-package-version, x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, x-stainless-timeout, x-stainless-helper-method',
+  'access-control-expose-headers',
+  'x-request-id, x-sluice-cost, retry-after, retry-after-ms',
+  'access-control-max-age',
+  '86400',
+]
+
+/** Flat list of headers for an answer to this origin; empty when it may not call. */
+export function corsHeaders(origins: readonly string[], origin: string | undefined): readonly string[] {
+  if (origins.length === 0 || origin === undefined) return []
+  const any = origins.includes('*')
+  if (!any && !origins.includes(origin)) return ['vary', 'origin']
+  return ['access-control-allow-origin', any ? '*' : origin, 'vary', 'origin', ...allowed]
+}

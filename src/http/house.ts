@@ -1,0 +1,78 @@
+/**
+ * What the doors may ask of the rest of the house. A worker has one, made at its birth; the command line makes one
+ * without HTTP when no relay runs.
+ */
+import type { Directory } from '../accounts/directory.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Config } from '../config.ts'
+import type { Change } from '../db/change.ts'
+import type { Db } from '../db/db.ts'
+import type { Sealer } from '../lib/seal.ts'
+import type { CreditKind } from '../ledger/events.ts'
+
+/** What an account has, in nanos. Periods are the open ones of its time zone. */
+export interface Wallet {
+  readonly balance: bigint
+  readonly held: bigint
+  /** What can still be set aside: the smallest of balance and caps, less what is held. */
+  readonly available: bigint
+  readonly spentToday: bigint
+  readonly spentMonth: bigint
+}
+
+export interface CreditOrder {
+  readonly account: string
+  /** Nanos; negative takes back. */
+  readonly amount: bigint
+  readonly reason: string
+  readonly source: CreditKind
+  readonly idempotencyKey: string
+}
+
+export interface CreditReceipt {
+  readonly id: string
+  readonly amount: bigint
+  readonly balance: bigint
+  /** False when the same key had credited before. */
+  readonly isNew: boolean
+}
+
+export interface LedgerVerdict {
+  readonly ok: boolean
+  readonly entries: number
+  readonly drift: bigint
+  readonly openHolds: number
+  readonly overrun: bigint
+  readonly findings: readonly string[]
+}
+
+/** The outcome of one real, cheap call of an upstream. */
+export interface UpstreamTrial {
+  readonly ok: boolean
+  readonly status: number | null
+  readonly durationMs: number
+  /** What happened, in words fit for an operator; without secrets. */
+  readonly message: string
+}
+
+export interface House {
+  readonly config: Config
+  readonly db: Db
+  readonly directory: Directory
+  readonly catalog: Catalog
+  readonly version: string
+  /** Resolves when durable. Throws a refusal: `conflict` for more than is there, or another amount by the same key. */
+  credit(order: CreditOrder): Promise<CreditReceipt>
+  wallet(accountId: string, keyId: string | null): Promise<Wallet>
+  /** Resolves when every thread works with what has changed. */
+  announce(changes: readonly Change[]): Promise<void>
+  verify(): Promise<LedgerVerdict>
+  /** One real call of an upstream with this model name, as `POST /upstreams/{id}/test` makes it. */
+  tryUpstream(upstreamId: string, model: string | null): Promise<UpstreamTrial>
+  /** Seals upstreams' credentials for their rows. */
+  readonly sealer: Sealer
+  /** Prometheus text of the whole process. */
+  metrics(): Promise<string>
+  /** Ready for traffic. */
+  isReady(): boolean
+}

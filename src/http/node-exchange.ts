@@ -1,0 +1,81 @@
+/**
+ * One HTTP exchange over node:http, as the relay sees a caller. Streams are framed here, so that each event is one
+ * write: node's own chunking makes three of it.
+ */
+import type { ServerResponse } from 'node:http'
+import type { CallerExchange } from '../relay/exchange.ts'
+
+const lineEnd = Buffer.from('\r\n')
+
+export class NodeExchange implements CallerExchange {
+  readonly #response: ServerResponse
+  readonly #common: readonly string[]
+  #isChunked = false
+  #isDone = false
+  isGone = false
+  isBegun = false
+  onGone: (() => void) | null = null
+  onDrain: (() => void) | null = null
+
+  /** `common`: headers of every answer, as a flat list. */
+  constructor(response: ServerResponse, common: readonly string[]) {
+    this.#response = response
+    this.#common = common
+    response.on('close', () => this.#onClose())
+    response.on('error', () => this.#onClose())
+  }
+
+  #onClose(): void {
+    if (this.isGone || this.#isDone) return
+    this.isGone = true
+    this.onGone?.()
+  }
+
+  answer(status: number, headers: readonly string[], body: Buffer | string): void {
+    if (this.isGone || this.isBegun) return
+    this.isBegun = true
+    this.#isDone = true
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+    this.#response.writeHead(status, [...headers, ...this.#common, 'content-length', String(length)])
+    this.#response.end(body)
+  }
+
+  begin(status: number, headers: readonly string[]): void {
+    if (this.isGone || this.isBegun) return
+    this.isBegun = true
+    // HTTP/1.0 has no chunks: the answer ends where the connection does.
+    this.#isChunked = this.#response.req.httpVersionMinor === 1
+    const framing = this.#isChunked ? ['transfer-encoding', 'chunked'] : ['connection', 'close']
+    this.#response.writeHead(status, [...headers, ...this.#common, ...framing])
+    this.#response.flushHeaders()
+    this.#response.socket?.on('drain', this.#drained)
+  }
+
+  readonly #drained = (): void => this.onDrain?.()
+
+  write(bytes: Buffer): boolean {
+    const { socket } = this.#response
+    if (this.isGone || !socket) return true
+    if (!this.#isChunked) return socket.write(Buffer.from(bytes))
+    const size = bytes.length.toString(16)
+    const framed = Buffer.allocUnsafe(size.length + bytes.length + 4)
+    framed.write(size, 0, 'latin1')
+    lineEnd.copy(framed, size.length)
+    framed.set(bytes, size.length + 2)
+    lineEnd.copy(framed, size.length + 2 + bytes.length)
+    return socket.write(framed)
+  }
+
+  end(): void {
+    const { socket } = this.#response
+    if (this.isGone || this.#isDone) return
+    this.#isDone = true
+    socket?.off('drain', this.#drained)
+    // Writes the last, empty chunk.
+    this.#response.end()
+  }
+
+  destroy(): void {
+    this.#response.socket?.destroy()
+  }
+}

@@ -1,0 +1,49 @@
+/** `POST /v1/chat/completions`: reads and checks the request, then hands it to the relay. */
+import { performance } from 'node:perf_hooks'
+import { allowsModel } from '../../accounts/allowlists.ts'
+import type { Caller } from '../../accounts/directory.ts'
+import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
+import { refuse } from '../../errors.ts'
+import type { CallerExchange } from '../../relay/exchange.ts'
+import { relayChat, type RelayDeps, type Running } from '../../relay/relay.ts'
+import { readChatRequest } from '../../relay/request-body.ts'
+
+export interface ChatDoor {
+  readonly relay: RelayDeps
+  readonly catalog: Catalog
+  /** Requests that run now. */
+  readonly running: Set<Running>
+}
+
+/** The model that a request names, if its key may call it. Throws 403 or 404 naming `model`. */
+export function servedModel(catalog: Catalog, caller: Caller, name: string): PricedModel {
+  const model = catalog.model(name)
+  if (!model) {
+    throw refuse('model_not_found', {
+      param: 'model',
+      message: `The model ${JSON.stringify(name)} does not exist.`,
+    })
+  }
+  if (!allowsModel(caller.models, name)) throw refuse('model_not_allowed', { param: 'model' })
+  return model
+}
+
+export interface ChatCall {
+  readonly id: string
+  readonly caller: Caller
+  readonly body: Buffer
+  readonly headers: string[]
+}
+
+/** Throws the refusal to answer when nothing has been sent. */
+export async function chatCompletions(
+  door: ChatDoor,
+  call: ChatCall,
+  exchange: CallerExchange,
+): Promise<void> {
+  const startedMs = performance.now()
+  const request = readChatRequest(call.body)
+  const model = servedModel(door.catalog, call.caller, request.model)
+  const { id, caller, headers } = call
+  await relayChat(door.relay, { id, caller, model, request, headers, startedMs }, exchange, door.running)
+}

@@ -1,0 +1,78 @@
+/**
+ * What a start needs beside the owners' rows: the open holds of a moment, and the journal since. Owners are
+ * written with every commit that touches them, so only the set of open holds is replayed.
+ */
+import type { Held, LedgerEvent } from './events.ts'
+import { decodeEvents, encodeEvents } from './journal.ts'
+import { accountOwner, emptyState, keyOwner, type Hold, type LedgerState, type Owner } from './state.ts'
+
+function heldOf(hold: Hold): Held {
+  return { kind: 'held', ...hold }
+}
+
+/** The open holds as the events that would make them again. */
+export function encodeHolds(state: LedgerState): string {
+  const events: LedgerEvent[] = []
+  for (const hold of state.holds.values()) {
+    events.push(heldOf(hold))
+    if (hold.mark) events.push({ kind: 'marked', id: hold.id, at: hold.at, ...hold.mark })
+  }
+  return encodeEvents(events)
+}
+
+/** Takes an event's effect on the set of open holds, and on nothing else. */
+function applyToHolds(holds: Map<string, Hold>, event: LedgerEvent): void {
+  switch (event.kind) {
+    case 'held':
+      holds.set(event.id, { ...event, mark: null })
+      return
+    case 'extended': {
+      const hold = holds.get(event.id)
+      if (!hold) return
+      hold.amount += event.amount
+      hold.outputTokens = event.outputTokens
+      return
+    }
+    case 'marked': {
+      const hold = holds.get(event.id)
+      if (hold) hold.mark = { inputTokens: event.inputTokens, outputTokens: event.outputTokens }
+      return
+    }
+    case 'settled':
+    case 'released':
+      holds.delete(event.id)
+      return
+    case 'credited':
+  }
+}
+
+/** An owner as its row has it: everything but what is held, which the open holds tell. */
+export type StoredOwner = Omit<Owner, 'held' | 'dayHeld' | 'monthHeld'>
+
+/**
+ * The state at the last commit, from the last checkpoint's holds, the journal rows after it and the owners' rows.
+ * `overrun` is the sum of the overrun transfers.
+ */
+export function restoreState(from: {
+  readonly holds: string | null
+  readonly journal: readonly string[]
+  readonly owners: Iterable<readonly [id: string, owner: StoredOwner]>
+  readonly overrun: bigint
+}): LedgerState {
+  const state = emptyState()
+  state.overrun = from.overrun
+  for (const [id, owner] of from.owners)
+    state.owners.set(id, { ...owner, held: 0n, dayHeld: 0n, monthHeld: 0n })
+  if (from.holds !== null) for (const event of decodeEvents(from.holds)) applyToHolds(state.holds, event)
+  for (const body of from.journal) for (const event of decodeEvents(body)) applyToHolds(state.holds, event)
+  for (const hold of state.holds.values()) {
+    for (const id of [accountOwner(hold.account), keyOwner(hold.key)]) {
+      const owner = state.owners.get(id)
+      if (!owner) continue
+      owner.held += hold.amount
+      if (owner.dayEnd === hold.dayEnd) owner.dayHeld += hold.amount
+      if (owner.monthEnd === hold.monthEnd) owner.monthHeld += hold.amount
+    }
+  }
+  return state
+}

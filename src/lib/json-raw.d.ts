@@ -1,0 +1,4 @@
+/** `JSON.rawJSON` (ECMAScript, "JSON.parse source text access"), which the compiler's library does not know yet. */
+interface JSON {
+  rawJSON(text: string): unknown
+}

@@ -1,0 +1,85 @@
+/**
+ * The provider's invoice, read from the usage object of the common format and its dialects.
+ * Zero is not absent: `{prompt_tokens: 0, completion_tokens: 0}` is a bill of nothing, `null` is no bill.
+ */
+
+/** Token counts; parts are contained in their totals. */
+export interface TokenUsage {
+  readonly input: number
+  readonly cachedInput: number
+  readonly cacheWrite: number
+  readonly output: number
+  readonly reasoning: number
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A count as providers write it; anything else is not one. */
+function countOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : undefined
+}
+
+function countIn(usage: Json, group: string, name: string): number | undefined {
+  const details = usage[group]
+  return isObject(details) ? countOf(details[name]) : undefined
+}
+
+/**
+ * Reads `usage` of a whole answer or a chunk: totals from `prompt_tokens` and `completion_tokens`, cached tokens from
+ * `prompt_tokens_details`, `prompt_cache_hit_tokens` or `cached_tokens`. Reasoning is part of `completion_tokens`
+ * unless `total_tokens` shows that it stands beside (xAI). `null` when there is no usage in it.
+ */
+export function usageOf(value: unknown): TokenUsage | null {
+  if (!isObject(value)) return null
+  const prompt = countOf(value['prompt_tokens'])
+  const completion = countOf(value['completion_tokens'])
+  const total = countOf(value['total_tokens'])
+  if (prompt === undefined && completion === undefined && total === undefined) return null
+  const input = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0))
+  const written = completion ?? Math.max(0, (total ?? 0) - input)
+  const reasoning = countIn(value, 'completion_tokens_details', 'reasoning_tokens') ?? 0
+  const beside = reasoning > 0 && total === input + written + reasoning
+  const output = beside ? written + reasoning : written
+  const cached =
+    countIn(value, 'prompt_tokens_details', 'cached_tokens') ??
+    countOf(value['prompt_cache_hit_tokens']) ??
+    countOf(value['cached_tokens']) ??
+    0
+  const cacheWrite =
+    countIn(value, 'prompt_tokens_details', 'cache_write_tokens') ??
+    countIn(value, 'prompt_tokens_details', 'cache_creation_tokens') ??
+    0
+  const cachedInput = Math.min(cached, input)
+  return {
+    input,
+    cachedInput,
+    cacheWrite: Math.min(cacheWrite, input - cachedInput),
+    output,
+    reasoning: Math.min(reasoning, output),
+  }
+}
+
+/** Bounds a provider's bill by what the model can hold; `clamped` tells that it claimed more. */
+export function boundedUsage(
+  usage: TokenUsage,
+  most: { input: number; output: number },
+): { usage: TokenUsage; clamped: boolean } {
+  if (usage.input <= most.input && usage.output <= most.output) return { usage, clamped: false }
+  const input = Math.min(usage.input, most.input)
+  const output = Math.min(usage.output, most.output)
+  const cachedInput = Math.min(usage.cachedInput, input)
+  return {
+    usage: {
+      input,
+      cachedInput,
+      cacheWrite: Math.min(usage.cacheWrite, input - cachedInput),
+      output,
+      reasoning: Math.min(usage.reasoning, output),
+    },
+    clamped: true,
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * An upstream's no to us, and what it becomes for the caller when no other upstream helps (design: "Upstream
+ * errors"): the caller's own mistakes keep their status, a rate keeps 429, everything else is 503. An upstream's 401
+ * is ours to mend, never the caller's.
+ */
+import { refuse, type Refusal } from '../errors.ts'
+import { isObject } from '../providers/usage.ts'
+
+export type FaultKind =
+  /** The request itself is wrong: no other upstream would take it. */
+  | 'request'
+  /** This upstream does not have what was asked for; another may. */
+  | 'missing'
+  | 'rate'
+  | 'credential'
+  | 'unavailable'
+  | 'timeout'
+  | 'connection'
+  | 'garbage'
+  /** Our side forbids the address. */
+  | 'forbidden'
+
+export interface Fault {
+  readonly kind: FaultKind
+  /** The upstream's status; `null` when none came. */
+  readonly status: number | null
+  /** The upstream's words, without secrets; for logs, and for the caller where the request is at fault. */
+  readonly message: string
+  readonly param: string | null
+  readonly code: string | null
+  readonly retryAfterMs: number | null
+}
+
+export function fault(kind: FaultKind, message: string, status: number | null = null): Fault {
+  return { kind, status, message, param: null, code: null, retryAfterMs: null }
+}
+
+/** May the next upstream be asked? */
+export function mayHelpElsewhere(kind: FaultKind): boolean {
+  return kind !== 'request'
+}
+
+function kindOfStatus(status: number): FaultKind {
+  switch (status) {
+    case 400:
+    case 413:
+    case 422:
+      return 'request'
+    case 404:
+      return 'missing'
+    case 429:
+      return 'rate'
+    case 401:
+    case 402:
+    case 403:
+      return 'credential'
+    default:
+      return 'unavailable'
+  }
+}
+
+const longestMessage = 2000
+const secretShapes = /\b(?:sk|rk|pk|gsk|xai|AIza|key|Bearer)[-_ ][A-Za-z0-9_\-.*]{8,}/g
+
+/** An upstream's words without our credential, or anything that looks like one. */
+export function withoutSecrets(message: string, credential: string): string {
+  const plain = credential === '' ? message : message.replaceAll(credential, '[removed]')
+  return plain.replaceAll(secretShapes, '[removed]').slice(0, longestMessage)
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+/** The error in a body of any of the shapes that providers use, or `null`. */
+export function errorIn(
+  body: unknown,
+): { message: string; param: string | null; code: string | null } | null {
+  if (!isObject(body)) return null
+  const { error } = body
+  if (typeof error === 'string' && error !== '') return { message: error, param: null, code: null }
+  if (isObject(error)) {
+    const message = textOf(error['message']) ?? textOf(error['type']) ?? textOf(error['code']) ?? 'error'
+    return { message, param: textOf(error['param']), code: textOf(error['code']) }
+  }
+  return null
+}
+
+/** The status that an error inside a 200 names, if it names one. */
+export function statusInError(body: unknown): number | null {
+  if (!isObject(body) || !isObject(body['error'])) return null
+  for (const value of [body['error']['status'], body['error']['code'], body['error']['status_code']]) {
+    const status = Number(value)
+    if (Number.isInteger(status) && status >= 400 && status <= 599) return status
+  }
+  return null
+}
+
+function messageIn(text: string): { message: string; param: string | null; code: string | null } {
+  try {
+    const body: unknown = JSON.parse(text)
+    const found = errorIn(body)
+    if (found) return found
+    if (isObject(body)) {
+      const message = textOf(body['message']) ?? textOf(body['detail'])
+      if (message) return { message, param: null, code: textOf(body['code']) }
+    }
+  } catch {
+    // Not JSON: a page of a proxy, perhaps. Its text may hold anything, so only the status is told.
+  }
+  return { message: 'The provider refused the request.', param: null, code: null }
+}
+
+/** Seconds or a date, as `Retry-After` has them (RFC 9110, 10.2.3), in milliseconds. */
+export function retryAfterOf(header: string | null, now: number): number | null {
+  if (header === null) return null
+  if (/^\d+(\.\d+)?$/.test(header)) return Math.min(Number(header) * 1000, 86_400_000)
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? null : Math.max(0, date - now)
+}
+
+/** The fault in an answer that is not 200. */
+export function faultOfStatus(
+  status: number,
+  text: string,
+  about: { readonly credential: string; readonly retryAfter: string | null; readonly now: number },
+): Fault {
+  const { message, param, code } = messageIn(text)
+  return {
+    kind: kindOfStatus(status),
+    status,
+    message: withoutSecrets(message, about.credential),
+    param,
+    code,
+    retryAfterMs: retryAfterOf(about.retryAfter, about.now),
+  }
+}
+
+/** The fault in a 200 whose body, or first event, is an error. */
+export function faultOfError(body: unknown, credential: string): Fault {
+  const found = errorIn(body) ?? { message: 'error', param: null, code: null }
+  const status = statusInError(body)
+  return {
+    kind: status === null ? 'unavailable' : kindOfStatus(status),
+    status: status ?? 200,
+    message: withoutSecrets(found.message, credential),
+    param: found.param,
+    code: found.code,
+    retryAfterMs: null,
+  }
+}
+
+const strength: Record<FaultKind, number> = {
+  request: 4,
+  missing: 3,
+  unavailable: 2,
+  credential: 2,
+  timeout: 2,
+  connection: 2,
+  garbage: 2,
+  forbidden: 2,
+  rate: 1,
+}
+
+/** Of several faults, the one whose refusal helps the caller most. */
+export function tellingFault(faults: readonly Fault[]): Fault {
+  const [first = fault('unavailable', 'No upstream was asked.'), ...rest] = faults
+  return rest.reduce((best, each) => (strength[each.kind] > strength[best.kind] ? each : best), first)
+}
+
+/** What the caller is told. */
+export function refusalOfFault(found: Fault): Refusal {
+  switch (found.kind) {
+    case 'request':
+    case 'missing':
+      return refuse('invalid_request', {
+        status: found.status ?? 400,
+        message: found.message,
+        ...(found.param === null ? {} : { param: found.param }),
+        ...(found.code === null ? {} : { code: found.code }),
+      })
+    case 'rate':
+      return refuse('rate_limit_exceeded', {
+        message: 'The provider of this model is asked too often at the moment. Try again shortly.',
+        retryAfterMs: found.retryAfterMs ?? 1000,
+      })
+    default:
+      return refuse('upstream_unavailable', { retryAfterMs: found.retryAfterMs ?? 1000 })
+  }
+}

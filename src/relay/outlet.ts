@@ -1,0 +1,194 @@
+/**
+ * The way out to one caller of a stream: a queue for what may not go out yet, back-pressure when the caller is slow,
+ * comments while there is nothing to say.
+ */
+import { keepAliveComment } from '../lib/sse.ts'
+import type { CallerExchange } from './exchange.ts'
+
+/** What may wait here before the upstream is made to wait. */
+const mostWaitingBytes = 262_144
+
+const streamHeaders = [
+  'content-type',
+  'text/event-stream; charset=utf-8',
+  'cache-control',
+  'no-cache',
+  'x-accel-buffering',
+  'no',
+]
+
+export interface OutletTerms {
+  readonly headers: readonly string[]
+  readonly keepAliveMs: number
+  /** A caller who takes nothing for so long is cut off. */
+  readonly slowClientMs: number
+}
+
+export interface OutletListener {
+  /** Too much waits: the upstream has to. */
+  onFull(): void
+  onEmptier(): void
+  onGone(): void
+}
+
+interface Queued {
+  readonly bytes: Buffer
+  /** Output tokens up to and with this event. */
+  readonly upTo: number
+}
+
+export class Outlet {
+  readonly #exchange: CallerExchange
+  readonly #terms: OutletTerms
+  readonly #listener: OutletListener
+  readonly #keepAlive: NodeJS.Timeout
+  #slow: NodeJS.Timeout | null = null
+  #queue: Queued[] = []
+  #queuedBytes = 0
+  #isBlocked = false
+  #isFull = false
+  #limit = -1
+  #onEmpty: (() => void) | null = null
+  /** Output tokens that went out. */
+  delivered = 0
+
+  constructor(exchange: CallerExchange, terms: OutletTerms, listener: OutletListener) {
+    this.#exchange = exchange
+    this.#terms = terms
+    this.#listener = listener
+    this.#keepAlive = setTimeout(() => this.#stayAlive(), terms.keepAliveMs)
+    exchange.onDrain = () => this.#onDrain()
+    exchange.onGone = () => this.#onGone()
+  }
+
+  get isGone(): boolean {
+    return this.#exchange.isGone
+  }
+
+  get isBegun(): boolean {
+    return this.#exchange.isBegun
+  }
+
+  /** The tokens of the first event that waits; `null` when none does. */
+  get next(): number | null {
+    return this.#queue[0]?.upTo ?? null
+  }
+
+  /** An event: out at once when it may, else it waits. The bytes are valid only during the call. */
+  put(bytes: Buffer, upTo: number): void {
+    if (this.#exchange.isGone) return
+    if (this.#queue.length === 0 && !this.#isBlocked && upTo <= this.#limit) {
+      this.delivered = upTo
+      this.#write(bytes)
+      return
+    }
+    this.#queue.push({ bytes: Buffer.from(bytes), upTo })
+    this.#queuedBytes += bytes.length
+    if (this.#queuedBytes > mostWaitingBytes) this.#fill()
+  }
+
+  /** Events up to this many tokens may go out. */
+  allow(limit: number): void {
+    this.#limit = limit
+    this.#flush()
+  }
+
+  /** Drops what waits beyond this many tokens. */
+  dropBeyond(tokens: number): void {
+    this.#queue = this.#queue.filter((queued) => queued.upTo <= tokens)
+  }
+
+  /** Resolves when everything that waits is out, or the caller gone. */
+  async drained(): Promise<void> {
+    this.allow(Infinity)
+    if (this.#queue.length === 0 || this.#exchange.isGone) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#onEmpty = resolve
+    await promise
+  }
+
+  /** The last bytes of the answer. */
+  end(last: readonly Buffer[]): void {
+    this.stop()
+    if (this.#exchange.isGone) return
+    if (!this.#exchange.isBegun) this.#begin()
+    for (const bytes of last) this.#exchange.write(bytes)
+    this.#exchange.end()
+  }
+
+  /** No more comments, and nobody is told anything any more. */
+  stop(): void {
+    clearTimeout(this.#keepAlive)
+    this.#calm()
+    this.#exchange.onDrain = null
+    this.#exchange.onGone = null
+  }
+
+  #begin(): void {
+    this.#exchange.begin(200, [...streamHeaders, ...this.#terms.headers])
+  }
+
+  #write(bytes: Buffer): void {
+    if (!this.#exchange.isBegun) this.#begin()
+    this.#keepAlive.refresh()
+    if (this.#exchange.write(bytes)) return
+    this.#isBlocked = true
+    this.#slow ??= setTimeout(() => this.#exchange.destroy(), this.#terms.slowClientMs)
+    this.#fill()
+  }
+
+  #flush(): void {
+    let sent = 0
+    for (const { bytes, upTo } of this.#queue) {
+      if (this.#isBlocked || upTo > this.#limit || this.#exchange.isGone) break
+      sent += 1
+      this.#queuedBytes -= bytes.length
+      this.delivered = upTo
+      this.#write(bytes)
+    }
+    if (sent > 0) this.#queue.splice(0, sent)
+    if (this.#isFull && !this.#isBlocked && this.#queuedBytes <= mostWaitingBytes) {
+      this.#isFull = false
+      this.#listener.onEmptier()
+    }
+    if (this.#queue.length === 0 && !this.#isBlocked) this.#onEmpty?.()
+  }
+
+  #fill(): void {
+    if (this.#isFull) return
+    this.#isFull = true
+    this.#listener.onFull()
+  }
+
+  #calm(): void {
+    if (this.#slow) clearTimeout(this.#slow)
+    this.#slow = null
+  }
+
+  #onDrain(): void {
+    this.#isBlocked = false
+    this.#calm()
+    this.#flush()
+  }
+
+  #onGone(): void {
+    this.#queue = []
+    this.#queuedBytes = 0
+    this.#calm()
+    clearTimeout(this.#keepAlive)
+    this.#onEmpty?.()
+    if (this.#isFull) {
+      this.#isFull = false
+      this.#isBlocked = false
+      this.#listener.onEmptier()
+    }
+    this.#listener.onGone()
+  }
+
+  #stayAlive(): void {
+    if (this.#exchange.isGone) return
+    if (!this.#exchange.isBegun) this.#begin()
+    if (!this.#isBlocked) this.#exchange.write(keepAliveComment)
+    this.#keepAlive.refresh()
+  }
+}

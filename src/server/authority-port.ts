@@ -1,0 +1,172 @@
+/**
+ * The authority's end of the line to one worker: what arrives is decided at once; answers that have to be durable wait
+ * here for their commit, and all that a commit sets free travels as one message.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import { refusalOf } from '../errors.ts'
+import type { Authority } from './authority.ts'
+import type { CommitQueue } from './commit-queue.ts'
+import type { Ask, Committed, NodeState, Order, Word } from './messages.ts'
+
+export interface PortParts {
+  readonly authority: Authority
+  readonly commits: CommitQueue
+  /** Carries out an order; throws a refusal. */
+  readonly carryOut: (order: Order) => Promise<unknown>
+  readonly onReady: () => void
+  readonly onIdle: () => void
+}
+
+interface Waiting {
+  readonly call: number
+  readonly commit: number
+  readonly result: unknown
+}
+
+export class AuthorityPort {
+  readonly #port: MessagePort
+  readonly #parts: PortParts
+  /** Requests whose hold this worker has: when it is gone, they are ended for it. */
+  readonly #open = new Set<string>()
+  readonly #calls = new Map<number, (result: unknown) => void>()
+  #waiting: Waiting[] = []
+  #words: Word[] = []
+  #isScheduled = false
+  #nextCall = 1
+  /** A hold was answered whose commit is not yet on disk. */
+  #awaited = 0
+
+  constructor(port: MessagePort, parts: PortParts) {
+    this.#port = port
+    this.#parts = parts
+    port.on('message', (asks: readonly Ask[]) => {
+      for (const ask of asks) this.#take(ask)
+    })
+  }
+
+  /** A commit is on disk. */
+  durable(commit: number): void {
+    const still: Waiting[] = []
+    for (const waiting of this.#waiting) {
+      if (waiting.commit > commit) still.push(waiting)
+      else this.#words.push({ kind: 'answer', call: waiting.call, result: waiting.result })
+    }
+    this.#waiting = still
+    if (this.#awaited > 0) this.#words.push({ kind: 'durable', commit })
+    if (this.#awaited <= commit) this.#awaited = 0
+    if (this.#words.length > 0) this.#send()
+  }
+
+  /** The store takes no commits: nobody waits any longer. */
+  fail(): void {
+    for (const { call } of this.#waiting) this.#refuse(call, 'service_unavailable')
+    this.#waiting = []
+  }
+
+  tell(state: NodeState): void {
+    this.#say({ kind: 'state', state })
+  }
+
+  drain(): void {
+    this.#say({ kind: 'drain' })
+  }
+
+  end(): void {
+    this.#say({ kind: 'end' })
+  }
+
+  /** Asks the worker, and waits for its reply. */
+  ask(word: (call: number) => Word): Promise<unknown> {
+    const call = this.#nextCall++
+    const { promise, resolve } = Promise.withResolvers<unknown>()
+    this.#calls.set(call, resolve)
+    this.#say(word(call))
+    return promise
+  }
+
+  /** The worker is gone: its requests end at their last marks, and nobody waits for it. */
+  close(): void {
+    for (const id of this.#open) this.#parts.authority.expire(id)
+    for (const resolve of this.#calls.values()) resolve(undefined)
+    this.#open.clear()
+    this.#calls.clear()
+    this.#port.close()
+  }
+
+  #take(ask: Ask): void {
+    const { authority, commits } = this.#parts
+    switch (ask.kind) {
+      case 'hold': {
+        const answer = authority.hold(ask.ask)
+        if (answer.granted) {
+          this.#open.add(ask.ask.id)
+          this.#awaited = Math.max(this.#awaited, answer.commit)
+        }
+        return this.#say({ kind: 'answer', call: ask.call, result: answer })
+      }
+      case 'extend':
+        return this.#answer(ask.call, authority.extend(ask.id, ask.remaining))
+      case 'mark':
+        return this.#answer(ask.call, authority.mark(ask.id, ask.input, ask.output))
+      case 'settle':
+        this.#open.delete(ask.ask.id)
+        return this.#answer(ask.call, authority.settle(ask.ask))
+      case 'refused':
+        return authority.refused(ask.id, ask.keyId, ask.outcome)
+      case 'need':
+        return commits.need(ask.commit)
+      case 'order':
+        void this.#carryOut(ask.call, ask.order)
+        return undefined
+      case 'reply': {
+        const resolve = this.#calls.get(ask.call)
+        this.#calls.delete(ask.call)
+        return resolve?.(ask.result)
+      }
+      case 'ready':
+        return this.#parts.onReady()
+      case 'idle':
+        return this.#parts.onIdle()
+    }
+  }
+
+  async #carryOut(call: number, order: Order): Promise<void> {
+    try {
+      this.#say({ kind: 'answer', call, result: await this.#parts.carryOut(order) })
+    } catch (error) {
+      const { code, detail } = refusalOf(error)
+      this.#say({ kind: 'refusal', call, code, detail })
+    }
+  }
+
+  /** Answers when the commit is on disk. */
+  #answer(call: number, { commit, result }: Committed<unknown>): void {
+    const { commits } = this.#parts
+    if (commit <= commits.durable) this.#say({ kind: 'answer', call, result })
+    else if (!commits.admitting) this.#refuse(call, 'service_unavailable')
+    else {
+      this.#waiting.push({ call, commit, result })
+      commits.need(commit)
+    }
+  }
+
+  #refuse(call: number, code: 'service_unavailable'): void {
+    this.#say({ kind: 'refusal', call, code, detail: {} })
+  }
+
+  /** At the end of this turn of the loop, with all that gathers in it. */
+  #say(word: Word): void {
+    this.#words.push(word)
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => this.#send())
+  }
+
+  #send(): void {
+    this.#isScheduled = false
+    if (this.#words.length === 0) return
+    const words = this.#words
+    this.#words = []
+    this.#port.postMessage(words)
+  }
+}

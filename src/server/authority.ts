@@ -1,0 +1,239 @@
+/**
+ * The authority: the one place that decides about money and limits, on a thread of its own. Every decision is made
+ * in memory at once, and becomes durable with the commit that its answer names.
+ */
+import type { Caller, Directory } from '../accounts/directory.ts'
+import type { Catalog, PricedModel } from '../catalog/catalog.ts'
+import type { Wallet } from '../http/house.ts'
+import type { LedgerEvent } from '../ledger/events.ts'
+import { dayEndOf, monthEndOf } from '../ledger/periods.ts'
+import { accountOwner, keyOwner, ownerOf, type Hold, type LedgerState } from '../ledger/state.ts'
+import * as ledger from '../ledger/step.ts'
+import type { Claim, Rates } from '../limits/rates.ts'
+import type { HoldAnswer, HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+import type { CommitQueue } from './commit-queue.ts'
+import { deniedByLedger, deniedByRate } from './denials.ts'
+import { requestRow } from './request-row.ts'
+import type { Committed } from './messages.ts'
+
+export interface AuthorityParts {
+  readonly state: LedgerState
+  readonly commits: CommitQueue
+  readonly rates: Rates
+  readonly directory: Directory
+  readonly catalog: Catalog
+  /** Milliseconds since the epoch; never goes back. */
+  readonly now: () => number
+}
+
+const noCaps: ledger.Caps = {
+  accountDay: null,
+  accountMonth: null,
+  keyDay: null,
+  keyMonth: null,
+  keyTotal: null,
+  accountRequestsPerDay: null,
+  keyRequestsPerDay: null,
+}
+
+function capsOf(caller: Caller | undefined): ledger.Caps {
+  if (!caller) return noCaps
+  return {
+    accountDay: caller.accountCaps.dailyNanos,
+    accountMonth: caller.accountCaps.monthlyNanos,
+    keyDay: caller.keyCaps.dailyNanos,
+    keyMonth: caller.keyCaps.monthlyNanos,
+    keyTotal: caller.keyCaps.totalNanos,
+    accountRequestsPerDay: caller.accountLimits.rpd,
+    keyRequestsPerDay: caller.keyLimits.rpd,
+  }
+}
+
+function claimsOf(caller: Caller): Claim[] {
+  return [
+    { subject: `account:${caller.accountId}`, limits: caller.accountLimits },
+    { subject: `key:${caller.keyId}`, limits: caller.keyLimits },
+  ]
+}
+
+export class Authority {
+  readonly #parts: AuthorityParts
+  /** Ends of the open periods by time zone. */
+  readonly #periods = new Map<string, { day: number; month: number }>()
+
+  constructor(parts: AuthorityParts) {
+    this.#parts = parts
+  }
+
+  #periodsAt(timezone: string, at: number): ledger.Periods {
+    const known = this.#periods.get(timezone) ?? { day: 0, month: 0 }
+    if (known.day <= at) known.day = dayEndOf(timezone, at)
+    if (known.month <= at) known.month = monthEndOf(timezone, at)
+    this.#periods.set(timezone, known)
+    return { dayEnd: known.day, monthEnd: known.month }
+  }
+
+  /** Takes an event into the next commit. */
+  #record(event: LedgerEvent, account: string, key: string): number {
+    return this.#parts.commits.add(event, [accountOwner(account), keyOwner(key)], account)
+  }
+
+  /** Admits a request: rates first, then money; refused by one, it has consumed nothing of the other. */
+  hold(ask: HoldAsk): HoldAnswer {
+    const { directory, catalog, commits, rates } = this.#parts
+    const now = this.#parts.now()
+    const caller = directory.keyById(ask.keyId)
+    const model = catalog.model(ask.model)
+    if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
+    if (!model) return { granted: false, code: 'model_not_found', detail: { param: 'model' }, rates: null }
+    if (!commits.admitting) {
+      return { granted: false, code: 'service_unavailable', detail: { retryAfterMs: 1000 }, rates: null }
+    }
+    const claims = claimsOf(caller)
+    const modelTokens = model.maxOutputTokens ?? model.contextTokens
+    const asked = ask.askedTokens === null ? 0 : Math.min(ask.askedTokens, modelTokens) * ask.results
+    const denial = rates.reserve(ask.id, claims, ask.inputTokens + asked, now)
+    if (denial) return { granted: false, ...deniedByRate(denial), rates: rates.status(claims, now) }
+    const held = this.#holdMoney(ask, caller, model, now)
+    if ('kind' in held) {
+      rates.giveBack(ask.id)
+      return { granted: false, ...deniedByLedger(held, now), rates: rates.status(claims, now) }
+    }
+    const { outputTokens, maximumTokens } = held
+    const commit = this.#record(held.event, caller.accountId, caller.keyId)
+    return { granted: true, outputTokens, maximumTokens, commit, rates: rates.status(claims, now) }
+  }
+
+  #holdMoney(ask: HoldAsk, caller: Caller, model: PricedModel, now: number): ledger.Granted | ledger.Denial {
+    const manner = ask.stream ? 'stream' : 'whole'
+    return ledger.hold(this.#parts.state, {
+      id: ask.id,
+      at: now,
+      account: caller.accountId,
+      key: caller.keyId,
+      price: model.price,
+      model: model.id,
+      factorPpm: caller.priceFactorPpm,
+      inputTokens: ask.inputTokens,
+      results: ask.results,
+      askedTokens: ask.askedTokens,
+      modelTokens: model.maxOutputTokens ?? model.contextTokens,
+      manner: model.hiddenReasoning ? 'hidden' : manner,
+      caps: capsOf(caller),
+      ...this.#periodsAt(caller.timezone, now),
+    })
+  }
+
+  /** Extends a stream's hold; the total that was paid before when nothing more can be. */
+  extend(id: string, remaining: number): Committed<number> {
+    const { state, directory, commits } = this.#parts
+    const held = state.holds.get(id)
+    if (!held) return { result: 0, commit: commits.durable }
+    const caps = capsOf(directory.keyById(held.key))
+    const granted = ledger.extend(state, { id, at: this.#parts.now(), remaining, caps })
+    if (!granted) return { result: held.outputTokens, commit: commits.durable }
+    const commit = this.#record(granted.event, held.account, held.key)
+    return { result: granted.outputTokens, commit }
+  }
+
+  /** Notes how far a stream has come. */
+  mark(id: string, inputTokens: number, outputTokens: number): Committed<undefined> {
+    const { state, commits } = this.#parts
+    const held = state.holds.get(id)
+    const event = ledger.mark(state, { id, at: this.#parts.now(), inputTokens, outputTokens })
+    if (!held || !event) return { result: undefined, commit: commits.durable }
+    return { result: undefined, commit: this.#record(event, held.account, held.key) }
+  }
+
+  /** Ends a hold with its bill, or without one; its row goes into the same commit. */
+  settle({ id, usage, cause, outcome }: SettleAsk): Committed<bigint> {
+    const { state, directory, commits, rates } = this.#parts
+    const held = state.holds.get(id)
+    const at = this.#parts.now()
+    if (!held) return { result: 0n, commit: commits.durable }
+    rates.finish(id, usage ? usage.input + usage.output : 0)
+    if (!usage) {
+      const event = ledger.release(state, { id, at })
+      if (event) this.#record(event, held.account, held.key)
+      return { result: 0n, commit: commits.addRequest(requestRow(held, outcome, null)) }
+    }
+    const settled = ledger.settle(state, { id, at, usage, cause, caps: capsOf(directory.keyById(held.key)) })
+    if (!settled) return { result: 0n, commit: commits.durable }
+    this.#record(settled.event, held.account, held.key)
+    const bill = { usage, cause, charge: settled.charge }
+    return { result: settled.charge, commit: commits.addRequest(requestRow(held, outcome, bill)) }
+  }
+
+  /** A request whose relay is gone: charged at its last mark. */
+  expire(id: string): void {
+    const { state, directory, commits, rates } = this.#parts
+    const held = state.holds.get(id)
+    if (!held) return
+    const at = this.#parts.now()
+    rates.finish(id, null)
+    const { mark } = held
+    const event = ledger.expire(state, { id, at, caps: capsOf(directory.keyById(held.key)) })
+    if (!event) return
+    this.#record(event, held.account, held.key)
+    const usage = {
+      input: mark?.inputTokens ?? 0,
+      cachedInput: 0,
+      cacheWrite: 0,
+      output: mark?.outputTokens ?? 0,
+      reasoning: 0,
+    }
+    const bill = event.kind === 'settled' ? { usage, cause: 'mark' as const, charge: event.charge } : null
+    commits.need(commits.addRequest(requestRow(held, goneOutcome(held, at), bill)))
+  }
+
+  /** A request that was refused: a row, and no money. */
+  refused(id: string, keyId: string, outcome: RequestOutcome): void {
+    const { directory, commits } = this.#parts
+    const caller = directory.keyById(keyId)
+    if (!caller) return
+    const at = this.#parts.now()
+    const who = { id, at, account: caller.accountId, key: keyId, amount: 0n, priceVersion: 0 }
+    commits.addRequest(requestRow(who, outcome, null))
+  }
+
+  /** What an account, and within it a key, has now. */
+  wallet(accountId: string, keyId: string | null): Wallet {
+    const { state, directory } = this.#parts
+    const at = this.#parts.now()
+    const owner = ledger.ownerAt(ownerOf(state, accountOwner(accountId)), at)
+    const key = ledger.ownerAt(ownerOf(state, keyOwner(keyId ?? '')), at)
+    const caller = keyId === null ? undefined : directory.keyById(keyId)
+    const account = directory.account(accountId)
+    const caps: ledger.Caps = caller
+      ? capsOf(caller)
+      : {
+          ...noCaps,
+          accountDay: account?.caps.dailyNanos ?? null,
+          accountMonth: account?.caps.monthlyNanos ?? null,
+        }
+    return {
+      balance: owner.balance,
+      held: owner.held,
+      available: ledger.availableOf(owner, key, caps),
+      spentToday: owner.daySpent,
+      spentMonth: owner.monthSpent,
+    }
+  }
+}
+
+function goneOutcome(held: Hold, at: number): RequestOutcome {
+  return {
+    httpStatus: 500,
+    outcome: 'failed',
+    upstream: null,
+    finish: null,
+    errorCode: 'server_error',
+    firstTokenMs: null,
+    durationMs: at - held.at,
+    attempts: '[]',
+    upstreamCost: null,
+    isClamped: false,
+    stream: true,
+    model: held.model,
+  }
+}

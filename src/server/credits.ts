@@ -1,0 +1,75 @@
+/**
+ * Money that comes in, or is taken back: each credit has a name and is entered once, also when it is asked for again
+ * while the first is on its way, or years later.
+ */
+import { refuse } from '../errors.ts'
+import type { CreditOrder, CreditReceipt } from '../http/house.ts'
+import { decimalOf } from '../lib/money.ts'
+import { accountOwner, ownerOf, type LedgerState } from '../ledger/state.ts'
+import * as ledger from '../ledger/step.ts'
+import type { CommitQueue } from './commit-queue.ts'
+
+export interface CreditParts {
+  readonly state: LedgerState
+  readonly commits: CommitQueue
+  readonly now: () => number
+  readonly durable: (commit: number) => Promise<void>
+  /** The amount of a credit that was entered before this process began; `null`: none. */
+  readonly onDisk: (id: string) => Promise<bigint | null>
+}
+
+export class Credits {
+  readonly #parts: CreditParts
+  readonly #inFlight = new Map<string, Promise<CreditReceipt>>()
+
+  constructor(parts: CreditParts) {
+    this.#parts = parts
+  }
+
+  /** Enters money once; resolves when it is durable. */
+  async enter(order: CreditOrder): Promise<CreditReceipt> {
+    const id = `credit:${order.account}:${order.idempotencyKey}`
+    const before = this.#inFlight.get(id)
+    if (before) {
+      const receipt = await before
+      return this.#repeated(id, receipt.amount, order)
+    }
+    const entering = this.#enter(id, order)
+    this.#inFlight.set(id, entering)
+    try {
+      return await entering
+    } finally {
+      this.#inFlight.delete(id)
+    }
+  }
+
+  async #enter(id: string, order: CreditOrder): Promise<CreditReceipt> {
+    const { state, commits, durable } = this.#parts
+    const known = state.credits.get(id) ?? (await this.#parts.onDisk(id))
+    if (known !== null) return this.#repeated(id, known, order)
+    if (!commits.admitting) throw refuse('service_unavailable', { retryAfterMs: 1000 })
+    const { account, amount, source, reason } = order
+    const event = ledger.credit(state, { id, at: this.#parts.now(), account, amount, source, reason })
+    if (event === 'known') return this.#repeated(id, amount, order)
+    if (event === 'too-much') {
+      const owner = ownerOf(state, accountOwner(account))
+      const free = decimalOf(owner.balance - owner.held)
+      throw refuse('conflict', { param: 'amount', message: `No more than ${free} can be taken back.` })
+    }
+    const commit = commits.add(event, [accountOwner(account)], account)
+    commits.need(commit)
+    await durable(commit)
+    return { id, amount, balance: ownerOf(state, accountOwner(account)).balance, isNew: true }
+  }
+
+  #repeated(id: string, amount: bigint, order: CreditOrder): CreditReceipt {
+    if (amount !== order.amount) {
+      throw refuse('conflict', {
+        param: 'idempotency_key',
+        message: 'This idempotency_key was used for another amount.',
+      })
+    }
+    const { balance } = ownerOf(this.#parts.state, accountOwner(order.account))
+    return { id, amount, balance, isNew: false }
+  }
+}

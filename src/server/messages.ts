@@ -1,0 +1,90 @@
+/**
+ * What workers and the authority say to each other. Everything that gathers in one turn of a thread's loop travels
+ * as one array: one message wakes the other side once, however much there is to say.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import type { Config } from '../config.ts'
+import type { RefusalCode, RefusalDetail } from '../errors.ts'
+import type { Change } from '../db/change.ts'
+import type { DbPorts } from '../db/db.ts'
+import type { CreditOrder } from '../http/house.ts'
+import type { HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+
+/** From a worker. `call` numbers what is answered. */
+export type Ask =
+  | { readonly kind: 'hold'; readonly call: number; readonly ask: HoldAsk }
+  | { readonly kind: 'extend'; readonly call: number; readonly id: string; readonly remaining: number }
+  | {
+      readonly kind: 'mark'
+      readonly call: number
+      readonly id: string
+      readonly input: number
+      readonly output: number
+    }
+  | { readonly kind: 'settle'; readonly call: number; readonly ask: SettleAsk }
+  | {
+      readonly kind: 'refused'
+      readonly id: string
+      readonly keyId: string
+      readonly outcome: RequestOutcome
+    }
+  /** Somebody waits for this commit: do not gather any longer. */
+  | { readonly kind: 'need'; readonly commit: number }
+  | { readonly kind: 'order'; readonly call: number; readonly order: Order }
+  /** Answers `changed` and `count`. */
+  | { readonly kind: 'reply'; readonly call: number; readonly result: unknown }
+  | { readonly kind: 'ready' }
+  /** After `drain`: nothing runs here any more. */
+  | { readonly kind: 'idle' }
+
+/** From the authority. Everything but a hold is answered when it is durable. */
+export type Word =
+  | { readonly kind: 'answer'; readonly call: number; readonly result: unknown }
+  | {
+      readonly kind: 'refusal'
+      readonly call: number
+      readonly code: RefusalCode
+      readonly detail: RefusalDetail
+    }
+  | { readonly kind: 'durable'; readonly commit: number }
+  /** Load these again, then reply. */
+  | { readonly kind: 'changed'; readonly call: number; readonly changes: readonly Change[] }
+  /** Tell what you have counted. */
+  | { readonly kind: 'count'; readonly call: number }
+  | { readonly kind: 'state'; readonly state: NodeState }
+  /** Stop listening, finish what runs, say `idle`. */
+  | { readonly kind: 'drain' }
+  /** The grace is over: end what still runs. */
+  | { readonly kind: 'end' }
+
+/** Done, and durable with this commit. */
+export interface Committed<Result> {
+  readonly commit: number
+  readonly result: Result
+}
+
+/** What the doors ask of the authority beside requests: little, and not in a hurry. */
+export type Order =
+  | { readonly do: 'credit'; readonly credit: CreditOrder }
+  | { readonly do: 'wallet'; readonly account: string; readonly key: string | null }
+  | { readonly do: 'announce'; readonly changes: readonly Change[] }
+  | { readonly do: 'verify' }
+  | { readonly do: 'metrics' }
+
+export interface NodeState {
+  /** False while starting, draining, or without the store. */
+  readonly isReady: boolean
+  /** The store takes commits. */
+  readonly isAdmitting: boolean
+  /** A signal has come: the port is about to close. */
+  readonly isDraining: boolean
+}
+
+/** What a worker is born with. */
+export interface WorkerBirth {
+  readonly authority: MessagePort
+  readonly db: DbPorts
+  readonly config: Config
+  readonly number: number
+  readonly dataKey: Uint8Array
+}

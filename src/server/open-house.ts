@@ -1,0 +1,60 @@
+/** The administration without HTTP: for the control socket of a running relay, and for commands when none runs. */
+import type { Config } from '../config.ts'
+import { createAdminApp } from '../http/admin/app.ts'
+import type { House } from '../http/house.ts'
+import { parseCidrs } from '../lib/address-guard.ts'
+import { defaultBounds, HttpClient } from '../lib/http-client.ts'
+import { openCore, type Core } from './core.ts'
+import { Orders } from './orders.ts'
+import { tryUpstream } from './try-upstream.ts'
+import { version } from './version.ts'
+
+export interface OpenHouse {
+  fetch(request: Request): Promise<Response>
+  close(): Promise<void>
+}
+
+/** The administration over a core, for whoever may open the data directory. */
+export function administrationOver(
+  config: Config,
+  core: Core,
+  orders: Orders,
+): (request: Request) => Promise<Response> {
+  const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
+  const means = { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now }
+  const house: House = {
+    config,
+    db: core.store.db,
+    directory: core.directory,
+    catalog: core.catalog,
+    sealer: core.sealer,
+    version,
+    credit: (order) => core.credits.enter(order),
+    wallet: (account, key) => Promise.resolve(core.authority.wallet(account, key)),
+    announce: (changes) => orders.announce(changes),
+    verify: () => orders.verify(),
+    tryUpstream: (id, model) => tryUpstream(core.catalog, means, id, model),
+    metrics: () => orders.metrics(),
+    isReady: () => core.commits.admitting,
+  }
+  const app = createAdminApp(house, { authenticate: false })
+  return async (request) => app.fetch(request)
+}
+
+/** Opens a data directory whose lock the caller holds, for one command. */
+export async function openHouse(config: Config): Promise<OpenHouse> {
+  const core = await openCore(config, {
+    durable: () => undefined,
+    admitting: () => undefined,
+    failed(why) {
+      throw new Error(`The store has failed: ${why}`)
+    },
+  })
+  const orders = new Orders({
+    core,
+    dataDir: config.dataDir,
+    broadcast: () => Promise.resolve(),
+    counts: () => Promise.resolve([]),
+  })
+  return { fetch: administrationOver(config, core, orders), close: () => core.close() }
+}

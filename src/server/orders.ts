@@ -1,0 +1,81 @@
+/** What the authority does for the doors beside requests. */
+import { join } from 'node:path'
+import { Gauge, Registry } from '@prometheus-io/client'
+import type { Change } from '../db/change.ts'
+import { databaseFileName } from '../db/store.ts'
+import type { CreditReceipt, LedgerVerdict, Wallet } from '../http/house.ts'
+import type { Core } from './core.ts'
+import type { Order } from './messages.ts'
+import { verifyInThread } from './verify-thread.ts'
+
+export interface OrderParts {
+  readonly core: Core
+  readonly dataDir: string
+  /** Tells every worker, and waits until each works with the change. */
+  readonly broadcast: (changes: readonly Change[]) => Promise<void>
+  /** What every worker has counted. */
+  readonly counts: () => Promise<object[]>
+}
+
+function nodeMetrics(core: Core): Registry {
+  const registry = new Registry()
+  const gauge = (name: string, help: string, value: number): void =>
+    new Gauge({ name, help, registers: [registry] }).set(value)
+  gauge('sluice_open_holds', 'Requests whose money is set aside', core.state.holds.size)
+  gauge(
+    'sluice_overrun_yuan',
+    'Delivered and not charged, since the beginning',
+    Number(core.state.overrun) / 1e9,
+  )
+  gauge('sluice_ledger_commits', 'Ledger commits on disk', core.commits.durable)
+  gauge('sluice_admitting', 'The store takes commits', core.commits.admitting ? 1 : 0)
+  gauge('process_resident_memory_bytes', 'Resident memory', process.memoryUsage.rss())
+  gauge('process_cpu_seconds_total', 'CPU time of all threads', cpuSeconds())
+  return registry
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
+export class Orders {
+  readonly #parts: OrderParts
+
+  constructor(parts: OrderParts) {
+    this.#parts = parts
+  }
+
+  /** Carries out one order; throws a refusal. */
+  carryOut(order: Order): Promise<unknown> {
+    const { core } = this.#parts
+    switch (order.do) {
+      case 'credit':
+        return core.credits.enter(order.credit) satisfies Promise<CreditReceipt>
+      case 'wallet':
+        return Promise.resolve(core.authority.wallet(order.account, order.key) satisfies Wallet)
+      case 'announce':
+        return this.announce(order.changes)
+      case 'verify':
+        return this.verify()
+      case 'metrics':
+        return this.metrics()
+    }
+  }
+
+  /** Resolves when every thread works with what has changed. */
+  async announce(changes: readonly Change[]): Promise<void> {
+    await this.#parts.core.refresh(changes)
+    await this.#parts.broadcast(changes)
+  }
+
+  verify(): Promise<LedgerVerdict> {
+    return verifyInThread(join(this.#parts.dataDir, databaseFileName))
+  }
+
+  async metrics(): Promise<string> {
+    const own = await nodeMetrics(this.#parts.core).getMetricsAsJSON()
+    const counted = await this.#parts.counts()
+    return Registry.aggregate([own, ...counted]).metrics()
+  }
+}

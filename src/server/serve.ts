@@ -1,0 +1,93 @@
+/**
+ * `sluice serve`: takes the data directory, opens the core, starts the workers, and serves until a signal; then
+ * drains. The order here is the order of the process's life.
+ */
+import type { Config } from '../config.ts'
+import { openLog, type Log } from '../lib/log.ts'
+import { openCore, type Core } from './core.ts'
+import { serveControl } from './control-socket.ts'
+import { Crew } from './crew.ts'
+import { openDemo } from './demo.ts'
+import { takeLock } from './lock.ts'
+import { administrationOver } from './open-house.ts'
+import { Orders } from './orders.ts'
+import { printWelcome } from './welcome.ts'
+import { version } from './version.ts'
+
+/** A second signal within this time is the same one, sent to the whole process group. */
+const sameSignalMs = 1000
+
+/** Resolves when the relay has ended. */
+export async function serve(config: Config): Promise<void> {
+  const log = openLog(config.logLevel)
+  const lock = takeLock(config.dataDir, { command: 'serve' })
+  let crew: Crew | null = null
+  const core = await openCore(config, {
+    durable: (commit) => crew?.durable(commit),
+    admitting(isOpen, why) {
+      if (isOpen) log.info('the store takes commits again')
+      else log.error({ why }, 'the store takes no commits: admission is closed')
+      if (!isOpen) crew?.fail()
+      crew?.tell({ isAdmitting: isOpen })
+    },
+    failed: (why) => endAtOnce(log, why),
+  })
+  if (core.expired > 0)
+    log.warn({ holds: core.expired }, 'requests that an earlier end had cut off were settled')
+  const orders = new Orders({
+    core,
+    dataDir: config.dataDir,
+    broadcast: async (changes) => crew?.broadcast(changes),
+    counts: async () => (await crew?.ask<object>((call) => ({ kind: 'count', call }))) ?? [],
+  })
+  const demo = await openDemo(config, core, orders)
+  const served = { ...config, upstreamAllow: [...config.upstreamAllow, ...(demo?.allow ?? [])] }
+  crew = new Crew({ core, config: served, log, carryOut: (order) => orders.carryOut(order) })
+  await crew.start(process.platform === 'linux' ? config.workers : 1)
+  const control = await serveControl(config.dataDir, administrationOver(served, core, orders))
+  crew.tell({ isReady: true })
+  log.info(
+    { version, host: config.host, port: config.port, workers: config.workers, data: config.dataDir },
+    'ready',
+  )
+  printWelcome(config, demo)
+  await signalled()
+  log.info('draining')
+  crew.tell({ isReady: false, isDraining: true })
+  await new Promise((resolve) => setTimeout(resolve, config.drainDelayMs))
+  await crew.drain(config.drainGraceMs)
+  await closeAll(core, [() => control.close(), () => demo?.close()])
+  lock.release()
+  log.info('ended')
+  process.exit(0)
+}
+
+async function closeAll(
+  core: Core,
+  others: readonly (() => Promise<void> | void | undefined)[],
+): Promise<void> {
+  for (const close of others) await close()
+  await core.close()
+}
+
+/** Nothing in memory can be trusted to be on disk any more: the process ends, and its next start reads the disk. */
+function endAtOnce(log: Log, why: string): void {
+  log.fatal({ why }, 'the store has failed')
+  process.exit(1)
+}
+
+/** Resolves at the first SIGTERM or SIGINT; a later second one ends the process at once. */
+function signalled(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let firstAt = 0
+  const onSignal = (): void => {
+    const now = performance.now()
+    if (firstAt === 0) {
+      firstAt = now
+      resolve()
+    } else if (now - firstAt > sameSignalMs) process.exit(130)
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  return promise
+}

@@ -1,0 +1,54 @@
+/** One real, cheap call of an upstream, to see whether it answers. */
+import type { Catalog } from '../catalog/catalog.ts'
+import { refuse } from '../errors.ts'
+import type { UpstreamTrial } from '../http/house.ts'
+import type { AttemptMeans } from '../relay/failover.ts'
+import { Attempt } from '../relay/attempt.ts'
+import { readChatRequest } from '../relay/request-body.ts'
+import { providerOf } from '../providers/registry.ts'
+
+const question = { messages: [{ role: 'user', content: 'Answer with OK.' }], max_tokens: 16 }
+
+function modelFor(catalog: Catalog, upstreamId: string): string | null {
+  for (const model of catalog.listed()) {
+    const route = model.routes.find((each) => each.upstream.id === upstreamId)
+    if (route) return route.upstreamModel
+  }
+  return null
+}
+
+/** `model`: the upstream's name for one; `null`: that of any route to it. */
+export async function tryUpstream(
+  catalog: Catalog,
+  means: AttemptMeans,
+  upstreamId: string,
+  model: string | null,
+): Promise<UpstreamTrial> {
+  const upstream = catalog.upstream(upstreamId)
+  const provider = providerOf(upstream?.provider ?? '')
+  if (!upstream || !provider) throw refuse('not_found', { message: 'There is no such upstream.' })
+  const name = model ?? modelFor(catalog, upstreamId)
+  if (name === null) {
+    throw refuse('invalid_request', {
+      param: 'model',
+      message: 'Name a model of the upstream: no route leads to it.',
+    })
+  }
+  const body = readChatRequest(Buffer.from(JSON.stringify({ model: name, ...question })))
+  const { baseUrl, credential, settings, timeouts } = upstream
+  const call = {
+    body,
+    model: name,
+    maximumTokens: null,
+    baseUrl,
+    credential,
+    settings,
+    withoutStreamOptions: false,
+  }
+  const attempt = new Attempt(call, { ...means, provider, timeouts })
+  attempt.send()
+  const result = await attempt.result
+  const ok = result.kind === 'whole'
+  const message = result.kind === 'fault' ? result.fault.message : 'It answers.'
+  return { ok, status: attempt.status, durationMs: attempt.ageMs, message }
+}

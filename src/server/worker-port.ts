@@ -1,0 +1,150 @@
+/**
+ * A worker's end of the line to the authority. What one turn of the loop has to ask goes as one message.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import { refuse } from '../errors.ts'
+import type { Change } from '../db/change.ts'
+import type { Bookkeeper, HoldAnswer, HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+import type { Ask, NodeState, Order, Word } from './messages.ts'
+
+export interface WorkerDuties {
+  changed(changes: readonly Change[]): Promise<void>
+  count(): Promise<unknown>
+  state(state: NodeState): void
+  drain(): void
+  end(): void
+}
+
+interface Call {
+  resolve(result: unknown): void
+  reject(error: unknown): void
+}
+
+interface CommitWaiter {
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+}
+
+export class WorkerPort implements Bookkeeper {
+  readonly #port: MessagePort
+  readonly #calls = new Map<number, Call>()
+  readonly #commits = new Map<number, CommitWaiter>()
+  #asks: Ask[] = []
+  #isScheduled = false
+  #nextCall = 1
+  #durable = 0
+
+  constructor(port: MessagePort) {
+    this.#port = port
+  }
+
+  /** Begins to listen. */
+  serve(duties: WorkerDuties): void {
+    this.#port.on('message', (words: readonly Word[]) => {
+      for (const word of words) this.#take(word, duties)
+    })
+  }
+
+  async hold(ask: HoldAsk): Promise<HoldAnswer> {
+    return (await this.#ask((call) => ({ kind: 'hold', call, ask }))) as HoldAnswer
+  }
+
+  async extend(id: string, remaining: number): Promise<number> {
+    return (await this.#ask((call) => ({ kind: 'extend', call, id, remaining }))) as number
+  }
+
+  async mark(id: string, input: number, output: number): Promise<void> {
+    await this.#ask((call) => ({ kind: 'mark', call, id, input, output }))
+  }
+
+  async settle(ask: SettleAsk): Promise<bigint> {
+    return (await this.#ask((call) => ({ kind: 'settle', call, ask }))) as bigint
+  }
+
+  refused(id: string, keyId: string, outcome: RequestOutcome): void {
+    this.say({ kind: 'refused', id, keyId, outcome })
+  }
+
+  isDurable(commit: number): boolean {
+    return commit <= this.#durable
+  }
+
+  durable(commit: number): Promise<void> {
+    if (commit <= this.#durable) return Promise.resolve()
+    this.say({ kind: 'need', commit })
+    const known = this.#commits.get(commit)
+    if (known) return known.promise
+    const waiter = Promise.withResolvers<void>()
+    this.#commits.set(commit, waiter)
+    return waiter.promise
+  }
+
+  /** Has an order carried out by the authority. Rejects with its refusal. */
+  order(order: Order): Promise<unknown> {
+    return this.#ask((call) => ({ kind: 'order', call, order }))
+  }
+
+  /** At the end of this turn of the loop, with all that gathers in it. */
+  say(ask: Ask): void {
+    this.#asks.push(ask)
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(() => {
+      this.#isScheduled = false
+      const asks = this.#asks
+      this.#asks = []
+      this.#port.postMessage(asks)
+    })
+  }
+
+  #ask(make: (call: number) => Ask): Promise<unknown> {
+    const call = this.#nextCall++
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    this.#calls.set(call, { resolve, reject })
+    this.say(make(call))
+    return promise
+  }
+
+  #take(word: Word, duties: WorkerDuties): void {
+    switch (word.kind) {
+      case 'answer':
+        this.#calls.get(word.call)?.resolve(word.result)
+        this.#calls.delete(word.call)
+        return
+      case 'refusal':
+        this.#calls.get(word.call)?.reject(refuse(word.code, word.detail))
+        this.#calls.delete(word.call)
+        return
+      case 'durable':
+        this.#onDurable(word.commit)
+        return
+      case 'changed':
+        void this.#reply(word.call, duties.changed(word.changes))
+        return
+      case 'count':
+        void this.#reply(word.call, duties.count())
+        return
+      case 'state':
+        duties.state(word.state)
+        return
+      case 'drain':
+        duties.drain()
+        return
+      case 'end':
+        duties.end()
+    }
+  }
+
+  async #reply(call: number, doing: Promise<unknown>): Promise<void> {
+    this.say({ kind: 'reply', call, result: await doing })
+  }
+
+  #onDurable(commit: number): void {
+    this.#durable = commit
+    for (const [number, waiter] of this.#commits) {
+      if (number > commit) continue
+      this.#commits.delete(number)
+      waiter.resolve()
+    }
+  }
+}

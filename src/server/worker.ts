@@ -1,0 +1,168 @@
+/**
+ * A worker: the port, the doors, the relay. It keeps nothing that matters: whatever it knows it can load again, and
+ * the authority ends its requests if it is gone.
+ */
+import { createServer, type Server } from 'node:http'
+import { workerData } from 'node:worker_threads'
+import { loadDelta, loadDirectory } from '../accounts/directory.ts'
+import { loadCatalog, loadCatalogDelta } from '../catalog/catalog.ts'
+import { connectDb } from '../db/db.ts'
+import type { Change } from '../db/change.ts'
+import { Doors } from '../http/doors.ts'
+import type { CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
+import { parseCidrs } from '../lib/address-guard.ts'
+import { defaultBounds, HttpClient } from '../lib/http-client.ts'
+import { openLog } from '../lib/log.ts'
+import { decimalOf } from '../lib/money.ts'
+import { sealerOf } from '../lib/seal.ts'
+import type { RelayDeps, RequestLine, Running } from '../relay/relay.ts'
+import type { NodeState, WorkerBirth } from './messages.ts'
+import { tryUpstream } from './try-upstream.ts'
+import { version } from './version.ts'
+import { WorkerMetrics } from './worker-metrics.ts'
+import { WorkerPort } from './worker-port.ts'
+
+/** Longer than what proxies in front keep a connection idle, so that they close first. */
+const keepAliveMs = 75_000
+const drain = { tokens: 8192, ms: 30_000 }
+
+async function start(birth: WorkerBirth): Promise<void> {
+  const { config } = birth
+  const db = connectDb(birth.db)
+  const sealer = sealerOf(birth.dataKey)
+  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
+  const log = openLog(config.logLevel, { worker: birth.number })
+  const metrics = new WorkerMetrics()
+  const port = new WorkerPort(birth.authority)
+  const running = new Set<Running>()
+  let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
+
+  const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
+  const relay: RelayDeps = {
+    bookkeeper: port,
+    client,
+    memory: { withoutStreamOptions: new Set() },
+    maxAnswerBytes: config.answerLimitBytes,
+    keepAliveMs: config.keepAliveMs,
+    slowClientMs: config.slowClientMs,
+    drain,
+    now: Date.now,
+    log(line) {
+      metrics.count(line)
+      log.info(logLine(line), 'request')
+    },
+  }
+  const house: House = {
+    config,
+    db,
+    directory,
+    catalog,
+    sealer,
+    version,
+    // What the authority answers to each order is written in server/orders.ts.
+    credit: async (credit) => (await port.order({ do: 'credit', credit })) as CreditReceipt,
+    wallet: async (account, key) => (await port.order({ do: 'wallet', account, key })) as Wallet,
+    announce: async (changes) => void (await port.order({ do: 'announce', changes })),
+    verify: async () => (await port.order({ do: 'verify' })) as LedgerVerdict,
+    tryUpstream: (id, model) => tryUpstream(catalog, relay, id, model),
+    metrics: async () => (await port.order({ do: 'metrics' })) as string,
+    isReady: () => state.isReady && state.isAdmitting,
+  }
+  const doors = new Doors({
+    house,
+    relay,
+    catalog,
+    running,
+    other: async () => (await import('../http/administration.ts')).administration(house),
+    onBug: (error, requestId) => log.error({ err: error, request: requestId }, 'bug'),
+    onRefused(refusal, { id, caller }) {
+      metrics.countRefusal(refusal.code)
+      log.info(
+        {
+          request: id,
+          account: caller.accountId,
+          key: caller.keyId,
+          status: refusal.status,
+          code: refusal.code,
+        },
+        'refused',
+      )
+    },
+    isDraining: () => state.isDraining,
+  })
+  const server = createServer(
+    { keepAliveTimeout: keepAliveMs, requestTimeout: 0, noDelay: true },
+    (incoming, outgoing) => {
+      void doors.handle(incoming, outgoing)
+    },
+  )
+  server.maxRequestsPerSocket = 0
+
+  /** Deltas are loaded one after the other, or an older read might overwrite a newer one. */
+  let refreshed: Promise<void> = Promise.resolve()
+  const refresh = async (changes: readonly Change[]): Promise<void> => {
+    directory.apply(await loadDelta(db, changes))
+    catalog.apply(await loadCatalogDelta(db, changes))
+    doors.callers.forget()
+  }
+  port.serve({
+    changed(changes) {
+      refreshed = refreshed.then(() => refresh(changes))
+      return refreshed
+    },
+    count: () => metrics.registry.getMetricsAsJSON(),
+    state: (next) => (state = next),
+    drain: () => void drained(server, running).then(() => port.say({ kind: 'idle' })),
+    end: () => {
+      for (const request of running) request.end({ kind: 'shutdown' })
+    },
+  })
+  await listening(server, config)
+  port.say({ kind: 'ready' })
+}
+
+function listening(server: Server, { host, port, workers }: WorkerBirth['config']): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen({ host, port, reusePort: workers > 1, backlog: 4096 }, resolve)
+  return promise
+}
+
+/** Resolves when nothing listens and nothing runs. */
+function drained(server: Server, running: ReadonlySet<Running>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const idle = setInterval(() => {
+    if (running.size === 0) server.closeIdleConnections()
+  }, 50)
+  server.close(() => {
+    clearInterval(idle)
+    resolve()
+  })
+  server.closeIdleConnections()
+  return promise
+}
+
+/** One line per request: who, what, how it ended, what it cost; no prompt, no answer, no secret. */
+function logLine(line: RequestLine): Record<string, unknown> {
+  return {
+    request: line.id,
+    account: line.account,
+    key: line.key,
+    model: line.model,
+    upstream: line.upstream,
+    status: line.httpStatus,
+    outcome: line.outcome,
+    stream: line.stream,
+    finish: line.finish,
+    code: line.errorCode,
+    fault: line.fault,
+    input: line.usage?.input,
+    output: line.usage?.output,
+    clamped: line.isClamped || undefined,
+    cost: decimalOf(line.cost),
+    first_token_ms: line.firstTokenMs,
+    duration_ms: line.durationMs,
+  }
+}
+
+await start(workerData as WorkerBirth)

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ledgerCommit, requestRow, temporaryStore } from '../db/store.fixture.ts'
+import { Refusal } from '../errors.ts'
+import { listRequests, requestById, type RequestFilter } from './records.ts'
+
+test('a record has exactly the fields of the contract', async (t) => {
+  const store = await temporaryStore(t)
+  const attempts = [{ upstream: 'ups_one', outcome: 'ok', http_status: 200, duration_ms: 10, cost: '0.0001' }]
+  const row = requestRow('req_one', {
+    at: Date.UTC(2026, 10, 21, 8),
+    upstream_id: 'ups_one',
+    stream: 1,
+    attempts: JSON.stringify(attempts),
+    first_token_ms: 7,
+  })
+  await store.commit(ledgerCommit(1, { requests: [row] }))
+  assert.deepEqual(await requestById(store.db, 'req_one'), {
+    request_id: 'req_one',
+    time: '2026-11-21T08:00:00.000Z',
+    account: 'acc_one',
+    key: 'key_one',
+    model: 'family-a-small',
+    upstream: 'ups_one',
+    http_status: 200,
+    outcome: 'ok',
+    stream: true,
+    finish: 'stop',
+    prompt_tokens: 100,
+    cached_tokens: 0,
+    completion_tokens: 10,
+    reasoning_tokens: 0,
+    usage_source: 'provider',
+    cost: '0.00022',
+    currency: 'CNY',
+    first_token_ms: 7,
+    duration_ms: 12,
+    attempts,
+  })
+  assert.equal(await requestById(store.db, 'req_two'), undefined)
+})
+
+test('pages walk through all requests newest first, none twice, also where many have one time', async (t) => {
+  const store = await temporaryStore(t)
+  const rows = Array.from({ length: 25 }, (_, index) =>
+    requestRow(`req_${index}`, { at: 1000 - (index % 3) }),
+  )
+  await store.commit(ledgerCommit(1, { requests: rows }))
+  const seen: string[] = []
+  let cursor: string | undefined
+  do {
+    const page = await listRequests(store.db, {}, { limit: 4, cursor })
+    seen.push(...page.data.map((record) => record.request_id))
+    cursor = page.next ?? undefined
+  } while (cursor !== undefined)
+  assert.equal(seen.length, 25)
+  assert.equal(new Set(seen).size, 25)
+  assert.deepEqual(seen.slice(0, 2), ['req_24', 'req_21'])
+})
+
+test('every filter narrows: from is included, to is not', async (t) => {
+  const store = await temporaryStore(t)
+  const rows = [
+    requestRow('req_0', { at: 10 }),
+    requestRow('req_1', { at: 20, account_id: 'acc_two', key_id: 'key_two' }),
+    requestRow('req_2', { at: 30, model: 'other', outcome: 'failed' }),
+  ]
+  await store.commit(ledgerCommit(1, { requests: rows }))
+  const found = async (filter: RequestFilter): Promise<string[]> =>
+    (await listRequests(store.db, filter, { limit: 10 })).data.map((record) => record.request_id)
+  assert.deepEqual(await found({ account: 'acc_two' }), ['req_1'])
+  assert.deepEqual(await found({ key: 'key_one' }), ['req_2', 'req_0'])
+  assert.deepEqual(await found({ model: 'other' }), ['req_2'])
+  assert.deepEqual(await found({ outcome: 'failed', account: 'acc_one' }), ['req_2'])
+  assert.deepEqual(await found({ requestId: 'req_0' }), ['req_0'])
+  assert.deepEqual(await found({ from: 20, to: 30 }), ['req_1'])
+  assert.deepEqual(await found({ account: 'acc_none' }), [])
+})
+
+test('a cursor of another list is refused', async (t) => {
+  const { db } = await temporaryStore(t)
+  await assert.rejects(listRequests(db, {}, { limit: 1, cursor: 'x' }), (error) => {
+    return error instanceof Refusal && error.status === 400 && error.detail.param === 'cursor'
+  })
+})

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ledgerCommit, temporaryStore } from '../db/store.fixture.ts'
+import type { EntryRow } from '../db/messages.ts'
+import { listMovements, type Movement } from './statement.ts'
+
+const book = 'account:acc_one'
+
+function entry(fields: Partial<EntryRow>): EntryRow {
+  return {
+    at: 1000,
+    debit: 'operator:funding',
+    credit: book,
+    amount_nanos: 0n,
+    kind: 'credit',
+    account_id: 'acc_one',
+    ref: null,
+    reason: null,
+    source: null,
+    ...fields,
+  }
+}
+
+test('every movement has the balance after it, page by page, while others go on', async (t) => {
+  const store = await temporaryStore(t)
+  const owner = ledgerCommit(1).owners[0]
+  assert.ok(owner)
+  const entries = [
+    entry({ amount_nanos: 100n, reason: 'a test', source: 'credit', ref: 'one' }),
+    entry({ debit: book, credit: 'operator:revenue', amount_nanos: 30n, kind: 'charge', ref: 'req_one' }),
+    entry({ debit: 'operator:overrun', credit: 'operator:revenue', amount_nanos: 9n, kind: 'overrun' }),
+    entry({ debit: book, credit: 'operator:funding', amount_nanos: 20n, reason: 'back', source: 'credit' }),
+    entry({ debit: 'operator:funding', credit: 'account:acc_two', amount_nanos: 7n, account_id: 'acc_two' }),
+  ]
+  await store.commit(ledgerCommit(1, { entries, owners: [{ ...owner, balance_nanos: 50n }] }))
+  const first = await listMovements(store.db, 'acc_one', { limit: 2 })
+  // What comes in meanwhile changes nothing below.
+  await store.commit(
+    ledgerCommit(2, { entries: [entry({ amount_nanos: 5n })], owners: [{ ...owner, balance_nanos: 55n }] }),
+  )
+  const second = await listMovements(store.db, 'acc_one', { limit: 2, cursor: first.next ?? '' })
+  const shown = ({ amountNanos, balanceNanos, kind }: Movement) => [kind, amountNanos, balanceNanos]
+  assert.deepEqual(first.data.map(shown), [
+    ['credit', -20n, 50n],
+    ['charge', -30n, 70n],
+  ])
+  assert.deepEqual(second.data.map(shown), [['credit', 100n, 100n]])
+  assert.equal(second.next, null)
+  assert.equal((await listMovements(store.db, 'acc_one', { limit: 1 })).data[0]?.balanceNanos, 55n)
+  assert.deepEqual((await listMovements(store.db, 'acc_none', { limit: 5 })).data, [])
+})
