@@ -28,7 +28,8 @@ export function tryFileLock(path: string, waitMs: number): FileLock | undefined 
   const database = new DatabaseSync(path, { timeout: waitMs })
   try {
     chmodSync(path, 0o600)
-    database.exec('begin exclusive')
+    // Nothing is ever written, so there is nothing to roll back and no journal beside it to be found.
+    database.exec('pragma journal_mode = memory; begin exclusive')
   } catch (error) {
     database.close()
     if (isBusy(error)) return undefined
