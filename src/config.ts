@@ -5,107 +5,20 @@
  */
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import {
+  bytes,
+  cidrList,
+  duration,
+  NotAllowed,
+  oneOf,
+  secret,
+  wholeNumber,
+  word,
+  type Environment,
+  type Setting,
+} from './setting.ts'
 
-interface Setting<T> {
-  readonly env: string
-  /** Older names that people of other relays know; read when `env` is not set. */
-  readonly group: Group
-  readonly doc: string
-  /** What is allowed, in words, for the docs page and for the error. */
-  readonly allowed: string
-  /** The default as the docs page writes it. */
-  readonly standard: string
-  /** Never shown; may also be given as a file by `<env>_FILE`. */
-  readonly secret?: boolean
-  /** Throws when the text is not allowed. `undefined`: not set. */
-  readonly read: (text: string | undefined, environment: Environment) => T
-}
-
-type Group = 'Where it listens' | 'Data' | 'Access' | 'Limits' | 'Upstreams' | 'Running' | 'Logs'
-export type Environment = Readonly<Record<string, string | undefined>>
-
-class NotAllowed extends Error {}
-
-function wholeNumber(standard: number, least: number, most: number) {
-  return {
-    allowed: `a whole number from ${least} to ${most}`,
-    standard: String(standard),
-    read(text: string | undefined): number {
-      if (text === undefined) return standard
-      const value = Number(text)
-      if (!/^\d+$/.test(text) || value < least || value > most) throw new NotAllowed()
-      return value
-    },
-  }
-}
-
-const byteUnits: Record<string, number> = { '': 1, B: 1, KIB: 1024, MIB: 1024 ** 2, GIB: 1024 ** 3 }
-
-function bytes(standard: string, least: number, most: number) {
-  const parse = (text: string): number => {
-    const match = /^(\d+)\s*(|B|KiB|MiB|GiB)$/i.exec(text)
-    const value = match ? Number(match[1]) * (byteUnits[(match[2] ?? '').toUpperCase()] ?? NaN) : NaN
-    if (!(value >= least && value <= most)) throw new NotAllowed()
-    return value
-  }
-  return {
-    allowed: 'a size such as `512KiB` or `20MiB`',
-    standard,
-    read: (text: string | undefined): number => parse(text ?? standard),
-  }
-}
-
-const timeUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
-function duration(standard: string, leastMs: number, mostMs: number) {
-  const parse = (text: string): number => {
-    const match = /^(\d+)(ms|s|m|h|d)$/.exec(text)
-    const value = match ? Number(match[1]) * (timeUnits[match[2] ?? ''] ?? NaN) : NaN
-    if (!(value >= leastMs && value <= mostMs)) throw new NotAllowed()
-    return value
-  }
-  return {
-    allowed: 'a time such as `500ms`, `5s` or `10m`',
-    standard,
-    read: (text: string | undefined): number => parse(text ?? standard),
-  }
-}
-
-function word(standard: string, shown = standard) {
-  return {
-    allowed: 'text',
-    standard: shown,
-    read: (text: string | undefined): string => text ?? standard,
-  }
-}
-
-function oneOf<const W extends string>(standard: W, words: readonly W[]) {
-  return {
-    allowed: `one of ${words.map((each) => `\`${each}\``).join(', ')}`,
-    standard,
-    read(text: string | undefined): W {
-      if (text === undefined) return standard
-      const found = words.find((each) => each === text)
-      if (found === undefined) throw new NotAllowed()
-      return found
-    },
-  }
-}
-
-const cidrList = {
-  allowed: 'comma-separated addresses or CIDRs, such as `10.0.0.0/8,fd00::/8`',
-  standard: 'none',
-  read(text: string | undefined): string[] {
-    const parts = (text ?? '')
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '')
-    for (const part of parts) if (!/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(part)) throw new NotAllowed()
-    return parts
-  },
-}
-
-const secret = { allowed: 'text, or a file by the same name with `_FILE`', standard: 'none', secret: true }
+export type { Environment }
 
 /** The table. Order and groups are those of the docs page. */
 export const settings = {

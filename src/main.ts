@@ -95,6 +95,8 @@ function programOf(): Command {
   program.hook('preSubcommand', async (_program, command) => {
     const group = groups.find(({ name }) => name === command.name())
     if (group !== undefined) (await group.load())(command)
+    // The relay's own end is told by its log.
+    if (group?.name !== 'serve') process.on('uncaughtException', (error) => process.exit(exitCodeOf(error)))
   })
   return program
 }

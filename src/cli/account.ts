@@ -96,7 +96,10 @@ async function credit(idOrEmail: string, amount: string, options: CreditOptions)
     const id = await accountIdOf(control, idOrEmail)
     return fieldsOf(await control.call('POST', `/accounts/${encodeURIComponent(id)}/credits`, body))
   })
-  printResult(receipt, options, () => `${amount} is credited; the balance is ${String(receipt['balance'])}.`)
+  printResult(receipt, options, () => {
+    const done = amount.startsWith('-') ? `${amount.slice(1)} is taken back` : `${amount} is credited`
+    return `${done}; the balance is ${String(receipt['balance'])}.`
+  })
 }
 
 interface SetOptions extends Format, LimitOptions {

@@ -2,10 +2,14 @@
  * Every provider there is, one line each. An upstream names one of them; the admin API, the documents and the contract
  * test read this table. Addresses are the providers' documented ones (November 2026).
  */
-import { commonProvider } from './common.ts'
+import { commonProvider } from './chat-format.ts'
 import type { Provider } from './provider.ts'
 
 const openai = 'max_completion_tokens'
+
+/** Speaks the common format under its documented address. */
+const speaks = (name: string, title: string, baseUrl: string | null): Provider =>
+  commonProvider({ name, title, baseUrl })
 
 const all: readonly Provider[] = [
   commonProvider({
@@ -14,23 +18,26 @@ const all: readonly Provider[] = [
     baseUrl: 'https://api.openai.com/v1',
     maximumField: openai,
   }),
-  commonProvider({
-    name: 'openai-compatible',
-    title: 'Any address that speaks the common format',
-    baseUrl: null,
-  }),
-  commonProvider({
-    name: 'perplexity',
-    title: 'Perplexity',
-    baseUrl: 'https://api.perplexity.ai',
-  }),
-  commonProvider({ name: 'deepseek', title: 'DeepSeek', baseUrl: 'https://api.deepseek.com/v1' }),
-  commonProvider({
-    name: 'qwen',
-    title: 'Qwen (Alibaba Cloud Model Studio)',
-    baseUrl: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
-  }),
-  commonProvider({ name: 'demo', title: 'Demonstration (writes deterministic text)', baseUrl: null }),
+  speaks('openai-compatible', 'Any address that speaks the common format', null),
+  speaks('perplexity', 'Perplexity', 'https://api.perplexity.ai'),
+  speaks('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1'),
+  speaks('qwen', 'Qwen (Alibaba Cloud Model Studio)', 'https://dashscope.aliyuncs.com/compatible-mode/v1'),
+  speaks('moonshot', 'Moonshot (Kimi)', 'https://api.moonshot.cn/v1'),
+  speaks('zhipu', 'Zhipu (GLM)', 'https://open.bigmodel.cn/api/paas/v4'),
+  speaks('doubao', 'Doubao (Volcengine Ark)', 'https://ark.cn-beijing.volces.com/api/v3'),
+  speaks('ernie', 'ERNIE (Baidu Qianfan)', 'https://qianfan.baidubce.com/v2'),
+  speaks('hunyuan', 'Hunyuan (Tencent)', 'https://api.hunyuan.cloud.tencent.com/v1'),
+  speaks('minimax', 'MiniMax', 'https://api.minimax.chat/v1'),
+  speaks('siliconflow', 'SiliconFlow', 'https://api.siliconflow.cn/v1'),
+  speaks('mistral', 'Mistral', 'https://api.mistral.ai/v1'),
+  speaks('groq', 'Groq', 'https://api.groq.com/openai/v1'),
+  speaks('xai', 'xAI', 'https://api.x.ai/v1'),
+  speaks('together', 'Together', 'https://api.together.xyz/v1'),
+  speaks('fireworks', 'Fireworks', 'https://api.fireworks.ai/inference/v1'),
+  speaks('openrouter', 'OpenRouter', 'https://openrouter.ai/api/v1'),
+  speaks('ollama', 'Ollama', 'http://127.0.0.1:11434/v1'),
+  speaks('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
+  speaks('demo', 'Demonstration (writes deterministic text)', null),
 ]
 
 const byName: ReadonlyMap<string, Provider> = new Map(all.map((provider) => [provider.name, provider]))

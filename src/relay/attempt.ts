@@ -2,7 +2,13 @@
  * One call of one upstream: phrased by its provider, sent, and awaited until it is an answer or a fault. The only
  * place that calls out on behalf of a request.
  */
-import { headerLines, originOf, type AnswerHandler, type AnswerHeaders } from '../lib/http-client.ts'
+import {
+  headerLines,
+  originOf,
+  type AnswerHandler,
+  type AnswerHeaders,
+  type Origin,
+} from '../lib/http-client.ts'
 import type { ConnectionFailure, Exchange, HttpClient } from '../lib/http-client.ts'
 import type { Call, Outgoing, Provider } from '../providers/provider.ts'
 import { fault, faultOfError, faultOfStatus, errorIn, type Fault } from './fault.ts'
@@ -281,16 +287,11 @@ function faultOfWhole(json: unknown, credential: string): Fault {
     : faultOfError(json, credential)
 }
 
-interface Address {
-  readonly origin: ReturnType<typeof originOf>
-  readonly path: string
-}
-
 /** Addresses are few and the same again and again; parsing one costs more than finding it. */
-const addresses = new Map<string, Address>()
+const addresses = new Map<string, { readonly origin: Origin; readonly path: string }>()
 const mostAddresses = 1000
 
-function addressOf(url: string): Address {
+function addressOf(url: string): { readonly origin: Origin; readonly path: string } {
   const known = addresses.get(url)
   if (known) return known
   const { pathname, search } = new URL(url)

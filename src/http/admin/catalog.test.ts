@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openOffice, type Office } from './app.fixture.ts'
+
+type Fields = Record<string, unknown>
+
+async function done(office: Office, status: number, ...call: Parameters<Office['call']>): Promise<Fields> {
+  const reply = await office.call(...call)
+  assert.equal(reply.status, status, JSON.stringify(reply.body))
+  return reply.body as Fields
+}
+
+async function refusedParam(office: Office, ...call: Parameters<Office['call']>): Promise<unknown> {
+  const { error } = await done(office, 400, ...call)
+  return (error as Fields)['param']
+}
+
+const upstream = { name: 'one', provider: 'openai', credential: 'sk-a-secret' }
+
+test('an upstream keeps its credential to itself, in every answer and in the audit log', async (t) => {
+  const office = await openOffice(t)
+  const created = await done(office, 201, 'POST', '/upstreams', {
+    ...upstream,
+    proxy: 'http://u:pass@proxy.example:8080',
+  })
+  const answers = [
+    created,
+    await done(office, 200, 'GET', '/upstreams'),
+    await done(office, 200, 'GET', `/upstreams/${String(created['id'])}`),
+    await done(office, 200, 'PATCH', '/upstreams/one', { credential: 'sk-another-secret' }),
+    await done(office, 200, 'GET', '/audit'),
+  ]
+  for (const answer of answers) assert.doesNotMatch(JSON.stringify(answer), /secret|pass@/)
+  const live = office.house.catalog.upstream(String(created['id']))
+  assert.equal(live?.credential, 'sk-another-secret')
+})
+
+test('an upstream is made whole, changed field by field, and null takes a field back', async (t) => {
+  const office = await openOffice(t)
+  const prices = { input: '0.001', output: '0.002', currency: 'USD', rate: '7.1' }
+  const timeouts = { idle_ms: 5000 }
+  const created = await done(office, 201, 'POST', '/upstreams', {
+    ...upstream,
+    prices,
+    timeouts,
+    priority: 2,
+  })
+  assert.equal(created['base_url'], 'https://api.openai.com/v1')
+  assert.deepEqual(created['timeouts'], {
+    connect_ms: 5000,
+    first_token_ms: 120_000,
+    idle_ms: 5000,
+    answer_ms: 600_000,
+  })
+  assert.partialDeepStrictEqual(created['prices'], prices)
+  const changed = await done(office, 200, 'PATCH', '/upstreams/one', {
+    weight: 3,
+    timeouts: { connect_ms: 1000 },
+  })
+  assert.deepEqual(
+    [changed['weight'], changed['priority'], (changed['timeouts'] as Fields)['idle_ms']],
+    [3, 2, 5000],
+  )
+  const reset = { prices: null, timeouts: { idle_ms: null }, enabled: false, on_abort: 'drain', name: 'two' }
+  const taken = await done(office, 200, 'PATCH', `/upstreams/${String(created['id'])}`, reset)
+  assert.deepEqual(
+    [
+      taken['prices'],
+      (taken['timeouts'] as Fields)['idle_ms'],
+      taken['enabled'],
+      taken['on_abort'],
+      taken['name'],
+    ],
+    [null, 120_000, false, 'drain', 'two'],
+  )
+  await done(office, 200, 'DELETE', '/upstreams/two')
+  await done(office, 404, 'GET', '/upstreams/two')
+  await done(office, 404, 'DELETE', '/upstreams/two')
+  await done(office, 404, 'PATCH', '/upstreams/two', {})
+})
+
+test('a provider has to be one that exists, and one without an address needs it given', async (t) => {
+  const office = await openOffice(t)
+  const { error } = await done(office, 400, 'POST', '/upstreams', { ...upstream, provider: 'nobody' })
+  assert.equal((error as Fields)['param'], 'provider')
+  assert.match(String((error as Fields)['message']), /openai-compatible/)
+  const compatible = { ...upstream, provider: 'openai-compatible' }
+  assert.equal(await refusedParam(office, 'POST', '/upstreams', compatible), 'base_url')
+  await done(office, 201, 'POST', '/upstreams', { ...compatible, base_url: 'https://models.example/v1/' })
+  await done(office, 409, 'POST', '/upstreams', upstream)
+})
+
+const privateAddresses = [
+  'http://127.0.0.1/v1',
+  'http://2130706433/v1',
+  'http://0x7f000001/v1',
+  'http://0177.0.0.1/v1',
+  'http://127.1/v1',
+  'http://localhost/v1',
+  'http://10.1.2.3:8000/v1',
+  'http://192.168.0.1/v1',
+  'http://169.254.169.254/latest',
+  'http://[::1]/v1',
+  'http://[::ffff:10.0.0.1]/v1',
+  'http://[64:ff9b::10.0.0.1]/v1',
+  'http://[2002:a00:1::]/v1',
+  'http://[fd00::1]/v1',
+  'http://100.64.0.1/v1',
+]
+
+test('private addresses are refused in every notation, as an address, a change of it, and a proxy', async (t) => {
+  const office = await openOffice(t)
+  await done(office, 201, 'POST', '/upstreams', { ...upstream, name: 'public' })
+  for (const address of privateAddresses) {
+    const body = { ...upstream, base_url: address }
+    assert.equal(await refusedParam(office, 'POST', '/upstreams', body), 'base_url', address)
+    assert.equal(await refusedParam(office, 'PATCH', '/upstreams/public', { base_url: address }), 'base_url')
+    assert.equal(await refusedParam(office, 'PATCH', '/upstreams/public', { proxy: address }), 'proxy')
+  }
+})
+
+test('private addresses that the operator listed are taken, the others still not', async (t) => {
+  const office = await openOffice(t, { environment: { UPSTREAM_ALLOW: '127.0.0.0/8' } })
+  await done(office, 201, 'POST', '/upstreams', { ...upstream, base_url: 'http://127.0.0.1:9000/v1' })
+  const other = { ...upstream, name: 'two', base_url: 'http://10.0.0.1/v1' }
+  assert.equal(await refusedParam(office, 'POST', '/upstreams', other), 'base_url')
+})
+
+const model = { id: 'org/large', context_tokens: 8192 }
+const prices = { input: '0.03', output: '0.06' }
+
+test('a model without a price cannot be made, and one that is both priced and free neither', async (t) => {
+  const office = await openOffice(t)
+  const wrong: [Fields, string][] = [
+    [{}, 'prices'],
+    [{ prices: {} }, 'prices'],
+    [{ prices: { ...prices, free: true } }, 'prices'],
+    [{ prices, free: true }, 'prices'],
+    [{ prices: { free: false } }, 'prices.free'],
+    [{ prices: { input: '0.03' } }, 'prices.output'],
+    [{ prices: { input: 0.03, output: '0.06' } }, 'prices.input'],
+    [{ prices: { input: '-1', output: '0.06' } }, 'prices.input'],
+    [{ prices: { input: '0', output: '0' } }, 'prices'],
+    [{ prices, routes: [{ upstream: 'nobody', model: 'x' }] }, 'routes[0].upstream'],
+  ]
+  for (const [fields, param] of wrong) {
+    assert.equal(
+      await refusedParam(office, 'POST', '/models', { ...model, ...fields }),
+      param,
+      JSON.stringify(fields),
+    )
+  }
+  assert.deepEqual(office.house.catalog.listed(), [])
+  const free = await done(office, 201, 'POST', '/models', { ...model, free: true })
+  assert.deepEqual(free['prices'], { free: true })
+})
+
+test('other prices are a new version, the same prices are not, and a patch without prices leaves them', async (t) => {
+  const office = await openOffice(t)
+  const created = await done(office, 201, 'POST', '/models', { ...model, prices })
+  const same = await done(office, 200, 'PATCH', '/models/org/large', { prices, owned_by: 'us' })
+  const none = await done(office, 200, 'PATCH', '/models/org%2Flarge', { listed: false })
+  assert.equal(same['price_version'], created['price_version'])
+  assert.equal(none['price_version'], created['price_version'])
+  const dearer = await done(office, 200, 'PATCH', '/models/org/large', {
+    prices: { ...prices, output: '0.07' },
+  })
+  assert.notEqual(dearer['price_version'], created['price_version'])
+  const { data } = await done(office, 200, 'GET', '/models/org/large/prices')
+  const outputs = (data as { prices: Fields }[]).map((version) => version.prices['output'])
+  assert.deepEqual(outputs, ['0.07', '0.06'])
+  assert.equal(await refusedParam(office, 'PATCH', '/models/org/large', { prices: {} }), 'prices')
+})
+
+test('routes name upstreams by id or name; a model is served as soon as it is answered, and deleted as soon', async (t) => {
+  const office = await openOffice(t)
+  const { id } = await done(office, 201, 'POST', '/upstreams', upstream)
+  const routes = [
+    { upstream: 'one', model: 'a' },
+    { upstream: id, model: 'b', priority: 2, weight: 5 },
+  ]
+  const created = await done(office, 201, 'POST', '/models', { ...model, prices, routes })
+  const [first, second] = [
+    { upstream: id, model: 'a', priority: null, weight: null },
+    { upstream: id, model: 'b', priority: 2, weight: 5 },
+  ]
+  assert.deepEqual(created['routes'], [first, second])
+  assert.equal(office.house.catalog.model('org/large')?.routes.length, 2)
+  await done(office, 409, 'DELETE', '/upstreams/one')
+  await done(office, 409, 'POST', '/models', { ...model, prices })
+  const shorter = await done(office, 200, 'PATCH', '/models/org/large', { routes: [routes[1]] })
+  assert.deepEqual(shorter['routes'], [second])
+  await done(office, 200, 'DELETE', '/models/org/large')
+  assert.equal(office.house.catalog.model('org/large'), undefined)
+  await done(office, 404, 'GET', '/models/org/large')
+  await done(office, 404, 'GET', '/models/org/large/prices')
+  await done(office, 200, 'DELETE', '/upstreams/one')
+})
+
+test('tiers: three from the start, null is unlimited, a name is taken once', async (t) => {
+  const office = await openOffice(t)
+  const { data } = await done(office, 200, 'GET', '/tiers')
+  assert.deepEqual(
+    (data as Fields[]).map((tier) => tier['name']),
+    ['enterprise', 'new', 'standard'],
+  )
+  const tier = await done(office, 201, 'POST', '/tiers', { name: 'vip', rpm: 5, price_factor: '0.9' })
+  assert.deepEqual(tier, {
+    name: 'vip',
+    rpm: 5,
+    tpm: null,
+    rpd: null,
+    concurrency: null,
+    price_factor: '0.9',
+  })
+  const changed = await done(office, 200, 'PATCH', '/tiers/vip', { rpm: null, tpm: 7 })
+  assert.deepEqual([changed['rpm'], changed['tpm'], changed['price_factor']], [null, 7, '0.9'])
+  assert.deepEqual(office.house.directory.tier('vip')?.limits.tpm, 7)
+  await done(office, 409, 'POST', '/tiers', { name: 'vip' })
+  await done(office, 404, 'PATCH', '/tiers/none', {})
+  await done(office, 404, 'GET', '/tiers/none')
+  assert.equal(await refusedParam(office, 'PATCH', '/tiers/vip', { name: 'other' }), 'name')
+})

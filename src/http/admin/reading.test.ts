@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ledgerCommit, requestRow } from '../../db/store.fixture.ts'
+import { openOffice, type Office } from './app.fixture.ts'
+
+interface List {
+  readonly data: Record<string, unknown>[]
+  readonly next: string | null
+}
+
+async function listOf(office: Office, path: string): Promise<List> {
+  const reply = await office.call('GET', path)
+  assert.equal(reply.status, 200, JSON.stringify(reply.body))
+  return reply.body as List
+}
+
+const start = Date.UTC(2026, 10, 21, 15, 30)
+
+async function officeWithRequests(t: Parameters<typeof openOffice>[0]): Promise<Office> {
+  const office = await openOffice(t)
+  const requests = Array.from({ length: 7 }, (_, index) =>
+    requestRow(`req_${index}`, {
+      at: start + index * 600_000,
+      key_id: `key_${index % 2}`,
+      outcome: index === 6 ? 'refused' : 'ok',
+      upstream_cost_nanos: 20_000n,
+    }),
+  )
+  await office.store.commit(ledgerCommit(1, { requests }))
+  return office
+}
+
+test('requests are found by every filter, and followed by their cursor to the end', async (t) => {
+  const office = await officeWithRequests(t)
+  const ids = async (query: string) =>
+    (await listOf(office, `/requests?${query}`)).data.map((request) => request['request_id'])
+  assert.deepEqual(await ids('key=key_1'), ['req_5', 'req_3', 'req_1'])
+  assert.deepEqual(await ids('outcome=refused'), ['req_6'])
+  assert.deepEqual(await ids('request_id=req_2'), ['req_2'])
+  assert.deepEqual(await ids('from=2026-11-21T23:50:00%2B08:00&to=2026-11-21T16:10:00Z'), ['req_3', 'req_2'])
+  const seen: unknown[] = []
+  let page = await listOf(office, '/requests?limit=3')
+  for (;;) {
+    seen.push(...page.data.map((request) => request['request_id']))
+    if (page.next === null) break
+    page = await listOf(office, `/requests?limit=3&cursor=${page.next}`)
+  }
+  assert.deepEqual(seen, ['req_6', 'req_5', 'req_4', 'req_3', 'req_2', 'req_1', 'req_0'])
+  assert.equal((await office.call('GET', '/requests/req_4')).status, 200)
+  assert.equal((await office.call('GET', '/requests/req_9')).status, 404)
+})
+
+test('usage is there at once, by every group, with what was earned', async (t) => {
+  const office = await officeWithRequests(t)
+  const sums = {
+    requests: 7,
+    errors: 1,
+    prompt_tokens: 700,
+    completion_tokens: 70,
+    cost: '0.00154',
+    upstream_cost: '0.00014',
+    margin: '0.0014',
+    currency: 'CNY',
+  }
+  assert.deepEqual((await listOf(office, '/usage?group=model')).data, [{ model: 'family-a-small', ...sums }])
+  assert.deepEqual((await listOf(office, '/usage?group=account')).data, [{ account: 'acc_one', ...sums }])
+  assert.deepEqual((await listOf(office, '/usage')).data, [{ day: '2026-11-21', ...sums }])
+  const days = await listOf(office, '/usage?group=day&timezone=Asia/Shanghai')
+  assert.deepEqual(
+    days.data.map((row) => [row['day'], row['requests']]),
+    [
+      ['2026-11-21', 3],
+      ['2026-11-22', 4],
+    ],
+  )
+  const hours = await listOf(office, '/usage?group=hour&limit=1')
+  assert.deepEqual(
+    hours.data.map((row) => [row['hour'], row['requests']]),
+    [['2026-11-21T15:00:00.000Z', 3]],
+  )
+  const later = await listOf(office, `/usage?group=hour&limit=1&cursor=${hours.next}`)
+  assert.deepEqual(
+    later.data.map((row) => [row['hour'], row['requests']]),
+    [['2026-11-21T16:00:00.000Z', 4]],
+  )
+  assert.equal(later.next, null)
+  const cut = await listOf(office, '/usage?group=key&from=2026-11-21T15:40:00Z&to=2026-11-21T16:00:00Z')
+  assert.deepEqual(
+    cut.data.map((row) => [row['key'], row['requests']]),
+    [
+      ['key_0', 1],
+      ['key_1', 1],
+    ],
+  )
+  assert.deepEqual((await listOf(office, '/usage?group=model&model=other')).data, [])
+})
+
+test('the audit log tells who did what to which object, page by page', async (t) => {
+  const office = await openOffice(t)
+  for (const name of ['one', 'two', 'three']) await office.call('POST', '/tiers', { name })
+  const first = await listOf(office, '/audit?limit=2')
+  const second = await listOf(office, `/audit?limit=2&cursor=${first.next}`)
+  const objects = [...first.data, ...second.data].map((record) => record['object'])
+  assert.deepEqual(objects, ['three', 'two', 'one'])
+  assert.equal(second.next, null)
+  assert.partialDeepStrictEqual(first.data[0], { actor: 'admin-api', action: 'tier.create', object: 'three' })
+  assert.equal((await listOf(office, '/audit?object=two')).data.length, 1)
+})
