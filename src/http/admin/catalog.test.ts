@@ -106,6 +106,8 @@ const privateAddresses = [
   'http://[2002:a00:1::]/v1',
   'http://[fd00::1]/v1',
   'http://100.64.0.1/v1',
+  'http://user:password@127.0.0.1/v1',
+  'http://127.0.0.1\\@models.example/v1',
 ]
 
 test('private addresses are refused in every notation, as an address, a change of it, and a proxy', async (t) => {

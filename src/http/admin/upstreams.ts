@@ -233,10 +233,19 @@ const test = createRoute({
   responses: okAnswer(trialOut, 'What happened; a failed call is 200 with `ok: false`.'),
 })
 
+/** A proxy may ask for a user and a password, which say nothing about where it is. */
+function withoutUser(url: string): string {
+  return url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1')
+}
+
 export function upstreamRoutes(desk: Desk): OpenAPIHono {
   const { db, config, sealer } = desk.house
   const allow = parseCidrs(config.upstreamAllow.join(','))
-  const rules: UpstreamRules = { by: desk.by, sealer, checkUrl: (url) => checkUpstreamUrl(url, allow) }
+  const rules: UpstreamRules = {
+    by: desk.by,
+    sealer,
+    checkUrl: (url) => checkUpstreamUrl(withoutUser(url), allow),
+  }
 
   async function known(idOrName: string): Promise<Upstream> {
     const upstream = await upstreamById(db, idOrName, sealer)
