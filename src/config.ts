@@ -16,7 +16,7 @@ import {
   word,
   type Environment,
   type Setting,
-} from './setting.ts'
+} from './lib/setting.ts'
 
 export type { Environment }
 

@@ -215,6 +215,7 @@ const state = answer('Yes.', object({ status: text }))
 const operationPaths: Json = {
   '/healthz': probe('Is it alive?', { 200: state }),
   '/readyz': probe('Is it ready for traffic?', { 200: state, ...refusing(503) }),
+  '/openapi.json': probe('This document', { 200: answer('OpenAPI 3.1.', { type: 'object' }) }),
   '/metrics': probe('Prometheus metrics of the process', {
     200: { description: 'Text.', content: content(text, 'text/plain') },
   }),

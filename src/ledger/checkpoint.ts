@@ -41,7 +41,7 @@ function applyToHolds(holds: Map<string, Hold>, event: LedgerEvent): void {
     case 'settled':
     case 'released':
       holds.delete(event.id)
-      return
+      break
     case 'credited':
   }
 }

@@ -4,14 +4,15 @@
  */
 import {
   headerLines,
-  originOf,
   type AnswerHandler,
   type AnswerHeaders,
-  type Origin,
+  type ConnectionFailure,
+  type Exchange,
+  type HttpClient,
 } from '../lib/http-client.ts'
-import type { ConnectionFailure, Exchange, HttpClient } from '../lib/http-client.ts'
 import type { Call, Outgoing, Provider } from '../providers/provider.ts'
 import { fault, faultOfError, faultOfStatus, errorIn, type Fault } from './fault.ts'
+import { addressOf } from './upstream-address.ts'
 import { UpstreamStream, type StreamSink } from './upstream-stream.ts'
 
 export interface Timeouts {
@@ -285,18 +286,4 @@ function faultOfWhole(json: unknown, credential: string): Fault {
   return errorIn(json) === null
     ? fault('garbage', 'The answer of the provider is not of the format.', 200)
     : faultOfError(json, credential)
-}
-
-/** Addresses are few and the same again and again; parsing one costs more than finding it. */
-const addresses = new Map<string, { readonly origin: Origin; readonly path: string }>()
-const mostAddresses = 1000
-
-function addressOf(url: string): { readonly origin: Origin; readonly path: string } {
-  const known = addresses.get(url)
-  if (known) return known
-  const { pathname, search } = new URL(url)
-  const address = { origin: originOf(url), path: pathname + search }
-  if (addresses.size >= mostAddresses) addresses.clear()
-  addresses.set(url, address)
-  return address
 }

@@ -18,6 +18,7 @@ import type { LedgerState } from '../ledger/state.ts'
 import { Rates } from '../limits/rates.ts'
 import { sealerOf, type Sealer } from '../lib/seal.ts'
 import { Authority } from './authority.ts'
+import { CommitWaiters } from './commit-waiters.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { Credits } from './credits.ts'
 
@@ -95,27 +96,26 @@ function rememberRates(rates: Rates, journal: readonly { at: number; body: strin
   }
 }
 
-class Waiters {
-  readonly #waiting = new Map<number, PromiseWithResolvers<void>>()
+interface RestoredLedger {
+  readonly state: LedgerState
+  readonly rates: Rates
+  readonly now: () => number
+  readonly lastCommit: number
+}
 
-  wait(commit: number): Promise<void> {
-    const known = this.#waiting.get(commit) ?? Promise.withResolvers<void>()
-    this.#waiting.set(commit, known)
-    return known.promise
-  }
-
-  durable(commit: number): void {
-    for (const [number, waiter] of this.#waiting) {
-      if (number > commit) continue
-      this.#waiting.delete(number)
-      waiter.resolve()
-    }
-  }
-
-  fail(): void {
-    for (const waiter of this.#waiting.values()) waiter.reject(refuse('service_unavailable'))
-    this.#waiting.clear()
-  }
+/** The state as of the last commit on disk, and the rates of the last minute. */
+async function restoreLedger(store: Store): Promise<RestoredLedger> {
+  const [read, overrun] = await Promise.all([store.readLedger(), overrunOnDisk(store.db)])
+  const state = restoreState({
+    holds: read.checkpoint?.holds ?? null,
+    journal: read.journal.map((row) => row.body),
+    owners: read.owners.map((row) => [row.id, storedOwner(row)] as const),
+    overrun,
+  })
+  const now = steadyClock()
+  const rates = new Rates()
+  rememberRates(rates, read.journal, now())
+  return { state, rates, now, lastCommit: read.lastSeq }
 }
 
 /** Opens a data directory, whose lock the caller holds. Ends the holds that were left open. */
@@ -127,22 +127,13 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
     encryptionKey: config.encryptionKey ?? undefined,
   })
   const sealer = sealerOf(dataKey)
-  const [read, directory, catalog, overrun] = await Promise.all([
-    store.readLedger(),
+  const [ledger, directory, catalog] = await Promise.all([
+    restoreLedger(store),
     loadDirectory(db),
     loadCatalog(db, sealer),
-    overrunOnDisk(db),
   ])
-  const state = restoreState({
-    holds: read.checkpoint?.holds ?? null,
-    journal: read.journal.map((row) => row.body),
-    owners: read.owners.map((row) => [row.id, storedOwner(row)] as const),
-    overrun,
-  })
-  const now = steadyClock()
-  const rates = new Rates()
-  rememberRates(rates, read.journal, now())
-  const waiters = new Waiters()
+  const { state, rates, now, lastCommit } = ledger
+  const waiters = new CommitWaiters()
   const commits = new CommitQueue(
     state,
     {
@@ -160,7 +151,7 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
         failed: (why) => listener.failed(why),
       },
     },
-    read.lastSeq,
+    lastCommit,
   )
   const durable = (commit: number): Promise<void> => {
     if (commit <= commits.durable) return Promise.resolve()

@@ -10,7 +10,7 @@ import { tryUpstream } from './try-upstream.ts'
 import { version } from './version.ts'
 
 export interface OpenHouse {
-  fetch(request: Request): Promise<Response>
+  readonly fetch: (request: Request) => Promise<Response>
   close(): Promise<void>
 }
 

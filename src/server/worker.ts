@@ -4,17 +4,18 @@
  */
 import { createServer, type Server } from 'node:http'
 import { workerData } from 'node:worker_threads'
-import { loadDelta, loadDirectory } from '../accounts/directory.ts'
-import { loadCatalog, loadCatalogDelta } from '../catalog/catalog.ts'
-import { connectDb } from '../db/db.ts'
+import { loadDelta, loadDirectory, type Directory } from '../accounts/directory.ts'
+import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.ts'
+import type { Config } from '../config.ts'
+import { connectDb, type Db } from '../db/db.ts'
 import type { Change } from '../db/change.ts'
 import { Doors } from '../http/doors.ts'
 import type { CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
-import { openLog } from '../lib/log.ts'
+import { openLog, type Log } from '../lib/log.ts'
 import { decimalOf } from '../lib/money.ts'
-import { sealerOf } from '../lib/seal.ts'
+import { sealerOf, type Sealer } from '../lib/seal.ts'
 import type { RelayDeps, RequestLine, Running } from '../relay/relay.ts'
 import type { NodeState, WorkerBirth } from './messages.ts'
 import { tryUpstream } from './try-upstream.ts'
@@ -26,21 +27,44 @@ import { WorkerPort } from './worker-port.ts'
 const keepAliveMs = 75_000
 const drain = { tokens: 8192, ms: 30_000 }
 
-async function start(birth: WorkerBirth): Promise<void> {
-  const { config } = birth
-  const db = connectDb(birth.db)
-  const sealer = sealerOf(birth.dataKey)
-  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
-  const log = openLog(config.logLevel, { worker: birth.number })
-  const metrics = new WorkerMetrics()
-  const port = new WorkerPort(birth.authority)
-  const running = new Set<Running>()
-  let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
+/** A worker's own copy of keys, accounts, models and upstreams, followed change by change. */
+class Copies {
+  readonly #db: Db
+  readonly directory: Directory
+  readonly catalog: Catalog
+  /** One after the other, or an older read might overwrite a newer one. */
+  #refreshed: Promise<void> = Promise.resolve()
 
-  const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
-  const relay: RelayDeps = {
+  constructor(db: Db, directory: Directory, catalog: Catalog) {
+    this.#db = db
+    this.directory = directory
+    this.catalog = catalog
+  }
+
+  refresh(changes: readonly Change[]): Promise<void> {
+    this.#refreshed = this.#refreshed.then(async () => {
+      this.directory.apply(await loadDelta(this.#db, changes))
+      this.catalog.apply(await loadCatalogDelta(this.#db, changes))
+    })
+    return this.#refreshed
+  }
+}
+
+interface Means {
+  readonly config: Config
+  readonly db: Db
+  readonly sealer: Sealer
+  readonly copies: Copies
+  readonly port: WorkerPort
+  readonly metrics: WorkerMetrics
+  readonly log: Log
+}
+
+function relayOf({ config, port, metrics, log }: Means): RelayDeps {
+  const allow = parseCidrs(config.upstreamAllow.join(','))
+  return {
     bookkeeper: port,
-    client,
+    client: new HttpClient({ ...defaultBounds, allow }),
     memory: { withoutStreamOptions: new Set() },
     maxAnswerBytes: config.answerLimitBytes,
     keepAliveMs: config.keepAliveMs,
@@ -52,22 +76,43 @@ async function start(birth: WorkerBirth): Promise<void> {
       log.info(logLine(line), 'request')
     },
   }
-  const house: House = {
+}
+
+function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House {
+  const { config, db, sealer, copies, port } = means
+  const { directory, catalog } = copies
+  return {
     config,
     db,
     directory,
     catalog,
     sealer,
     version,
-    // What the authority answers to each order is written in server/orders.ts.
+    isReady,
+    // What the authority answers to each order is written in orders.ts.
     credit: async (credit) => (await port.order({ do: 'credit', credit })) as CreditReceipt,
     wallet: async (account, key) => (await port.order({ do: 'wallet', account, key })) as Wallet,
     announce: async (changes) => void (await port.order({ do: 'announce', changes })),
     verify: async () => (await port.order({ do: 'verify' })) as LedgerVerdict,
-    tryUpstream: (id, model) => tryUpstream(catalog, relay, id, model),
     metrics: async () => (await port.order({ do: 'metrics' })) as string,
-    isReady: () => state.isReady && state.isAdmitting,
+    tryUpstream: (id, model) => tryUpstream(catalog, relay, id, model),
   }
+}
+
+async function start(birth: WorkerBirth): Promise<void> {
+  const { config } = birth
+  const db = connectDb(birth.db)
+  const sealer = sealerOf(birth.dataKey)
+  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
+  const copies = new Copies(db, directory, catalog)
+  const log = openLog(config.logLevel, { worker: birth.number })
+  const metrics = new WorkerMetrics()
+  const port = new WorkerPort(birth.authority)
+  const running = new Set<Running>()
+  let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
+  const means: Means = { config, db, sealer, copies, port, metrics, log }
+  const relay = relayOf(means)
+  const house = houseOf(means, relay, () => state.isReady && state.isAdmitting)
   const doors = new Doors({
     house,
     relay,
@@ -76,39 +121,18 @@ async function start(birth: WorkerBirth): Promise<void> {
     other: async () => (await import('../http/administration.ts')).administration(house),
     onBug: (error, requestId) => log.error({ err: error, request: requestId }, 'bug'),
     onRefused(refusal, { id, caller }) {
-      metrics.countRefusal(refusal.code)
-      log.info(
-        {
-          request: id,
-          account: caller.accountId,
-          key: caller.keyId,
-          status: refusal.status,
-          code: refusal.code,
-        },
-        'refused',
-      )
+      const { code, status } = refusal
+      metrics.countRefusal(code)
+      log.info({ request: id, account: caller.accountId, key: caller.keyId, status, code }, 'refused')
     },
     isDraining: () => state.isDraining,
   })
-  const server = createServer(
-    { keepAliveTimeout: keepAliveMs, requestTimeout: 0, noDelay: true },
-    (incoming, outgoing) => {
-      void doors.handle(incoming, outgoing)
-    },
-  )
-  server.maxRequestsPerSocket = 0
-
-  /** Deltas are loaded one after the other, or an older read might overwrite a newer one. */
-  let refreshed: Promise<void> = Promise.resolve()
-  const refresh = async (changes: readonly Change[]): Promise<void> => {
-    directory.apply(await loadDelta(db, changes))
-    catalog.apply(await loadCatalogDelta(db, changes))
-    doors.callers.forget()
-  }
+  const options = { keepAliveTimeout: keepAliveMs, requestTimeout: 0, noDelay: true }
+  const server = createServer(options, (incoming, outgoing) => void doors.handle(incoming, outgoing))
   port.serve({
-    changed(changes) {
-      refreshed = refreshed.then(() => refresh(changes))
-      return refreshed
+    async changed(changes) {
+      await copies.refresh(changes)
+      doors.callers.forget()
     },
     count: () => metrics.registry.getMetricsAsJSON(),
     state: (next) => (state = next),

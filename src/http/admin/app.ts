@@ -11,6 +11,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { refuse, type Refusal } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
 import type { House } from '../house.ts'
+import { openapiDocument } from '../openapi.ts'
 import { accountRoutes } from './accounts.ts'
 import type { Desk } from './desk.ts'
 import { keyRoutes } from './keys.ts'
@@ -72,7 +73,7 @@ function methodsOf(app: OpenAPIHono): (path: string) => string[] {
   return (path) => routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
 }
 
-/** Every call of the contract as one application; give it requests with `app.fetch`. */
+/** Every call of the contract as one application, with the interface's document, which anyone may read. */
 export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono {
   const desk: Desk = { house, by: options.authenticate ? 'admin-api' : 'command-line' }
   const app = new OpenAPIHono({
@@ -86,6 +87,8 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     c.header('cache-control', 'no-store')
     await next()
   })
+  let document: object | undefined
+  app.get('/openapi.json', (c) => c.json((document ??= openapiDocument(app, house.version))))
   if (options.authenticate) app.use(guard(house.config.adminApiKey))
   app.use(bodyLimit({ maxSize: bodyMaxBytes, onError: (c) => answerTo(c, refuse('request_too_large')) }))
   for (const routes of [
