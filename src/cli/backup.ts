@@ -55,6 +55,13 @@ async function fill(folder: string, dataDir: string, tell: (step: string) => voi
 async function backUp(dataDir: string, target: string, tell: (step: string) => void): Promise<Manifest> {
   mkdirSync(dirname(target), { recursive: true })
   const folder = mkdtempSync(`${target}.part-`)
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      remove()
+      process.exit(130)
+    })
+  }
   try {
     const filled = await fill(folder, dataDir, tell)
     syncPath(folder)
@@ -62,7 +69,7 @@ async function backUp(dataDir: string, target: string, tell: (step: string) => v
     syncPath(dirname(target))
     return filled
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true })
+    remove()
     throw error
   }
 }

@@ -105,3 +105,15 @@ test('an answer under way is finished before the socket closes', async (t) => {
   assert.equal((await answer).status, 200)
   await closed
 })
+
+test('a relay that ends without an answer is told as that', async (t) => {
+  const dataDir = folder(t)
+  const path = join(dataDir, controlSocketName)
+  const server = createServer((socket) => socket.once('data', () => socket.destroy()))
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  t.after(() => server.close())
+  await assert.rejects(
+    askControl(dataDir, { method: 'GET', path: '/' }),
+    /The relay ended before it had answered/,
+  )
+})

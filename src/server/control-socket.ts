@@ -95,8 +95,12 @@ export async function serveControl(dataDir: string, door: FetchDoor): Promise<{ 
   }
 }
 
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}
+
 function isAbsent(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && ['ENOENT', 'ECONNREFUSED'].includes(String(error.code))
+  return ['ENOENT', 'ECONNREFUSED'].includes(codeOf(error))
 }
 
 /** Whether a relay listens in this data directory. Throws when it may not be asked (another user's). */
@@ -153,6 +157,8 @@ export async function askControl(dataDir: string, asked: ControlRequest): Promis
     return await promise
   } catch (error) {
     if (isAbsent(error)) throw new NoControlError(dataDir)
+    if (codeOf(error) === 'ECONNRESET')
+      throw new Error('The relay ended before it had answered.', { cause: error })
     throw error
   } finally {
     address?.forget()
