@@ -2,6 +2,9 @@
  * The automation contract over a real store in a directory of its own, for calls that need no ledger: what asks the
  * authority is told in test/admin.test.ts, over the whole program.
  */
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { loadDelta, loadDirectory } from '../../accounts/directory.ts'
 import { loadCatalog, loadCatalogDelta } from '../../catalog/catalog.ts'
@@ -9,6 +12,7 @@ import { readConfig } from '../../config.ts'
 import { temporaryStore } from '../../db/store.fixture.ts'
 import type { Store } from '../../db/store.ts'
 import { newDataKey, sealerOf } from '../../lib/seal.ts'
+import { fetchListener } from '../fetch-listener.ts'
 import type { House } from '../house.ts'
 import { adminPath, createAdminApp } from './app.ts'
 
@@ -23,12 +27,26 @@ export interface Reply {
 export interface Office {
   readonly house: House
   readonly store: Store
+  /** Where it is served. */
+  readonly url: string
   /** One call with the right key; a body that is a string is sent as it is. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>
 }
 
 function absent(): never {
   throw new Error('There is no authority in this house.')
+}
+
+/** Serves on a port of its own until the test ends; resolves to the contract's address. */
+async function listening(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}${adminPath}`
 }
 
 export async function openOffice(
@@ -58,11 +76,16 @@ export async function openOffice(
     },
   }
   const app = createAdminApp(house, { authenticate: settings.authenticate ?? true })
+  const url = await listening(
+    t,
+    fetchListener(async (request) => app.fetch(request)),
+  )
   return {
     house,
     store,
+    url,
     async call(method, path, body, headers = {}) {
-      const reply = await app.request(`${adminPath}${path}`, {
+      const reply = await fetch(`${url}${path}`, {
         method,
         headers: {
           authorization: `Bearer ${adminApiKey}`,

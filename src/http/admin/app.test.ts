@@ -85,6 +85,12 @@ test('a body that is no JSON object of this call is refused, naming what is wron
     null,
   ])
   assert.deepEqual(await post('x'.repeat(2_000_000)), [413, 'request_too_large', null])
+  const untyped = await fetch(`${office.url}/tiers`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminApiKey}` },
+    body: Buffer.from('{"name":"x"}'),
+  })
+  assert.equal(untyped.status, 415)
   assert.deepEqual(await post([]), [400, 'invalid_request', null])
   assert.deepEqual(await post(null), [400, 'invalid_request', null])
   assert.deepEqual(await post({}), [400, 'invalid_request', 'name'])
@@ -143,4 +149,17 @@ test('questions are checked: pages, times, groups', async (t) => {
   for (const path of ['/requests?from=2026-11-21T08:00:00Z&to=2026-11-21T16:00:00%2B08:00', '/usage']) {
     assert.deepEqual((await office.call('GET', path)).body, { data: [], next: null })
   }
+})
+
+test('a body sent in chunks is read like any other, and bounded like any other', async (t) => {
+  const office = await openOffice(t)
+  const send = (parts: readonly string[]): Promise<Response> =>
+    fetch(`${office.url}/tiers`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${adminApiKey}`, 'content-type': 'application/json' },
+      body: ReadableStream.from(parts.map((part) => Buffer.from(part))),
+      duplex: 'half',
+    })
+  assert.equal((await send(['{"name":', '"chunked"}'])).status, 201)
+  assert.equal((await send(Array.from({ length: 20 }, () => ' '.repeat(100_000)))).status, 413)
 })

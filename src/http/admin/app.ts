@@ -6,7 +6,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context, MiddlewareHandler } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { refuse, type Refusal } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
@@ -61,6 +60,30 @@ function guard(adminApiKey: string | null): MiddlewareHandler {
   }
 }
 
+async function readBounded(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of stream) {
+    size += part.byteLength
+    if (size > bodyMaxBytes) throw refuse('request_too_large')
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+/** Refuses a body that is too large; one that does not say its length is read as far as it may go. */
+const boundedBody: MiddlewareHandler = async (c, next) => {
+  const { raw, method } = c.req
+  const length = c.req.header('content-length')
+  if (Number(length ?? 0) > bodyMaxBytes) throw refuse('request_too_large')
+  const mayBeLong = length === undefined && ['POST', 'PATCH', 'PUT'].includes(method)
+  if (mayBeLong && raw.body !== null) {
+    const body = await readBounded(raw.body)
+    c.req.raw = new Request(raw.url, { method, headers: raw.headers, body })
+  }
+  await next()
+}
+
 /** The methods that a path has, in place of a bare "not found". */
 function methodsOf(app: OpenAPIHono): (path: string) => string[] {
   const routes = app.openAPIRegistry.definitions.flatMap((definition) => {
@@ -90,7 +113,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
   let document: object | undefined
   app.get('/openapi.json', (c) => c.json((document ??= openapiDocument(app, house.version))))
   if (options.authenticate) app.use(guard(house.config.adminApiKey))
-  app.use(bodyLimit({ maxSize: bodyMaxBytes, onError: (c) => answerTo(c, refuse('request_too_large')) }))
+  app.use(boundedBody)
   for (const routes of [
     upstreamRoutes,
     modelRoutes,
