@@ -99,7 +99,7 @@ export function hasDatabase(config: Config): boolean {
 
 export function noDatabase(config: Config): CommandError {
   return new CommandError(
-    `There is no database in ${config.dataDir}. Start the relay once, or set DATA_DIR to where it is.`,
+    `There is no database in ${config.dataDir}, or this user may not see it. Start the relay once, or set DATA_DIR.`,
   )
 }
 
