@@ -162,8 +162,11 @@ export class Delivery implements StreamSink {
   async conclude(ending: Ending, charge: bigint, usage: Readonly<Record<string, unknown>>): Promise<void> {
     if (ending.kind === 'money') this.#outlet.dropBeyond(this.#pace.paid)
     await this.#outlet.drained()
-    if (ending.kind === 'money') this.#outlet.end(this.#shortEnd(charge, usage))
-    else this.#outlet.end(this.#tail ? [withCost(this.#tail, charge), done] : [done])
+    const last = ending.kind === 'money' ? [this.#shortEnd()] : []
+    const tail =
+      ending.kind === 'complete' ? (this.#tail ?? this.#estimateTail(usage)) : this.#usageEvent(usage)
+    if (tail && this.#terms.includeUsage) last.push(withCost(tail, charge))
+    this.#outlet.end([...last, done])
   }
 
   /** As `conclude`, for an answer that broke off: an error event, and no `[DONE]`. */
@@ -174,16 +177,24 @@ export class Delivery implements StreamSink {
   }
 
   /** Where the money ends, the answer ends as one that reached its maximum, and says why. */
-  #shortEnd(charge: bigint, usage: Readonly<Record<string, unknown>>): Buffer[] {
-    const identity = { object: 'chat.completion.chunk', ...this.#meter?.identity }
+  #shortEnd(): Buffer {
     const choices = [{ index: 0, delta: {}, finish_reason: 'length' }]
-    const last = [
-      encodeEvent(JSON.stringify({ ...identity, choices, sluice: { ended: 'insufficient_quota' } })),
-    ]
-    if (this.#terms.includeUsage) {
-      last.push(withCost(encodeEvent(JSON.stringify({ ...identity, choices: [], usage })), charge))
-    }
-    return [...last, done]
+    return this.#event({ choices, sluice: { ended: 'insufficient_quota' } })
+  }
+
+  /** What is billed instead, where the provider has told no usage. */
+  #estimateTail(usage: Readonly<Record<string, unknown>>): Buffer | null {
+    return this.#meter?.usage ? null : this.#usageEvent(usage)
+  }
+
+  #usageEvent(usage: Readonly<Record<string, unknown>>): Buffer {
+    return this.#event({ choices: [], usage })
+  }
+
+  /** A chunk of ours within the provider's stream. */
+  #event(fields: Readonly<Record<string, unknown>>): Buffer {
+    const chunk = { object: 'chat.completion.chunk', ...this.#meter?.identity, ...fields }
+    return encodeEvent(JSON.stringify(chunk))
   }
 }
 
