@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
+import { after, afterEach, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { Account } from './account.ts'
@@ -61,6 +61,18 @@ export async function openHouse(t: TestContext, settings: HouseSettings = {}): P
     if (t.error !== null) for (const line of house.log.slice(-40)) t.diagnostic(line)
     await house.close()
   })
+  return house
+}
+
+/**
+ * Opens one relay for all stories of a file, which ends it after the last: `const house = await shareHouse()`. After
+ * each story nothing may be held, and where one failed the relay's last words are told.
+ */
+export async function shareHouse(settings: HouseSettings = {}): Promise<House> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-story-'))
+  const house = new House(await startRelay({ dataDir, env: settings.env }), settings)
+  afterEach(() => house.nothingHeld())
+  after(() => house.close())
   return house
 }
 
