@@ -85,7 +85,7 @@ export async function openOffice(
     store,
     url,
     async call(method, path, body, headers = {}) {
-      const reply = await fetch(`${url}${path}`, {
+      const init: RequestInit = {
         method,
         headers: {
           authorization: `Bearer ${adminApiKey}`,
@@ -93,7 +93,8 @@ export async function openOffice(
           ...headers,
         },
         body: typeof body === 'string' ? body : JSON.stringify(body),
-      })
+      }
+      const reply = await fetch(`${url}${path}`, init)
       const text = await reply.text()
       return { status: reply.status, headers: reply.headers, body: text === '' ? null : JSON.parse(text) }
     },
