@@ -33,20 +33,11 @@ export function transfersOf(event: LedgerEvent, account: string): Transfer[] {
   const { at, id: ref } = event
   if (event.kind === 'credited') {
     const { amount, reason, source } = event
-    const credit = accountBook(event.account)
-    return [
-      {
-        at,
-        debit: books.funding,
-        credit,
-        amount,
-        kind: 'credit',
-        account: event.account,
-        ref,
-        reason,
-        source,
-      },
-    ]
+    const book = accountBook(event.account)
+    const about = { at, kind: 'credit' as const, account: event.account, ref, reason, source }
+    return amount < 0n
+      ? [{ ...about, debit: book, credit: books.funding, amount: -amount }]
+      : [{ ...about, debit: books.funding, credit: book, amount }]
   }
   if (event.kind !== 'settled') return []
   const sides = [
