@@ -50,8 +50,12 @@ export class BodyReader {
     }
     incoming.on('data', onData)
     incoming.on('end', () => resolve(undefined))
-    incoming.on('close', () => reject(refuse('invalid_request', { message: 'The body broke off.' })))
-    incoming.on('error', () => reject(refuse('invalid_request', { message: 'The body broke off.' })))
+    const onBroken = (): void => {
+      // Every request closes in the end; only before its body has come does that mean anything.
+      if (!incoming.complete) reject(refuse('invalid_request', { message: 'The body broke off.' }))
+    }
+    incoming.on('close', onBroken)
+    incoming.on('error', onBroken)
     try {
       await promise
     } catch (error) {

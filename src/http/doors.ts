@@ -32,7 +32,7 @@ interface Visit {
   readonly incoming: IncomingMessage
   readonly exchange: CallerExchange
   readonly path: string
-  readonly query: URLSearchParams
+  readonly query: string
   readonly headers: string[]
   caller: Caller | null
 }
@@ -70,12 +70,14 @@ export class Doors {
       return
     }
     const id = newId('req')
-    const cors = corsHeaders(this.#parts.house.config.corsOrigins, headerOf(incoming, 'origin'))
-    const closing = this.#parts.isDraining() ? ['connection', 'close'] : []
-    const exchange = new NodeExchange(outgoing, ['x-request-id', id, ...cors, ...closing])
+    const { corsOrigins } = this.#parts.house.config
+    const common = ['x-request-id', id]
+    if (corsOrigins.length > 0) common.push(...corsHeaders(corsOrigins, headerOf(incoming, 'origin')))
+    if (this.#parts.isDraining()) common.push('connection', 'close')
+    const exchange = new NodeExchange(outgoing, common)
     const question = url.indexOf('?')
     const path = question === -1 ? url : url.slice(0, question)
-    const query = new URLSearchParams(question === -1 ? '' : url.slice(question))
+    const query = question === -1 ? '' : url.slice(question)
     const visit: Visit = { id, incoming, exchange, path, query, headers: [], caller: null }
     try {
       await this.#route(visit)
@@ -102,7 +104,7 @@ export class Doors {
         return this.#only(method, 'GET', () => this.#tell(visit, (caller) => subscriptionBody(house, caller)))
       case '/dashboard/billing/usage':
         return this.#only(method, 'GET', () =>
-          this.#tell(visit, (caller) => billingUsageBody(house, caller, visit.query)),
+          this.#tell(visit, (caller) => billingUsageBody(house, caller, new URLSearchParams(visit.query))),
         )
       case '/healthz':
         return visit.exchange.answer(200, json, '{"status":"ok"}')

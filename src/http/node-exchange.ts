@@ -5,6 +5,7 @@
 import type { ServerResponse } from 'node:http'
 import type { CallerExchange } from '../relay/exchange.ts'
 
+const mostJoinedBytes = 65_536
 const lineEnd = Buffer.from('\r\n')
 
 export class NodeExchange implements CallerExchange {
@@ -35,9 +36,12 @@ export class NodeExchange implements CallerExchange {
     if (this.isGone || this.isBegun) return
     this.isBegun = true
     this.#isDone = true
-    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
-    this.#response.writeHead(status, [...headers, ...this.#common, 'content-length', String(length)])
-    this.#response.end(body)
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
+    const length = ['content-length', String(bytes.length)]
+    this.#response.writeHead(status, headers.concat(this.#common, length))
+    // A string goes out together with the head in one write; as Latin-1 it is the same bytes.
+    if (bytes.length <= mostJoinedBytes) this.#response.end(bytes.toString('latin1'), 'latin1')
+    else this.#response.end(bytes)
   }
 
   begin(status: number, headers: readonly string[]): void {
