@@ -11,6 +11,7 @@ import {
   type HttpClient,
 } from '../lib/http-client.ts'
 import type { Call, Outgoing, Provider } from '../providers/provider.ts'
+import { isObject } from '../providers/usage.ts'
 import { fault, faultOfError, faultOfStatus, errorIn, type Fault } from './fault.ts'
 import { addressOf } from './upstream-address.ts'
 import { UpstreamStream, type StreamSink } from './upstream-stream.ts'
@@ -134,8 +135,10 @@ export class Attempt implements AnswerHandler {
         maxEventBytes: maxAnswerBytes,
         onCommit: () => this.#onCommit(),
       })
-    } else if (status === 200) {
-      this.#restartTimer(this.#setting.timeouts.idleMs)
+    } else if (status === 200 && !this.#call.body.stream) {
+      // Some providers send the head at once and think then: what they may take to answer, they may take now.
+      const { answerMs, idleMs } = this.#setting.timeouts
+      this.#restartTimer(Math.max(answerMs, idleMs))
     }
   }
 
@@ -213,9 +216,10 @@ export class Attempt implements AnswerHandler {
     }
     try {
       const json: unknown = JSON.parse(bytes.toString('utf8'))
-      if (this.#call.body.stream || isError(json))
-        return { kind: 'fault', fault: faultOfWhole(json, credential) }
       const { translation } = this.#setting.provider
+      const isOfFormat = translation ? isObject(json) : hasChoices(json)
+      if (this.#call.body.stream || isError(json) || !isOfFormat)
+        return { kind: 'fault', fault: faultOfWhole(json, credential) }
       if (!translation) return { kind: 'whole', bytes, json }
       const translated = translation.whole(json, this.#call)
       return { kind: 'whole', bytes: Buffer.from(JSON.stringify(translated)), json: translated }
@@ -276,9 +280,12 @@ export class Attempt implements AnswerHandler {
   }
 }
 
+function hasChoices(json: unknown): boolean {
+  return isObject(json) && Array.isArray(json['choices'])
+}
+
 function isError(json: unknown): boolean {
-  if (typeof json !== 'object' || json === null) return true
-  return errorIn(json) !== null && !('choices' in json)
+  return errorIn(json) !== null && !hasChoices(json)
 }
 
 /** A body that is no answer: an error under 200, or JSON that is not what was asked for. */
