@@ -32,6 +32,34 @@ test('the same idempotency key credits once, also across a start, and never anot
   await house.nothingHeld()
 })
 
+test('a credit is taken back as far as there is something, and every entry tells the balance after it', async (t) => {
+  const house = await openHouse(t)
+  const alice = await house.account({ balance: '2' })
+  const path = `/accounts/${alice.id}/credits`
+  const back = (amount: string, key: string) => ({ amount, reason: 'a mistake', idempotency_key: key })
+  assert.equal(await refused(house, 409, ['POST', path, back('-2.000000001', 'a')]), 'amount')
+  assert.partialDeepStrictEqual(await answered(house, 201, ['POST', path, back('-0.75', 'a')]), {
+    balance: '1.25',
+  })
+  assert.partialDeepStrictEqual(await answered(house, 201, ['POST', path, back('-1.25', 'b')]), {
+    balance: '0',
+  })
+  assert.equal(await refused(house, 409, ['POST', path, back('-0.000000001', 'c')]), 'amount')
+  const entries = `/accounts/${alice.id}/entries`
+  const first = await answered<List>(house, 200, ['GET', `${entries}?limit=2`])
+  const rest = await answered<List>(house, 200, ['GET', `${entries}?limit=2&cursor=${first.next}`])
+  assert.deepEqual(
+    [...first.data, ...rest.data].map((entry) => [entry['kind'], entry['amount'], entry['balance']]),
+    [
+      ['credit', '-1.25', '0'],
+      ['credit', '-0.75', '1.25'],
+      ['credit', '2', '2'],
+    ],
+  )
+  assert.equal(rest.next, null)
+  await house.nothingHeld()
+})
+
 test('a request is told to its operator, its caller and every report alike, at once and to the nano', async (t) => {
   const house = await openHouse(t)
   const costs = { input: '0.0001', output: '0.0002', currency: 'USD', rate: '7' }
