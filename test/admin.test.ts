@@ -242,6 +242,8 @@ test('every call that the document names does its work', async (t) => {
   await works(200, 'GET /keys/{id}', alice.key.id)
   await works(200, 'PATCH /keys/{id}', alice.key.id, { models: ['org/*'] })
   await works(200, 'DELETE /keys/{id}', alice.key.id)
+  await works(201, 'POST /vouchers', '', { amount: '5', count: 2 })
+  await works(200, 'GET /vouchers', '')
   await works(200, 'GET /requests', '')
   await works(200, 'GET /requests/{id}', reply.headers.get('x-request-id') ?? '')
   await works(200, 'GET /usage', '')

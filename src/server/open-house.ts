@@ -19,6 +19,7 @@ export function administrationOver(
   config: Config,
   core: Core,
   orders: Orders,
+  onBug: (error: unknown, requestId: string) => void,
 ): (request: Request) => Promise<Response> {
   const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
   const means = { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now }
@@ -37,7 +38,7 @@ export function administrationOver(
     metrics: () => orders.metrics(),
     isReady: () => core.commits.admitting,
   }
-  const app = createAdminApp(house, { authenticate: false })
+  const app = createAdminApp(house, { authenticate: false, onBug })
   return async (request) => app.fetch(request)
 }
 
@@ -50,11 +51,14 @@ export async function openHouse(config: Config): Promise<OpenHouse> {
       throw new Error(`The store has failed: ${why}`)
     },
   })
+  const onBug = (error: unknown): void => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+  }
   const orders = new Orders({
     core,
     dataDir: config.dataDir,
     broadcast: () => Promise.resolve(),
     counts: () => Promise.resolve([]),
   })
-  return { fetch: administrationOver(config, core, orders), close: () => core.close() }
+  return { fetch: administrationOver(config, core, orders, onBug), close: () => core.close() }
 }

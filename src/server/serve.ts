@@ -44,7 +44,8 @@ export async function serve(config: Config): Promise<void> {
   const served = { ...config, upstreamAllow: [...config.upstreamAllow, ...(demo?.allow ?? [])] }
   crew = new Crew({ core, config: served, log, carryOut: (order) => orders.carryOut(order) })
   await crew.start(process.platform === 'linux' ? config.workers : 1)
-  const control = await serveControl(config.dataDir, administrationOver(served, core, orders))
+  const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
+  const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
   crew.tell({ isReady: true })
   log.info(
     { version, host: config.host, port: config.port, workers: config.workers, data: config.dataDir },

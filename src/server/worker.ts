@@ -113,13 +113,14 @@ async function start(birth: WorkerBirth): Promise<void> {
   const means: Means = { config, db, sealer, copies, port, metrics, log }
   const relay = relayOf(means)
   const house = houseOf(means, relay, () => state.isReady && state.isAdmitting)
+  const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
   const doors = new Doors({
     house,
     relay,
     catalog,
     running,
-    other: async () => (await import('../http/administration.ts')).administration(house),
-    onBug: (error, requestId) => log.error({ err: error, request: requestId }, 'bug'),
+    other: async () => (await import('../http/administration.ts')).administration(house, onBug),
+    onBug,
     onRefused(refusal, { id, caller }) {
       const { code, status } = refusal
       metrics.countRefusal(code)

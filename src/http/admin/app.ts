@@ -21,6 +21,7 @@ import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
 import { upstreamRoutes } from './upstreams.ts'
 import { usageRoutes } from './usage.ts'
+import { voucherRoutes } from './vouchers.ts'
 
 export const adminPath = '/api/admin'
 
@@ -120,6 +121,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     tierRoutes,
     accountRoutes,
     keyRoutes,
+    voucherRoutes,
     requestRoutes,
     usageRoutes,
     ledgerRoutes,
