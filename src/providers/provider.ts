@@ -37,6 +37,23 @@ export interface Call {
   readonly settings: UpstreamSettings
   /** The upstream has refused `stream_options` before. */
   readonly withoutStreamOptions: boolean
+  /** The most output tokens that the model writes, as the catalogue says; `null`: unknown. */
+  readonly modelMaximumTokens: number | null
+  /** Milliseconds since the epoch, for what is signed or stamped with the time. */
+  readonly nowMs: number
+  /** What signing in brought, for providers with a `signIn`. */
+  readonly token?: string
+}
+
+/** What was asked cannot be said in a provider's dialect; another provider's may. `param`: what it is, in the request. */
+export class Inexpressible extends Error {
+  readonly param: string
+
+  constructor(param: string, message: string) {
+    super(message)
+    this.name = 'Inexpressible'
+    this.param = param
+  }
 }
 
 /** What an operator may set for one upstream beside its address. */
@@ -51,18 +68,54 @@ export interface Outgoing {
   readonly body: readonly Buffer[]
 }
 
+/** A call for a token, which the relay makes before the first call and keeps for as long as the token lives. */
+export interface SignIn {
+  readonly outgoing: Outgoing
+  /** Reads the answer. Throws when there is no token in it. */
+  tokenOf(body: unknown): { readonly token: string; readonly lifetimeMs: number }
+}
+
+/** One event of a stream: a server-sent event, or what another framing has in its place. */
+export interface StreamEvent {
+  readonly name: string
+  readonly text: string
+}
+
+/** Cuts a stream's bytes into events, wherever they are cut. */
+export interface Framing {
+  push(chunk: Buffer): void
+}
+
+export type Chunk = Readonly<Record<string, unknown>>
+
 /** How a stream of another dialect becomes chunks of the common format. */
 export interface StreamTranslation {
-  /** One event in; the payloads of the chunks it makes. Throws when it cannot be one of this dialect. */
-  take(event: { readonly name: string; readonly text: string }): readonly string[]
-  /** The stream ended; the payloads that are still owed. */
-  end(): readonly string[]
+  /**
+   * One event in, the chunks it makes out: the role first, deltas, the finish, then the usage in one with
+   * `choices: []`. An error that the provider tells is a chunk with `error` alone, its HTTP status as `status_code`.
+   * Throws when the event cannot be one of this dialect.
+   */
+  take(event: StreamEvent): readonly Chunk[]
+  /** The stream ended; the chunks that are still owed. */
+  end(): readonly Chunk[]
+  /** The dialect's own last word has been said. */
+  readonly isOver: boolean
 }
 
 export interface Translation {
   /** A whole answer's body in, one of the common format out. Throws when it cannot be one of this dialect. */
   whole(body: unknown, call: Call): Readonly<Record<string, unknown>>
   stream(call: Call): StreamTranslation
+  /** Where a stream is framed otherwise than as server-sent events. Throws when the bytes cannot be of it. */
+  framing?(onEvent: (event: StreamEvent) => void, maxEventBytes: number): Framing
+}
+
+/** An answer that is no success. */
+export interface Failure {
+  readonly status: number
+  readonly body: unknown
+  /** The value of `x-amzn-errortype`, where there is one. */
+  readonly errorType: string | null
 }
 
 export interface Provider {
@@ -71,7 +124,12 @@ export interface Provider {
   readonly title: string
   /** Where it is usually reached; `null`: the operator says where. */
   readonly baseUrl: string | null
+  /** Throws `Inexpressible`. */
   ask(call: Call): Outgoing
+  /** `null` where the credential itself is sent. Throws when the credential cannot be one of this provider. */
+  signIn?(call: Call): SignIn | null
   /** Absent for those that speak the common format. */
   readonly translation?: Translation
+  /** The HTTP status that a failure amounts to, for providers whose own may mislead. */
+  statusOf?(failure: Failure): number
 }

@@ -10,11 +10,13 @@ import {
   type Exchange,
   type HttpClient,
 } from '../lib/http-client.ts'
-import type { Call, Outgoing, Provider } from '../providers/provider.ts'
-import { isObject } from '../providers/usage.ts'
-import { fault, faultOfError, faultOfStatus, errorIn, type Fault } from './fault.ts'
+import type { Call, Provider } from '../providers/provider.ts'
+import { fault, type AboutFailure, type Fault } from './fault.ts'
+import { faultOfFailure, faultOfSending } from './fault-of-sending.ts'
+import { signIn, signOut } from './sign-in.ts'
 import { addressOf } from './upstream-address.ts'
 import { UpstreamStream, type StreamSink } from './upstream-stream.ts'
+import { readWhole, type WholeAnswer } from './whole-answer.ts'
 
 export interface Timeouts {
   readonly connectMs: number
@@ -33,13 +35,6 @@ export interface AttemptSetting {
   readonly now: () => number
 }
 
-export interface WholeAnswer {
-  readonly kind: 'whole'
-  /** As it goes to the caller: the upstream's own bytes, or the translation's. */
-  readonly bytes: Buffer
-  readonly json: unknown
-}
-
 export interface StreamedAnswer {
   readonly kind: 'stream'
   readonly stream: UpstreamStream
@@ -52,19 +47,6 @@ const faultBytes = 65_536
 /** How long a connection may take to end its answer after `[DONE]`. */
 const lingerMs = 2000
 
-function faultOfFailure(failure: ConnectionFailure): Fault {
-  switch (failure.kind) {
-    case 'forbidden_address':
-      return fault('forbidden', 'The address of the upstream is not allowed.')
-    case 'timeout':
-      return fault('timeout', 'The upstream could not be reached in time.')
-    case 'malformed':
-      return fault('garbage', 'The upstream did not answer in HTTP.')
-    default:
-      return fault('connection', `The connection to the upstream failed (${failure.kind}).`)
-  }
-}
-
 export class Attempt implements AnswerHandler {
   readonly #call: Call
   readonly #setting: AttemptSetting
@@ -76,7 +58,7 @@ export class Attempt implements AnswerHandler {
   #timer: NodeJS.Timeout | null = null
   #chunks: Buffer[] = []
   #bytes = 0
-  #retryAfter: string | null = null
+  #about: AboutFailure = { retryAfter: null, errorType: null }
   #isOver = false
   /** The upstream's status; `null` until it has answered. */
   status: number | null = null
@@ -95,43 +77,44 @@ export class Attempt implements AnswerHandler {
     return this.#setting.now() - this.#startedAt
   }
 
-  /** Sends the request; `result` tells what came of it. */
+  /** Sends the request, after signing in where the provider wants that; `result` tells what came of it. */
   send(): void {
-    const { timeouts, client, provider } = this.#setting
-    let outgoing: Outgoing
-    try {
-      outgoing = provider.ask(this.#call)
-      const { origin, path } = addressOf(outgoing.url)
-      this.#exchange = client.send(
-        {
-          origin,
-          method: 'POST',
-          path,
-          headers: headerLines(outgoing.headers),
-          body: outgoing.body,
-          connectTimeoutMs: timeouts.connectMs,
-        },
-        this,
-      )
-    } catch (error) {
-      // An address or a credential that cannot be sent: the upstream is set up wrongly.
-      this.#fail(
-        fault('forbidden', error instanceof Error ? error.message : 'The request could not be phrased.'),
-      )
-      return
-    }
+    const { timeouts, provider } = this.#setting
     const waitMs = this.#call.body.stream ? timeouts.firstTokenMs : timeouts.answerMs
     this.#timer = setTimeout(() => this.#onTimeout(), waitMs)
+    if (!provider.signIn) {
+      this.#ask()
+      return
+    }
+    signIn(this.#call, this.#setting).then(
+      (token) => this.#ask(token ?? undefined),
+      (error: unknown) => this.#fail(faultOfSending(error)),
+    )
+  }
+
+  #ask(token?: string): void {
+    if (this.#isOver) return
+    const { timeouts, client, provider } = this.#setting
+    try {
+      const outgoing = provider.ask(token === undefined ? this.#call : { ...this.#call, token })
+      const { origin, path } = addressOf(outgoing.url)
+      const headers = headerLines(outgoing.headers)
+      const { body } = outgoing
+      const connectTimeoutMs = timeouts.connectMs
+      this.#exchange = client.send({ origin, method: 'POST', path, headers, body, connectTimeoutMs }, this)
+    } catch (error) {
+      this.#fail(faultOfSending(error))
+    }
   }
 
   onHead(status: number, headers: AnswerHeaders): void {
     this.status = status
-    this.#retryAfter = headers.get('retry-after')
+    this.#about = { retryAfter: headers.get('retry-after'), errorType: headers.get('x-amzn-errortype') }
     if (status === 200 && this.#call.body.stream && !(headers.get('content-type') ?? '').includes('json')) {
       const { provider, maxAnswerBytes } = this.#setting
       this.#stream = new UpstreamStream({
-        translation: provider.translation?.stream(this.#call) ?? null,
-        credential: this.#call.credential,
+        translation: provider.translation ?? null,
+        call: this.#call,
         maxEventBytes: maxAnswerBytes,
         onCommit: () => this.#onCommit(),
       })
@@ -170,9 +153,14 @@ export class Attempt implements AnswerHandler {
       return
     }
     this.#isOver = true
-    this.#resolve(
-      this.#wholeResult(this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks)),
+    const { provider, now } = this.#setting
+    const bytes = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks)
+    const found = readWhole(
+      { status: this.status ?? 0, bytes: bytes ?? Buffer.alloc(0), ...this.#about },
+      { call: this.#call, provider, now: now() },
     )
+    if (provider.signIn && found.kind === 'fault' && found.fault.kind === 'credential') signOut(this.#call)
+    this.#resolve(found)
   }
 
   onFail(failure: ConnectionFailure): void {
@@ -205,30 +193,6 @@ export class Attempt implements AnswerHandler {
     if (!this.#isOver) this.#exchange?.destroy()
     this.#isOver = true
     this.#resolve({ kind: 'fault', fault: fault('connection', 'The request was given up.') })
-  }
-
-  #wholeResult(bytes: Buffer = Buffer.alloc(0)): AttemptResult {
-    const status = this.status ?? 0
-    const { credential } = this.#call
-    if (status !== 200) {
-      const about = { credential, retryAfter: this.#retryAfter, now: this.#setting.now() }
-      return { kind: 'fault', fault: faultOfStatus(status, bytes.toString('utf8'), about) }
-    }
-    try {
-      const json: unknown = JSON.parse(bytes.toString('utf8'))
-      const { translation } = this.#setting.provider
-      const isOfFormat = translation ? isObject(json) : hasChoices(json)
-      if (this.#call.body.stream || isError(json) || !isOfFormat)
-        return { kind: 'fault', fault: faultOfWhole(json, credential) }
-      if (!translation) return { kind: 'whole', bytes, json }
-      const translated = translation.whole(json, this.#call)
-      return { kind: 'whole', bytes: Buffer.from(JSON.stringify(translated)), json: translated }
-    } catch {
-      return {
-        kind: 'fault',
-        fault: fault('garbage', 'The answer of the provider could not be read.', status),
-      }
-    }
   }
 
   #onCommit(): void {
@@ -278,19 +242,4 @@ export class Attempt implements AnswerHandler {
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
   }
-}
-
-function hasChoices(json: unknown): boolean {
-  return isObject(json) && Array.isArray(json['choices'])
-}
-
-function isError(json: unknown): boolean {
-  return errorIn(json) !== null && !hasChoices(json)
-}
-
-/** A body that is no answer: an error under 200, or JSON that is not what was asked for. */
-function faultOfWhole(json: unknown, credential: string): Fault {
-  return errorIn(json) === null
-    ? fault('garbage', 'The answer of the provider is not of the format.', 200)
-    : faultOfError(json, credential)
 }

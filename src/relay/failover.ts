@@ -82,11 +82,11 @@ export class Failover {
     const routes = routesInOrder(model.routes, Math.random)
     if (routes.length === 0) this.faults.push(fault('unavailable', 'No upstream serves this model.'))
     for (const route of routes) {
-      let result = await this.#ask(route)
+      let result = await this.#ask(route, model)
       if (result.kind === 'fault' && refusesStreamOptions(result.fault, this.#body) && !isOver()) {
         this.#memory.withoutStreamOptions.add(route.upstream.id)
         this.faults.pop()
-        result = await this.#ask(route)
+        result = await this.#ask(route, model)
       }
       if (isOver()) return null
       if (result.kind !== 'fault') return result
@@ -95,7 +95,7 @@ export class Failover {
     return null
   }
 
-  async #ask(route: LiveRoute): Promise<AttemptResult> {
+  async #ask(route: LiveRoute, model: PricedModel): Promise<AttemptResult> {
     const { upstream, upstreamModel } = route
     const provider = providerOf(upstream.provider)
     if (!provider) {
@@ -111,6 +111,8 @@ export class Failover {
       credential: upstream.credential,
       settings: upstream.settings,
       withoutStreamOptions: this.#memory.withoutStreamOptions.has(upstream.id),
+      modelMaximumTokens: model.maxOutputTokens,
+      nowMs: this.#means.now(),
     }
     const attempt = new Attempt(call, { ...this.#means, provider, timeouts: upstream.timeouts })
     this.attempt = attempt

@@ -4,6 +4,7 @@
  * is ours to mend, never the caller's.
  */
 import { refuse, type Refusal } from '../errors.ts'
+import type { Failure } from '../providers/provider.ts'
 import { isObject } from '../providers/usage.ts'
 
 export type FaultKind =
@@ -11,6 +12,8 @@ export type FaultKind =
   | 'request'
   /** This upstream does not have what was asked for; another may. */
   | 'missing'
+  /** What was asked cannot be said in this upstream's dialect, so it was not asked; another may take it. */
+  | 'unsupported'
   | 'rate'
   | 'credential'
   | 'unavailable'
@@ -81,7 +84,7 @@ export function errorIn(
   if (typeof error === 'string' && error !== '') return { message: error, param: null, code: null }
   if (isObject(error)) {
     const message = textOf(error['message']) ?? textOf(error['type']) ?? textOf(error['code']) ?? 'error'
-    return { message, param: textOf(error['param']), code: textOf(error['code']) }
+    return { message, param: textOf(error['param']), code: textOf(error['code']) ?? textOf(error['status']) }
   }
   return null
 }
@@ -96,19 +99,38 @@ export function statusInError(body: unknown): number | null {
   return null
 }
 
-function messageIn(text: string): { message: string; param: string | null; code: string | null } {
+/** A failure's body; `null` for what is not JSON: a page of a proxy, perhaps. */
+function bodyOf(bytes: Buffer): unknown {
   try {
-    const body: unknown = JSON.parse(text)
-    const found = errorIn(body)
-    if (found) return found
-    if (isObject(body)) {
-      const message = textOf(body['message']) ?? textOf(body['detail'])
-      if (message) return { message, param: null, code: textOf(body['code']) }
-    }
+    const body: unknown = JSON.parse(bytes.toString('utf8'))
+    // Where a stream was asked for, Google puts its error into a list.
+    return Array.isArray(body) && body.length === 1 ? body[0] : body
   } catch {
-    // Not JSON: a page of a proxy, perhaps. Its text may hold anything, so only the status is told.
+    return null
+  }
+}
+
+/** What is no JSON may hold anything, so only the status is told of it. */
+function messageIn(body: unknown): { message: string; param: string | null; code: string | null } {
+  const found = errorIn(body)
+  if (found) return found
+  if (isObject(body)) {
+    const message = textOf(body['message']) ?? textOf(body['detail'])
+    if (message) return { message, param: null, code: textOf(body['code']) }
   }
   return { message: 'The provider refused the request.', param: null, code: null }
+}
+
+/** Google's way to say it (google.rpc.RetryInfo): `{"retryDelay": "34.4s"}` among the details. */
+function retryDelayIn(body: unknown): string | null {
+  const error = isObject(body) ? body['error'] : undefined
+  const details = isObject(error) ? error['details'] : undefined
+  if (!Array.isArray(details)) return null
+  for (const detail of details) {
+    const delay: unknown = isObject(detail) ? detail['retryDelay'] : undefined
+    if (typeof delay === 'string' && delay.endsWith('s')) return delay.slice(0, -1)
+  }
+  return null
 }
 
 /** Seconds or a date, as `Retry-After` has them (RFC 9110, 10.2.3), in milliseconds. */
@@ -119,20 +141,33 @@ export function retryAfterOf(header: string | null, now: number): number | null 
   return Number.isNaN(date) ? null : Math.max(0, date - now)
 }
 
+/** The headers that tell more of a failure. */
+export interface AboutFailure {
+  readonly retryAfter: string | null
+  /** Amazon's word for it. */
+  readonly errorType: string | null
+}
+
 /** The fault in an answer that is not 200. */
 export function faultOfStatus(
-  status: number,
-  text: string,
-  about: { readonly credential: string; readonly retryAfter: string | null; readonly now: number },
+  failure: AboutFailure & { readonly status: number; readonly bytes: Buffer },
+  about: {
+    readonly credential: string
+    readonly now: number
+    readonly provider?: { statusOf?(failure: Failure): number }
+  },
 ): Fault {
-  const { message, param, code } = messageIn(text)
+  const { errorType, retryAfter } = failure
+  const body = bodyOf(failure.bytes)
+  const status = about.provider?.statusOf?.({ status: failure.status, body, errorType }) ?? failure.status
+  const { message, param, code } = messageIn(body)
   return {
     kind: kindOfStatus(status),
     status,
     message: withoutSecrets(message, about.credential),
     param,
     code,
-    retryAfterMs: retryAfterOf(about.retryAfter, about.now),
+    retryAfterMs: retryAfterOf(retryAfter ?? retryDelayIn(body), about.now),
   }
 }
 
@@ -153,6 +188,7 @@ export function faultOfError(body: unknown, credential: string): Fault {
 const strength: Record<FaultKind, number> = {
   request: 4,
   missing: 3,
+  unsupported: 3,
   unavailable: 2,
   credential: 2,
   timeout: 2,
@@ -173,6 +209,7 @@ export function refusalOfFault(found: Fault): Refusal {
   switch (found.kind) {
     case 'request':
     case 'missing':
+    case 'unsupported':
       return refuse('invalid_request', {
         status: found.status ?? 400,
         message: found.message,

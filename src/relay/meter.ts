@@ -33,7 +33,10 @@ function countWritten(count: TokenCount, value: unknown, key: string): boolean {
   }
   if (!isObject(value)) return false
   let found = false
-  for (const name in value) if (countWritten(count, value[name], name)) found = true
+  for (const name in value) {
+    // The same thinking once more, in the shape in which it may be sent back.
+    if (name !== 'reasoning_details' && countWritten(count, value[name], name)) found = true
+  }
   return found
 }
 

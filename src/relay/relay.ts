@@ -18,7 +18,8 @@ import { refusalOfFault, tellingFault } from './fault.ts'
 import { Meter } from './meter.ts'
 import { rateHeaders } from './rate-headers.ts'
 import type { ChatRequest } from './request-body.ts'
-import type { WholeAnswer, StreamedAnswer } from './attempt.ts'
+import type { StreamedAnswer } from './attempt.ts'
+import type { WholeAnswer } from './whole-answer.ts'
 
 export interface RelayDeps extends AttemptMeans {
   readonly bookkeeper: Bookkeeper

@@ -4,7 +4,14 @@
  */
 import { EventSplitter, EventTooLarge, encodeEvent } from '../lib/sse.ts'
 import type { ServerEvent } from '../lib/sse-event.ts'
-import type { StreamTranslation } from '../providers/provider.ts'
+import type {
+  Call,
+  Chunk,
+  Framing,
+  StreamEvent,
+  StreamTranslation,
+  Translation,
+} from '../providers/provider.ts'
 import { fault, faultOfError, type Fault } from './fault.ts'
 import { Meter, type ChunkFacts } from './meter.ts'
 
@@ -31,7 +38,7 @@ const openBrace = 0x7b
 /** One event's bytes to the events that go out, metered. `onCommit` is told at the first that commits. */
 export class UpstreamStream {
   readonly meter = new Meter()
-  readonly #splitter: EventSplitter
+  readonly #framing: Framing | EventSplitter
   readonly #translation: StreamTranslation | null
   readonly #credential: string
   readonly #onCommit: () => void
@@ -44,16 +51,20 @@ export class UpstreamStream {
   #sawDone = false
 
   constructor(options: {
-    translation: StreamTranslation | null
-    credential: string
+    translation: Translation | null
+    call: Call
     maxEventBytes: number
     onCommit: () => void
   }) {
-    this.#translation = options.translation
-    this.#credential = options.credential
+    const { translation, call } = options
+    this.#translation = translation?.stream(call) ?? null
+    this.#credential = call.credential
     this.#maxBytes = options.maxEventBytes
     this.#onCommit = options.onCommit
-    this.#splitter = new EventSplitter((event) => this.#onEvent(event), options.maxEventBytes)
+    const { maxEventBytes } = options
+    this.#framing =
+      translation?.framing?.((event) => this.#onForeign(event), maxEventBytes) ??
+      new EventSplitter((event) => this.#onEvent(event), maxEventBytes)
   }
 
   get isCommitted(): boolean {
@@ -69,7 +80,7 @@ export class UpstreamStream {
   push(chunk: Buffer): void {
     if (this.#end !== null) return
     try {
-      this.#splitter.push(chunk)
+      this.#framing.push(chunk)
     } catch (error) {
       const tooLarge = error instanceof EventTooLarge
       const why = tooLarge ? error.message : 'The stream of the provider could not be read.'
@@ -80,9 +91,14 @@ export class UpstreamStream {
   /** The upstream has ended its answer. Without a finish or `[DONE]` it was cut off. */
   close(): void {
     if (this.#end !== null) return
-    const rest = this.#splitter.end()
+    const rest = this.#framing instanceof EventSplitter ? this.#framing.end() : undefined
     if (rest?.hasData && rest.text.trim() === doneText) this.#sawDone = true
-    if (this.#translation) for (const payload of this.#translation.end()) this.#onPayload(payload, null)
+    this.#conclude()
+  }
+
+  #conclude(): void {
+    if (this.#translation) for (const chunk of this.#translation.end()) this.#onTranslated(chunk)
+    if (this.#end !== null) return
     const complete = this.#sawDone || this.meter.finish !== null
     this.#finish(complete ? 'complete' : fault('connection', 'The stream ended before it was complete.'))
   }
@@ -104,28 +120,37 @@ export class UpstreamStream {
   #onEvent(event: ServerEvent): void {
     if (!event.hasData || this.#end !== null) return
     if (this.#translation) {
-      for (const payload of this.#translation.take({ name: event.name, text: event.text })) {
-        this.#onPayload(payload, null)
-      }
+      this.#onForeign(event)
       return
     }
-    this.#onPayload(event.text, event)
-  }
-
-  #onPayload(text: string, event: ServerEvent | null): void {
-    if (this.#end !== null) return
+    const { text } = event
     if (text.charCodeAt(0) !== openBrace && text.trim() === doneText) {
       this.#sawDone = true
       this.#finish('complete')
       return
     }
-    const chunk: unknown = JSON.parse(text)
+    this.#onChunk(JSON.parse(text), event)
+  }
+
+  /** An event of another dialect. */
+  #onForeign(event: StreamEvent): void {
+    if (this.#end !== null || !this.#translation) return
+    for (const chunk of this.#translation.take(event)) this.#onTranslated(chunk)
+    if (this.#translation.isOver && this.#end === null) this.#conclude()
+  }
+
+  #onTranslated(chunk: Chunk): void {
+    if (this.#end === null) this.#onChunk(chunk, null)
+  }
+
+  /** `event`: what it came as, when it goes out as it came. */
+  #onChunk(chunk: unknown, event: ServerEvent | null): void {
     const facts = this.meter.take(chunk)
     if (facts.error !== undefined && facts.error !== null) {
       this.#finish(faultOfError(chunk, this.#credential))
       return
     }
-    this.#pass(event ? event.plain : encodeEvent(text), facts)
+    this.#pass(event ? event.plain : encodeEvent(JSON.stringify(chunk)), facts)
     if (!this.#isCommitted && (facts.hasContent || facts.hasFinish)) {
       this.#isCommitted = true
       this.#onCommit()

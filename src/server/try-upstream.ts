@@ -44,6 +44,8 @@ export async function tryUpstream(
     credential,
     settings,
     withoutStreamOptions: false,
+    modelMaximumTokens: null,
+    nowMs: means.now(),
   }
   const attempt = new Attempt(call, { ...means, provider, timeouts })
   attempt.send()
