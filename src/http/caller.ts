@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { allowsAddress, preparedNetworks, type NetworkList } from '../accounts/allowlists.ts'
+import { allowsAddress, cleanNetworks, preparedNetworks, type NetworkList } from '../accounts/allowlists.ts'
 import type { Caller, Directory } from '../accounts/directory.ts'
 import { hashOfKey, looksLikeKey } from '../accounts/secret.ts'
 import { refuse } from '../errors.ts'
@@ -19,7 +19,7 @@ export class Callers {
 
   constructor(directory: Directory, trustProxy: readonly string[]) {
     this.#directory = directory
-    this.#trusted = trustProxy.length === 0 ? null : preparedNetworks(trustProxy)
+    this.#trusted = preparedNetworks(cleanNetworks(trustProxy))
   }
 
   /** Something about keys, accounts or tiers has changed. */
