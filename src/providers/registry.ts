@@ -2,7 +2,9 @@
  * Every provider there is, one line each. An upstream names one of them; the admin API, the documents and the contract
  * test read this table. Addresses are the providers' documented ones (November 2026).
  */
+import { anthropic } from './anthropic.ts'
 import { commonProvider } from './chat-format.ts'
+import { gemini } from './gemini.ts'
 import type { Provider } from './provider.ts'
 
 const openai = 'max_completion_tokens'
@@ -19,6 +21,8 @@ const all: readonly Provider[] = [
     maximumField: openai,
   }),
   speaks('openai-compatible', 'Any address that speaks the common format', null),
+  anthropic,
+  gemini,
   speaks('perplexity', 'Perplexity', 'https://api.perplexity.ai'),
   speaks('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1'),
   speaks('qwen', 'Qwen (Alibaba Cloud Model Studio)', 'https://dashscope.aliyuncs.com/compatible-mode/v1'),

@@ -1,0 +1,47 @@
+/**
+ * Anthropic's own format: `POST {base}/messages` with the key as `x-api-key`; the address ends with its version,
+ * `https://api.anthropic.com/v1`. The request is in anthropic-request.ts, the answer in anthropic-answer.ts.
+ */
+import { AnthropicStream, anthropicWhole } from './anthropic-answer.ts'
+import { anthropicBody } from './anthropic-request.ts'
+import { chatRequestOf, refuseSeveralResults } from './chat-request.ts'
+import { objectIn, textIn } from './json-fields.ts'
+import type { Call, Failure, Outgoing, Provider } from './provider.ts'
+import { isObject } from './usage.ts'
+
+const version = '2023-06-01'
+
+/** An empty account is told as a bad request; the words are exact, so that no caller's words can be them. */
+function statusOf({ status, body }: Failure): number {
+  const error = isObject(body) ? objectIn(body, 'error') : undefined
+  const message = (error && textIn(error, 'message')) ?? ''
+  return status === 400 && message.startsWith('Your credit balance is too low to access') ? 402 : status
+}
+
+export const anthropic: Provider = {
+  name: 'anthropic',
+  title: 'Anthropic',
+  baseUrl: 'https://api.anthropic.com/v1',
+  ask(call: Call): Outgoing {
+    const { model, modelMaximumTokens } = call
+    const { stream } = call.body
+    const request = chatRequestOf(call)
+    refuseSeveralResults(request)
+    return {
+      url: `${call.baseUrl}/messages`,
+      headers: [
+        ['content-type', 'application/json'],
+        ['accept', stream ? 'text/event-stream' : 'application/json'],
+        ['anthropic-version', version],
+        ['x-api-key', call.credential],
+        ['user-agent', 'sluice'],
+      ],
+      body: [Buffer.from(JSON.stringify(anthropicBody(request, { model, modelMaximumTokens, stream })))],
+    }
+  },
+  translation: {
+    whole: anthropicWhole,
+    stream: (call) => new AnthropicStream(call),
+  },
+  statusOf,
+}
