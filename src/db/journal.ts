@@ -5,7 +5,7 @@
 
 import { hash as hashOnce } from 'node:crypto'
 import type { StatementSync } from 'node:sqlite'
-import type { EntryRow, LedgerCommit, OwnerRow, Parameter, RequestRow } from './messages.ts'
+import type { EntryRow, OwnerRow, Parameter, RequestRow } from './messages.ts'
 import type { Connection } from './sqlite.ts'
 import { StoreError } from './store-error.ts'
 
@@ -23,7 +23,7 @@ export interface ChainHead {
   readonly hash: Uint8Array
 }
 
-const entryColumns = [
+export const entryColumns = [
   'at',
   'debit',
   'credit',
@@ -35,7 +35,7 @@ const entryColumns = [
   'source',
 ] as const satisfies (keyof EntryRow)[]
 
-const ownerColumns = [
+export const ownerColumns = [
   'id',
   'balance_nanos',
   'day_end',
@@ -47,7 +47,7 @@ const ownerColumns = [
   'flags',
 ] as const satisfies (keyof OwnerRow)[]
 
-const requestColumns = [
+export const requestColumns = [
   'request_id',
   'at',
   'account_id',
@@ -82,13 +82,6 @@ function upsertOwnerText(): string {
   return `${insertText('owners', ownerColumns)} on conflict (id) do update set ${sets.join(', ')}`
 }
 
-function valuesOf<Key extends string>(
-  row: Readonly<Record<Key, Parameter>>,
-  columns: readonly Key[],
-): Parameter[] {
-  return columns.map((column) => row[column])
-}
-
 /** The last journal row, or the start of the chain. */
 export function chainHeadOf(connection: Connection): ChainHead {
   const row = connection.database.prepare('select seq, hash from journal order by seq desc limit 1').get()
@@ -96,6 +89,18 @@ export function chainHeadOf(connection: Connection): ChainHead {
   const hash = row['hash']
   if (!(hash instanceof Uint8Array)) throw new Error('The journal has a row without its hash.')
   return { seq: Number(row['seq']), hash }
+}
+
+/** A commit as its statements take it: the values of each row in the order of the columns above. */
+export interface CommitValues {
+  readonly seq: number
+  readonly at: number
+  readonly journal: string
+  readonly entries: readonly Parameter[][]
+  readonly owners: readonly Parameter[][]
+  readonly requests: readonly Parameter[][]
+  /** The open holds, when this commit is a checkpoint. */
+  readonly holds: string | null
 }
 
 /** Writes commits inside the transaction that the caller has open. */
@@ -119,18 +124,18 @@ export class JournalWriter {
   }
 
   /** Writes one commit after `head` and returns the new head. Any other number than the next is a conflict. */
-  write(commit: LedgerCommit, head: ChainHead): ChainHead {
+  write(commit: CommitValues, head: ChainHead): ChainHead {
     if (commit.seq !== head.seq + 1) {
       const message = `Ledger commit ${commit.seq} does not follow ${head.seq}.`
       throw new StoreError({ class: 'conflict', message })
     }
     const hash = chainHash(head.hash, commit.journal)
     this.#journal.run(commit.seq, commit.at, commit.journal, head.hash, hash)
-    for (const row of commit.entries) this.#entry.run(commit.seq, ...valuesOf(row, entryColumns))
-    for (const row of commit.owners) this.#owner.run(...valuesOf(row, ownerColumns))
-    for (const row of commit.requests) this.#request.run(...valuesOf(row, requestColumns))
-    if (commit.checkpoint !== undefined) {
-      this.#checkpoint.run(commit.seq, commit.at, commit.checkpoint.holds)
+    for (const values of commit.entries) this.#entry.run(commit.seq, ...values)
+    for (const values of commit.owners) this.#owner.run(...values)
+    for (const values of commit.requests) this.#request.run(...values)
+    if (commit.holds !== null) {
+      this.#checkpoint.run(commit.seq, commit.at, commit.holds)
       this.#forget.run()
     }
     return { seq: commit.seq, hash }

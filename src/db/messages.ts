@@ -39,6 +39,9 @@ export interface LedgerCommit {
   readonly checkpoint?: { readonly holds: string }
 }
 
+/** A commit as it travels (packed-commit.ts): [seq, at, journal, rows as text, open holds]. */
+export type PackedCommit = readonly [number, number, string, string, string | null]
+
 /**
  * `full`: nothing was written, the same may succeed later (disk full, database locked).
  * `failed`: the disk cannot be trusted (fsync, input/output, corruption); the process has to end.
@@ -58,7 +61,7 @@ export interface StoreFailure {
 
 export type StoreRequest =
   | { readonly id: number; readonly kind: 'write'; readonly statements: readonly Statement[] }
-  | { readonly id: number; readonly kind: 'commit'; readonly commit: LedgerCommit }
+  | { readonly id: number; readonly kind: 'commit'; readonly commit: PackedCommit }
 
 export type ReaderRequest =
   | { readonly id: number; readonly kind: 'read'; readonly statement: Statement }

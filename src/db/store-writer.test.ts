@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { packedCommit } from './packed-commit.ts'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { Connection } from './sqlite.ts'
@@ -31,7 +32,7 @@ test('a full disk undoes the group, is told as full, and the same commits succee
   const large = (seq: number) => ({
     id: seq,
     kind: 'commit' as const,
-    commit: ledgerCommit(seq, { journal: `["${'x'.repeat(50_000)}"]` }),
+    commit: packedCommit(ledgerCommit(seq, { journal: `["${'x'.repeat(50_000)}"]` })),
   })
   assert.deepEqual(classesOf(writer.runGroup([large(1), large(2)])), ['full', 'full'])
   assert.equal(writer.broken, undefined)
@@ -45,7 +46,7 @@ test('a commit that fails leaves no gap: those behind it fail alike, and batches
   const commit = (seq: number, request: string) => ({
     id: seq,
     kind: 'commit' as const,
-    commit: ledgerCommit(seq, { requests: [requestRow(request)] }),
+    commit: packedCommit(ledgerCommit(seq, { requests: [requestRow(request)] })),
   })
   const write = {
     id: 9,
@@ -69,7 +70,7 @@ test('a failing disk stops every further write', (t) => {
     `pragma writable_schema = on; update sqlite_schema set rootpage = 999999 where name = 'journal'`,
   )
   connection.database.exec('pragma writable_schema = reset')
-  const failed = writer.runGroup([{ id: 1, kind: 'commit', commit: ledgerCommit(1) }])
+  const failed = writer.runGroup([{ id: 1, kind: 'commit', commit: packedCommit(ledgerCommit(1)) }])
   assert.deepEqual(classesOf(failed), ['failed'])
   assert.notEqual(writer.broken, undefined)
   const write = {
@@ -98,13 +99,17 @@ test('every request is rolled up exactly once, in steps, into its hour', (t) => 
       upstream_cost_nanos: index % 5 === 0 ? 7n : null,
     }),
   )
-  writer.runGroup([{ id: 1, kind: 'commit', commit: ledgerCommit(1, { requests }) }])
+  writer.runGroup([{ id: 1, kind: 'commit', commit: packedCommit(ledgerCommit(1, { requests })) }])
   let steps = 0
   while (writer.rollUp()) steps += 1
   assert.equal(steps, 3)
   assert.equal(writer.rollUp(), false)
   writer.runGroup([
-    { id: 2, kind: 'commit', commit: ledgerCommit(2, { requests: [requestRow('req_late', { at: 5 })] }) },
+    {
+      id: 2,
+      kind: 'commit',
+      commit: packedCommit(ledgerCommit(2, { requests: [requestRow('req_late', { at: 5 })] })),
+    },
   ])
   assert.equal(writer.rollUp(), true)
   const { rows } = connection.run({ sql: 'select * from usage_hourly order by hour', parameters: [] })

@@ -6,6 +6,7 @@
 
 import { chainHeadOf, JournalWriter, type ChainHead } from './journal.ts'
 import type { Statement, StatementResult, StoreFailure, StoreRequest } from './messages.ts'
+import { unpackedCommit } from './packed-commit.ts'
 import { rollUpStep } from './rollup.ts'
 import type { Connection } from './sqlite.ts'
 import { failureOf, StoreError } from './store-error.ts'
@@ -101,7 +102,7 @@ export class StoreWriter {
       const outcomes: Outcome[] = []
       for (const request of requests) {
         if (request.kind === 'commit') {
-          head = this.#journal.write(request.commit, head)
+          head = this.#journal.write(unpackedCommit(request.commit), head)
           outcomes.push(done)
         } else {
           outcomes.push(this.#writeBatch(request.statements))

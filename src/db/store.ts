@@ -17,6 +17,7 @@ import type {
   ThreadNotice,
   ThreadOrder,
 } from './messages.ts'
+import { packedCommit } from './packed-commit.ts'
 import { PortClient } from './port-client.ts'
 import { readLedger, type LedgerState } from './read-ledger.ts'
 
@@ -113,7 +114,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return {
     db,
     async commit(commit) {
-      await client.ask((id): StoreRequest => ({ id, kind: 'commit', commit }))
+      const packed = packedCommit(commit)
+      await client.ask((id): StoreRequest => ({ id, kind: 'commit', commit: packed }))
     },
     portsForWorker,
     readLedger: () => readLedger(db),

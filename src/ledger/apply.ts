@@ -2,9 +2,18 @@
  * The only code that changes the ledger's state: one event after another, deciding nothing.
  * The same function runs live, at start over the journal, in `verify` and in the simulator.
  */
-import type { Credited, Held, LedgerEvent, Settled } from './events.ts'
+import type { Credited, Extended, Held, LedgerEvent, Settled } from './events.ts'
 import { costOf } from './price.ts'
-import { accountOwner, emptyOwner, keyOwner, type Hold, type LedgerState, type Owner } from './state.ts'
+import {
+  accountOwner,
+  emptyOwner,
+  keyOwner,
+  periodOf,
+  type Hold,
+  type LedgerState,
+  type Owner,
+  type PastPeriod,
+} from './state.ts'
 
 /** An event that cannot follow from the state: the journal or the code is broken. */
 export class LedgerBroken extends Error {}
@@ -23,32 +32,68 @@ function openHold(state: LedgerState, id: string): Hold {
   return hold
 }
 
-/** Opens the periods of a hold when the owner's last ones are over. */
-function openPeriods(owner: Owner, event: Held): void {
-  if (owner.dayEnd < event.dayEnd) {
-    owner.dayEnd = event.dayEnd
-    owner.daySpent = 0n
-    owner.dayHeld = 0n
-    owner.dayRequests = 0
+interface Periods {
+  readonly dayEnd: number
+  readonly monthEnd: number
+}
+
+/** Puts a period that is over beside, when holds still count in it, and takes up the one that opens. */
+function turn(
+  owner: Owner,
+  over: PastPeriod,
+  end: number,
+): { readonly spent: bigint; readonly held: bigint } {
+  const { unit } = over
+  const opened = periodOf(owner, unit, end) ?? { spent: 0n, held: 0n }
+  const others = owner.past.filter((period) => period.unit !== unit || period.end !== end)
+  owner.past = over.held > 0n ? [...others, over] : others
+  return opened
+}
+
+/** Opens the periods of a hold when they are not the owner's last ones. */
+function openPeriods(owner: Owner, { dayEnd, monthEnd }: Periods): void {
+  if (owner.dayEnd !== dayEnd) {
+    const over = { unit: 'day' as const, end: owner.dayEnd, spent: owner.daySpent, held: owner.dayHeld }
+    const { spent: daySpent, held: dayHeld } = turn(owner, over, dayEnd)
+    Object.assign(owner, { dayEnd, daySpent, dayHeld, dayRequests: 0 })
   }
-  if (owner.monthEnd < event.monthEnd) {
-    owner.monthEnd = event.monthEnd
-    owner.monthSpent = 0n
-    owner.monthHeld = 0n
+  if (owner.monthEnd !== monthEnd) {
+    const over = {
+      unit: 'month' as const,
+      end: owner.monthEnd,
+      spent: owner.monthSpent,
+      held: owner.monthHeld,
+    }
+    const { spent: monthSpent, held: monthHeld } = turn(owner, over, monthEnd)
+    Object.assign(owner, { monthEnd, monthSpent, monthHeld })
   }
 }
 
-/** Moves an amount in or out of what is held, in the periods that the hold counts against. */
-function setAside(owner: Owner, hold: { dayEnd: number; monthEnd: number }, amount: bigint): void {
-  owner.held += amount
-  if (owner.dayEnd === hold.dayEnd) owner.dayHeld += amount
-  if (owner.monthEnd === hold.monthEnd) owner.monthHeld += amount
+/** Adds to what is held and spent, in the periods that the hold counts against, over or not. */
+function post(owner: Owner, { dayEnd, monthEnd }: Periods, held: bigint, spent: bigint): void {
+  owner.held += held
+  owner.totalSpent += spent
+  if (owner.dayEnd === dayEnd) {
+    owner.dayHeld += held
+    owner.daySpent += spent
+  }
+  if (owner.monthEnd === monthEnd) {
+    owner.monthHeld += held
+    owner.monthSpent += spent
+  }
+  if (owner.past.length === 0) return
+  for (const period of owner.past) {
+    if (period.end !== (period.unit === 'day' ? dayEnd : monthEnd)) continue
+    period.held += held
+    period.spent += spent
+  }
+  owner.past = owner.past.filter((period) => period.held > 0n)
 }
 
-function spend(owner: Owner, hold: Hold, amount: bigint): void {
-  owner.totalSpent += amount
-  if (owner.dayEnd === hold.dayEnd) owner.daySpent += amount
-  if (owner.monthEnd === hold.monthEnd) owner.monthSpent += amount
+/** Money is never promised twice: what is held is there. */
+function checkCovered(account: Owner, id: string): void {
+  if (account.held >= 0n && account.balance >= account.held) return
+  throw new LedgerBroken(`after ${id} an account holds ${account.held} of a balance of ${account.balance}`)
 }
 
 function applyHeld(state: LedgerState, event: Held): void {
@@ -56,41 +101,60 @@ function applyHeld(state: LedgerState, event: Held): void {
   for (const id of [accountOwner(event.account), keyOwner(event.key)]) {
     const owner = touchedOwner(state, id)
     openPeriods(owner, event)
-    setAside(owner, event, event.amount)
+    post(owner, event, event.amount, 0n)
     owner.dayRequests += 1
   }
   state.holds.set(event.id, { ...event, mark: null })
+  checkCovered(touchedOwner(state, accountOwner(event.account)), event.id)
 }
 
 function applySettled(state: LedgerState, event: Settled): void {
   const hold = openHold(state, event.id)
-  if (event.charge + event.overrun !== costOf(hold.price, event.usage, hold.factorPpm)) {
+  const { charge, overrun } = event
+  if (charge < 0n || overrun < 0n || charge + overrun !== costOf(hold.price, event.usage, hold.factorPpm)) {
     throw new LedgerBroken(`settlement of ${event.id} does not equal its cost`)
   }
   const account = touchedOwner(state, accountOwner(hold.account))
-  for (const owner of [account, touchedOwner(state, keyOwner(hold.key))]) {
-    setAside(owner, hold, -hold.amount)
-    spend(owner, hold, event.charge)
-  }
-  account.balance -= event.charge
-  if (event.overrun > 0n) {
+  account.balance -= charge
+  post(account, hold, -hold.amount, charge)
+  post(touchedOwner(state, keyOwner(hold.key)), hold, -hold.amount, charge)
+  if (overrun > 0n) {
     account.overran = true
-    state.overrun += event.overrun
+    state.overrun += overrun
   }
-  state.holds.delete(event.id)
+  end(state, event.id)
+  checkCovered(account, event.id)
+}
+
+function end(state: LedgerState, id: string): void {
+  state.holds.delete(id)
+  state.ended.add(id)
 }
 
 function release(state: LedgerState, id: string): void {
   const hold = openHold(state, id)
-  setAside(touchedOwner(state, accountOwner(hold.account)), hold, -hold.amount)
-  setAside(touchedOwner(state, keyOwner(hold.key)), hold, -hold.amount)
-  state.holds.delete(id)
+  post(touchedOwner(state, accountOwner(hold.account)), hold, -hold.amount, 0n)
+  post(touchedOwner(state, keyOwner(hold.key)), hold, -hold.amount, 0n)
+  end(state, id)
+}
+
+function applyExtended(state: LedgerState, event: Extended): void {
+  const hold = openHold(state, event.id)
+  if (event.amount < 0n) throw new LedgerBroken(`extension of ${event.id} takes away`)
+  const account = touchedOwner(state, accountOwner(hold.account))
+  post(account, hold, event.amount, 0n)
+  post(touchedOwner(state, keyOwner(hold.key)), hold, event.amount, 0n)
+  hold.amount += event.amount
+  hold.outputTokens = event.outputTokens
+  checkCovered(account, event.id)
 }
 
 function applyCredited(state: LedgerState, event: Credited): void {
   if (state.credits.has(event.id)) throw new LedgerBroken(`credit ${event.id} is entered already`)
   state.credits.set(event.id, event.amount)
-  touchedOwner(state, accountOwner(event.account)).balance += event.amount
+  const account = touchedOwner(state, accountOwner(event.account))
+  account.balance += event.amount
+  checkCovered(account, event.id)
 }
 
 /** Applies one event. Throws `LedgerBroken` when it cannot follow from the state; the state is then unusable. */
@@ -98,14 +162,8 @@ export function apply(state: LedgerState, event: LedgerEvent): void {
   switch (event.kind) {
     case 'held':
       return applyHeld(state, event)
-    case 'extended': {
-      const hold = openHold(state, event.id)
-      setAside(touchedOwner(state, accountOwner(hold.account)), hold, event.amount)
-      setAside(touchedOwner(state, keyOwner(hold.key)), hold, event.amount)
-      hold.amount += event.amount
-      hold.outputTokens = event.outputTokens
-      return undefined
-    }
+    case 'extended':
+      return applyExtended(state, event)
     case 'marked': {
       openHold(state, event.id).mark = { inputTokens: event.inputTokens, outputTokens: event.outputTokens }
       return undefined

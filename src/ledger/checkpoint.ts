@@ -4,7 +4,15 @@
  */
 import type { Held, LedgerEvent } from './events.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
-import { accountOwner, emptyState, keyOwner, type Hold, type LedgerState, type Owner } from './state.ts'
+import {
+  accountOwner,
+  emptyOwner,
+  emptyState,
+  keyOwner,
+  type Hold,
+  type LedgerState,
+  type Owner,
+} from './state.ts'
 
 function heldOf(hold: Hold): Held {
   return { kind: 'held', ...hold }
@@ -47,7 +55,7 @@ function applyToHolds(holds: Map<string, Hold>, event: LedgerEvent): void {
 }
 
 /** An owner as its row has it: everything but what is held, which the open holds tell. */
-export type StoredOwner = Omit<Owner, 'held' | 'dayHeld' | 'monthHeld'>
+export type StoredOwner = Omit<Owner, 'held' | 'dayHeld' | 'monthHeld' | 'past'>
 
 /**
  * The state at the last commit, from the last checkpoint's holds, the journal rows after it and the owners' rows.
@@ -61,8 +69,7 @@ export function restoreState(from: {
 }): LedgerState {
   const state = emptyState()
   state.overrun = from.overrun
-  for (const [id, owner] of from.owners)
-    state.owners.set(id, { ...owner, held: 0n, dayHeld: 0n, monthHeld: 0n })
+  for (const [id, owner] of from.owners) state.owners.set(id, { ...emptyOwner(), ...owner })
   if (from.holds !== null) for (const event of decodeEvents(from.holds)) applyToHolds(state.holds, event)
   for (const body of from.journal) for (const event of decodeEvents(body)) applyToHolds(state.holds, event)
   for (const hold of state.holds.values()) {

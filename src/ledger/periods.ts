@@ -22,6 +22,9 @@ function calendarOf(timezone: string): Intl.DateTimeFormat {
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
+/** No local day and no local month is longer. */
+export const longestDayMs: number = 2 * dayMs
+export const longestMonthMs: number = 33 * dayMs
 
 /** `2026-11-21`: the local date of an instant. */
 export function dateOf(timezone: string, at: number): string {
@@ -43,10 +46,10 @@ function changeAfter(nameOf: (at: number) => string, at: number, mostMs: number)
 
 /** When the local day that contains `at` ends, in milliseconds since the epoch. */
 export function dayEndOf(timezone: string, at: number): number {
-  return changeAfter((each) => dateOf(timezone, each), at, 2 * dayMs)
+  return changeAfter((each) => dateOf(timezone, each), at, longestDayMs)
 }
 
 /** When the local month that contains `at` ends, in milliseconds since the epoch. */
 export function monthEndOf(timezone: string, at: number): number {
-  return changeAfter((each) => dateOf(timezone, each).slice(0, 7), at, 33 * dayMs)
+  return changeAfter((each) => dateOf(timezone, each).slice(0, 7), at, longestMonthMs)
 }

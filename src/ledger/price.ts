@@ -39,10 +39,14 @@ export const noUsage: Usage = { input: 0, cachedInput: 0, cacheWrite: 0, output:
 const scale = 1_000_000_000_000n
 const million = 1_000_000n
 
-/** The exact sum of a request's components, in nanos × 10¹² (before factor: nanos × 10⁶). */
+/**
+ * The exact sum of a request's components, before the factor: nanos × 10⁶. Parts that add up to more than their total
+ * are paid as they are, and never make the rest negative.
+ */
 function weightOf(price: Price, usage: Usage): bigint {
-  const fresh = usage.input - usage.cachedInput - usage.cacheWrite
-  let sum = BigInt(fresh) * price.input + BigInt(usage.output - usage.reasoning) * price.output
+  const fresh = Math.max(0, usage.input - usage.cachedInput - usage.cacheWrite)
+  const written = Math.max(0, usage.output - usage.reasoning)
+  let sum = BigInt(fresh) * price.input + BigInt(written) * price.output
   if (usage.cachedInput > 0) sum += BigInt(usage.cachedInput) * (price.cachedInput ?? price.input)
   if (usage.cacheWrite > 0) sum += BigInt(usage.cacheWrite) * (price.cacheWrite ?? price.input)
   if (usage.reasoning > 0) sum += BigInt(usage.reasoning) * (price.reasoning ?? price.output)
@@ -66,7 +70,7 @@ export function ceilingOf(
   outputTokens: number,
   factorPpm: number,
 ): bigint {
-  const input = BigInt(inputTokens) * larger(price.input, price.cacheWrite)
+  const input = BigInt(inputTokens) * larger(larger(price.input, price.cacheWrite), price.cachedInput)
   const output = BigInt(outputTokens) * larger(price.output, price.reasoning)
   return ((input + output + price.perRequest * million) * BigInt(factorPpm) + scale - 1n) / scale
 }

@@ -5,10 +5,18 @@
  */
 import type { Price } from './price.ts'
 
+/** A day or month that is over while holds that count against it are still open. */
+export interface PastPeriod {
+  readonly unit: 'day' | 'month'
+  readonly end: number
+  spent: bigint
+  held: bigint
+}
+
 /**
  * Money of an account (`a:<id>`), or the spending of one key (`k:<id>`, whose balance stays 0).
  * All amounts are nanos. `day` and `month` are the open periods in the account's time zone, named by
- * their end; what was held in an earlier period no longer counts against this one's cap.
+ * their end; what was held in an earlier period counts against that one's cap to its end.
  */
 export interface Owner {
   balance: bigint
@@ -23,6 +31,8 @@ export interface Owner {
   totalSpent: bigint
   /** Has caused an overrun: held at twice the input estimate from then on. */
   overran: boolean
+  /** Rarely any. Not kept on disk: after a start no hold is open. */
+  past: readonly PastPeriod[]
 }
 
 /** Money set aside for one request. Ends once: settled or released. */
@@ -45,9 +55,31 @@ export interface Hold {
   mark: { inputTokens: number; outputTokens: number } | null
 }
 
+/** So many ended holds are remembered at least, so that a message that comes twice finds its hold ended. */
+const endedRemembered = 4096
+
+/** The ids of holds that have ended lately. */
+export class EndedHolds {
+  #newer = new Set<string>()
+  #older = new Set<string>()
+
+  add(id: string): void {
+    if (this.#newer.size === endedRemembered) {
+      this.#older = this.#newer
+      this.#newer = new Set()
+    }
+    this.#newer.add(id)
+  }
+
+  has(id: string): boolean {
+    return this.#newer.has(id) || this.#older.has(id)
+  }
+}
+
 export interface LedgerState {
   readonly owners: Map<string, Owner>
   readonly holds: Map<string, Hold>
+  readonly ended: EndedHolds
   /** Credits by their reference, so that the same one is never entered twice. */
   readonly credits: Map<string, bigint>
   /** What was delivered and could not be charged, in nanos. */
@@ -55,11 +87,19 @@ export interface LedgerState {
 }
 
 export function emptyState(): LedgerState {
-  return { owners: new Map(), holds: new Map(), credits: new Map(), overrun: 0n }
+  return {
+    owners: new Map(),
+    holds: new Map(),
+    ended: new EndedHolds(),
+    credits: new Map(),
+    overrun: 0n,
+  }
 }
 
 export const accountOwner = (accountId: string): string => `a:${accountId}`
 export const keyOwner = (keyId: string): string => `k:${keyId}`
+
+const noPast: readonly PastPeriod[] = []
 
 export function emptyOwner(): Owner {
   return {
@@ -74,7 +114,19 @@ export function emptyOwner(): Owner {
     monthHeld: 0n,
     totalSpent: 0n,
     overran: false,
+    past: noPast,
   }
+}
+
+/** What was spent and held in a period, as far as it is known: the open one, or one that open holds still count in. */
+export function periodOf(
+  owner: Owner,
+  unit: PastPeriod['unit'],
+  end: number,
+): { readonly spent: bigint; readonly held: bigint } | undefined {
+  if (unit === 'day' && owner.dayEnd === end) return { spent: owner.daySpent, held: owner.dayHeld }
+  if (unit === 'month' && owner.monthEnd === end) return { spent: owner.monthSpent, held: owner.monthHeld }
+  return owner.past.find((period) => period.unit === unit && period.end === end)
 }
 
 /** The owner as it is, or an empty one that is not yet part of the state. */

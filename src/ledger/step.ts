@@ -4,43 +4,12 @@
  * asking for the same thing again finds it done.
  */
 import { apply } from './apply.ts'
+import { availableOf, denialOf, ownerIn, periodsOf, roomOfHold, roomsOf } from './caps.ts'
+import type { Caps, Denial, Periods } from './caps.ts'
 import type { CreditKind, LedgerEvent, SettleCause } from './events.ts'
 import { ceilingOf, costOf, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type Terms } from './holds.ts'
-import {
-  accountOwner,
-  emptyOwner,
-  keyOwner,
-  ownerOf,
-  type Hold,
-  type LedgerState,
-  type Owner,
-} from './state.ts'
-
-/** Spend caps in nanos and requests per day; `null`: none. */
-export interface Caps {
-  readonly accountDay: bigint | null
-  readonly accountMonth: bigint | null
-  readonly keyDay: bigint | null
-  readonly keyMonth: bigint | null
-  readonly keyTotal: bigint | null
-  readonly accountRequestsPerDay: number | null
-  readonly keyRequestsPerDay: number | null
-}
-
-/** The open periods of the account's time zone at the operation's time: used when the last ones are over. */
-export interface Periods {
-  readonly dayEnd: number
-  readonly monthEnd: number
-}
-
-export type CapName = 'accountDay' | 'accountMonth' | 'keyDay' | 'keyMonth' | 'keyTotal'
-
-export type Denial =
-  | { readonly kind: 'balance' }
-  | { readonly kind: 'cap'; readonly cap: CapName; readonly resumesAt: number | null }
-  | { readonly kind: 'requests-per-day'; readonly of: 'account' | 'key'; readonly resumesAt: number }
-  | { readonly kind: 'known' }
+import { accountOwner, keyOwner, ownerOf, type LedgerState } from './state.ts'
 
 export interface HoldOperation extends Terms, Periods {
   readonly id: string
@@ -57,83 +26,24 @@ export interface Granted {
   readonly maximumTokens: number | null
 }
 
-/** An owner as a time sees it: periods that are over count nothing. */
-export function ownerAt(owner: Owner, at: number): Owner {
-  if (owner.dayEnd > at && owner.monthEnd > at) return owner
-  const view = { ...owner }
-  if (view.dayEnd <= at) Object.assign(view, { daySpent: 0n, dayHeld: 0n, dayRequests: 0 })
-  if (view.monthEnd <= at) Object.assign(view, { monthSpent: 0n, monthHeld: 0n })
-  return view
-}
-
-interface Room {
-  readonly available: bigint
-  readonly tightest: CapName | 'balance'
-}
-
-/** What can still be set aside: the smallest of the balance and every cap, less what is spent and held. */
-function roomOf(account: Owner, key: Owner, caps: Caps): Room {
-  let available = account.balance - account.held
-  let tightest: Room['tightest'] = 'balance'
-  const narrow = (name: CapName, cap: bigint | null, used: bigint): void => {
-    if (cap === null || cap - used >= available) return
-    available = cap - used
-    tightest = name
-  }
-  narrow('accountDay', caps.accountDay, account.daySpent + account.dayHeld)
-  narrow('accountMonth', caps.accountMonth, account.monthSpent + account.monthHeld)
-  narrow('keyDay', caps.keyDay, key.daySpent + key.dayHeld)
-  narrow('keyMonth', caps.keyMonth, key.monthSpent + key.monthHeld)
-  narrow('keyTotal', caps.keyTotal, key.totalSpent + key.held)
-  return { available: available > 0n ? available : 0n, tightest }
-}
-
-/** What can still be set aside, in nanos. */
-export function availableOf(account: Owner, key: Owner, caps: Caps): bigint {
-  return roomOf(account, key, caps).available
-}
-
-function denialOf(tightest: Room['tightest'], periods: Periods): Denial {
-  if (tightest === 'balance') return { kind: 'balance' }
-  if (tightest === 'keyTotal') return { kind: 'cap', cap: tightest, resumesAt: null }
-  const daily = tightest === 'accountDay' || tightest === 'keyDay'
-  return { kind: 'cap', cap: tightest, resumesAt: daily ? periods.dayEnd : periods.monthEnd }
-}
-
-/** The periods a new hold counts in: those already open, else the ones proposed. */
-function periodsOf(account: Owner, operation: HoldOperation): Periods {
-  return {
-    dayEnd: account.dayEnd > operation.at ? account.dayEnd : operation.dayEnd,
-    monthEnd: account.monthEnd > operation.at ? account.monthEnd : operation.monthEnd,
-  }
-}
-
-/** An owner as it will be once the periods are open. */
-function ownerIn(owner: Owner, periods: Periods): Owner {
-  const view = { ...owner }
-  if (view.dayEnd !== periods.dayEnd) Object.assign(view, { daySpent: 0n, dayHeld: 0n, dayRequests: 0 })
-  if (view.monthEnd !== periods.monthEnd) Object.assign(view, { monthSpent: 0n, monthHeld: 0n })
-  return view
-}
-
 /** Sets money aside for a request, or says which limit forbids it. */
 export function hold(state: LedgerState, operation: HoldOperation): Granted | Denial {
-  if (state.holds.has(operation.id)) return { kind: 'known' }
+  if (state.holds.has(operation.id) || state.ended.has(operation.id)) return { kind: 'known' }
   const { caps } = operation
   const known = ownerOf(state, accountOwner(operation.account))
-  const periods = periodsOf(known, operation)
-  const account = ownerIn(known, periods)
-  const key = ownerIn(ownerOf(state, keyOwner(operation.key)), periods)
+  const periods = periodsOf(known, operation.at, operation)
+  const account = ownerIn(known, periods, 0n)
+  const key = ownerIn(ownerOf(state, keyOwner(operation.key)), periods, 0n)
+  const inputTokens = account.overran ? operation.inputTokens * 2 : operation.inputTokens
+  const terms = inputTokens === operation.inputTokens ? operation : { ...operation, inputTokens }
+  const size = sizeOfHold(terms, availableOf(account, key, caps))
+  if (size === null) return denialOf(terms, roomsOf(account, key, caps), periods)
   if (caps.accountRequestsPerDay !== null && account.dayRequests >= caps.accountRequestsPerDay) {
     return { kind: 'requests-per-day', of: 'account', resumesAt: periods.dayEnd }
   }
   if (caps.keyRequestsPerDay !== null && key.dayRequests >= caps.keyRequestsPerDay) {
     return { kind: 'requests-per-day', of: 'key', resumesAt: periods.dayEnd }
   }
-  const { available, tightest } = roomOf(account, key, caps)
-  const inputTokens = account.overran ? operation.inputTokens * 2 : operation.inputTokens
-  const size = sizeOfHold({ ...operation, inputTokens }, available)
-  if (size === null) return denialOf(tightest, periods)
   const event: LedgerEvent = {
     kind: 'held',
     id: operation.id,
@@ -150,11 +60,6 @@ export function hold(state: LedgerState, operation: HoldOperation): Granted | De
   }
   apply(state, event)
   return { event, outputTokens: size.outputTokens, maximumTokens: size.maximumTokens }
-}
-
-function roomOfHold(state: LedgerState, held: Hold, caps: Caps): bigint {
-  const account = ownerIn(ownerOf(state, accountOwner(held.account)), held)
-  return roomOf(account, ownerIn(ownerOf(state, keyOwner(held.key)), held), caps).available
 }
 
 /**
@@ -231,7 +136,7 @@ export function release(state: LedgerState, operation: { id: string; at: number 
 
 /**
  * Ends the hold of a request whose relay is gone: charged at its last watermark, or released when nothing had
- * come. `null` when it has ended before.
+ * come. Received beyond what was paid for never went out, and is not charged. `null` when it has ended before.
  */
 export function expire(
   state: LedgerState,
@@ -243,7 +148,7 @@ export function expire(
     input: held.mark.inputTokens,
     cachedInput: 0,
     cacheWrite: 0,
-    output: held.mark.outputTokens,
+    output: Math.min(held.mark.outputTokens, held.outputTokens),
     reasoning: 0,
   }
   return settle(state, { ...operation, usage, cause: 'mark' })?.event ?? null
@@ -260,11 +165,22 @@ export interface CreditOperation {
   readonly reason: string
 }
 
-/** Enters money, or takes it back, never below what is held. `known`: entered before. */
-export function credit(state: LedgerState, operation: CreditOperation): LedgerEvent | 'known' | 'too-much' {
+/** A balance that fits the store's 64 bits with room to spare, in nanos: four thousand million yuan. */
+const balanceMost = 4n * 10n ** 18n
+
+/**
+ * Enters money, or takes it back, never below what is held. `known`: entered before. `too-much`: it is not there.
+ * `too-large`: no balance may be so high.
+ */
+export function credit(
+  state: LedgerState,
+  operation: CreditOperation,
+): LedgerEvent | 'known' | 'too-much' | 'too-large' {
   if (state.credits.has(operation.id)) return 'known'
-  const owner = state.owners.get(accountOwner(operation.account)) ?? emptyOwner()
-  if (operation.amount < 0n && owner.balance + operation.amount < owner.held) return 'too-much'
+  const owner = ownerOf(state, accountOwner(operation.account))
+  const balance = owner.balance + operation.amount
+  if (operation.amount < 0n && balance < owner.held) return 'too-much'
+  if (balance > balanceMost) return 'too-large'
   const event: LedgerEvent = { kind: 'credited', ...operation }
   apply(state, event)
   return event

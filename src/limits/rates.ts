@@ -3,7 +3,7 @@
  * all or nothing: refused by one window, a call has consumed no other. A rate is reserved under the request's id; the
  * real usage corrects it, and a call that the ledger refuses gives it back.
  */
-import { SlidingWindow } from './window.ts'
+import { SlidingWindow, windowSeconds } from './window.ts'
 
 /** `null`: unlimited. */
 export interface RateLimits {
@@ -69,13 +69,16 @@ export class Rates {
     return subject
   }
 
-  /** Reserves a request and its estimated tokens, or says what is in the way. `now`: milliseconds. */
+  /**
+   * Reserves a request and its estimated tokens, or says what is in the way: of several, what is in the way longest.
+   * `now`: milliseconds of a clock that never goes back. A request that has its reservation keeps it.
+   */
   reserve(id: string, claims: readonly Claim[], tokens: number, now: number): RateDenial | null {
+    if (this.#reservations.has(id)) return null
     const second = Math.floor(now / secondMs)
-    for (const claim of claims) {
-      const denial = this.#denialOf(claim, tokens, now)
-      if (denial) return denial
-    }
+    let denial: RateDenial | null = null
+    for (const claim of claims) denial = longer(denial, this.#denialOf(claim, tokens, now))
+    if (denial) return denial
     const subjects = claims.map((claim) => this.#subject(claim.subject, second))
     for (const subject of subjects) {
       subject.requests.add(second, 1)
@@ -87,25 +90,29 @@ export class Rates {
   }
 
   #denialOf({ subject: name, limits }: Claim, tokens: number, now: number): RateDenial | null {
+    const { rpm, tpm, concurrency } = limits
     const second = Math.floor(now / secondMs)
     const subject = this.#subject(name, second)
+    const isFull = concurrency !== null && subject.running >= concurrency
+    const requestsWait = rpm === null ? 0 : subject.requests.secondsUntil(second, 1, rpm)
+    const tokensWait = tpm === null ? 0 : subject.tokens.secondsUntil(second, tokens, tpm)
+    if (!isFull && requestsWait === 0 && tokensWait === 0) return null
     const inMs = (seconds: number): number | null =>
       seconds === Infinity ? null : (second + seconds) * secondMs - now
-    if (limits.rpm !== null) {
-      const wait = subject.requests.secondsUntil(second, 1, limits.rpm)
-      const rate = 'requests per minute'
-      if (wait > 0) return { subject: name, rate, limit: limits.rpm, retryAfterMs: inMs(wait) }
+    let denial: RateDenial | null = null
+    if (concurrency !== null && isFull) {
+      const retryAfterMs = concurrency === 0 ? null : slotWaitMs
+      denial = { subject: name, rate: 'concurrent requests', limit: concurrency, retryAfterMs }
     }
-    if (limits.tpm !== null) {
-      const wait = subject.tokens.secondsUntil(second, tokens, limits.tpm)
-      const rate = 'tokens per minute'
-      if (wait > 0) return { subject: name, rate, limit: limits.tpm, retryAfterMs: inMs(wait) }
+    if (rpm !== null && requestsWait > 0) {
+      const retryAfterMs = inMs(requestsWait)
+      denial = longer(denial, { subject: name, rate: 'requests per minute', limit: rpm, retryAfterMs })
     }
-    if (limits.concurrency !== null && subject.running >= limits.concurrency) {
-      const retryAfterMs = limits.concurrency === 0 ? null : slotWaitMs
-      return { subject: name, rate: 'concurrent requests', limit: limits.concurrency, retryAfterMs }
+    if (tpm !== null && tokensWait > 0) {
+      const retryAfterMs = inMs(tokensWait)
+      denial = longer(denial, { subject: name, rate: 'tokens per minute', limit: tpm, retryAfterMs })
     }
-    return null
+    return denial
   }
 
   /** The ledger refused: nothing was consumed. */
@@ -120,13 +127,23 @@ export class Rates {
     }
   }
 
-  /** The request ended: its slot is free, and its tokens count as they were. `tokens` null: as estimated. */
-  finish(id: string, tokens: number | null): void {
+  /**
+   * The request ended: its slot is free, and its tokens count as they were: fewer than reserved from when it began,
+   * more from now on, so that the surplus of a long answer is not forgotten with its beginning. `tokens` null: as
+   * reserved.
+   */
+  finish(id: string, tokens: number | null, now: number): void {
     const reservation = this.#reservations.get(id)
     if (!reservation) return
     this.#reservations.delete(id)
+    const second = Math.floor(now / secondMs)
+    const surplus = tokens === null ? 0 : tokens - reservation.tokens
     for (const subject of reservation.subjects) {
-      if (tokens !== null) subject.tokens.add(reservation.second, tokens - reservation.tokens)
+      if (surplus < 0) subject.tokens.add(reservation.second, surplus)
+      if (surplus > 0) {
+        subject.tokens.add(second, surplus)
+        subject.lastSecond = Math.max(subject.lastSecond, second)
+      }
       subject.running -= 1
     }
   }
@@ -173,7 +190,18 @@ export class Rates {
   sweep(now: number): void {
     const second = Math.floor(now / secondMs)
     for (const [name, subject] of this.#subjects) {
-      if (subject.running === 0 && second - subject.lastSecond > 2 * 61) this.#subjects.delete(name)
+      if (subject.running === 0 && second - subject.lastSecond > windowSeconds) this.#subjects.delete(name)
     }
   }
+
+  /** Who is remembered. */
+  get size(): number {
+    return this.#subjects.size
+  }
+}
+
+/** Of two denials the one that stands longer; without end, when waiting does not help. */
+function longer(one: RateDenial | null, other: RateDenial | null): RateDenial | null {
+  if (one === null || other === null) return one ?? other
+  return (other.retryAfterMs ?? Infinity) > (one.retryAfterMs ?? Infinity) ? other : one
 }

@@ -3,7 +3,8 @@
  * The current second and the 60 before it count, so no 60 s, wherever they begin, hold more than the limit.
  */
 
-const steps = 61
+export const windowSeconds = 61
+const steps: number = windowSeconds
 
 export class SlidingWindow {
   readonly #counts = new Float64Array(steps)

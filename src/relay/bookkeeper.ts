@@ -50,8 +50,8 @@ export interface RequestOutcome {
   readonly durationMs: number
   /** Upstreams tried, as JSON of the automation contract's `attempts`. */
   readonly attempts: string
-  /** What the answer costs us, in nanos; `null`: unknown. */
-  readonly upstreamCost: bigint | null
+  /** What the answer costs us: nanos as decimal text, for it travels as JSON; `null`: unknown. */
+  readonly upstreamCost: string | null
   /** The provider claimed more usage than the model can hold. */
   readonly isClamped: boolean
   readonly stream: boolean

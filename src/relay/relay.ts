@@ -244,7 +244,7 @@ class Relaying implements Running {
       durationMs: Math.round(this.#ageMs),
       firstTokenMs: result.firstTokenMs === null ? null : Math.round(result.firstTokenMs),
       attempts: JSON.stringify(this.#failover.records),
-      upstreamCost,
+      upstreamCost: upstreamCost?.toString() ?? null,
       isClamped: bill?.isClamped ?? false,
       stream: request.stream,
       model: model.id,

@@ -6,7 +6,8 @@ import type { MessagePort } from 'node:worker_threads'
 import { refusalOf } from '../errors.ts'
 import type { Authority } from './authority.ts'
 import type { CommitQueue } from './commit-queue.ts'
-import type { Ask, Committed, NodeState, Order, Word } from './messages.ts'
+import type { SettleAsk } from '../relay/bookkeeper.ts'
+import type { Ask, Committed, NodeState, Order, RareAsk, Word } from './messages.ts'
 
 export interface PortParts {
   readonly authority: Authority
@@ -39,8 +40,9 @@ export class AuthorityPort {
   constructor(port: MessagePort, parts: PortParts) {
     this.#port = port
     this.#parts = parts
-    port.on('message', (asks: readonly Ask[]) => {
-      for (const ask of asks) this.#take(ask)
+    port.on('message', (message: string | RareAsk) => {
+      if (typeof message !== 'string') return this.#takeRare(message)
+      for (const ask of JSON.parse(message) as Ask[]) this.#take(ask)
     })
   }
 
@@ -64,15 +66,15 @@ export class AuthorityPort {
   }
 
   tell(state: NodeState): void {
-    this.#say({ kind: 'state', state })
+    this.#tell({ kind: 'state', state })
   }
 
   drain(): void {
-    this.#say({ kind: 'drain' })
+    this.#tell({ kind: 'drain' })
   }
 
   end(): void {
-    this.#say({ kind: 'end' })
+    this.#tell({ kind: 'end' })
   }
 
   /** Asks the worker, and waits for its reply. */
@@ -80,7 +82,7 @@ export class AuthorityPort {
     const call = this.#nextCall++
     const { promise, resolve } = Promise.withResolvers<unknown>()
     this.#calls.set(call, resolve)
-    this.#say(word(call))
+    this.#tell(word(call))
     return promise
   }
 
@@ -109,12 +111,22 @@ export class AuthorityPort {
       case 'mark':
         return this.#answer(ask.call, authority.mark(ask.id, ask.input, ask.output))
       case 'settle':
-        this.#open.delete(ask.ask.id)
-        return this.#answer(ask.call, authority.settle(ask.ask))
+        return this.#settle(ask.call, ask.ask)
       case 'refused':
         return authority.refused(ask.id, ask.keyId, ask.outcome)
       case 'need':
         return commits.need(ask.commit)
+    }
+  }
+
+  #settle(call: number, ask: SettleAsk): void {
+    this.#open.delete(ask.id)
+    const { commit, result } = this.#parts.authority.settle(ask)
+    this.#answer(call, { commit, result: result.toString() })
+  }
+
+  #takeRare(ask: RareAsk): void {
+    switch (ask.kind) {
       case 'order':
         void this.#carryOut(ask.call, ask.order)
         return undefined
@@ -132,10 +144,10 @@ export class AuthorityPort {
 
   async #carryOut(call: number, order: Order): Promise<void> {
     try {
-      this.#say({ kind: 'answer', call, result: await this.#parts.carryOut(order) })
+      this.#tell({ kind: 'answer', call, result: await this.#parts.carryOut(order) })
     } catch (error) {
       const { code, detail } = refusalOf(error)
-      this.#say({ kind: 'refusal', call, code, detail })
+      this.#tell({ kind: 'refusal', call, code, detail })
     }
   }
 
@@ -154,7 +166,12 @@ export class AuthorityPort {
     this.#say({ kind: 'refusal', call, code, detail: {} })
   }
 
-  /** At the end of this turn of the loop, with all that gathers in it. */
+  /** What is rare, or holds what JSON cannot: at once, and as it is. */
+  #tell(word: Word): void {
+    this.#port.postMessage(word)
+  }
+
+  /** At the end of this turn of the loop, with all that gathers in it, as one text. */
   #say(word: Word): void {
     this.#words.push(word)
     if (this.#isScheduled) return
@@ -167,6 +184,6 @@ export class AuthorityPort {
     if (this.#words.length === 0) return
     const words = this.#words
     this.#words = []
-    this.#port.postMessage(words)
+    this.#port.postMessage(JSON.stringify(words))
   }
 }

@@ -7,6 +7,7 @@ import type { Catalog, PricedModel } from '../catalog/catalog.ts'
 import type { Wallet } from '../http/house.ts'
 import type { LedgerEvent } from '../ledger/events.ts'
 import { dayEndOf, monthEndOf } from '../ledger/periods.ts'
+import { availableOf, ownerAt, type Caps, type Denial, type Periods } from '../ledger/caps.ts'
 import { accountOwner, keyOwner, ownerOf, type Hold, type LedgerState } from '../ledger/state.ts'
 import * as ledger from '../ledger/step.ts'
 import type { Claim, Rates } from '../limits/rates.ts'
@@ -22,11 +23,13 @@ export interface AuthorityParts {
   readonly rates: Rates
   readonly directory: Directory
   readonly catalog: Catalog
-  /** Milliseconds since the epoch; never goes back. */
+  /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Milliseconds that never go back: the clock of the windows. */
+  readonly steady: () => number
 }
 
-const noCaps: ledger.Caps = {
+const noCaps: Caps = {
   accountDay: null,
   accountMonth: null,
   keyDay: null,
@@ -36,8 +39,7 @@ const noCaps: ledger.Caps = {
   keyRequestsPerDay: null,
 }
 
-function capsOf(caller: Caller | undefined): ledger.Caps {
-  if (!caller) return noCaps
+function capsOf(caller: Caller): Caps {
   return {
     accountDay: caller.accountCaps.dailyNanos,
     accountMonth: caller.accountCaps.monthlyNanos,
@@ -65,7 +67,13 @@ export class Authority {
     this.#parts = parts
   }
 
-  #periodsAt(timezone: string, at: number): ledger.Periods {
+  /** The caps of a running request. Where its key is gone, nothing may be added to what it holds. */
+  #capsOfHold(held: Hold): Caps {
+    const caller = this.#parts.directory.keyById(held.key)
+    return caller ? capsOf(caller) : { ...noCaps, keyTotal: 0n }
+  }
+
+  #periodsAt(timezone: string, at: number): Periods {
     const known = this.#periods.get(timezone) ?? { day: 0, month: 0 }
     if (known.day <= at) known.day = dayEndOf(timezone, at)
     if (known.month <= at) known.month = monthEndOf(timezone, at)
@@ -82,6 +90,7 @@ export class Authority {
   hold(ask: HoldAsk): HoldAnswer {
     const { directory, catalog, commits, rates } = this.#parts
     const now = this.#parts.now()
+    const steady = this.#parts.steady()
     const caller = directory.keyById(ask.keyId)
     const model = catalog.model(ask.model)
     if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
@@ -92,19 +101,21 @@ export class Authority {
     const claims = claimsOf(caller)
     const modelTokens = model.maxOutputTokens ?? model.contextTokens
     const asked = ask.askedTokens === null ? 0 : Math.min(ask.askedTokens, modelTokens) * ask.results
-    const denial = rates.reserve(ask.id, claims, ask.inputTokens + asked, now)
-    if (denial) return { granted: false, ...deniedByRate(denial), rates: rates.status(claims, now) }
+    if (this.#parts.state.holds.has(ask.id))
+      return { granted: false, code: 'server_error', detail: {}, rates: null }
+    const denial = rates.reserve(ask.id, claims, ask.inputTokens + asked, steady)
+    if (denial) return { granted: false, ...deniedByRate(denial), rates: rates.status(claims, steady) }
     const held = this.#holdMoney(ask, caller, model, now)
     if ('kind' in held) {
       rates.giveBack(ask.id)
-      return { granted: false, ...deniedByLedger(held, now), rates: rates.status(claims, now) }
+      return { granted: false, ...deniedByLedger(held, now), rates: rates.status(claims, steady) }
     }
     const { outputTokens, maximumTokens } = held
     const commit = this.#record(held.event, caller.accountId, caller.keyId)
-    return { granted: true, outputTokens, maximumTokens, commit, rates: rates.status(claims, now) }
+    return { granted: true, outputTokens, maximumTokens, commit, rates: rates.status(claims, steady) }
   }
 
-  #holdMoney(ask: HoldAsk, caller: Caller, model: PricedModel, now: number): ledger.Granted | ledger.Denial {
+  #holdMoney(ask: HoldAsk, caller: Caller, model: PricedModel, now: number): ledger.Granted | Denial {
     const manner = ask.stream ? 'stream' : 'whole'
     return ledger.hold(this.#parts.state, {
       id: ask.id,
@@ -126,12 +137,12 @@ export class Authority {
 
   /** Extends a stream's hold; the total that was paid before when nothing more can be. */
   extend(id: string, remaining: number): Committed<number> {
-    const { state, directory, commits } = this.#parts
+    const { state, commits } = this.#parts
     const held = state.holds.get(id)
-    if (!held) return { result: 0, commit: commits.durable }
-    const caps = capsOf(directory.keyById(held.key))
+    if (!held) return { result: 0, commit: commits.newest }
+    const caps = this.#capsOfHold(held)
     const granted = ledger.extend(state, { id, at: this.#parts.now(), remaining, caps })
-    if (!granted) return { result: held.outputTokens, commit: commits.durable }
+    if (!granted) return { result: held.outputTokens, commit: commits.newest }
     const commit = this.#record(granted.event, held.account, held.key)
     return { result: granted.outputTokens, commit }
   }
@@ -141,24 +152,25 @@ export class Authority {
     const { state, commits } = this.#parts
     const held = state.holds.get(id)
     const event = ledger.mark(state, { id, at: this.#parts.now(), inputTokens, outputTokens })
-    if (!held || !event) return { result: undefined, commit: commits.durable }
+    if (!held || !event) return { result: undefined, commit: commits.newest }
     return { result: undefined, commit: this.#record(event, held.account, held.key) }
   }
 
   /** Ends a hold with its bill, or without one; its row goes into the same commit. */
   settle({ id, usage, cause, outcome }: SettleAsk): Committed<bigint> {
-    const { state, directory, commits, rates } = this.#parts
+    const { state, commits, rates } = this.#parts
     const held = state.holds.get(id)
     const at = this.#parts.now()
-    if (!held) return { result: 0n, commit: commits.durable }
-    rates.finish(id, usage ? usage.input + usage.output : 0)
+    // Ended before, it is told again only once that is on disk.
+    if (!held) return { result: 0n, commit: commits.newest }
+    rates.finish(id, usage ? usage.input + usage.output : 0, this.#parts.steady())
     if (!usage) {
       const event = ledger.release(state, { id, at })
       if (event) this.#record(event, held.account, held.key)
       return { result: 0n, commit: commits.addRequest(requestRow(held, outcome, null)) }
     }
-    const settled = ledger.settle(state, { id, at, usage, cause, caps: capsOf(directory.keyById(held.key)) })
-    if (!settled) return { result: 0n, commit: commits.durable }
+    const settled = ledger.settle(state, { id, at, usage, cause, caps: this.#capsOfHold(held) })
+    if (!settled) return { result: 0n, commit: commits.newest }
     this.#record(settled.event, held.account, held.key)
     const bill = { usage, cause, charge: settled.charge }
     return { result: settled.charge, commit: commits.addRequest(requestRow(held, outcome, bill)) }
@@ -166,23 +178,15 @@ export class Authority {
 
   /** A request whose relay is gone: charged at its last mark. */
   expire(id: string): void {
-    const { state, directory, commits, rates } = this.#parts
+    const { state, commits, rates } = this.#parts
     const held = state.holds.get(id)
     if (!held) return
     const at = this.#parts.now()
-    rates.finish(id, null)
-    const { mark } = held
-    const event = ledger.expire(state, { id, at, caps: capsOf(directory.keyById(held.key)) })
+    rates.finish(id, null, this.#parts.steady())
+    const event = ledger.expire(state, { id, at, caps: this.#capsOfHold(held) })
     if (!event) return
     this.#record(event, held.account, held.key)
-    const usage = {
-      input: mark?.inputTokens ?? 0,
-      cachedInput: 0,
-      cacheWrite: 0,
-      output: mark?.outputTokens ?? 0,
-      reasoning: 0,
-    }
-    const bill = event.kind === 'settled' ? { usage, cause: 'mark' as const, charge: event.charge } : null
+    const bill = event.kind === 'settled' ? event : null
     commits.need(commits.addRequest(requestRow(held, goneOutcome(held, at), bill)))
   }
 
@@ -200,11 +204,11 @@ export class Authority {
   wallet(accountId: string, keyId: string | null): Wallet {
     const { state, directory } = this.#parts
     const at = this.#parts.now()
-    const owner = ledger.ownerAt(ownerOf(state, accountOwner(accountId)), at)
-    const key = ledger.ownerAt(ownerOf(state, keyOwner(keyId ?? '')), at)
+    const owner = ownerAt(ownerOf(state, accountOwner(accountId)), at)
+    const key = ownerAt(ownerOf(state, keyOwner(keyId ?? '')), at)
     const caller = keyId === null ? undefined : directory.keyById(keyId)
     const account = directory.account(accountId)
-    const caps: ledger.Caps = caller
+    const caps: Caps = caller
       ? capsOf(caller)
       : {
           ...noCaps,
@@ -214,7 +218,7 @@ export class Authority {
     return {
       balance: owner.balance,
       held: owner.held,
-      available: ledger.availableOf(owner, key, caps),
+      available: availableOf(owner, key, caps),
       spentToday: owner.daySpent,
       spentMonth: owner.monthSpent,
     }

@@ -13,6 +13,10 @@ import { encodeHolds } from '../ledger/checkpoint.ts'
 
 /** How long a hold waits for company before it is written alone. */
 const lingerMs = 4
+/** Under load, how long what is waited for gathers company: a commit costs the same however much is in it. */
+const gatherMs = 1
+/** From so many open holds on there is load. */
+const busyHolds = 16
 /** How long a full disk is left alone before the commit is tried again. */
 const retryMs = 500
 /** So many commits after the last checkpoint, the open holds are written down again. */
@@ -86,6 +90,11 @@ export class CommitQueue {
     return this.#durable
   }
 
+  /** The last commit that has anything in it, written or not: what was decided before is in it, or in an earlier one. */
+  get newest(): number {
+    return this.#isEmpty ? this.#next - 1 : this.#next
+  }
+
   get admitting(): boolean {
     return this.#admitting
   }
@@ -137,7 +146,8 @@ export class CommitQueue {
       return
     }
     this.#scheduled = true
-    setImmediate(() => void this.#write())
+    if (this.#state.holds.size >= busyHolds) setTimeout(() => void this.#write(), gatherMs)
+    else setImmediate(() => void this.#write())
   }
 
   #take(): LedgerCommit {

@@ -8,19 +8,18 @@ import type { Config } from '../config.ts'
 import { refuse } from '../errors.ts'
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
-import { sql, type OwnersTable } from '../db/schema.ts'
+import { sql } from '../db/schema.ts'
 import { openDataKey } from '../db/settings.ts'
 import { openStore, type Store } from '../db/store.ts'
-import { restoreState, type StoredOwner } from '../ledger/checkpoint.ts'
 import { books } from '../ledger/entries.ts'
-import { decodeEvents } from '../ledger/journal.ts'
 import type { LedgerState } from '../ledger/state.ts'
-import { Rates } from '../limits/rates.ts'
+import type { Rates } from '../limits/rates.ts'
 import { sealerOf, type Sealer } from '../lib/seal.ts'
 import { Authority } from './authority.ts'
 import { CommitWaiters } from './commit-waiters.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { Credits } from './credits.ts'
+import { restoreLedger, type RestoredLedger } from './restore-ledger.ts'
 
 export interface Core {
   readonly store: Store
@@ -50,27 +49,6 @@ export interface CoreListener {
   failed(why: string): void
 }
 
-function storedOwner(row: OwnersTable): StoredOwner {
-  return {
-    balance: row.balance_nanos,
-    dayEnd: row.day_end,
-    daySpent: row.day_spent_nanos,
-    dayRequests: row.day_requests,
-    monthEnd: row.month_end,
-    monthSpent: row.month_spent_nanos,
-    totalSpent: row.total_spent_nanos,
-    overran: row.flags === 1,
-  }
-}
-
-async function overrunOnDisk(db: Db): Promise<bigint> {
-  const sum = sql
-    .selectFrom('entries')
-    .select((build) => build.fn.sum<bigint>('amount_nanos').as('sum_nanos'))
-  const row = await db.first(sum.where('kind', '=', 'overrun'))
-  return row?.sum_nanos ?? 0n
-}
-
 async function creditOnDisk(db: Db, id: string): Promise<bigint | null> {
   const query = sql.selectFrom('entries').select(['amount_nanos', 'debit']).where('ref', '=', id)
   const row = await db.first(query.where('reason', 'is not', null))
@@ -78,61 +56,32 @@ async function creditOnDisk(db: Db, id: string): Promise<bigint | null> {
   return row.debit === books.funding ? row.amount_nanos : -row.amount_nanos
 }
 
-/** Milliseconds since the epoch that never go back, whatever the system's clock does. */
-function steadyClock(): () => number {
-  let last = 0
-  return () => (last = Math.max(last, Date.now()))
-}
+/** A clock that was set back by less is waited for; one that was set back further had been wrong, and is believed now. */
+const setBackMostMs = 60_000
+/** Subjects that have been quiet are forgotten so often. */
+const sweepEveryMs = 60_000
 
-/** The windows of the last minute, from the requests that were admitted in it. */
-function rememberRates(rates: Rates, journal: readonly { at: number; body: string }[], now: number): void {
-  for (const { at, body } of journal) {
-    if (at < now - 62_000) continue
-    for (const event of decodeEvents(body)) {
-      if (event.kind !== 'held') continue
-      const tokens = event.inputTokens
-      rates.remember([`account:${event.account}`, `key:${event.key}`], event.at, tokens)
-    }
+/** Milliseconds since the epoch, which small corrections of the system's clock do not turn back. */
+function wallClock(): () => number {
+  let last = 0
+  return () => {
+    const now = Date.now()
+    if (now > last || last - now > setBackMostMs) last = now
+    return last
   }
 }
 
-interface RestoredLedger {
-  readonly state: LedgerState
-  readonly rates: Rates
-  readonly now: () => number
-  readonly lastCommit: number
+/** Milliseconds since the epoch as of the start, and from then on by a clock that nobody sets. */
+function steadyClock(): () => number {
+  const startedAt = Date.now() - performance.now()
+  return () => Math.floor(startedAt + performance.now())
 }
 
-/** The state as of the last commit on disk, and the rates of the last minute. */
-async function restoreLedger(store: Store): Promise<RestoredLedger> {
-  const [read, overrun] = await Promise.all([store.readLedger(), overrunOnDisk(store.db)])
-  const state = restoreState({
-    holds: read.checkpoint?.holds ?? null,
-    journal: read.journal.map((row) => row.body),
-    owners: read.owners.map((row) => [row.id, storedOwner(row)] as const),
-    overrun,
-  })
-  const now = steadyClock()
-  const rates = new Rates()
-  rememberRates(rates, read.journal, now())
-  return { state, rates, now, lastCommit: read.lastSeq }
-}
-
-/** Opens a data directory, whose lock the caller holds. Ends the holds that were left open. */
-export async function openCore(config: Config, listener: CoreListener): Promise<Core> {
-  const store = await openStore({ dataDir: config.dataDir, onFailed: (why) => listener.failed(why) })
-  const { db } = store
-  const dataKey = await openDataKey(db, {
-    dataDir: config.dataDir,
-    encryptionKey: config.encryptionKey ?? undefined,
-  })
-  const sealer = sealerOf(dataKey)
-  const [ledger, directory, catalog] = await Promise.all([
-    restoreLedger(store),
-    loadDirectory(db),
-    loadCatalog(db, sealer),
-  ])
-  const { state, rates, now, lastCommit } = ledger
+/** The queue of commits, and the promise that one of them is on disk. */
+function openCommits(
+  { state, lastCommit }: RestoredLedger,
+  { store, now, listener }: { store: Store; now: () => number; listener: CoreListener },
+): Pick<Core, 'commits' | 'durable'> {
   const waiters = new CommitWaiters()
   const commits = new CommitQueue(
     state,
@@ -159,11 +108,34 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
     commits.need(commit)
     return waiters.wait(commit)
   }
-  const authority = new Authority({ state, commits, rates, directory, catalog, now })
+  return { commits, durable }
+}
+
+/** Opens a data directory, whose lock the caller holds. Ends the holds that were left open. */
+export async function openCore(config: Config, listener: CoreListener): Promise<Core> {
+  const store = await openStore({ dataDir: config.dataDir, onFailed: (why) => listener.failed(why) })
+  const { db } = store
+  const dataKey = await openDataKey(db, {
+    dataDir: config.dataDir,
+    encryptionKey: config.encryptionKey ?? undefined,
+  })
+  const sealer = sealerOf(dataKey)
+  const [ledger, directory, catalog] = await Promise.all([
+    restoreLedger(store, Date.now()),
+    loadDirectory(db),
+    loadCatalog(db, sealer),
+  ])
+  const { state, rates } = ledger
+  const now = wallClock()
+  const steady = steadyClock()
+  const { commits, durable } = openCommits(ledger, { store, now, listener })
+  const authority = new Authority({ state, commits, rates, directory, catalog, now, steady })
   const credits = new Credits({ state, commits, now, durable, onDisk: (id) => creditOnDisk(db, id) })
   const leftOpen = [...state.holds.keys()]
   for (const id of leftOpen) authority.expire(id)
   await commits.drained()
+  const sweeping = setInterval(() => rates.sweep(steady()), sweepEveryMs)
+  sweeping.unref()
   return {
     store,
     directory,
@@ -182,6 +154,7 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
     },
     durable,
     async close() {
+      clearInterval(sweeping)
       await commits.drained()
       await store.close()
     },

@@ -46,7 +46,11 @@ export class Credits {
   async #enter(id: string, order: CreditOrder): Promise<CreditReceipt> {
     const { state, commits, durable } = this.#parts
     const known = state.credits.get(id) ?? (await this.#parts.onDisk(id))
-    if (known !== null) return this.#repeated(id, known, order)
+    if (known !== null) {
+      // Entered by a try that was given up because the disk was full, it may not be there yet.
+      await durable(commits.newest)
+      return this.#repeated(id, known, order)
+    }
     if (!commits.admitting) throw refuse('service_unavailable', { retryAfterMs: 1000 })
     const { account, amount, source, reason } = order
     const event = ledger.credit(state, { id, at: this.#parts.now(), account, amount, source, reason })
@@ -55,6 +59,9 @@ export class Credits {
       const owner = ownerOf(state, accountOwner(account))
       const free = decimalOf(owner.balance - owner.held)
       throw refuse('conflict', { param: 'amount', message: `No more than ${free} can be taken back.` })
+    }
+    if (event === 'too-large') {
+      throw refuse('invalid_request', { param: 'amount', message: 'A balance may not be so large.' })
     }
     const commit = commits.add(event, [accountOwner(account)], account)
     commits.need(commit)

@@ -1,6 +1,6 @@
 /** The limits' and the ledger's no, in words for the caller. */
 import type { RefusalCode, RefusalDetail } from '../errors.ts'
-import type { CapName, Denial } from '../ledger/step.ts'
+import type { CapName, Denial } from '../ledger/caps.ts'
 import type { RateDenial } from '../limits/rates.ts'
 
 const capNames: Record<CapName, string> = {

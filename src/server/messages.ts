@@ -1,6 +1,7 @@
 /**
- * What workers and the authority say to each other. Everything that gathers in one turn of a thread's loop travels
- * as one array: one message wakes the other side once, however much there is to say.
+ * What workers and the authority say to each other. What is said for every request gathers for one turn of a thread's
+ * loop and travels as one JSON text: one message wakes the other side once, and a text costs half of what copying
+ * objects between threads does. What is rare travels as it is.
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
@@ -10,7 +11,7 @@ import type { DbPorts } from '../db/db.ts'
 import type { CreditOrder } from '../http/house.ts'
 import type { HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
 
-/** From a worker. `call` numbers what is answered. */
+/** From a worker, for requests. `call` numbers what is answered. */
 export type Ask =
   | { readonly kind: 'hold'; readonly call: number; readonly ask: HoldAsk }
   | { readonly kind: 'extend'; readonly call: number; readonly id: string; readonly remaining: number }
@@ -30,6 +31,9 @@ export type Ask =
     }
   /** Somebody waits for this commit: do not gather any longer. */
   | { readonly kind: 'need'; readonly commit: number }
+
+/** From a worker, now and then. */
+export type RareAsk =
   | { readonly kind: 'order'; readonly call: number; readonly order: Order }
   /** Answers `changed` and `count`. */
   | { readonly kind: 'reply'; readonly call: number; readonly result: unknown }
@@ -37,7 +41,7 @@ export type Ask =
   /** After `drain`: nothing runs here any more. */
   | { readonly kind: 'idle' }
 
-/** From the authority. Everything but a hold is answered when it is durable. */
+/** From the authority, for requests. Everything but a hold is answered when it is durable. */
 export type Word =
   | { readonly kind: 'answer'; readonly call: number; readonly result: unknown }
   | {

@@ -41,7 +41,7 @@ export function requestRow(
     reasoning_tokens: bill?.usage.reasoning ?? 0,
     usage_source: bill?.cause === 'provider' ? 'provider' : 'estimate',
     cost_nanos: bill?.charge ?? 0n,
-    upstream_cost_nanos: outcome.upstreamCost,
+    upstream_cost_nanos: outcome.upstreamCost === null ? null : BigInt(outcome.upstreamCost),
     first_token_ms: outcome.firstTokenMs,
     duration_ms: outcome.durationMs,
     attempts: outcome.attempts,

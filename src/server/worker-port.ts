@@ -5,7 +5,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { refuse } from '../errors.ts'
 import type { Change } from '../db/change.ts'
 import type { Bookkeeper, HoldAnswer, HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
-import type { Ask, NodeState, Order, Word } from './messages.ts'
+import type { Ask, NodeState, Order, RareAsk, Word } from './messages.ts'
 
 export interface WorkerDuties {
   changed(changes: readonly Change[]): Promise<void>
@@ -40,8 +40,9 @@ export class WorkerPort implements Bookkeeper {
 
   /** Begins to listen. */
   serve(duties: WorkerDuties): void {
-    this.#port.on('message', (words: readonly Word[]) => {
-      for (const word of words) this.#take(word, duties)
+    this.#port.on('message', (message: string | Word) => {
+      if (typeof message !== 'string') return this.#take(message, duties)
+      for (const word of JSON.parse(message) as Word[]) this.#take(word, duties)
     })
   }
 
@@ -58,11 +59,11 @@ export class WorkerPort implements Bookkeeper {
   }
 
   async settle(ask: SettleAsk): Promise<bigint> {
-    return (await this.#ask((call) => ({ kind: 'settle', call, ask }))) as bigint
+    return BigInt((await this.#ask((call) => ({ kind: 'settle', call, ask }))) as string)
   }
 
   refused(id: string, keyId: string, outcome: RequestOutcome): void {
-    this.say({ kind: 'refused', id, keyId, outcome })
+    this.#say({ kind: 'refused', id, keyId, outcome })
   }
 
   isDurable(commit: number): boolean {
@@ -71,7 +72,7 @@ export class WorkerPort implements Bookkeeper {
 
   durable(commit: number): Promise<void> {
     if (commit <= this.#durable) return Promise.resolve()
-    this.say({ kind: 'need', commit })
+    this.#say({ kind: 'need', commit })
     const known = this.#commits.get(commit)
     if (known) return known.promise
     const waiter = Promise.withResolvers<void>()
@@ -81,11 +82,18 @@ export class WorkerPort implements Bookkeeper {
 
   /** Has an order carried out by the authority. Rejects with its refusal. */
   order(order: Order): Promise<unknown> {
-    return this.#ask((call) => ({ kind: 'order', call, order }))
+    const [call, answer] = this.#expect()
+    this.tell({ kind: 'order', call, order })
+    return answer
   }
 
-  /** At the end of this turn of the loop, with all that gathers in it. */
-  say(ask: Ask): void {
+  /** What is rare, or holds what JSON cannot: at once, and as it is. */
+  tell(ask: RareAsk): void {
+    this.#port.postMessage(ask)
+  }
+
+  /** At the end of this turn of the loop, with all that gathers in it, as one text. */
+  #say(ask: Ask): void {
     this.#asks.push(ask)
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -93,16 +101,21 @@ export class WorkerPort implements Bookkeeper {
       this.#isScheduled = false
       const asks = this.#asks
       this.#asks = []
-      this.#port.postMessage(asks)
+      this.#port.postMessage(JSON.stringify(asks))
     })
   }
 
-  #ask(make: (call: number) => Ask): Promise<unknown> {
+  #expect(): [call: number, answer: Promise<unknown>] {
     const call = this.#nextCall++
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     this.#calls.set(call, { resolve, reject })
-    this.say(make(call))
-    return promise
+    return [call, promise]
+  }
+
+  #ask(make: (call: number) => Ask): Promise<unknown> {
+    const [call, answer] = this.#expect()
+    this.#say(make(call))
+    return answer
   }
 
   #take(word: Word, duties: WorkerDuties): void {
@@ -136,7 +149,7 @@ export class WorkerPort implements Bookkeeper {
   }
 
   async #reply(call: number, doing: Promise<unknown>): Promise<void> {
-    this.say({ kind: 'reply', call, result: await doing })
+    this.tell({ kind: 'reply', call, result: await doing })
   }
 
   #onDurable(commit: number): void {

@@ -73,7 +73,7 @@ function relayOf({ config, port, metrics, log }: Means): RelayDeps {
     now: Date.now,
     log(line) {
       metrics.count(line)
-      log.info(logLine(line), 'request')
+      log.line(logLine(line), 'request')
     },
   }
 }
@@ -124,7 +124,7 @@ async function start(birth: WorkerBirth): Promise<void> {
     onRefused(refusal, { id, caller }) {
       const { code, status } = refusal
       metrics.countRefusal(code)
-      log.info({ request: id, account: caller.accountId, key: caller.keyId, status, code }, 'refused')
+      log.line({ request: id, account: caller.accountId, key: caller.keyId, status, code }, 'refused')
     },
     isDraining: () => state.isDraining,
   })
@@ -137,13 +137,13 @@ async function start(birth: WorkerBirth): Promise<void> {
     },
     count: () => metrics.registry.getMetricsAsJSON(),
     state: (next) => (state = next),
-    drain: () => void drained(server, running).then(() => port.say({ kind: 'idle' })),
+    drain: () => void drained(server, running).then(() => port.tell({ kind: 'idle' })),
     end: () => {
       for (const request of running) request.end({ kind: 'shutdown' })
     },
   })
   await listening(server, config)
-  port.say({ kind: 'ready' })
+  port.tell({ kind: 'ready' })
 }
 
 function listening(server: Server, { host, port, workers }: WorkerBirth['config']): Promise<void> {
