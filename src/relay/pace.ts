@@ -70,7 +70,12 @@ export class Pace {
     if (tokens > 0 && !this.#isMarking && (this.#askedMark === 0 || tokens - this.#askedMark >= markEvery)) {
       this.#mark(tokens)
     }
-    if (this.paid - tokens < extendAhead && this.paid < this.#terms.mostTokens) this.#extend()
+    if (this.paid - tokens < (this.#isAtMost ? 0 : extendAhead)) this.#extend()
+  }
+
+  /** The answer's maximum is paid for; more comes only where the estimate counts more than the provider does. */
+  get #isAtMost(): boolean {
+    return this.paid >= this.#terms.mostTokens
   }
 
   /** Nothing more is asked for. */
@@ -91,8 +96,8 @@ export class Pace {
   #extend(): void {
     if (this.#isExtending || this.isExhausted) return
     this.#isExtending = true
-    const asked = this.#bookkeeper.extend(this.#terms.id, this.#terms.mostTokens - this.paid)
-    this.#when(asked, (outputTokens) => {
+    const remaining = this.#isAtMost ? extendAhead : this.#terms.mostTokens - this.paid
+    this.#when(this.#bookkeeper.extend(this.#terms.id, remaining), (outputTokens) => {
       this.#isExtending = false
       if (outputTokens > this.paid) this.paid = outputTokens
       else this.isExhausted = true
