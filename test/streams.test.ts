@@ -131,6 +131,20 @@ test('who asks for usage gets the finish, then one chunk without choices with us
   assert.equal(chunksOf(payloads).filter((chunk) => chunk.usage).length, 1)
 })
 
+test('a provider whose tokens are longer than the estimate thinks is not held back at the maximum', async () => {
+  const account = await house.account({ balance: '¥1' })
+  const word = Promise.withResolvers<void>()
+  upstream.next(pausingAfter(101, word.promise, sayingMany(101, { input: 10, output: 20 })))
+  const reply = await account.post({ ...streamed, max_tokens: 20 })
+  let read = ''
+  for await (const event of eventsOf(reply)) {
+    read += event
+    if (event.includes('" w100"')) word.resolve()
+  }
+  assert.match(read, /\[DONE\]$/)
+  assert.equal((await recordOf(account, reply)).completion_tokens, 20)
+})
+
 for (const status of [400, 422]) {
   test(`an upstream that refuses stream_options with ${status} is asked once more without, and remembered`, async () => {
     const old = await house.upstream(refusingStreamOptions(saying('Hello, old friend!', usage), status))
