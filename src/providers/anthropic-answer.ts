@@ -53,9 +53,8 @@ export function anthropicWhole(body: unknown, call: Call): Json {
   }
   const finish = finishOf(textIn(body, 'stop_reason') ?? 'end_turn')
   const result = { text, reasoning, reasoningDetails, toolCalls, finish, refusal: refusalIn(body) }
-  const usage = objectIn(body, 'usage')
   const told = { id: textIn(body, 'id'), model: textIn(body, 'model') }
-  return completion(told, [result], usage ? anthropicUsage(usage) : null, call)
+  return completion(told, [result], anthropicUsage(objectIn(body, 'usage')), call)
 }
 
 /** The HTTP status that an error inside a stream amounts to (Anthropic, "Errors"). */
@@ -87,9 +86,8 @@ export class AnthropicStream implements StreamTranslation {
   #messageId: string | undefined
   #calls = 0
   /** The counts told so far; what is told later goes over what was told before. */
-  #usage: Json | null = null
+  #usage: Json | undefined
   #isFinished = false
-  #usageTold = false
   isOver = false
 
   constructor(call: Call) {
@@ -122,9 +120,9 @@ export class AnthropicStream implements StreamTranslation {
   }
 
   end(): readonly Chunk[] {
-    if (!this.#isFinished || this.#usageTold || !this.#usage) return []
-    this.#usageTold = true
-    return this.#out.usage(anthropicUsage(this.#usage))
+    const usage = this.#isFinished ? anthropicUsage(this.#usage) : null
+    this.#usage = undefined
+    return usage ? this.#out.usage(usage) : []
   }
 
   #onMessage(message: Json): Chunk[] {
@@ -133,7 +131,7 @@ export class AnthropicStream implements StreamTranslation {
       throw new Error('Another message began before the first had ended.')
     }
     this.#messageId = id
-    this.#usage = objectIn(message, 'usage') ?? null
+    this.#usage = objectIn(message, 'usage')
     this.#out.identify(id, textIn(message, 'model'))
     return this.#out.begin()
   }

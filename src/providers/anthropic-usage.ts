@@ -1,5 +1,5 @@
 /** Anthropic's bill: what was read from and written to the cache stands beside `input_tokens` there. */
-import { countIn, objectIn, objectsIn, type Json } from './json-fields.ts'
+import { countIn, hasCount, objectIn, objectsIn, type Json } from './json-fields.ts'
 import type { TokenUsage } from './usage.ts'
 
 function countsOf(usage: Json): TokenUsage {
@@ -14,7 +14,8 @@ function countsOf(usage: Json): TokenUsage {
  * totals beside them leave some out, so the runs are added up; unless another model stood in for one that refused
  * (`fallback_message`), when the totals are the bill already.
  */
-export function anthropicUsage(usage: Json): TokenUsage {
+export function anthropicUsage(usage: Json | undefined): TokenUsage | null {
+  if (!usage || !hasCount(usage, 'input_tokens', 'output_tokens')) return null
   const runs = objectsIn(usage, 'iterations')
   const isFallback = runs.some((run) => run['type'] === 'fallback_message')
   const counts = runs.length === 0 || isFallback ? [countsOf(usage)] : runs.map(countsOf)

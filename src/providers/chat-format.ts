@@ -2,7 +2,9 @@
  * The common format: `POST {base}/chat/completions` with a bearer key. Nothing is translated; the request's bytes are
  * passed on with three changes: the model's name, the question for usage, and a maximum where money requires one.
  */
-import type { Call, Outgoing, Provider } from './provider.ts'
+import { objectIn, textIn } from './json-fields.ts'
+import type { Call, Failure, Outgoing, Provider } from './provider.ts'
+import { isObject } from './usage.ts'
 
 /** What tells one provider of the common format from another. */
 export interface Preset {
@@ -11,6 +13,26 @@ export interface Preset {
   readonly baseUrl: string | null
   /** How it names the maximum of output tokens; `max_tokens` when not given. */
   readonly maximumField?: 'max_tokens' | 'max_completion_tokens'
+  /** The header that carries the bare key, in place of a bearer's `authorization`. */
+  readonly keyHeader?: string
+  /** Where it is asked, in place of `{base}/chat/completions`. */
+  addressOf?(call: Call): string
+}
+
+/** Words for an empty account that come as too many or as bad requests: OpenAI's, Moonshot's, Zhipu's, Alibaba's. */
+const emptyAccount = new Set([
+  'insufficient_quota',
+  'billing_hard_limit_reached',
+  'exceeded_current_quota_error',
+  '1113',
+  'Arrearage',
+])
+
+function statusOf({ status, body }: Failure): number {
+  const error = isObject(body) ? (objectIn(body, 'error') ?? body) : {}
+  const words = [textIn(error, 'code'), textIn(error, 'type')]
+  const isEmpty = words.some((word) => word !== undefined && emptyAccount.has(word))
+  return isEmpty && (status === 429 || status === 400) ? 402 : status
 }
 
 function bodyOf(preset: Preset, call: Call): Buffer[] {
@@ -20,14 +42,16 @@ function bodyOf(preset: Preset, call: Call): Buffer[] {
   return call.body.spliced({ model, withoutStreamOptions, maximum: { field, tokens: maximumTokens } })
 }
 
-function headersOf(call: Call): [string, string][] {
+function headersOf({ keyHeader }: Preset, call: Call): [string, string][] {
   const headers: [string, string][] = [
     ['content-type', 'application/json'],
     ['accept', call.body.stream ? 'text/event-stream' : 'application/json'],
     ['user-agent', 'sluice'],
   ]
-  if (call.credential !== '') headers.push(['authorization', `Bearer ${call.credential}`])
-  return headers
+  if (call.credential === '') return headers
+  return keyHeader === undefined
+    ? [...headers, ['authorization', `Bearer ${call.credential}`]]
+    : [...headers, [keyHeader, call.credential]]
 }
 
 /** A provider that speaks the common format. */
@@ -38,10 +62,11 @@ export function commonProvider(preset: Preset): Provider {
     baseUrl: preset.baseUrl,
     ask(call: Call): Outgoing {
       return {
-        url: `${call.baseUrl}/chat/completions`,
-        headers: headersOf(call),
+        url: preset.addressOf?.(call) ?? `${call.baseUrl}/chat/completions`,
+        headers: headersOf(preset, call),
         body: bodyOf(preset, call),
       }
     },
+    statusOf,
   }
 }

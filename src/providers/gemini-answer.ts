@@ -10,7 +10,7 @@ import {
   type Result,
 } from './chat-answer.ts'
 import { geminiFormat } from './gemini-request.ts'
-import { countIn, numberIn, objectIn, objectsIn, textIn, type Json } from './json-fields.ts'
+import { countIn, hasCount, numberIn, objectIn, objectsIn, textIn, type Json } from './json-fields.ts'
 import type { Call, Chunk, StreamEvent, StreamTranslation } from './provider.ts'
 import { encryptedDetail } from './reasoning-details.ts'
 import { isObject, type TokenUsage } from './usage.ts'
@@ -33,7 +33,8 @@ function finishOf(native: string, hasCalls: boolean): Finish {
 }
 
 /** Gemini counts thoughts beside the answer; where a total shows that they are inside it, they are. */
-function usageOf(told: Json): TokenUsage {
+function usageOf(told: Json | undefined): TokenUsage | null {
+  if (!told || !hasCount(told, 'promptTokenCount', 'candidatesTokenCount', 'totalTokenCount')) return null
   const input = countIn(told, 'promptTokenCount') + countIn(told, 'toolUsePromptTokenCount')
   const written = countIn(told, 'candidatesTokenCount')
   const reasoning = countIn(told, 'thoughtsTokenCount')
@@ -99,8 +100,7 @@ export function geminiWhole(body: unknown, call: Call): Json {
     results.push({ text: '', reasoning: '', reasoningDetails: [], toolCalls: [], finish: blocked(block) })
   }
   const told = { id: textIn(body, 'responseId'), model: textIn(body, 'modelVersion') }
-  const usage = objectIn(body, 'usageMetadata')
-  return completion(told, results, usage ? usageOf(usage) : null, call)
+  return completion(told, results, usageOf(objectIn(body, 'usageMetadata')), call)
 }
 
 /** What a stream remembers of one candidate. */
@@ -113,8 +113,7 @@ interface Progress {
 export class GeminiStream implements StreamTranslation {
   readonly #out: ChunkWriter
   readonly #candidates = new Map<number, Progress>()
-  #usage: Json | null = null
-  #usageTold = false
+  #usage: TokenUsage | null = null
   /** Gemini has no last word: its stream ends. */
   readonly isOver = false
 
@@ -132,7 +131,7 @@ export class GeminiStream implements StreamTranslation {
       return [errorChunk(textIn(error, 'message') ?? type, type, status)]
     }
     this.#out.identify(textIn(body, 'responseId'), textIn(body, 'modelVersion'))
-    this.#usage = objectIn(body, 'usageMetadata') ?? this.#usage
+    this.#usage = usageOf(objectIn(body, 'usageMetadata')) ?? this.#usage
     const block = blockIn(body)
     const chunks = objectsIn(body, 'candidates').flatMap((candidate) => this.#onCandidate(candidate))
     if (block !== undefined && this.#candidates.size === 0) {
@@ -145,9 +144,9 @@ export class GeminiStream implements StreamTranslation {
   end(): readonly Chunk[] {
     const candidates = [...this.#candidates.values()]
     const isComplete = candidates.length > 0 && candidates.every(({ isFinished }) => isFinished)
-    if (!isComplete || this.#usageTold || !this.#usage) return []
-    this.#usageTold = true
-    return this.#out.usage(usageOf(this.#usage))
+    const usage = this.#usage
+    this.#usage = null
+    return isComplete && usage ? this.#out.usage(usage) : []
   }
 
   #onCandidate(candidate: Json): Chunk[] {

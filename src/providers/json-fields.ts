@@ -24,6 +24,11 @@ export function countIn(json: Json, name: string): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.ceil(value) : 0
 }
 
+/** Is any of these counts told? Zero is told, absent is not. */
+export function hasCount(json: Json, ...names: readonly string[]): boolean {
+  return names.some((name) => typeof json[name] === 'number')
+}
+
 /** The objects of a list. */
 export function objectsIn(json: Json, name: string): readonly Json[] {
   const value = json[name]

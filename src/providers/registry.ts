@@ -3,9 +3,13 @@
  * test read this table. Addresses are the providers' documented ones (November 2026).
  */
 import { anthropic } from './anthropic.ts'
+import { azure } from './azure.ts'
+import { bedrock } from './bedrock.ts'
 import { commonProvider } from './chat-format.ts'
+import { cohere } from './cohere.ts'
 import { gemini } from './gemini.ts'
 import type { Provider } from './provider.ts'
+import { vertex } from './vertex.ts'
 
 const openai = 'max_completion_tokens'
 
@@ -23,6 +27,9 @@ const all: readonly Provider[] = [
   speaks('openai-compatible', 'Any address that speaks the common format', null),
   anthropic,
   gemini,
+  vertex,
+  azure,
+  bedrock,
   speaks('perplexity', 'Perplexity', 'https://api.perplexity.ai'),
   speaks('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1'),
   speaks('qwen', 'Qwen (Alibaba Cloud Model Studio)', 'https://dashscope.aliyuncs.com/compatible-mode/v1'),
@@ -36,6 +43,7 @@ const all: readonly Provider[] = [
   speaks('mistral', 'Mistral', 'https://api.mistral.ai/v1'),
   speaks('groq', 'Groq', 'https://api.groq.com/openai/v1'),
   speaks('xai', 'xAI', 'https://api.x.ai/v1'),
+  cohere,
   speaks('together', 'Together', 'https://api.together.xyz/v1'),
   speaks('fireworks', 'Fireworks', 'https://api.fireworks.ai/inference/v1'),
   speaks('openrouter', 'OpenRouter', 'https://openrouter.ai/api/v1'),

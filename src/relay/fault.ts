@@ -110,12 +110,17 @@ function bodyOf(bytes: Buffer): unknown {
   }
 }
 
+/** Words, or what some validators say in their place: which fields are wrong, as a list or an object. */
+function wordsOf(value: unknown): string | null {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : textOf(value)
+}
+
 /** What is no JSON may hold anything, so only the status is told of it. */
 function messageIn(body: unknown): { message: string; param: string | null; code: string | null } {
   const found = errorIn(body)
   if (found) return found
   if (isObject(body)) {
-    const message = textOf(body['message']) ?? textOf(body['detail'])
+    const message = wordsOf(body['message']) ?? wordsOf(body['detail'])
     if (message) return { message, param: null, code: textOf(body['code']) }
   }
   return { message: 'The provider refused the request.', param: null, code: null }
