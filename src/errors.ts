@@ -10,6 +10,8 @@ interface RefusalKind {
   readonly message: string
   /** Answered as `x-should-retry: false`: repeating the call cannot help. */
   readonly final?: boolean
+  /** When to come again, where the refusal itself does not know better. */
+  readonly retryAfterMs?: number
 }
 
 const kinds = {
@@ -71,11 +73,13 @@ const kinds = {
     status: 503,
     type: 'server_error',
     message: 'No provider of this model can answer at the moment. Try again shortly.',
+    retryAfterMs: 1000,
   },
   service_unavailable: {
     status: 503,
     type: 'server_error',
     message: 'The service cannot take requests at the moment.',
+    retryAfterMs: 1000,
   },
 } as const satisfies Record<string, RefusalKind>
 
@@ -105,7 +109,8 @@ export class Refusal extends Error {
     super(detail.message ?? kinds[code].message)
     this.name = 'Refusal'
     this.code = code
-    this.detail = detail
+    const { retryAfterMs }: RefusalKind = kinds[code]
+    this.detail = retryAfterMs === undefined ? detail : { retryAfterMs, ...detail }
   }
 
   get status(): number {

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { estimateOf } from '../src/relay/estimate.ts'
 import { payloadsOf, question } from './account.ts'
 import type { RequestRecord } from './account.ts'
-import { eventsOf, lastError, wordsOf } from './answers.ts'
+import { eventsOf, lastError, refusalIn, wordsOf } from './answers.ts'
 import { openHouse } from './house.ts'
 import { mute, pausingAfter, truncating, waitingFor } from './mishaps.ts'
 import { saying, sayingMany, words } from './scripts.ts'
@@ -46,6 +46,9 @@ test('after SIGTERM it is not ready at once, still answers for a while, finishes
   const exit = house.stop()
   const askedMs = performance.now()
   while ((await fetch(`${house.url}/readyz`)).status === 200) assert.ok(performance.now() - askedMs < 1000)
+  const notReady = await fetch(`${house.url}/readyz`)
+  assert.deepEqual([notReady.status, notReady.headers.get('retry-after')], [503, '1'])
+  assert.equal((await refusalIn(notReady)).code, 'service_unavailable')
   assert.equal((await fetch(`${house.url}/healthz`)).status, 200)
   upstream.next(saying('Late, but welcome.', usage))
   const late = await account.post(streamed)

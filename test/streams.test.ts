@@ -7,7 +7,7 @@ import { nanosOf } from '../src/lib/money.ts'
 import { payloadsOf, question } from './account.ts'
 import { chunksOf, eventsOf, newestRecord, recordOf, usagesIn, wordsOf } from './answers.ts'
 import { shareHouse } from './house.ts'
-import { mute, muteAfterHeaders, pausingAfter } from './mishaps.ts'
+import { mute, muteAfterHeaders, pausingAfter, waitingFor } from './mishaps.ts'
 import { refusingStreamOptions, saying, sayingMany, words } from './scripts.ts'
 
 const house = await shareHouse()
@@ -76,21 +76,26 @@ for (const [name, script] of Object.entries({
   })
 }
 
-test('where the operator says so, an answer whose caller left is read on, and billed as the provider says', async () => {
+test('where the operator says so, what its caller has left is read on, and billed as the provider says', async () => {
   const patient = await house.upstream(saying(''), { on_abort: 'drain' })
   await house.model('drained', { upstreams: [patient] })
-  const account = await house.account({ balance: '¥1' })
-  const word = Promise.withResolvers<void>()
-  patient.next(pausingAfter(20, word.promise, sayingMany(100, usage)))
-  const leaving = new AbortController()
-  const reply = await account.post(question('drained', { stream: true }), { signal: leaving.signal })
-  for await (const event of eventsOf(reply)) if (event.includes(' w5"')) break
-  leaving.abort()
-  word.resolve()
+  for (const stream of [true, false]) {
+    const account = await house.account({ balance: '¥1' })
+    const word = Promise.withResolvers<void>()
+    const script = sayingMany(100, usage)
+    patient.next(stream ? pausingAfter(20, word.promise, script) : waitingFor(word.promise, script))
+    const leaving = new AbortController()
+    const asked = account.post(question('drained', { stream }), { signal: leaving.signal })
+    await patient.sawRequest()
+    if (stream) for await (const event of eventsOf(await asked)) if (event.includes(' w5"')) break
+    leaving.abort()
+    if (!stream) await assert.rejects(asked, { name: 'AbortError' })
+    word.resolve()
 
-  const record = await recordOf(account, reply)
-  assert.deepEqual([record.outcome, record.usage_source], ['aborted', 'provider'])
-  assert.deepEqual([record.prompt_tokens, record.completion_tokens], [usage.input, usage.output])
+    const record = await newestRecord(account)
+    assert.deepEqual([record.outcome, record.usage_source], ['aborted', 'provider'])
+    assert.deepEqual([record.prompt_tokens, record.completion_tokens], [usage.input, usage.output])
+  }
 })
 
 for (const options of [

@@ -74,7 +74,7 @@ export class Failover {
     this.#memory = memory
   }
 
-  /** Asks one upstream after the other; `null` when none answered, see `faults`. Ends early when `isOver`. */
+  /** Asks one upstream after the other; `null` when none answered, see `faults`. No further one when `isOver`. */
   async firstAnswer(
     model: PricedModel,
     isOver: () => boolean,
@@ -88,9 +88,8 @@ export class Failover {
         this.faults.pop()
         result = await this.#ask(route, model)
       }
-      if (isOver()) return null
       if (result.kind !== 'fault') return result
-      if (!mayHelpElsewhere(result.fault.kind)) return null
+      if (isOver() || !mayHelpElsewhere(result.fault.kind)) return null
     }
     return null
   }

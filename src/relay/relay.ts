@@ -132,8 +132,14 @@ class Relaying implements Running {
 
   async whole(): Promise<void> {
     const isOver = (): boolean => this.#exchange.isGone || this.#isShutDown
-    this.#exchange.onGone = () => this.#failover.attempt?.destroy()
+    let patience: NodeJS.Timeout | null = null
+    this.#exchange.onGone = () => {
+      const { attempt, route } = this.#failover
+      if (route?.upstream.onAbort !== 'drain') attempt?.destroy()
+      else patience = setTimeout(() => attempt?.destroy(), this.#deps.drain.ms)
+    }
     const answer = await this.#failover.firstAnswer(this.#asked.model, isOver)
+    if (patience) clearTimeout(patience)
     if (answer?.kind === 'whole' && !this.#isShutDown) await this.#deliverWhole(answer)
     else await this.#fail(this.#exchange.isGone)
   }
@@ -168,7 +174,7 @@ class Relaying implements Running {
     this.#delivery = delivery
     void delivery.ended.then(() => this.#failover.attempt?.destroyUnlessDone())
     const answer = await this.#failover.firstAnswer(model, () => delivery.isEnded)
-    if (answer?.kind === 'stream') await this.#deliverStream(delivery, answer)
+    if (answer?.kind === 'stream' && !delivery.isEnded) await this.#deliverStream(delivery, answer)
     else await this.#fail(delivery.wasLeft)
   }
 
