@@ -38,9 +38,9 @@ export const settings = {
   publicUrl: {
     env: 'PUBLIC_URL',
     group: 'Where it listens',
-    doc: 'The address under which callers reach the relay, shown to them. Default: made from `HOST` and `PORT`.',
+    doc: 'The address under which callers reach the relay, shown to them.',
     allowed: 'an http or https address',
-    standard: 'none',
+    standard: 'made from `HOST` and `PORT`',
     read(text: string | undefined): string | null {
       if (text === undefined) return null
       if (!URL.canParse(text) || !/^https?:/.test(text)) throw new NotAllowed()
@@ -111,7 +111,7 @@ export const settings = {
   bodiesLimitBytes: {
     env: 'BODIES_LIMIT',
     group: 'Limits',
-    doc: 'How many bytes of request bodies one worker holds at once; beyond it the answer is 503.',
+    doc: 'How many bytes of request bodies one worker holds at once; beyond them the answer is 503.',
     ...bytes('256MiB', 1024 ** 2, 64 * 1024 ** 3),
   },
   answerLimitBytes: {
@@ -141,7 +141,7 @@ export const settings = {
   workers: {
     env: 'WORKERS',
     group: 'Running',
-    doc: 'How many worker threads relay requests. Default: one per core.',
+    doc: 'How many worker threads relay requests. On other systems than Linux there is always one.',
     allowed: 'a whole number from 1 to 256',
     standard: 'one per core',
     read(text: string | undefined): number {
@@ -235,6 +235,7 @@ export function renderConfigurationPage(): string {
     '# Configuration',
     '',
     'Everything is set by environment variables. A wrong value stops the start, with its name and what is allowed.',
+    'A name with `_FILE` is that of a file which holds the value.',
     'This page is written from `src/config.ts` by `npm run docs`.',
   ]
   let group = ''
