@@ -35,12 +35,10 @@ export interface Size {
   readonly maximumTokens: number | null
 }
 
-/** Output tokens, over all results, that a sixteenth of what is available pays. */
-function shareTokens(terms: Terms, available: bigint, most: number): number {
-  return payableOutputOf({ ...terms.price, perRequest: 0n }, 0, available / share, {
-    factorPpm: terms.factorPpm,
-    most,
-  })
+/** Output tokens, over all results, that a sixteenth of what is available pays beside the input; at least 0. */
+function shareOf(terms: Terms, available: bigint, most: number): number {
+  const { price, factorPpm, inputTokens } = terms
+  return Math.max(0, payableOutputOf(price, inputTokens, available / share, { factorPpm, most }))
 }
 
 /** The size of a new hold, or `null` when what is available does not pay a useful answer. */
@@ -55,7 +53,7 @@ export function sizeOfHold(terms: Terms, available: bigint): Size | null {
   if (payable < 0 || payablePerResult < least) return null
 
   if (terms.manner === 'stream') {
-    const chunk = Math.min(streamChunkTokens, Math.max(leastChunkTokens, shareTokens(terms, available, most)))
+    const chunk = Math.min(streamChunkTokens, Math.max(leastChunkTokens, shareOf(terms, available, most)))
     const outputTokens = Math.min(chunk, payable)
     return {
       amount: ceilingOf(price, inputTokens, outputTokens, factorPpm),
@@ -63,7 +61,7 @@ export function sizeOfHold(terms: Terms, available: bigint): Size | null {
       maximumTokens: payablePerResult < wanted ? payablePerResult : null,
     }
   }
-  const unasked = Math.max(usual, Math.floor(shareTokens(terms, available, most) / results))
+  const unasked = Math.max(usual, Math.floor(shareOf(terms, available, most) / results))
   const perResult = Math.min(payablePerResult, wanted, terms.askedTokens ?? unasked)
   return {
     amount: ceilingOf(price, inputTokens, perResult * results, factorPpm),
@@ -77,8 +75,9 @@ export function sizeOfHold(terms: Terms, available: bigint): Size | null {
  * `remaining`: output tokens that the stream may still write.
  */
 export function sizeOfExtension(terms: Terms, available: bigint, remaining: number): number {
-  const payable = shareTokens(terms, available * share, remaining)
-  const chunk = Math.max(leastChunkTokens, shareTokens(terms, available, streamChunkTokens))
+  const more: Terms = { ...terms, inputTokens: 0, price: { ...terms.price, perRequest: 0n } }
+  const payable = shareOf(more, available * share, remaining)
+  const chunk = Math.max(leastChunkTokens, shareOf(more, available, streamChunkTokens))
   const tokens = Math.min(chunk, payable)
   return tokens < Math.min(leastOutputTokens, remaining) ? 0 : tokens
 }
