@@ -32,7 +32,7 @@ async function wordsUntilTheEnd(reply: Response, onWord: (word: string) => void)
 }
 
 test('after SIGTERM it is not ready at once, still answers for a while, finishes what runs, and exits with 0', async (t) => {
-  const house = await openHouse(t, { env: { DRAIN_DELAY: '1s' } })
+  const house = await openHouse(t, { env: { DRAIN_DELAY: '600ms' } })
   const word = Promise.withResolvers<void>()
   const upstream = await house.upstream(pausingAfter(4, word.promise, sayingMany(50, usage)))
   await house.model('m', { upstreams: [upstream] })
@@ -83,11 +83,12 @@ test('what does not finish within the grace ends with an error event, is charged
   const house = await openHouse(t, { env: { DRAIN_GRACE: '300ms' } })
   const upstream = await house.upstream(truncating(11, 'hang', sayingMany(50, usage)))
   await house.model('m', { upstreams: [upstream] })
-  await house.model('mute', { upstreams: [await house.upstream(mute)] })
+  const silence = await house.upstream(mute)
+  await house.model('mute', { upstreams: [silence] })
   const account = await house.account({ balance: '¥1' })
   const reply = await account.post(streamed)
   const silent = account.post(question('mute'))
-  await upstream.sawRequest()
+  await Promise.all([upstream.sawRequest(), silence.sawRequest()])
   const exit = house.stop()
 
   const payloads = await payloadsOf(reply)
@@ -156,7 +157,7 @@ test('killed again and again among running calls, each completed call is charged
   await house.model('m', { upstreams: [await house.upstream(saying('Done.', usage))] })
   const account = await house.account({ balance: '¥10' })
   const completed = new Set<string>()
-  for (const lifeMs of [40, 90, 170]) {
+  for (const lifeMs of [60, 150]) {
     const living = { on: true }
     const callers = Array.from({ length: 16 }, async (_, index) => {
       while (living.on) {
