@@ -2,6 +2,7 @@
  * One HTTP exchange over node:http, as the relay sees a caller. Streams are framed here, so that each event is one
  * write: node's own chunking makes three of it.
  */
+import type { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { CallerExchange } from '../relay/exchange.ts'
 
@@ -12,6 +13,8 @@ export class NodeExchange implements CallerExchange {
   readonly #response: ServerResponse
   readonly #common: readonly string[]
   #isChunked = false
+  /** Begun while an earlier answer of the connection still goes out: node keeps what it says, and frames it. */
+  #isQueued = false
   #isDone = false
   isGone = false
   isBegun = false
@@ -24,6 +27,8 @@ export class NodeExchange implements CallerExchange {
     this.#common = common
     response.on('close', () => this.#onClose())
     response.on('error', () => this.#onClose())
+    // One whose turn has not come is told nothing by node.
+    if (response.socket === null) response.req.socket.once('close', () => this.#onClose())
   }
 
   #onClose(): void {
@@ -52,14 +57,20 @@ export class NodeExchange implements CallerExchange {
     const framing = this.#isChunked ? ['transfer-encoding', 'chunked'] : ['connection', 'close']
     this.#response.writeHead(status, [...headers, ...this.#common, ...framing])
     this.#response.flushHeaders()
-    this.#response.socket?.on('drain', this.#drained)
+    this.#isQueued = this.#response.socket === null
+    this.#drains?.on('drain', this.#drained)
+  }
+
+  get #drains(): EventEmitter | null {
+    return this.#isQueued ? this.#response : this.#response.socket
   }
 
   readonly #drained = (): void => this.onDrain?.()
 
   write(bytes: Buffer): boolean {
     const { socket } = this.#response
-    if (this.isGone || !socket) return true
+    if (this.isGone) return true
+    if (this.#isQueued || !socket) return this.#response.write(Buffer.from(bytes))
     if (!this.#isChunked) return socket.write(Buffer.from(bytes))
     const size = bytes.length.toString(16)
     const framed = Buffer.allocUnsafe(size.length + bytes.length + 4)
@@ -71,15 +82,14 @@ export class NodeExchange implements CallerExchange {
   }
 
   end(): void {
-    const { socket } = this.#response
     if (this.isGone || this.#isDone) return
     this.#isDone = true
-    socket?.off('drain', this.#drained)
+    this.#drains?.off('drain', this.#drained)
     // Writes the last, empty chunk.
     this.#response.end()
   }
 
   destroy(): void {
-    this.#response.socket?.destroy()
+    this.#response.req.socket.destroy()
   }
 }
