@@ -79,12 +79,12 @@ function resultOf(candidate: Json): Result {
   let reasoning = ''
   const reasoningDetails: Json[] = []
   const toolCalls: Json[] = []
-  for (const [index, part] of partsIn(candidate).entries()) {
+  for (const part of partsIn(candidate)) {
     const call = callOf(part)
     if (call) toolCalls.push(toolCall(call.id, call.name, call.input))
     else if (part['thought'] === true) reasoning += textIn(part, 'text') ?? ''
     else text += textIn(part, 'text') ?? ''
-    reasoningDetails.push(...signatureOf(part, { id: call?.id, index }))
+    reasoningDetails.push(...signatureOf(part, { id: call?.id, index: reasoningDetails.length }))
   }
   const finish = finishOf(textIn(candidate, 'finishReason') ?? 'STOP', toolCalls.length > 0)
   return { text, reasoning, reasoningDetails, toolCalls, finish }
@@ -105,7 +105,7 @@ export function geminiWhole(body: unknown, call: Call): Json {
 
 /** What a stream remembers of one candidate. */
 interface Progress {
-  parts: number
+  signatures: number
   calls: number
   isFinished: boolean
 }
@@ -135,7 +135,7 @@ export class GeminiStream implements StreamTranslation {
     const block = blockIn(body)
     const chunks = objectsIn(body, 'candidates').flatMap((candidate) => this.#onCandidate(candidate))
     if (block !== undefined && this.#candidates.size === 0) {
-      this.#candidates.set(0, { parts: 0, calls: 0, isFinished: true })
+      this.#candidates.set(0, { signatures: 0, calls: 0, isFinished: true })
       return this.#out.finish(blocked(block))
     }
     return chunks
@@ -151,7 +151,7 @@ export class GeminiStream implements StreamTranslation {
 
   #onCandidate(candidate: Json): Chunk[] {
     const index = numberIn(candidate, 'index') ?? 0
-    const progress = this.#candidates.get(index) ?? { parts: 0, calls: 0, isFinished: false }
+    const progress = this.#candidates.get(index) ?? { signatures: 0, calls: 0, isFinished: false }
     this.#candidates.set(index, progress)
     const chunks = [
       ...this.#out.begin(index),
@@ -165,7 +165,6 @@ export class GeminiStream implements StreamTranslation {
 
   #onPart(part: Json, progress: Progress, index: number): Chunk[] {
     const call = callOf(part)
-    const place = progress.parts++
     const text = textIn(part, 'text') ?? ''
     const chunks: Chunk[] = []
     if (call) {
@@ -173,7 +172,8 @@ export class GeminiStream implements StreamTranslation {
       chunks.push(...this.#out.delta({ tool_calls: [begun] }, index))
     } else if (part['thought'] === true) chunks.push(...this.#out.reasoning(text, index))
     else chunks.push(...this.#out.text(text, index))
-    const details = signatureOf(part, { id: call?.id, index: place })
+    const details = signatureOf(part, { id: call?.id, index: progress.signatures })
+    progress.signatures += details.length
     if (details.length > 0) chunks.push(...this.#out.delta({ reasoning_details: details }, index))
     return chunks
   }

@@ -1,6 +1,6 @@
 /**
  * Thinking that a provider has signed or hidden, in the shape that OpenRouter uses (`reasoning_details`): the caller
- * may send it back, and only the provider that made it gets it again. `index` is the place among the answer's blocks.
+ * may send it back, and only the provider that made it gets it again. `index` is the place among the answer's blocks, where that matters.
  */
 import { present, type Json } from './json-fields.ts'
 
