@@ -57,6 +57,12 @@ function applyToHolds(holds: Map<string, Hold>, event: LedgerEvent): void {
 /** An owner as its row has it: everything but what is held, which the open holds tell. */
 export type StoredOwner = Omit<Owner, 'held' | 'dayHeld' | 'monthHeld' | 'past'>
 
+/** What an owner's row keeps of it. */
+export function storedPartOf(owner: Owner): StoredOwner {
+  const { held: _held, dayHeld: _day, monthHeld: _month, past: _past, ...stored } = owner
+  return stored
+}
+
 /**
  * The state at the last commit, from the last checkpoint's holds, the journal rows after it and the owners' rows.
  * `overrun` is the sum of the overrun transfers.

@@ -1,96 +1,190 @@
 /**
- * Recomputes the whole ledger from its journal and compares it with everything that is derived from it:
- * the transfers, the balances, the request rows, the open holds. Nothing here is trusted but the events, and those
- * only as far as the hash chain holds.
+ * Recomputes the ledger from its journal and compares it with everything that is derived from it: the entries, the
+ * owners, the request rows, the holds at a checkpoint. Nothing here is trusted but the events, and those only as far
+ * as the hash chain holds.
  */
 import { apply } from './apply.ts'
-import { accountBook, transfersOf } from './entries.ts'
+import { encodeHolds, storedPartOf, type StoredOwner } from './checkpoint.ts'
+import { accountBook, transfersOf, type Transfer } from './entries.ts'
+import type { Settled } from './events.ts'
 import { decodeEvents } from './journal.ts'
-import { accountOwner, emptyState, type LedgerState } from './state.ts'
+import { accountOwner, emptyOwner, emptyState, type LedgerState } from './state.ts'
 
-/** What the tables say, to be compared with the journal. */
-export interface Tables {
-  /** Sum of the transfers by book: what came in less what went out. */
-  readonly transferSums: ReadonlyMap<string, bigint>
-  readonly transferCount: number
-  readonly balances: ReadonlyMap<string, bigint>
-  /** Sum of the cost of all request rows. */
-  readonly requestCost: bigint
+/** One commit as it is on disk: its events and the entries that bear its number. */
+export interface CommitOnDisk {
+  readonly seq: number
+  readonly body: string
+  readonly entries: readonly Transfer[]
+  /** The open holds after it, where a checkpoint was made. */
+  readonly holds: string | undefined
+}
+
+/** What a request's row says of money. */
+export interface BillOnDisk {
+  readonly id: string
+  readonly cost: bigint
+  readonly input: number
+  readonly cachedInput: number
+  readonly output: number
+  readonly reasoning: number
 }
 
 export interface Verdict {
   readonly ok: boolean
-  /** Transfers that the journal gives. */
+  /** Entries that the journal gives. */
   readonly entries: number
   /** Sum of all differences found, in nanos. */
   readonly drift: bigint
   readonly openHolds: number
   readonly overrun: bigint
-  /** What was found wrong, in words; empty when `ok`. */
+  /** What was found wrong, in words, the first hundred; empty when `ok`. */
   readonly findings: readonly string[]
 }
 
-/** The fold over the journal: feed rows in order, then ask for the verdict. */
+const findingsMost = 100
+
+function billOf(event: Settled): BillOnDisk {
+  const { input, cachedInput, output, reasoning } = event.usage
+  return { id: event.id, cost: event.charge, input, cachedInput, output, reasoning }
+}
+
+function distance(a: bigint, b: bigint): bigint {
+  return a > b ? a - b : b - a
+}
+
+/** The names of the fields in which two rows of one shape differ. */
+function differing<Row extends object>(computed: Row, found: Row): string[] {
+  const names = Object.keys(computed) as (keyof Row & string)[]
+  return names.filter((name) => computed[name] !== found[name])
+}
+
+/** The fold over the journal: feed what is on disk in order, then ask for the verdict; more may follow. */
 export class Recomputation {
-  readonly state: LedgerState = emptyState()
+  readonly state: LedgerState
   readonly #findings: string[] = []
+  /** Bills of the journal whose request row has not come yet, and rows whose event has not. */
+  readonly #billed = new Map<string, BillOnDisk>()
+  readonly #rows = new Map<string, BillOnDisk>()
+  /** What the entries make of each account's balance; without those of before the beginning. */
   readonly #sums = new Map<string, bigint>()
   #entries = 0
-  #charged = 0n
+  #drift = 0n
+
+  /** `state`: as of the commit after which it begins; default the very beginning. */
+  constructor(state: LedgerState = emptyState()) {
+    this.state = state
+    for (const [id, { balance }] of state.owners) if (isAccount(id)) this.#sums.set(bookOf(id), balance)
+  }
 
   /**
-   * Takes the next journal row's body; the reader has checked its place in the hash chain. Throws `LedgerBroken` or
+   * Takes the next commit, whose place in the hash chain the reader has checked. Throws `LedgerBroken` or
    * `JournalUnreadable` when an event cannot follow from those before.
    */
-  take(body: string): void {
-    for (const event of decodeEvents(body)) {
+  take(commit: CommitOnDisk): void {
+    const computed: Transfer[] = []
+    for (const event of decodeEvents(commit.body)) {
       const account = this.state.holds.get(event.id)?.account ?? ''
       apply(this.state, event)
-      if (event.kind === 'settled') this.#charged += event.charge
-      for (const transfer of transfersOf(event, account)) {
-        this.#entries += 1
-        this.#add(transfer.debit, -transfer.amount)
-        this.#add(transfer.credit, transfer.amount)
-      }
+      if (event.kind === 'settled' && event.charge > 0n) this.#bill(billOf(event))
+      computed.push(...transfersOf(event, account))
+    }
+    this.#compareEntries(commit, computed)
+    if (commit.holds !== undefined && commit.holds !== encodeHolds(this.state)) {
+      this.find(`the checkpoint at commit ${commit.seq} has other holds than the journal`)
     }
   }
 
-  #add(book: string, amount: bigint): void {
-    this.#sums.set(book, (this.#sums.get(book) ?? 0n) + amount)
+  /** Bills whose request row is awaited. */
+  get awaited(): number {
+    return this.#billed.size
   }
 
-  /** Compares what was recomputed with the tables. */
-  verdict(tables: Tables): Verdict {
-    let drift = 0n
-    const compare = (what: string, computed: bigint, found: bigint): void => {
-      if (computed === found) return
-      drift += computed > found ? computed - found : found - computed
-      this.#findings.push(`${what}: the journal gives ${computed} nanos, the table has ${found}`)
+  /** Takes the next request row that cost something, in the order in which they were written. */
+  takeBill(row: BillOnDisk): void {
+    const billed = this.#billed.get(row.id)
+    if (!billed) this.#rows.set(row.id, row)
+    else {
+      this.#billed.delete(row.id)
+      this.#compareBills(billed, row)
     }
-    for (const book of new Set([...this.#sums.keys(), ...tables.transferSums.keys()])) {
-      compare(`transfers of ${book}`, this.#sums.get(book) ?? 0n, tables.transferSums.get(book) ?? 0n)
-    }
-    for (const [id, owner] of this.state.owners) {
-      if (!id.startsWith('a:')) continue
-      compare(`balance of ${id}`, owner.balance, tables.balances.get(id) ?? 0n)
-      compare(`entries of ${id}`, owner.balance, this.#sums.get(accountBook(id.slice(2))) ?? 0n)
-      if (owner.balance < owner.held || owner.held < 0n) this.#findings.push(`${id} holds more than it has`)
-    }
-    for (const [id, balance] of tables.balances) {
-      if (id.startsWith(accountOwner('')) && !this.state.owners.has(id))
-        compare(`balance of ${id}`, 0n, balance)
-    }
-    compare('cost of all requests', this.#charged, tables.requestCost)
-    if (this.#entries !== tables.transferCount) {
-      this.#findings.push(`the journal gives ${this.#entries} entries, the table has ${tables.transferCount}`)
-    }
+  }
+
+  /** Notes what is wrong. `drift`: the nanos that it makes a difference of. */
+  find(words: string, drift = 0n): void {
+    this.#drift += drift
+    if (this.#findings.length < findingsMost) this.#findings.push(words)
+  }
+
+  /** Compares the owners, and tells what was found so far. */
+  verdict(owners: Iterable<readonly [id: string, owner: StoredOwner]>): Verdict {
+    for (const { id, cost } of this.#billed.values())
+      this.find(`request ${id} has no row for its ${cost} nanos`, cost)
+    for (const { id, cost } of this.#rows.values())
+      this.find(`request ${id} has a row of ${cost} nanos and no bill`, cost)
+    this.#compareOwners(new Map(owners))
     return {
-      ok: this.#findings.length === 0 && drift === 0n,
+      ok: this.#findings.length === 0,
       entries: this.#entries,
-      drift,
+      drift: this.#drift,
       openHolds: this.state.holds.size,
       overrun: this.state.overrun,
-      findings: this.#findings,
+      findings: [...this.#findings],
+    }
+  }
+
+  #bill(billed: BillOnDisk): void {
+    const row = this.#rows.get(billed.id)
+    if (!row) this.#billed.set(billed.id, billed)
+    else {
+      this.#rows.delete(billed.id)
+      this.#compareBills(billed, row)
+    }
+  }
+
+  #compareBills(billed: BillOnDisk, row: BillOnDisk): void {
+    const names = differing(billed, row)
+    if (names.length === 0) return
+    const words = `request ${row.id} was billed ${billed.cost} nanos, its row has ${row.cost}`
+    this.find(`${words} (${names.join(', ')})`, distance(billed.cost, row.cost))
+  }
+
+  #compareEntries({ seq, entries }: CommitOnDisk, computed: readonly Transfer[]): void {
+    this.#entries += computed.length
+    for (const [index, transfer] of computed.entries()) {
+      const found = entries[index]
+      if (!found) this.find(`commit ${seq} lacks the entry of ${transfer.ref}`, transfer.amount)
+      else {
+        const names = differing(transfer, found)
+        const words = `the entry of ${transfer.ref} in commit ${seq} differs in ${names.join(', ')}`
+        if (names.length > 0) this.find(words, distance(transfer.amount, found.amount))
+      }
+    }
+    for (const { ref, amount } of entries.slice(computed.length)) {
+      this.find(`commit ${seq} has an entry of ${ref} that the journal does not give`, amount)
+    }
+    for (const { debit, credit, amount } of entries) {
+      this.#sums.set(debit, (this.#sums.get(debit) ?? 0n) - amount)
+      this.#sums.set(credit, (this.#sums.get(credit) ?? 0n) + amount)
+    }
+  }
+
+  #compareOwners(rows: ReadonlyMap<string, StoredOwner>): void {
+    for (const id of new Set([...this.state.owners.keys(), ...rows.keys()])) {
+      const owner = this.state.owners.get(id) ?? emptyOwner()
+      const computed = storedPartOf(owner)
+      const row = rows.get(id)
+      const names = row ? differing(computed, row) : ['everything: it has no row']
+      const drift = distance(computed.balance, row?.balance ?? 0n)
+      if (names.length > 0)
+        this.find(`the row of ${id} differs from the journal in ${names.join(', ')}`, drift)
+      if (owner.held < 0n) this.find(`${id} holds ${owner.held} nanos`)
+      if (!isAccount(id)) continue
+      const sum = this.#sums.get(bookOf(id)) ?? 0n
+      if (sum === owner.balance) continue
+      this.find(`the entries of ${id} sum to ${sum}, not ${owner.balance}`, distance(sum, owner.balance))
     }
   }
 }
+
+const isAccount = (ownerId: string): boolean => ownerId.startsWith(accountOwner(''))
+const bookOf = (ownerId: string): string => accountBook(ownerId.slice(accountOwner('').length))

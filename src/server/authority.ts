@@ -60,6 +60,7 @@ function claimsOf(caller: Caller): Claim[] {
 
 export class Authority {
   readonly #parts: AuthorityParts
+  #isTrusted = true
   /** Ends of the open periods by time zone. */
   readonly #periods = new Map<string, { day: number; month: number }>()
 
@@ -81,6 +82,11 @@ export class Authority {
     return { dayEnd: known.day, monthEnd: known.month }
   }
 
+  /** The ledger does not add up: nothing new is admitted until somebody has looked at it and started again. */
+  distrust(): void {
+    this.#isTrusted = false
+  }
+
   /** Takes an event into the next commit. */
   #record(event: LedgerEvent, account: string, key: string): number {
     return this.#parts.commits.add(event, [accountOwner(account), keyOwner(key)], account)
@@ -95,7 +101,7 @@ export class Authority {
     const model = catalog.model(ask.model)
     if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
     if (!model) return { granted: false, code: 'model_not_found', detail: { param: 'model' }, rates: null }
-    if (!commits.admitting) {
+    if (!commits.admitting || !this.#isTrusted) {
       return { granted: false, code: 'service_unavailable', detail: { retryAfterMs: 1000 }, rates: null }
     }
     const claims = claimsOf(caller)

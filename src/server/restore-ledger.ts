@@ -3,6 +3,7 @@
  */
 import type { Db } from '../db/db.ts'
 import { sql, type OwnersTable } from '../db/schema.ts'
+import type { LedgerState as LedgerOnDisk } from '../db/read-ledger.ts'
 import type { Store } from '../db/store.ts'
 import { restoreState, type StoredOwner } from '../ledger/checkpoint.ts'
 import type { Held, LedgerEvent } from '../ledger/events.ts'
@@ -21,7 +22,7 @@ export interface RestoredLedger {
   readonly lastCommit: number
 }
 
-function storedOwner(row: OwnersTable): StoredOwner {
+export function storedOwner(row: OwnersTable): StoredOwner {
   return {
     balance: row.balance_nanos,
     dayEnd: row.day_end,
@@ -74,20 +75,21 @@ function rememberRates(rates: Rates, events: readonly LedgerEvent[], since: numb
   }
 }
 
-/** `now`: milliseconds since the epoch. Throws when the journal's chain is broken. */
-export async function restoreLedger(store: Store, now: number): Promise<RestoredLedger> {
-  const since = now - rememberedMs
-  const [read, overrun, events] = await Promise.all([
-    store.readLedger(),
-    overrunOnDisk(store.db),
-    eventsSince(store.db, since),
-  ])
-  const state = restoreState({
+/** The state as of the last commit that was read. */
+export async function stateOnDisk(db: Db, read: LedgerOnDisk): Promise<LedgerState> {
+  return restoreState({
     holds: read.checkpoint?.holds ?? null,
     journal: read.journal.map((row) => row.body),
     owners: read.owners.map((row) => [row.id, storedOwner(row)] as const),
-    overrun,
+    overrun: await overrunOnDisk(db),
   })
+}
+
+/** `now`: milliseconds since the epoch. Throws when the journal's chain is broken. */
+export async function restoreLedger(store: Store, now: number): Promise<RestoredLedger> {
+  const since = now - rememberedMs
+  const [read, events] = await Promise.all([store.readLedger(), eventsSince(store.db, since)])
+  const state = await stateOnDisk(store.db, read)
   const rates = new Rates()
   rememberRates(rates, events, since)
   return { state, rates, lastCommit: read.lastSeq }

@@ -2,8 +2,11 @@
  * `sluice serve`: takes the data directory, opens the core, starts the workers, and serves until a signal; then
  * drains. The order here is the order of the process's life.
  */
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { databaseFileName } from '../db/store.ts'
 import { openLog, type Log } from '../lib/log.ts'
+import { decimalOf } from '../lib/money.ts'
 import { openCore, type Core } from './core.ts'
 import { serveControl } from './control-socket.ts'
 import { Crew } from './crew.ts'
@@ -12,8 +15,11 @@ import { takeLock } from './lock.ts'
 import { administrationOver } from './open-house.ts'
 import { Orders } from './orders.ts'
 import { printWelcome } from './welcome.ts'
+import { watchInThread } from './verify-thread.ts'
 import { version } from './version.ts'
 
+/** Drift between journal, balances, entries and request rows is found within this time. */
+const watchEveryMs = 60_000
 /** A second signal within this time is the same one, sent to the whole process group. */
 const sameSignalMs = 1000
 
@@ -22,13 +28,14 @@ export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel)
   const lock = takeLock(config.dataDir, { command: 'serve' })
   let crew: Crew | null = null
+  let isTrusted = true
   const core = await openCore(config, {
     durable: (commit) => crew?.durable(commit),
     admitting(isOpen, why) {
       if (isOpen) log.info('the store takes commits again')
       else log.error({ why }, 'the store takes no commits: admission is closed')
       if (!isOpen) crew?.fail()
-      crew?.tell({ isAdmitting: isOpen })
+      crew?.tell({ isAdmitting: isOpen && isTrusted })
     },
     failed: (why) => endAtOnce(log, why),
   })
@@ -47,6 +54,11 @@ export async function serve(config: Config): Promise<void> {
   const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
   const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
   crew.tell({ isReady: true })
+  const endWatch = watchLedger(config, log, () => {
+    isTrusted = false
+    core.authority.distrust()
+    crew.tell({ isAdmitting: false })
+  })
   log.info(
     { version, host: config.host, port: config.port, workers: config.workers, data: config.dataDir },
     'ready',
@@ -57,10 +69,24 @@ export async function serve(config: Config): Promise<void> {
   crew.tell({ isReady: false, isDraining: true })
   await new Promise((resolve) => setTimeout(resolve, config.drainDelayMs))
   await crew.drain(config.drainGraceMs)
-  await closeAll(core, [() => control.close(), () => demo?.close()])
+  await closeAll(core, [endWatch, () => control.close(), () => demo?.close()])
   lock.release()
   log.info('ended')
   process.exit(0)
+}
+
+/** Has the ledger recomputed as it grows; when it does not add up, `onDrift` is called, once. */
+function watchLedger(config: Config, log: Log, onDrift: () => void): () => Promise<void> {
+  let isTold = false
+  return watchInThread(join(config.dataDir, databaseFileName), watchEveryMs, {
+    verdict({ ok, drift, findings }) {
+      if (ok || isTold) return
+      isTold = true
+      log.fatal({ drift: decimalOf(drift), findings }, 'the ledger does not add up: admission is closed')
+      onDrift()
+    },
+    failed: (error) => log.error({ err: error }, 'the ledger could not be watched'),
+  })
 }
 
 async function closeAll(

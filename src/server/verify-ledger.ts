@@ -1,56 +1,178 @@
-/** Recomputes the ledger from its journal, as it is on disk, and compares the tables with it. */
-import { journalAfter, ChainError } from '../db/read-ledger.ts'
+/**
+ * Recomputes the ledger from its journal, as it is on disk, and compares the tables with it: the whole of it, or what
+ * has come since the last look.
+ */
+import { chainStart } from '../db/journal.ts'
 import type { Db } from '../db/db.ts'
+import { journalAfter, ChainError } from '../db/read-ledger.ts'
 import { sql } from '../db/schema.ts'
 import type { LedgerVerdict } from '../http/house.ts'
 import { LedgerBroken } from '../ledger/apply.ts'
+import type { Transfer } from '../ledger/entries.ts'
 import { JournalUnreadable } from '../ledger/journal.ts'
-import { Recomputation, type Tables } from '../ledger/verify.ts'
+import { Recomputation, type BillOnDisk } from '../ledger/verify.ts'
+import { storedOwner } from './restore-ledger.ts'
 
-async function sumsByBook(db: Db): Promise<ReadonlyMap<string, bigint>> {
-  const sums = new Map<string, bigint>()
-  for (const [side, sign] of [
-    ['debit', -1n],
-    ['credit', 1n],
-  ] as const) {
-    const rows = await db.report(
-      sql
-        .selectFrom('entries')
-        .select((build) => [`${side} as book`, build.fn.sum<bigint>('amount_nanos').as('sum_nanos')])
-        .groupBy(side),
-    )
-    for (const { book, sum_nanos } of rows) sums.set(book, (sums.get(book) ?? 0n) + sign * sum_nanos)
-  }
-  return sums
+const pageRows = 2000
+
+interface Page<Row> {
+  readonly rows: Row[]
+  readonly last: number
 }
 
-async function readTables(db: Db): Promise<Tables> {
-  const count = sql.selectFrom('entries').select((build) => build.fn.countAll<number>().as('rows'))
-  const cost = sql
-    .selectFrom('requests')
-    .select((build) => build.fn.sum<bigint | null>('cost_nanos').as('sum_nanos'))
-  const owners = await db.report(sql.selectFrom('owners').select(['id', 'balance_nanos']))
-  return {
-    transferSums: await sumsByBook(db),
-    transferCount: (await db.report(count))[0]?.rows ?? 0,
-    balances: new Map(owners.map((row) => [row.id, row.balance_nanos])),
-    requestCost: (await db.report(cost))[0]?.sum_nanos ?? 0n,
-  }
-}
+/** Rows of one table in the order of their number, read ahead in pages. */
+class Cursor<Row> {
+  readonly #read: (after: number) => Promise<Page<Row>>
+  #rows: Row[] = []
+  #next = 0
+  #after: number
 
-/** `db`: one that sees a single moment, or the journal and the tables would be of two. */
-export async function verifyLedger(db: Db): Promise<LedgerVerdict> {
-  const recomputation = new Recomputation()
-  const tables = await readTables(db)
-  try {
-    for await (const row of journalAfter(db, 0)) recomputation.take(row.body)
-  } catch (error) {
-    if (
-      !(error instanceof ChainError || error instanceof LedgerBroken || error instanceof JournalUnreadable)
-    ) {
-      throw error
+  constructor(read: (after: number) => Promise<Page<Row>>, after: number) {
+    this.#read = read
+    this.#after = after
+  }
+
+  /** The next row, without taking it; undefined at the end. */
+  async peek(): Promise<Row | undefined> {
+    if (this.#next === this.#rows.length) {
+      const { rows, last } = await this.#read(this.#after)
+      this.#rows = rows
+      this.#next = 0
+      this.#after = last
     }
-    return { ...recomputation.verdict(tables), ok: false, findings: [error.message] }
+    return this.#rows[this.#next]
   }
-  return recomputation.verdict(tables)
+
+  take(): void {
+    this.#next += 1
+  }
+}
+
+interface NumberedTransfer {
+  readonly seq: number
+  readonly transfer: Transfer
+}
+
+async function entriesAfter(db: Db, after: number): Promise<Page<NumberedTransfer>> {
+  const query = sql.selectFrom('entries').selectAll().where('id', '>', after)
+  const found = await db.report(query.orderBy('id').limit(pageRows))
+  const rows = found.map(({ id: _id, seq, amount_nanos, account_id, ...same }) => {
+    const amount = amount_nanos
+    return { seq, transfer: { ...same, amount, account: account_id ?? '' } as Transfer }
+  })
+  return { rows, last: found.at(-1)?.id ?? after }
+}
+
+async function billsAfter(db: Db, after: number): Promise<Page<BillOnDisk>> {
+  const columns = ['row_id', 'request_id', 'cost_nanos', 'prompt_tokens', 'cached_tokens'] as const
+  const query = sql
+    .selectFrom('requests')
+    .select([...columns, 'completion_tokens', 'reasoning_tokens'])
+    .where('row_id', '>', after)
+    .where('cost_nanos', '<>', 0n)
+  const found = await db.report(query.orderBy('row_id').limit(pageRows))
+  const rows = found.map((row) => ({
+    id: row.request_id,
+    cost: row.cost_nanos,
+    input: row.prompt_tokens,
+    cachedInput: row.cached_tokens,
+    output: row.completion_tokens,
+    reasoning: row.reasoning_tokens,
+  }))
+  return { rows, last: found.at(-1)?.row_id ?? after }
+}
+
+/** Where a reading begins: after this commit, in the state that it left, after these rows. */
+export interface Beginning {
+  readonly recomputation: Recomputation
+  readonly seq: number
+  readonly hash: Uint8Array
+  readonly entryId: number
+  readonly rowId: number
+}
+
+const veryBeginning = (): Beginning => ({
+  recomputation: new Recomputation(),
+  seq: 0,
+  hash: chainStart,
+  entryId: 0,
+  rowId: 0,
+})
+
+/** What of the journal has been read and compared, from a beginning on. */
+export class Reading {
+  readonly #recomputation: Recomputation
+  readonly #entries: Cursor<NumberedTransfer>
+  readonly #bills: Cursor<BillOnDisk>
+  #seq: number
+  #hash: Uint8Array
+  #broken = false
+
+  constructor(begin: Beginning, db: Db) {
+    this.#recomputation = begin.recomputation
+    this.#entries = new Cursor((after) => entriesAfter(db, after), begin.entryId)
+    this.#bills = new Cursor((after) => billsAfter(db, after), begin.rowId)
+    this.#seq = begin.seq
+    this.#hash = begin.hash
+  }
+
+  /** Reads to the end of the journal and compares. `db` has to see a single moment. Once broken, always broken. */
+  async follow(db: Db): Promise<LedgerVerdict> {
+    try {
+      if (!this.#broken) await this.#read(db)
+    } catch (error) {
+      const isFinding =
+        error instanceof ChainError || error instanceof LedgerBroken || error instanceof JournalUnreadable
+      if (!isFinding) throw error
+      this.#broken = true
+      this.#recomputation.find(error.message)
+    }
+    const owners = await db.report(sql.selectFrom('owners').selectAll())
+    return this.#recomputation.verdict(owners.map((row) => [row.id, storedOwner(row)] as const))
+  }
+
+  async #read(db: Db): Promise<void> {
+    const checkpoints = await db.report(sql.selectFrom('checkpoints').select(['seq', 'holds']))
+    const holdsAt = new Map(checkpoints.map(({ seq, holds }) => [seq, holds]))
+    for await (const { seq, body, prev, hash } of journalAfter(db, this.#seq)) {
+      if (Buffer.compare(prev, this.#hash) !== 0) throw new ChainError(seq)
+      const entries = await this.#entriesOf(seq)
+      this.#recomputation.take({ seq, body, entries, holds: holdsAt.get(seq) })
+      this.#seq = seq
+      this.#hash = hash
+      if (this.#recomputation.awaited > 0) await this.#readBills(() => this.#recomputation.awaited === 0)
+    }
+    await this.#entriesOf(Infinity)
+    await this.#readBills(() => false)
+  }
+
+  /** The entries of a commit; those of commits before it that the journal does not have are noted. */
+  async #entriesOf(seq: number): Promise<Transfer[]> {
+    const entries: Transfer[] = []
+    for (;;) {
+      const next = await this.#entries.peek()
+      if (!next || next.seq > seq) return entries
+      if (next.seq === seq) entries.push(next.transfer)
+      else
+        this.#recomputation.find(
+          `an entry of ${next.transfer.ref} belongs to no commit`,
+          next.transfer.amount,
+        )
+      this.#entries.take()
+    }
+  }
+
+  async #readBills(isEnough: () => boolean): Promise<void> {
+    while (!isEnough()) {
+      const row = await this.#bills.peek()
+      if (!row) return
+      this.#recomputation.takeBill(row)
+      this.#bills.take()
+    }
+  }
+}
+
+/** The whole ledger. `db`: one that sees a single moment, or the journal and the tables would be of two. */
+export function verifyLedger(db: Db): Promise<LedgerVerdict> {
+  return new Reading(veryBeginning(), db).follow(db)
 }

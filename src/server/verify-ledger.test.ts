@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, test, type TestContext } from 'node:test'
+import { chainHash, chainStart } from '../db/journal.ts'
+import { openReader } from '../db/sqlite.ts'
+import { databaseFileName } from '../db/store.ts'
+import { requestRow, temporaryDir, temporaryStore } from '../db/store.fixture.ts'
+import type { LedgerVerdict } from '../http/house.ts'
+import { nanoPrice, noCaps, stream, usageOf } from '../ledger/ledger.fixture.ts'
+import { accountOwner, emptyState, keyOwner } from '../ledger/state.ts'
+import * as ledger from '../ledger/step.ts'
+import { CommitQueue } from './commit-queue.ts'
+import { verifyLedger } from './verify-ledger.ts'
+import { inSnapshot, verifyInThread, watchInThread } from './verify-thread.ts'
+
+type Requests = (count: number) => Promise<void>
+
+/** A store with a ledger that has seen some requests, and the way to more of them. */
+async function openLedger(t: TestContext): Promise<{ path: string; serve: Requests }> {
+  const store = await temporaryStore(t)
+  const state = emptyState()
+  const listener = { durable: () => {}, admitting: () => {}, failed: (why: string) => assert.fail(why) }
+  const commits = new CommitQueue(state, { sink: store, listener, now: Date.now }, 0)
+  const owners = [accountOwner('acc'), keyOwner('key')]
+  const credit = {
+    id: 'c',
+    at: 0,
+    account: 'acc',
+    amount: 10n ** 9n,
+    source: 'credit' as const,
+    reason: 'test',
+  }
+  const credited = ledger.credit(state, credit)
+  assert.ok(typeof credited !== 'string')
+  commits.add(credited, owners.slice(0, 1), 'acc')
+  let number = 0
+  const serve: Requests = async (count) => {
+    for (let index = 0; index < count; index += 1) {
+      const id = `req_${++number}`
+      const who = { id, at: number, account: 'acc', key: 'key', model: 'm' }
+      const periods = { dayEnd: 1e9, monthEnd: 2e9 }
+      const granted = ledger.hold(state, { ...stream, ...who, ...periods, price: nanoPrice, caps: noCaps })
+      assert.ok('event' in granted)
+      commits.add(granted.event, owners, 'acc')
+      if (number % 7 === 0) await commits.drained()
+      const usage = usageOf(number, 10)
+      const settled = ledger.settle(state, { id, at: number, usage, cause: 'provider', caps: noCaps })
+      assert.ok(settled)
+      commits.add(settled.event, owners, 'acc')
+      const tokens = { prompt_tokens: number, completion_tokens: 10, cost_nanos: settled.charge }
+      commits.addRequest(requestRow(id, { ...tokens, account_id: 'acc', key_id: 'key' }))
+      // Refused requests have rows as well, and no money.
+      commits.addRequest(requestRow(`${id}_refused`, { account_id: 'acc', cost_nanos: 0n }))
+    }
+    await commits.drained()
+  }
+  await serve(20)
+  return { path: join(store.dataDir, databaseFileName), serve }
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-verify-'))
+const template = join(folder, databaseFileName)
+after(() => rmSync(folder, { recursive: true }))
+
+/** A copy of one ledger, which whoever wants may tamper with. */
+async function copied(t: TestContext): Promise<string> {
+  if (!existsSync(template)) {
+    const { path } = await openLedger(t)
+    const database = new DatabaseSync(path)
+    database.exec(`vacuum into '${template}'`)
+    database.close()
+  }
+  const path = join(temporaryDir(t), databaseFileName)
+  copyFileSync(template, path)
+  return path
+}
+
+async function verified(path: string): Promise<LedgerVerdict> {
+  const connection = openReader(path)
+  try {
+    return await inSnapshot(connection, verifyLedger)
+  } finally {
+    connection.close()
+  }
+}
+
+/** Changes the file as somebody with root would. */
+function tamper(path: string, ...statements: string[]): void {
+  const database = new DatabaseSync(path)
+  for (const trigger of ['journal_stays', 'entries_stay', 'entries_remain']) {
+    database.exec(`drop trigger if exists ${trigger}`)
+  }
+  for (const statement of statements) database.exec(statement)
+  database.close()
+}
+
+test('an untouched ledger verifies: every entry counted, no drift, nothing held', async (t) => {
+  const verdict = await verifyInThread(await copied(t))
+  assert.deepEqual(verdict, { ok: true, entries: 21, drift: 0n, openHolds: 0, overrun: 0n, findings: [] })
+})
+
+const tamperings: Record<string, { statements: string[]; finding: RegExp; drift?: bigint }> = {
+  'a journal row changed': {
+    statements: [`update journal set body = replace(body, '"10', '"11') where seq = 1`],
+    finding: /journal is broken at commit 1/,
+  },
+  'a journal row removed': {
+    statements: ['delete from journal where seq = 2'],
+    finding: /journal is broken at commit 3/,
+  },
+  'the last journal row removed': {
+    statements: ['delete from journal where seq = (select max(seq) from journal)'],
+    finding: /belongs to no commit|differs from the journal/,
+  },
+  'a balance changed': {
+    statements: [`update owners set balance_nanos = balance_nanos + 5 where id = 'a:acc'`],
+    finding: /row of a:acc differs from the journal in balance/,
+    drift: 5n,
+  },
+  'what a key has spent changed': {
+    statements: [`update owners set total_spent_nanos = 0 where id = 'k:key'`],
+    finding: /row of k:key differs from the journal in totalSpent/,
+  },
+  'a balance invented': {
+    statements: [`insert into owners select 'a:thief', 7, 0, 0, 0, 0, 0, 0, 0`],
+    finding: /a:thief/,
+    drift: 7n,
+  },
+  'an entry changed': {
+    statements: ['update entries set amount_nanos = amount_nanos - 3 where id = 5'],
+    finding: /entry of req_4 in commit \d+ differs in amount/,
+  },
+  'an entry given to another account': {
+    statements: [`update entries set debit = 'account:other' where id = 6`],
+    finding: /entry of req_5 in commit \d+ differs in debit/,
+  },
+  'an entry removed': {
+    statements: ['delete from entries where id = 7'],
+    finding: /lacks the entry|differs in/,
+  },
+  'an entry invented': {
+    statements: [
+      `insert into entries (seq, at, debit, credit, amount_nanos, kind) values (1, 0, 'operator:funding', 'account:acc', 9, 'credit')`,
+    ],
+    finding: /belongs to no commit/,
+    drift: 9n,
+  },
+  'a request row made cheaper': {
+    statements: [`update requests set cost_nanos = 1 where request_id = 'req_8'`],
+    finding: /request req_8 was billed 18 nanos, its row has 1 \(cost\)/,
+    drift: 17n,
+  },
+  'two request rows exchanged their costs': {
+    statements: [
+      `update requests set cost_nanos = case request_id when 'req_8' then 19 else 18 end where request_id in ('req_8', 'req_9')`,
+    ],
+    finding: /request req_8 was billed 18 nanos, its row has 19/,
+    drift: 2n,
+  },
+  'a request row with other tokens': {
+    statements: [`update requests set completion_tokens = 11 where request_id = 'req_8'`],
+    finding: /request req_8 .*\(output\)/,
+  },
+  'a request row removed': {
+    statements: [`delete from requests where request_id = 'req_8'`],
+    finding: /request req_8 has no row for its 18 nanos/,
+    drift: 18n,
+  },
+  'a request row made free': {
+    statements: [`update requests set cost_nanos = 0 where request_id = 'req_8'`],
+    finding: /request req_8 has no row/,
+    drift: 18n,
+  },
+  'a refused request given a cost': {
+    statements: [`update requests set cost_nanos = 4 where request_id = 'req_8_refused'`],
+    finding: /request req_8_refused has a row of 4 nanos and no bill/,
+    drift: 4n,
+  },
+}
+
+for (const [name, { statements, finding, drift }] of Object.entries(tamperings)) {
+  test(`verify finds ${name}`, async (t) => {
+    const path = await copied(t)
+    tamper(path, ...statements)
+    const verdict = await verified(path)
+    assert.equal(verdict.ok, false)
+    assert.match(verdict.findings.join('\n'), finding)
+    if (drift !== undefined) assert.equal(verdict.drift, drift)
+  })
+}
+
+test('verify finds a journal that was rewritten with a chain of its own, but cannot have happened', async (t) => {
+  const path = await copied(t)
+  const database = new DatabaseSync(path)
+  database.exec('drop trigger journal_stays')
+  let prev = chainStart
+  for (const row of database.prepare('select seq, body from journal order by seq').all()) {
+    const body = String(row['body']).replace('"s","req_3",3,"provider",3', '"s","req_3",3,"provider",2')
+    const hash = chainHash(prev, body)
+    database
+      .prepare('update journal set body = ?, prev = ?, hash = ? where seq = ?')
+      .run(body, prev, hash, row['seq'] ?? null)
+    prev = hash
+  }
+  database.close()
+  const verdict = await verified(path)
+  assert.equal(verdict.ok, false)
+  assert.match(verdict.findings[0] ?? '', /settlement of req_3 does not equal its cost/)
+})
+
+/** Looks when told, by an interval that is shorter than any test. */
+async function watching(
+  t: TestContext,
+  path: string,
+): Promise<(isFound: (verdict: LedgerVerdict) => boolean) => Promise<LedgerVerdict>> {
+  let tell: (verdict: LedgerVerdict) => void = () => {}
+  const stop = watchInThread(path, 20, {
+    verdict: (verdict) => tell(verdict),
+    failed: (error) => assert.fail(String(error)),
+  })
+  t.after(stop)
+  return (isFound) => {
+    const { promise, resolve } = Promise.withResolvers<LedgerVerdict>()
+    tell = (verdict) => {
+      if (isFound(verdict)) resolve(verdict)
+    }
+    return promise
+  }
+}
+
+test('the watch follows the journal as it grows, and finds within a look what was tampered with meanwhile', async (t) => {
+  const { path, serve } = await openLedger(t)
+  const until = await watching(t, path)
+  assert.equal((await until(() => true)).ok, true)
+  await serve(30)
+  const grown = await until(({ entries, ok }) => entries >= 30 || !ok)
+  assert.deepEqual([grown.ok, grown.findings], [true, []])
+  tamper(path, `update owners set balance_nanos = balance_nanos + 5 where id = 'a:acc'`)
+  const found = await until(({ ok }) => !ok)
+  assert.equal(found.drift, 5n)
+})
+
+for (const [name, statement] of Object.entries({
+  balance: `update owners set balance_nanos = balance_nanos + 5 where id = 'a:acc'`,
+  entry: 'update entries set amount_nanos = amount_nanos + 5 where id = 4',
+  'request row': `update requests set cost_nanos = cost_nanos + 5 where request_id = 'req_8'`,
+})) {
+  test(`the watch begins with the sums of everything: a ${name} changed while nothing ran is found at once`, async (t) => {
+    const path = await copied(t)
+    tamper(path, statement)
+    const until = await watching(t, path)
+    const verdict = await until(() => true)
+    assert.equal(verdict.ok, false)
+    assert.ok(verdict.drift >= 5n)
+  })
+}
