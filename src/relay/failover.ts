@@ -97,10 +97,12 @@ export class Failover {
   async #ask(route: LiveRoute, model: PricedModel): Promise<AttemptResult> {
     const { upstream, upstreamModel } = route
     const provider = providerOf(upstream.provider)
-    if (!provider) {
-      const unknown = fault('forbidden', 'The provider of this upstream is not known.')
-      this.faults.push(unknown)
-      return { kind: 'fault', fault: unknown }
+    if (!provider || upstream.proxy !== null) {
+      // Never around a proxy: whoever set one does not want to be seen without.
+      const words = provider ? 'Upstreams behind a proxy cannot be called yet.' : 'The provider is not known.'
+      const found = fault('forbidden', words)
+      this.faults.push(found)
+      return { kind: 'fault', fault: found }
     }
     const call: Call = {
       body: this.#body,

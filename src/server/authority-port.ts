@@ -6,6 +6,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { refusalOf } from '../errors.ts'
 import type { Authority } from './authority.ts'
 import type { CommitQueue } from './commit-queue.ts'
+import type { KeyUse } from './key-use.ts'
 import type { SettleAsk } from '../relay/bookkeeper.ts'
 import type { Ask, Committed, NodeState, Order, RareAsk, Word } from './messages.ts'
 
@@ -14,6 +15,7 @@ export interface PortParts {
   readonly commits: CommitQueue
   /** Carries out an order; throws a refusal. */
   readonly carryOut: (order: Order) => Promise<unknown>
+  readonly keyUse: KeyUse
   readonly onReady: () => void
   readonly onIdle: () => void
 }
@@ -102,6 +104,7 @@ export class AuthorityPort {
         const answer = authority.hold(ask.ask)
         if (answer.granted) {
           this.#open.add(ask.ask.id)
+          this.#parts.keyUse.note(ask.ask.keyId)
           this.#awaited = Math.max(this.#awaited, answer.commit)
         }
         return this.#say({ kind: 'answer', call: ask.call, result: answer })

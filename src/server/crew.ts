@@ -8,6 +8,7 @@ import type { Change } from '../db/change.ts'
 import type { Log } from '../lib/log.ts'
 import { AuthorityPort } from './authority-port.ts'
 import type { Core } from './core.ts'
+import type { KeyUse } from './key-use.ts'
 import type { NodeState, Order, WorkerBirth } from './messages.ts'
 
 export interface CrewParts {
@@ -15,6 +16,7 @@ export interface CrewParts {
   readonly config: Config
   readonly log: Log
   readonly carryOut: (order: Order) => Promise<unknown>
+  readonly keyUse: KeyUse
 }
 
 interface Member {
@@ -43,7 +45,7 @@ export class Crew {
   }
 
   #hire(number: number): Member {
-    const { core, config, log, carryOut } = this.#parts
+    const { core, config, log, carryOut, keyUse } = this.#parts
     const { port1, port2 } = new MessageChannel()
     const db = core.store.portsForWorker()
     const birth: WorkerBirth = { authority: port2, db, config, number, dataKey: core.dataKey }
@@ -57,6 +59,7 @@ export class Crew {
       authority: core.authority,
       commits: core.commits,
       carryOut,
+      keyUse,
       onReady: () => {
         port.tell(this.#state)
         ready.resolve()

@@ -13,7 +13,9 @@ import { Crew } from './crew.ts'
 import { openDemo } from './demo.ts'
 import { takeLock } from './lock.ts'
 import { administrationOver } from './open-house.ts'
+import { KeyUse } from './key-use.ts'
 import { Orders } from './orders.ts'
+import { portProblem } from './reach.ts'
 import { printWelcome } from './welcome.ts'
 import { watchInThread } from './verify-thread.ts'
 import { version } from './version.ts'
@@ -27,6 +29,7 @@ const sameSignalMs = 1000
 export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel)
   const lock = takeLock(config.dataDir, { command: 'serve' })
+  await checkPort(config)
   let crew: Crew | null = null
   let isTrusted = true
   const core = await openCore(config, {
@@ -48,9 +51,12 @@ export async function serve(config: Config): Promise<void> {
     counts: async () => (await crew?.ask<object>((call) => ({ kind: 'count', call }))) ?? [],
   })
   const demo = await openDemo(config, core, orders)
-  const served = { ...config, upstreamAllow: [...config.upstreamAllow, ...(demo?.allow ?? [])] }
-  crew = new Crew({ core, config: served, log, carryOut: (order) => orders.carryOut(order) })
-  await crew.start(process.platform === 'linux' ? config.workers : 1)
+  const keyUse = new KeyUse(core.store.db, log)
+  // Only Linux spreads the connections of one port over several listeners.
+  const workers = process.platform === 'linux' ? config.workers : 1
+  const served = { ...config, workers, upstreamAllow: [...config.upstreamAllow, ...(demo?.allow ?? [])] }
+  crew = new Crew({ core, config: served, log, carryOut: (order) => orders.carryOut(order), keyUse })
+  await crew.start(workers)
   const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
   const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
   crew.tell({ isReady: true })
@@ -59,17 +65,14 @@ export async function serve(config: Config): Promise<void> {
     core.authority.distrust()
     crew.tell({ isAdmitting: false })
   })
-  log.info(
-    { version, host: config.host, port: config.port, workers: config.workers, data: config.dataDir },
-    'ready',
-  )
+  log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
   printWelcome(config, demo)
   await signalled()
   log.info('draining')
   crew.tell({ isReady: false, isDraining: true })
   await new Promise((resolve) => setTimeout(resolve, config.drainDelayMs))
   await crew.drain(config.drainGraceMs)
-  await closeAll(core, [endWatch, () => control.close(), () => demo?.close()])
+  await closeAll(core, [endWatch, () => keyUse.close(), () => control.close(), () => demo?.close()])
   lock.release()
   log.info('ended')
   process.exit(0)
@@ -87,6 +90,13 @@ function watchLedger(config: Config, log: Log, onDrift: () => void): () => Promi
     },
     failed: (error) => log.error({ err: error }, 'the ledger could not be watched'),
   })
+}
+
+/** Workers share the port, so they would share it with another relay as well, and nobody would notice. */
+async function checkPort({ host, port }: Config): Promise<void> {
+  const problem = await portProblem(host, port)
+  if (problem !== null)
+    throw new Error(`${host}:${port} cannot be listened on (${problem}); set HOST or PORT.`)
 }
 
 async function closeAll(

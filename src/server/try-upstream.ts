@@ -27,6 +27,10 @@ export async function tryUpstream(
   const upstream = catalog.upstream(upstreamId)
   const provider = providerOf(upstream?.provider ?? '')
   if (!upstream || !provider) throw refuse('not_found', { message: 'There is no such upstream.' })
+  if (upstream.proxy !== null) {
+    const message = 'Upstreams behind a proxy cannot be called yet.'
+    return { ok: false, status: null, durationMs: 0, message }
+  }
   const name = model ?? modelFor(catalog, upstreamId)
   if (name === null) {
     throw refuse('invalid_request', {
