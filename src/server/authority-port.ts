@@ -61,7 +61,7 @@ export class AuthorityPort {
     if (this.#words.length > 0) this.#send()
   }
 
-  /** The store takes no commits: nobody waits any longer. */
+  /** The store has taken no commits for too long: nobody waits any longer. */
   fail(): void {
     for (const { call } of this.#waiting) this.#refuse(call, 'service_unavailable')
     this.#waiting = []
@@ -158,7 +158,6 @@ export class AuthorityPort {
   #answer(call: number, { commit, result }: Committed<unknown>): void {
     const { commits } = this.#parts
     if (commit <= commits.durable) this.#say({ kind: 'answer', call, result })
-    else if (!commits.admitting) this.#refuse(call, 'service_unavailable')
     else {
       this.#waiting.push({ call, commit, result })
       commits.need(commit)

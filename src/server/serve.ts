@@ -24,6 +24,8 @@ import { version } from './version.ts'
 const watchEveryMs = 60_000
 /** A second signal within this time is the same one, sent to the whole process group. */
 const sameSignalMs = 1000
+/** How long answers wait for a store that takes no commits; streams are kept alive meanwhile. */
+const storePatienceMs = 30_000
 
 /** Resolves when the relay has ended. */
 export async function serve(config: Config): Promise<void> {
@@ -31,13 +33,16 @@ export async function serve(config: Config): Promise<void> {
   const lock = takeLock(config.dataDir, { command: 'serve' })
   await checkPort(config)
   let crew: Crew | null = null
+  let patience: NodeJS.Timeout | undefined
   let isTrusted = true
   const core = await openCore(config, {
     durable: (commit) => crew?.durable(commit),
     admitting(isOpen, why) {
       if (isOpen) log.info('the store takes commits again')
       else log.error({ why }, 'the store takes no commits: admission is closed')
-      if (!isOpen) crew?.fail()
+      clearInterval(patience)
+      // What was decided is still written when the store comes back, so its answers wait for that a while.
+      if (!isOpen) patience = setInterval(() => crew?.fail(), storePatienceMs)
       crew?.tell({ isAdmitting: isOpen && isTrusted })
     },
     failed: (why) => endAtOnce(log, why),
