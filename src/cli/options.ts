@@ -82,10 +82,10 @@ export function withLimits(command: Command): Command {
 
 /** The object without what was not given; undefined when nothing was. */
 export function given<Values extends object>(values: Values): Partial<Values> | undefined {
-  const entries = Object.entries<unknown>({ ...values })
+  const entries = Object.entries(values)
     .filter(([, value]) => value !== undefined)
     // Commander makes an empty text of the null that "none", "default" and "never" mean.
-    .map(([name, value]): [string, unknown] => [name, value === '' ? null : value])
+    .map(([name, value]: [string, unknown]): [string, unknown] => [name, value === '' ? null : value])
   // The entries left are those of `values` that are there.
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<Values>)
 }
