@@ -103,7 +103,9 @@ export class ChunkWriter {
   }
 
   delta(delta: Json, index = 0): Chunk[] {
-    return [...this.begin(index), this.#chunk([choice(index, delta, null)])]
+    const chunks = this.begin(index)
+    chunks.push(this.#chunk([choice(index, delta, null)]))
+    return chunks
   }
 
   text(text: string, index = 0): Chunk[] {

@@ -32,9 +32,17 @@ function finishOf(native: string, hasCalls: boolean): Finish {
   return { reason, native }
 }
 
+/** Not every `usageMetadata` has counts. */
+function countsIn(body: Json): Json | undefined {
+  const told = objectIn(body, 'usageMetadata')
+  return told && hasCount(told, 'promptTokenCount', 'candidatesTokenCount', 'totalTokenCount')
+    ? told
+    : undefined
+}
+
 /** Gemini counts thoughts beside the answer; where a total shows that they are inside it, they are. */
 function usageOf(told: Json | undefined): TokenUsage | null {
-  if (!told || !hasCount(told, 'promptTokenCount', 'candidatesTokenCount', 'totalTokenCount')) return null
+  if (!told) return null
   const input = countIn(told, 'promptTokenCount') + countIn(told, 'toolUsePromptTokenCount')
   const written = countIn(told, 'candidatesTokenCount')
   const reasoning = countIn(told, 'thoughtsTokenCount')
@@ -100,7 +108,7 @@ export function geminiWhole(body: unknown, call: Call): Json {
     results.push({ text: '', reasoning: '', reasoningDetails: [], toolCalls: [], finish: blocked(block) })
   }
   const told = { id: textIn(body, 'responseId'), model: textIn(body, 'modelVersion') }
-  return completion(told, results, usageOf(objectIn(body, 'usageMetadata')), call)
+  return completion(told, results, usageOf(countsIn(body)), call)
 }
 
 /** What a stream remembers of one candidate. */
@@ -113,7 +121,7 @@ interface Progress {
 export class GeminiStream implements StreamTranslation {
   readonly #out: ChunkWriter
   readonly #candidates = new Map<number, Progress>()
-  #usage: TokenUsage | null = null
+  #counts: Json | undefined
   /** Gemini has no last word: its stream ends. */
   readonly isOver = false
 
@@ -131,7 +139,7 @@ export class GeminiStream implements StreamTranslation {
       return [errorChunk(textIn(error, 'message') ?? type, type, status)]
     }
     this.#out.identify(textIn(body, 'responseId'), textIn(body, 'modelVersion'))
-    this.#usage = usageOf(objectIn(body, 'usageMetadata')) ?? this.#usage
+    this.#counts = countsIn(body) ?? this.#counts
     const block = blockIn(body)
     const chunks = objectsIn(body, 'candidates').flatMap((candidate) => this.#onCandidate(candidate))
     if (block !== undefined && this.#candidates.size === 0) {
@@ -144,8 +152,8 @@ export class GeminiStream implements StreamTranslation {
   end(): readonly Chunk[] {
     const candidates = [...this.#candidates.values()]
     const isComplete = candidates.length > 0 && candidates.every(({ isFinished }) => isFinished)
-    const usage = this.#usage
-    this.#usage = null
+    const usage = usageOf(this.#counts)
+    this.#counts = undefined
     return isComplete && usage ? this.#out.usage(usage) : []
   }
 
@@ -153,28 +161,27 @@ export class GeminiStream implements StreamTranslation {
     const index = numberIn(candidate, 'index') ?? 0
     const progress = this.#candidates.get(index) ?? { signatures: 0, calls: 0, isFinished: false }
     this.#candidates.set(index, progress)
-    const chunks = [
-      ...this.#out.begin(index),
-      ...partsIn(candidate).flatMap((part) => this.#onPart(part, progress, index)),
-    ]
+    const chunks = this.#out.begin(index)
+    for (const part of partsIn(candidate)) this.#onPart(part, { progress, index, chunks })
     const native = textIn(candidate, 'finishReason')
     if (native === undefined || progress.isFinished) return chunks
     progress.isFinished = true
-    return [...chunks, ...this.#out.finish(finishOf(native, progress.calls > 0), index)]
+    chunks.push(...this.#out.finish(finishOf(native, progress.calls > 0), index))
+    return chunks
   }
 
-  #onPart(part: Json, progress: Progress, index: number): Chunk[] {
+  #onPart(part: Json, to: { progress: Progress; index: number; chunks: Chunk[] }): void {
+    const { progress, index, chunks } = to
     const call = callOf(part)
     const text = textIn(part, 'text') ?? ''
-    const chunks: Chunk[] = []
     if (call) {
       const begun = { index: progress.calls++, ...toolCall(call.id, call.name, call.input) }
       chunks.push(...this.#out.delta({ tool_calls: [begun] }, index))
     } else if (part['thought'] === true) chunks.push(...this.#out.reasoning(text, index))
     else chunks.push(...this.#out.text(text, index))
     const details = signatureOf(part, { id: call?.id, index: progress.signatures })
+    if (details.length === 0) return
     progress.signatures += details.length
-    if (details.length > 0) chunks.push(...this.#out.delta({ reasoning_details: details }, index))
-    return chunks
+    chunks.push(...this.#out.delta({ reasoning_details: details }, index))
   }
 }
