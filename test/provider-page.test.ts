@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+import { providerNames as allowedNames } from '../src/catalog/provider-names.ts'
+import { providerNames, providerOf } from '../src/providers/registry.ts'
+import { root } from './source-tree.ts'
+
+test('every provider that an upstream may name exists, and no other', () => {
+  assert.deepEqual(providerNames.toSorted(), allowedNames.toSorted())
+})
+
+test('docs/adding-a-provider.md lists every provider with its title, format and address', () => {
+  const page = readFileSync(join(root, 'docs/adding-a-provider.md'), 'utf8')
+  const listed = page.split('\n').filter((line) => line.startsWith('| `') && line.split('|').length === 6)
+  const expected = providerNames.map((name) => {
+    const { title, baseUrl, translation } = providerOf(name) ?? assert.fail(name)
+    const address = baseUrl === null ? 'yours' : `\`${baseUrl}\``
+    return `| \`${name}\` | ${title} | ${translation ? 'its own' : 'common'} | ${address} |`
+  })
+  assert.deepEqual(listed, expected)
+})
