@@ -3,19 +3,21 @@
  * refused at once; a little is read on, so that the answer arrives before the connection ends.
  */
 import type { IncomingMessage } from 'node:http'
-import { refuse } from '../errors.ts'
+import { refuse, type Refusal } from '../errors.ts'
 
 /** What is read on of a refused body, and for how long. */
-const lingerBytes = 1024 * 1024
-const lingerMs = 1000
-const stallMs = 60_000
+export const lingerBytes = 1024 * 1024
+export const lingerMs = 1000
+/** A body that brings nothing for so long is given up. */
+export const stallMs = 60_000
 
 export interface BodyLimits {
   readonly bodyLimitBytes: number
   readonly bodiesLimitBytes: number
 }
 
-export class BodyReader {
+/** What all bodies of this worker hold together. */
+export class BodyBudget {
   readonly #limits: BodyLimits
   #heldBytes = 0
 
@@ -23,50 +25,19 @@ export class BodyReader {
     this.#limits = limits
   }
 
-  /**
-   * The whole body; `release` gives its bytes back to the bound when the request is over. Throws 413, or 503 when
-   * too many bytes are held already. `contentLength`: as announced, or NaN.
-   */
-  async read(incoming: IncomingMessage, contentLength: number): Promise<Buffer> {
-    if (contentLength > this.#limits.bodyLimitBytes) throw tooLarge(this.#limits.bodyLimitBytes)
-    if (contentLength === 0) return Buffer.alloc(0)
-    const chunks: Buffer[] = []
-    let bytes = 0
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
-    const stalled = setTimeout(
-      () => reject(refuse('invalid_request', { message: 'The body did not arrive.' })),
-      stallMs,
-    )
-    const onData = (chunk: Buffer): void => {
-      bytes += chunk.length
-      this.#heldBytes += chunk.length
-      if (bytes > this.#limits.bodyLimitBytes) reject(tooLarge(this.#limits.bodyLimitBytes))
-      else if (this.#heldBytes > this.#limits.bodiesLimitBytes)
-        reject(refuse('service_unavailable', { retryAfterMs: 1000 }))
-      else {
-        chunks.push(chunk)
-        stalled.refresh()
-      }
+  /** Throws 413 for a body, announced or come so far, that is larger than one may be. */
+  check(bodyBytes: number): void {
+    const { bodyLimitBytes } = this.#limits
+    if (bodyBytes <= bodyLimitBytes) return
+    throw refuse('request_too_large', { message: `The body is larger than ${bodyLimitBytes} bytes.` })
+  }
+
+  /** Counts bytes that are kept from now on. Throws 503, without counting, when too many are held already. */
+  take(bytes: number): void {
+    if (this.#heldBytes + bytes > this.#limits.bodiesLimitBytes) {
+      throw refuse('service_unavailable', { retryAfterMs: 1000 })
     }
-    incoming.on('data', onData)
-    incoming.on('end', () => resolve(undefined))
-    const onBroken = (): void => {
-      // Every request closes in the end; only before its body has come does that mean anything.
-      if (!incoming.complete) reject(refuse('invalid_request', { message: 'The body broke off.' }))
-    }
-    incoming.on('close', onBroken)
-    incoming.on('error', onBroken)
-    try {
-      await promise
-    } catch (error) {
-      this.release(bytes)
-      throw error
-    } finally {
-      clearTimeout(stalled)
-      incoming.off('data', onData)
-    }
-    const [first] = chunks
-    return chunks.length === 1 && first ? first : Buffer.concat(chunks, bytes)
+    this.#heldBytes += bytes
   }
 
   /** The request is over: its bytes count no longer. */
@@ -75,8 +46,55 @@ export class BodyReader {
   }
 }
 
-function tooLarge(limitBytes: number): Error {
-  return refuse('request_too_large', { message: `The body is larger than ${limitBytes} bytes.` })
+export function stalledBody(): Refusal {
+  return refuse('invalid_request', { message: 'The body did not arrive.' })
+}
+
+export function brokenBody(): Refusal {
+  return refuse('invalid_request', { message: 'The body broke off.' })
+}
+
+/** The whole body of a node:http request, taken from the budget. Throws 400, 413 or 503. */
+export async function readBody(incoming: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
+  const announced = Number(incoming.headers['content-length'] ?? NaN)
+  if (announced > 0) budget.check(announced)
+  if (announced === 0) return Buffer.alloc(0)
+  const chunks: Buffer[] = []
+  let bytes = 0
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+  const stalled = setTimeout(() => reject(stalledBody()), stallMs)
+  const onData = (chunk: Buffer): void => {
+    try {
+      budget.check(bytes + chunk.length)
+      budget.take(chunk.length)
+    } catch (error) {
+      incoming.off('data', onData)
+      reject(error)
+      return
+    }
+    bytes += chunk.length
+    chunks.push(chunk)
+    stalled.refresh()
+  }
+  incoming.on('data', onData)
+  incoming.on('end', () => resolve(undefined))
+  const onBroken = (): void => {
+    // Every request closes in the end; only before its body has come does that mean anything.
+    if (!incoming.complete) reject(brokenBody())
+  }
+  incoming.on('close', onBroken)
+  incoming.on('error', onBroken)
+  try {
+    await promise
+  } catch (error) {
+    budget.release(bytes)
+    throw error
+  } finally {
+    clearTimeout(stalled)
+    incoming.off('data', onData)
+  }
+  const [first] = chunks
+  return chunks.length === 1 && first ? first : Buffer.concat(chunks, bytes)
 }
 
 /** After an early answer: reads a little on and throws it away, then ends the connection. */

@@ -1,5 +1,5 @@
 /**
- * All routes on one screen, over raw node:http: the public interface itself, and the door to everything that is
+ * All routes on one screen: the public interface itself, and the door to everything that is
  * administered. No rules live here; a door parses, calls, answers.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -7,11 +7,12 @@ import type { Caller } from '../accounts/directory.ts'
 import { refusalOf, refuse, type Refusal } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { CallerExchange } from '../relay/exchange.ts'
-import { BodyReader, lingerAndClose } from './body.ts'
+import type { Arrival } from './arrival.ts'
+import { BodyBudget } from './body.ts'
 import { Callers } from './caller.ts'
 import { corsHeaders } from './cors.ts'
 import type { House } from './house.ts'
-import { NodeExchange } from './node-exchange.ts'
+import { NodeArrival } from './node-arrival.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './v1/account.ts'
 import { chatCompletions, type ChatDoor } from './v1/chat-completions.ts'
 import { modelListBody, oneModelBody } from './v1/models.ts'
@@ -29,39 +30,27 @@ export interface DoorParts extends ChatDoor {
 
 interface Visit {
   readonly id: string
-  readonly incoming: IncomingMessage
+  readonly arrival: Arrival
   readonly exchange: CallerExchange
-  readonly path: string
-  readonly query: string
   readonly headers: string[]
   caller: Caller | null
-}
-
-/** The value of a header, from the raw list: the parsed one costs more than the whole lookup. */
-function headerOf(incoming: IncomingMessage, name: string): string | undefined {
-  const { rawHeaders } = incoming
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const each = rawHeaders[i]
-    if (each?.length === name.length && each.toLowerCase() === name) return rawHeaders[i + 1]
-  }
-  return undefined
 }
 
 const json = ['content-type', 'application/json']
 
 export class Doors {
   readonly #parts: DoorParts
-  readonly #bodies: BodyReader
+  readonly #bodies: BodyBudget
   readonly callers: Callers
 
   constructor(parts: DoorParts) {
     this.#parts = parts
     const { config, directory } = parts.house
-    this.#bodies = new BodyReader(config)
+    this.#bodies = new BodyBudget(config)
     this.callers = new Callers(directory, config.trustProxy)
   }
 
-  /** Answers one request; never throws. */
+  /** Answers one request of node:http; never throws. */
   async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const { url = '/' } = incoming
     if (url.startsWith('/api') || url === '/openapi.json') {
@@ -69,16 +58,17 @@ export class Doors {
       other(incoming, outgoing)
       return
     }
+    await this.receive(new NodeArrival(incoming, outgoing))
+  }
+
+  /** Answers one request of the public interface; never throws. */
+  async receive(arrival: Arrival): Promise<void> {
     const id = newId('req')
     const { corsOrigins } = this.#parts.house.config
     const common = ['x-request-id', id]
-    if (corsOrigins.length > 0) common.push(...corsHeaders(corsOrigins, headerOf(incoming, 'origin')))
+    if (corsOrigins.length > 0) common.push(...corsHeaders(corsOrigins, arrival.header('origin')))
     if (this.#parts.isDraining()) common.push('connection', 'close')
-    const exchange = new NodeExchange(outgoing, common)
-    const question = url.indexOf('?')
-    const path = question === -1 ? url : url.slice(0, question)
-    const query = question === -1 ? '' : url.slice(question)
-    const visit: Visit = { id, incoming, exchange, path, query, headers: [], caller: null }
+    const visit: Visit = { id, arrival, exchange: arrival.reply(common), headers: [], caller: null }
     try {
       await this.#route(visit)
     } catch (error) {
@@ -88,62 +78,55 @@ export class Doors {
 
   async #route(visit: Visit): Promise<void> {
     const { house } = this.#parts
-    const path = visit.path.startsWith('/v1/') ? visit.path.slice(3) : visit.path
-    const method = visit.incoming.method ?? 'GET'
-    if (method === 'OPTIONS' && house.config.corsOrigins.length > 0) return visit.exchange.answer(204, [], '')
+    const { arrival, exchange } = visit
+    const { method } = arrival
+    const path = arrival.path.startsWith('/v1/') ? arrival.path.slice(3) : arrival.path
+    if (method === 'OPTIONS' && house.config.corsOrigins.length > 0) return exchange.answer(204, [], '')
     switch (path) {
       case '/chat/completions':
-        return this.#only(method, 'POST', () => this.#chat(visit))
+        only(method, 'POST')
+        return this.#chat(visit)
       case '/models':
-        return this.#only(method, 'GET', () =>
-          this.#tell(visit, (caller) => modelListBody(house.catalog, caller)),
-        )
+        only(method, 'GET')
+        return this.#tell(visit, (caller) => modelListBody(house.catalog, caller))
       case '/balance':
-        return this.#only(method, 'GET', () => this.#tell(visit, (caller) => balanceBody(house, caller)))
+        only(method, 'GET')
+        return this.#tell(visit, (caller) => balanceBody(house, caller))
       case '/dashboard/billing/subscription':
-        return this.#only(method, 'GET', () => this.#tell(visit, (caller) => subscriptionBody(house, caller)))
-      case '/dashboard/billing/usage':
-        return this.#only(method, 'GET', () =>
-          this.#tell(visit, (caller) => billingUsageBody(house, caller, new URLSearchParams(visit.query))),
-        )
+        only(method, 'GET')
+        return this.#tell(visit, (caller) => subscriptionBody(house, caller))
+      case '/dashboard/billing/usage': {
+        only(method, 'GET')
+        const query = new URLSearchParams(arrival.query)
+        return this.#tell(visit, (caller) => billingUsageBody(house, caller, query))
+      }
       case '/healthz':
-        return visit.exchange.answer(200, json, '{"status":"ok"}')
+        return exchange.answer(200, json, '{"status":"ok"}')
       case '/readyz':
         return house.isReady()
-          ? visit.exchange.answer(200, json, '{"status":"ready"}')
+          ? exchange.answer(200, json, '{"status":"ready"}')
           : this.#refuse(visit, refuse('service_unavailable'))
       case '/metrics':
-        return visit.exchange.answer(
-          200,
-          ['content-type', 'text/plain; version=0.0.4'],
-          await house.metrics(),
-        )
+        return exchange.answer(200, ['content-type', 'text/plain; version=0.0.4'], await house.metrics())
     }
     if (path.startsWith('/models/')) {
+      only(method, 'GET')
       const name = decoded(path.slice('/models/'.length))
-      return this.#only(method, 'GET', () =>
-        this.#tell(visit, (caller) => oneModelBody(house.catalog, caller, name)),
-      )
+      return this.#tell(visit, (caller) => oneModelBody(house.catalog, caller, name))
     }
     if (path.startsWith('/requests/')) {
+      only(method, 'GET')
       const requestId = decoded(path.slice('/requests/'.length))
-      return this.#only(method, 'GET', () =>
-        this.#tell(visit, (caller) => requestBody(house, caller, requestId)),
-      )
+      return this.#tell(visit, (caller) => requestBody(house, caller, requestId))
     }
-    throw refuse('not_found', { message: `There is nothing at ${visit.path.slice(0, 200)}.` })
-  }
-
-  #only(method: string, allowed: 'GET' | 'POST', then: () => Promise<void>): Promise<void> {
-    if (method === allowed || (method === 'HEAD' && allowed === 'GET')) return then()
-    throw refuse('method_not_allowed', { message: `Use ${allowed} here.` })
+    throw refuse('not_found', { message: `There is nothing at ${arrival.path.slice(0, 200)}.` })
   }
 
   #identify(visit: Visit): Caller {
-    const { incoming } = visit
-    const caller = this.callers.identify(headerOf(incoming, 'authorization'))
+    const { arrival } = visit
+    const caller = this.callers.identify(arrival.header('authorization'))
     visit.caller = caller
-    this.callers.admit(caller, incoming.socket.remoteAddress, headerOf(incoming, 'x-forwarded-for'))
+    this.callers.admit(caller, arrival.peer, arrival.header('x-forwarded-for'))
     return caller
   }
 
@@ -153,16 +136,15 @@ export class Doors {
   }
 
   async #chat(visit: Visit): Promise<void> {
-    const { incoming, id, exchange, headers } = visit
+    const { arrival, id, exchange, headers } = visit
     const caller = this.#identify(visit)
-    const type = headerOf(incoming, 'content-type')
+    const type = arrival.header('content-type')
     if (type !== undefined && !/^(?:application\/(?:[\w.+-]+\+)?json|text\/plain)\b/i.test(type)) {
       throw refuse('unsupported_media_type')
     }
     if (!this.#parts.house.isReady() && !this.#parts.isDraining())
       throw refuse('service_unavailable', { retryAfterMs: 1000 })
-    const announced = headerOf(incoming, 'content-length')
-    const body = await this.#bodies.read(incoming, announced === undefined ? NaN : Number(announced))
+    const body = await arrival.body(this.#bodies)
     try {
       await chatCompletions(this.#parts, { id, caller, body, headers }, exchange)
     } finally {
@@ -174,12 +156,19 @@ export class Doors {
     const refusal = refusalOf(error)
     if (refusal !== error) this.#parts.onBug(error, visit.id)
     if (visit.caller) this.#parts.onRefused(refusal, { id: visit.id, caller: visit.caller })
-    if (visit.exchange.isBegun || visit.exchange.isGone) return
+    const { arrival, exchange } = visit
+    if (exchange.isBegun || exchange.isGone) return
     const headers = [...json, ...visit.headers, ...retryHeaders(refusal)]
-    if (!visit.incoming.complete) headers.push('connection', 'close')
-    visit.exchange.answer(refusal.status, headers, JSON.stringify(refusal.toBody()))
-    if (!visit.incoming.complete) lingerAndClose(visit.incoming)
+    const { isComplete } = arrival
+    if (!isComplete) headers.push('connection', 'close')
+    exchange.answer(refusal.status, headers, JSON.stringify(refusal.toBody()))
+    if (!isComplete) arrival.linger()
   }
+}
+
+function only(method: string, allowed: 'GET' | 'POST'): void {
+  if (method === allowed || (method === 'HEAD' && allowed === 'GET')) return
+  throw refuse('method_not_allowed', { message: `Use ${allowed} here.` })
 }
 
 function retryHeaders(refusal: Refusal): string[] {

@@ -41,7 +41,8 @@ export const nameBytes = byteTable(/[!#$%&'*+\-.^_`|~0-9A-Za-z]/)
 /** Bytes of a header's value: tab, visible characters, space, and the upper half of Latin-1. */
 export const valueBytes = byteTable(/[\t\x20-\x7e\x80-\xff]/)
 
-function isNamed(bytes: Buffer, start: number, name: string): boolean {
+/** Whether the header name at `start` is this one; `name` in lower case. */
+export function isNamed(bytes: Buffer, start: number, name: string): boolean {
   for (let i = 0; i < name.length; i += 1) {
     const byte = bytes[start + i] ?? 0
     if ((byte | 0x20) !== name.charCodeAt(i)) return false

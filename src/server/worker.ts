@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { connectDb, type Db } from '../db/db.ts'
 import type { Change } from '../db/change.ts'
 import { Doors } from '../http/doors.ts'
+import { FastLane } from '../http/fast-lane.ts'
 import type { CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
@@ -130,6 +131,10 @@ async function start(birth: WorkerBirth): Promise<void> {
   })
   const options = { keepAliveTimeout: keepAliveMs, requestTimeout: 0, noDelay: true }
   const server = createServer(options, (incoming, outgoing) => void doors.handle(incoming, outgoing))
+  const lane = new FastLane(server, (arrival) => void doors.receive(arrival), {
+    idleMs: keepAliveMs,
+    slowMs: config.slowClientMs,
+  })
   port.serve({
     async changed(changes) {
       await copies.refresh(changes)
@@ -137,7 +142,7 @@ async function start(birth: WorkerBirth): Promise<void> {
     },
     count: () => metrics.registry.getMetricsAsJSON(),
     state: (next) => (state = next),
-    drain: () => void drained(server, running).then(() => port.tell({ kind: 'idle' })),
+    drain: () => void drained(server, lane, running).then(() => port.tell({ kind: 'idle' })),
     end: () => {
       for (const request of running) request.end({ kind: 'shutdown' })
     },
@@ -154,16 +159,20 @@ function listening(server: Server, { host, port, workers }: WorkerBirth['config'
 }
 
 /** Resolves when nothing listens and nothing runs. */
-function drained(server: Server, running: ReadonlySet<Running>): Promise<void> {
+function drained(server: Server, lane: FastLane, running: ReadonlySet<Running>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
+  const closeIdle = (): void => {
+    server.closeIdleConnections()
+    lane.closeIdle()
+  }
   const idle = setInterval(() => {
-    if (running.size === 0) server.closeIdleConnections()
+    if (running.size === 0) closeIdle()
   }, 50)
   server.close(() => {
     clearInterval(idle)
     resolve()
   })
-  server.closeIdleConnections()
+  closeIdle()
   return promise
 }
 
