@@ -172,6 +172,63 @@ test("google's wait is the caller's Retry-After, and its refusal of our key is n
   await house.nothingHeld()
 })
 
+test('a provider that refuses stream_options in a list of wrong fields is asked once more without, from then on at once', async (t) => {
+  const wrong = {
+    type: 'extra_forbidden',
+    loc: ['body', 'stream_options'],
+    msg: 'Extra inputs are not permitted',
+  }
+  const good = saying('Hi.', { input: 20, output: 4 })
+  const script: Script = (exchange) =>
+    'stream_options' in exchange.request.json
+      ? json(422, { object: 'error', message: { detail: [wrong] } })(exchange)
+      : good(exchange)
+  const { house, alice, upstream } = await openWith(t, 'mistral', script)
+  for (const asked of [2, 3]) {
+    assert.equal((await alice.post(question('family-model', { stream: true }))).status, 200)
+    assert.equal(upstream.requests.length, asked)
+  }
+  await house.nothingHeld()
+})
+
+test("an empty account and a wrong key are never the caller's fault, however they are told", async (t) => {
+  const house = await openHouse(t)
+  const alice = await house.account({ balance: '1' })
+  const empty = 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing.'
+  const cases: [provider: string, Script][] = [
+    ['anthropic', failing(400, { type: 'error', error: { type: 'invalid_request_error', message: empty } })],
+    ['openai', failing(429, { error: { message: 'You exceeded your quota.', code: 'insufficient_quota' } })],
+    ['qwen', failing(400, { error: { message: 'Access denied.', code: 'Arrearage' } })],
+    ['xai', failing(400, { code: 'invalid', error: 'Incorrect API key provided: xx***.' })],
+    ['bedrock', failing(403, { message: 'The security token included in the request is invalid.' })],
+  ]
+  for (const [provider, script] of cases) {
+    const upstream = await house.upstream(script, { provider })
+    await house.model(provider, { prices, upstreams: [upstream] })
+    assert.equal((await alice.post(question(provider))).status, 503, provider)
+  }
+  await house.nothingHeld()
+})
+
+test('nothing of a credential of several parts is ever told, nor of the token it was exchanged for', async (t) => {
+  const secret = 'wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY'
+  const credential = `AKIAIOSFODNN7EXAMPLE:${secret}`
+  const script = failing(400, { message: `Bad request, signed with ${secret} of AKIAIOSFODNN7EXAMPLE.` })
+  const { house, alice } = await openWith(t, 'bedrock', script, { credential })
+  const reply = await alice.post(question('family-model'))
+  const text = await reply.text()
+  assert.equal(reply.status, 400)
+  for (const part of [secret, 'AKIAIOSFODNN7EXAMPLE']) {
+    assert.ok(!text.includes(part) && !house.log.join('\n').includes(part), text)
+  }
+  const fields = { provider: 'vertex', credential: `{"private_key": ${secret}` }
+  const broken = await house.upstreamAt('http://127.0.0.1:9/v1', fields)
+  await house.model('broken', { prices, upstreams: [broken] })
+  assert.equal((await alice.post(question('broken'))).status, 503)
+  assert.ok(!house.log.join('\n').includes(secret))
+  await house.nothingHeld()
+})
+
 test('vertex signs in once, calls with the token, and signs in again when it is no longer taken', async (t) => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   let signedIn = 0

@@ -9,19 +9,19 @@ import { AwsEventStream } from './aws-event-stream.ts'
 import { awsHeaders, type AwsKey } from './aws-signature.ts'
 import { BedrockStream, bedrockWhole } from './bedrock-answer.ts'
 import { bedrockBody } from './bedrock-request.ts'
+import { credentialObject } from './credential.ts'
 import { chatRequestOf, refuseSeveralResults } from './chat-request.ts'
 import { textIn } from './json-fields.ts'
 import type { Call, Failure, Outgoing, Provider } from './provider.ts'
-import { isObject } from './usage.ts'
 
 type Credential = { readonly bearer: string } | { readonly key: AwsKey; readonly region: string | undefined }
 
 function credentialOf(text: string): Credential {
   if (text.startsWith('{')) {
-    const json: unknown = JSON.parse(text)
-    const accessKeyId = isObject(json) ? textIn(json, 'access_key_id') : undefined
-    const secretAccessKey = isObject(json) ? textIn(json, 'secret_access_key') : undefined
-    if (!isObject(json) || accessKeyId === undefined || secretAccessKey === undefined) {
+    const json = credentialObject(text)
+    const accessKeyId = textIn(json, 'access_key_id')
+    const secretAccessKey = textIn(json, 'secret_access_key')
+    if (accessKeyId === undefined || secretAccessKey === undefined) {
       throw new Error('The credential has to have access_key_id and secret_access_key.')
     }
     const sessionToken = textIn(json, 'session_token')

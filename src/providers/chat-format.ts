@@ -32,7 +32,10 @@ function statusOf({ status, body }: Failure): number {
   const error = isObject(body) ? (objectIn(body, 'error') ?? body) : {}
   const words = [textIn(error, 'code'), textIn(error, 'type')]
   const isEmpty = words.some((word) => word !== undefined && emptyAccount.has(word))
-  return isEmpty && (status === 429 || status === 400) ? 402 : status
+  if (isEmpty && (status === 429 || status === 400)) return 402
+  // xAI tells a wrong key as a bad request.
+  const message = isObject(body) ? textIn(body, 'error') : undefined
+  return status === 400 && message?.startsWith('Incorrect API key provided') ? 401 : status
 }
 
 function bodyOf(preset: Preset, call: Call): Buffer[] {

@@ -15,9 +15,11 @@ import { isObject } from './usage.ts'
 export function askGemini(call: Call, baseUrl: string, proof: readonly [string, string]): Outgoing {
   const { stream } = call.body
   const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
-  const model = call.model.replace(/^models\//, '')
+  const { model } = call
+  // Tuned models and others are named with the folder they are in.
+  const path = model.includes('/') ? model : `models/${model}`
   return {
-    url: `${baseUrl}/models/${encodeURIComponent(model)}:${method}`,
+    url: `${baseUrl}/${path.split('/').map(encodeURIComponent).join('/')}:${method}`,
     headers: [
       ['content-type', 'application/json'],
       ['accept', stream ? 'text/event-stream' : 'application/json'],

@@ -7,6 +7,7 @@
  * `…/v1/projects/{project}/locations/{location}/publishers/google`.
  */
 import { createPrivateKey, sign } from 'node:crypto'
+import { credentialObject } from './credential.ts'
 import { askGemini, geminiTranslation, googleStatus } from './gemini.ts'
 import { numberIn, textIn, type Json } from './json-fields.ts'
 import type { Call, Outgoing, Provider, SignIn } from './provider.ts'
@@ -19,9 +20,7 @@ const lifetimeSeconds = 3600
 
 /** The key file of a service account; `null` for an API key. */
 function accountOf(credential: string): Json | null {
-  if (!credential.startsWith('{')) return null
-  const account: unknown = JSON.parse(credential)
-  return isObject(account) ? account : null
+  return credential.startsWith('{') ? credentialObject(credential) : null
 }
 
 function needed(account: Json, name: string): string {

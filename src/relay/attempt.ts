@@ -48,7 +48,7 @@ const faultBytes = 65_536
 const lingerMs = 2000
 
 export class Attempt implements AnswerHandler {
-  readonly #call: Call
+  #call: Call
   readonly #setting: AttemptSetting
   readonly #startedAt: number
   readonly #resolve: (result: AttemptResult) => void
@@ -96,7 +96,8 @@ export class Attempt implements AnswerHandler {
     if (this.#isOver) return
     const { timeouts, client, provider } = this.#setting
     try {
-      const outgoing = provider.ask(token === undefined ? this.#call : { ...this.#call, token })
+      if (token !== undefined) this.#call = { ...this.#call, token }
+      const outgoing = provider.ask(this.#call)
       const { origin, path } = addressOf(outgoing.url)
       const headers = headerLines(outgoing.headers)
       const { body } = outgoing

@@ -4,7 +4,7 @@
  * is ours to mend, never the caller's.
  */
 import { refuse, type Refusal } from '../errors.ts'
-import type { Failure } from '../providers/provider.ts'
+import type { Call, Failure } from '../providers/provider.ts'
 import { isObject } from '../providers/usage.ts'
 
 export type FaultKind =
@@ -65,9 +65,21 @@ function kindOfStatus(status: number): FaultKind {
 const longestMessage = 2000
 const secretShapes = /\b(?:sk|rk|pk|gsk|xai|AIza|key|Bearer)[-_ ][A-Za-z0-9_\-.*]{8,}/g
 
+/** The parts of a credential that are secrets by themselves: of a pair of keys, of a key file. */
+function partsOf(credential: string): string[] {
+  const parts = credential.replaceAll('\\n', '\n').split(/[\s":,{}]+/)
+  return [credential, ...parts.filter((part) => part.length >= 16)]
+}
+
+/** What must not be told of a call: its credential, and the token that it was exchanged for. */
+export function secretsOf({ credential, token }: Pick<Call, 'credential' | 'token'>): string {
+  return token === undefined ? credential : `${credential}\n${token}`
+}
+
 /** An upstream's words without our credential, or anything that looks like one. */
 export function withoutSecrets(message: string, credential: string): string {
-  const plain = credential === '' ? message : message.replaceAll(credential, '[removed]')
+  let plain = message
+  if (credential !== '') for (const part of partsOf(credential)) plain = plain.replaceAll(part, '[removed]')
   return plain.replaceAll(secretShapes, '[removed]').slice(0, longestMessage)
 }
 
@@ -193,7 +205,6 @@ export function faultOfError(body: unknown, credential: string): Fault {
 const strength: Record<FaultKind, number> = {
   request: 4,
   missing: 3,
-  unsupported: 3,
   unavailable: 2,
   credential: 2,
   timeout: 2,
@@ -201,6 +212,7 @@ const strength: Record<FaultKind, number> = {
   garbage: 2,
   forbidden: 2,
   rate: 1,
+  unsupported: 0,
 }
 
 /** Of several faults, the one whose refusal helps the caller most. */

@@ -12,7 +12,7 @@ import type {
   StreamTranslation,
   Translation,
 } from '../providers/provider.ts'
-import { fault, faultOfError, type Fault } from './fault.ts'
+import { fault, faultOfError, secretsOf, type Fault } from './fault.ts'
 import { Meter, type ChunkFacts } from './meter.ts'
 
 export interface StreamSink {
@@ -58,7 +58,7 @@ export class UpstreamStream {
   }) {
     const { translation, call } = options
     this.#translation = translation?.stream(call) ?? null
-    this.#credential = call.credential
+    this.#credential = secretsOf(call)
     this.#maxBytes = options.maxEventBytes
     this.#onCommit = options.onCommit
     const { maxEventBytes } = options

@@ -1,7 +1,15 @@
 /** An answer that came in one piece: read, translated where it is of another dialect, or a fault. */
 import type { Call, Provider } from '../providers/provider.ts'
 import { isObject } from '../providers/usage.ts'
-import { errorIn, fault, faultOfError, faultOfStatus, type AboutFailure, type Fault } from './fault.ts'
+import {
+  errorIn,
+  fault,
+  faultOfError,
+  faultOfStatus,
+  secretsOf,
+  type AboutFailure,
+  type Fault,
+} from './fault.ts'
 
 export interface WholeAnswer {
   readonly kind: 'whole'
@@ -23,7 +31,7 @@ export function readWhole(
 ): WholeAnswer | { readonly kind: 'fault'; readonly fault: Fault } {
   const { status, bytes } = received
   const { call, provider } = about
-  const { credential } = call
+  const credential = secretsOf(call)
   if (status !== 200) {
     const found = faultOfStatus(received, { credential, now: about.now, provider })
     return { kind: 'fault', fault: found }
