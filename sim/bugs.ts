@@ -1,0 +1,13 @@
+/** The kinds of bug that the ledger's rules exclude. Each can be put into a run, which then has to fail. */
+
+export const bugs = [
+  'check-then-act',
+  'not idempotent',
+  'told before durable',
+  'delivered past the mark',
+  'refunded on a crash',
+  'reclaimed by time-out',
+  'cap by the wall clock',
+] as const
+
+export type Bug = (typeof bugs)[number]

@@ -1,0 +1,184 @@
+/**
+ * What must hold in a simulated node: after every step, and at the end, compared with what callers were told and what
+ * the upstreams measured. Nothing here asks the ledger for its own opinion where another witness exists.
+ */
+import type { Caps } from '../src/ledger/caps.ts'
+import { apply } from '../src/ledger/apply.ts'
+import { encodeHolds } from '../src/ledger/checkpoint.ts'
+import type { LedgerEvent, Settled } from '../src/ledger/events.ts'
+import { costOf } from '../src/ledger/price.ts'
+import { accountOwner, emptyOwner, emptyState, keyOwner, type LedgerState } from '../src/ledger/state.ts'
+import type { Disk } from './disk.ts'
+import type { SimRequest } from './request.ts'
+
+/** A promise was broken. */
+export class Broken extends Error {}
+
+function must(isSo: boolean, words: string): void {
+  if (!isSo) throw new Broken(words)
+}
+
+/** What each period of each owner has taken, counted from the events alone. */
+export class Tally {
+  readonly #taken = new Map<string, bigint>()
+  readonly #requests = new Map<string, number>()
+  readonly #holds = new Map<string, { names: readonly string[]; amount: bigint }>()
+  readonly #capsOf: (account: string, key: string) => Caps
+  readonly #limits = new Map<string, bigint | null>()
+
+  constructor(capsOf: (account: string, key: string) => Caps) {
+    this.#capsOf = capsOf
+  }
+
+  take(event: LedgerEvent): void {
+    if (event.kind === 'held') this.#begin(event)
+    const hold = this.#holds.get(event.id)
+    if (!hold) return
+    if (event.kind === 'extended') this.#add(hold, event.amount)
+    else if (event.kind === 'settled') this.#add(hold, event.charge - hold.amount)
+    else if (event.kind === 'released') this.#add(hold, -hold.amount)
+    if (event.kind === 'settled' || event.kind === 'released') this.#holds.delete(event.id)
+  }
+
+  #begin(event: Extract<LedgerEvent, { kind: 'held' }>): void {
+    const { account, key, dayEnd, monthEnd } = event
+    const caps = this.#capsOf(account, key)
+    const [a, k] = [accountOwner(account), keyOwner(key)]
+    const limits: [string, bigint | null][] = [
+      [`${a} day ${dayEnd}`, caps.accountDay],
+      [`${a} month ${monthEnd}`, caps.accountMonth],
+      [`${k} day ${dayEnd}`, caps.keyDay],
+      [`${k} month ${monthEnd}`, caps.keyMonth],
+      [`${k} ever`, caps.keyTotal],
+    ]
+    for (const [name, limit] of limits) this.#limits.set(name, limit)
+    const hold = { names: limits.map(([name]) => name), amount: 0n }
+    this.#holds.set(event.id, hold)
+    this.#add(hold, event.amount)
+    this.#count(`${a} day ${dayEnd}`, caps.accountRequestsPerDay)
+    this.#count(`${k} day ${dayEnd}`, caps.keyRequestsPerDay)
+  }
+
+  #count(name: string, limit: number | null): void {
+    const count = (this.#requests.get(name) ?? 0) + 1
+    this.#requests.set(name, count)
+    must(limit === null || count <= limit, `${name} admitted ${count} requests of ${limit}`)
+  }
+
+  #add(hold: { names: readonly string[]; amount: bigint }, amount: bigint): void {
+    hold.amount += amount
+    for (const name of hold.names) {
+      const taken = (this.#taken.get(name) ?? 0n) + amount
+      this.#taken.set(name, taken)
+      const limit = this.#limits.get(name) ?? null
+      must(amount <= 0n || limit === null || taken <= limit, `${name} took ${taken} of ${limit}`)
+    }
+  }
+}
+
+/** After every step: nobody has less than nothing, what is held is what holds hold, and no cap is passed. */
+export function checkState(state: LedgerState, capsOf: (account: string, key: string) => Caps): void {
+  const held = new Map<string, bigint>()
+  for (const { account, key, amount } of state.holds.values()) {
+    for (const id of [accountOwner(account), keyOwner(key)]) held.set(id, (held.get(id) ?? 0n) + amount)
+  }
+  for (const [id, owner] of state.owners) {
+    must(
+      owner.held === (held.get(id) ?? 0n),
+      `${id} holds ${owner.held}, its open holds ${held.get(id) ?? 0n}`,
+    )
+    if (!id.startsWith(accountOwner(''))) continue
+    must(owner.balance >= owner.held, `${id} holds ${owner.held} of ${owner.balance}`)
+    const { accountDay, accountMonth } = capsOf(id.slice(accountOwner('').length), '')
+    const day = owner.daySpent + owner.dayHeld
+    must(accountDay === null || day <= accountDay, `${id} has ${day} of a day's ${accountDay}`)
+    const month = owner.monthSpent + owner.monthHeld
+    must(accountMonth === null || month <= accountMonth, `${id} has ${month} of a month's ${accountMonth}`)
+  }
+}
+
+/** What went out is never more than 64 tokens past what a crash would be charged at. */
+export function checkDelivered(request: SimRequest, disk: Disk): void {
+  if (request.isOver || request.script.terms.manner === 'whole' || request.delivered === 0) return
+  const mark = disk.marks.get(request.id)
+  const { id, delivered } = request
+  must(mark !== undefined, `${id} delivered ${delivered} tokens before its hold was on disk`)
+  must(delivered <= (mark ?? 0) + 64, `${id} delivered ${delivered} tokens, its mark on disk is ${mark}`)
+}
+
+/** At the end of everything: every request charged as its caller and its upstream know it. */
+export function checkRequests(requests: readonly SimRequest[], disk: Disk, state: LedgerState): void {
+  must(state.holds.size === 0, `${state.holds.size} holds are left`)
+  const ends = new Map<string, LedgerEvent[]>()
+  for (const event of disk.events()) {
+    if (event.kind === 'settled' || event.kind === 'released') {
+      ends.set(event.id, [...(ends.get(event.id) ?? []), event])
+    }
+  }
+  for (const request of requests) {
+    const [end, ...more] = ends.get(request.id) ?? []
+    must(more.length === 0, `${request.id} ended ${more.length + 1} times`)
+    checkBill(request, end?.kind === 'settled' ? end : null)
+  }
+}
+
+function checkBill(request: SimRequest, settled: Settled | null): void {
+  const { id, script, billed, ending, delivered, received } = request
+  const output = settled?.usage.output ?? 0
+  const { price, factorPpm } = script.terms
+  if (settled) {
+    const cost = costOf(price, settled.usage, factorPpm)
+    must(settled.charge + settled.overrun === cost && settled.charge >= 0n, `${id} is not charged its cost`)
+  }
+  if (request.isTold && ending === 'complete') {
+    must(
+      output === billed?.output && settled?.cause === 'provider',
+      `${id} was completed and charged ${output} tokens`,
+    )
+    return
+  }
+  must(output <= received, `${id} was charged ${output} tokens of ${received} received`)
+  must(output >= delivered - 64, `${id} was charged ${output} tokens of ${delivered} delivered`)
+}
+
+/** What a start makes of the disk is what a replay of everything makes of it. */
+export function checkRestored(disk: Disk): void {
+  const replayed = emptyState()
+  for (const event of disk.events()) apply(replayed, event)
+  const restored = disk.restored()
+  must(restored.overrun === replayed.overrun, 'the overrun restored is not the one replayed')
+  must(encodeHolds(restored) === encodeHolds(replayed), 'the holds restored are not those replayed')
+  for (const [id, owner] of replayed.owners) {
+    const found = restored.owners.get(id) ?? emptyOwner()
+    for (const name of [
+      'balance',
+      'held',
+      'daySpent',
+      'dayHeld',
+      'dayRequests',
+      'monthSpent',
+      'totalSpent',
+    ] as const) {
+      must(
+        found[name] === owner[name],
+        `${name} of ${id} restored is ${found[name]}, replayed ${owner[name]}`,
+      )
+    }
+  }
+}
+
+/** Money is neither made nor lost: credits less charges are the balances; no credit that was told is missing. */
+export function checkSums(disk: Disk, state: LedgerState, told: ReadonlyMap<string, bigint>): void {
+  const credits = new Map<string, bigint>()
+  let sum = 0n
+  for (const event of disk.events()) {
+    if (event.kind === 'credited') {
+      credits.set(event.id, event.amount)
+      sum += event.amount
+    } else if (event.kind === 'settled') sum -= event.charge
+  }
+  let balances = 0n
+  for (const { balance } of state.owners.values()) balances += balance
+  must(balances === sum, `balances are ${balances}, credits less charges ${sum}`)
+  for (const [id, amount] of told) must(credits.get(id) === amount, `${id} was told and is not there`)
+}
