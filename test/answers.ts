@@ -28,7 +28,9 @@ export function recordOf(account: Account, reply: Response): Promise<RequestReco
 
 /** The account's newest record, once it is there: for callers who left before they were told an id. */
 export function newestRecord(account: Account): Promise<RequestRecord> {
-  return eventually(`a record of ${account.id}`, async () => (await account.requests())[0])
+  return eventually(`a record of ${account.id}`, async () =>
+    (await account.requests()).find((record) => record.outcome !== 'refused'),
+  )
 }
 
 export interface ErrorBody {

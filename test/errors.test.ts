@@ -7,7 +7,7 @@ import { test } from 'node:test'
 
 import { question } from './account.ts'
 import type { Asking } from './account.ts'
-import { eventually, newestRecord, refusalIn } from './answers.ts'
+import { eventually, eventually, newestRecord, refusalIn } from './answers.ts'
 import { shareHouse } from './house.ts'
 import { endless, saying } from './scripts.ts'
 
@@ -175,6 +175,17 @@ test('a request that is larger than its limit is a 429 that says not to try agai
   assert.equal(reply.headers.get('x-should-retry'), 'false')
   assert.equal(reply.headers.get('retry-after'), null)
   await refused(reply, { status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' })
+})
+
+test('a refused request has its row: what was asked, which status, no cost', async () => {
+  const asking = await house.account({ balance: '¥1' })
+  await asking.post(question('nobody-has-this', { stream: true }))
+  const record = await eventually('a row', async () => (await asking.requests())[0])
+  const { outcome, http_status: status, model, stream, cost } = record
+  assert.deepEqual(
+    { outcome, status, model, stream, cost },
+    { outcome: 'refused', status: 404, model: 'nobody-has-this', stream: true, cost: '0' },
+  )
 })
 
 test('a slot that is taken is a 429 until the call that has it ends', async () => {

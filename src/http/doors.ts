@@ -14,6 +14,7 @@ import { corsHeaders } from './cors.ts'
 import type { House } from './house.ts'
 import { NodeArrival } from './node-arrival.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './v1/account.ts'
+import type { Progress } from '../relay/relay.ts'
 import { chatCompletions, type ChatDoor } from './v1/chat-completions.ts'
 import { modelListBody, oneModelBody } from './v1/models.ts'
 
@@ -23,9 +24,15 @@ export interface DoorParts extends ChatDoor {
   readonly other: () => Promise<(incoming: IncomingMessage, outgoing: ServerResponse) => void>
   /** Told about errors that are our bug. */
   readonly onBug: (error: unknown, requestId: string) => void
-  /** Told about each refusal of an identified caller that came before the relay. */
-  readonly onRefused: (refusal: Refusal, call: { id: string; caller: Caller }) => void
+  /** Told about each chat request of an identified caller that was refused before it was admitted. */
+  readonly onRefused: (refusal: Refusal, call: RefusedCall) => void
   readonly isDraining: () => boolean
+}
+
+export interface RefusedCall {
+  readonly id: string
+  readonly caller: Caller
+  readonly progress: Progress
 }
 
 interface Visit {
@@ -33,6 +40,8 @@ interface Visit {
   readonly arrival: Arrival
   readonly exchange: CallerExchange
   readonly headers: string[]
+  /** How far a chat request has come; its caller once identified. */
+  readonly progress: Progress
   caller: Caller | null
 }
 
@@ -68,11 +77,31 @@ export class Doors {
     const common = ['x-request-id', id]
     if (corsOrigins.length > 0) common.push(...corsHeaders(corsOrigins, arrival.header('origin')))
     if (this.#parts.isDraining()) common.push('connection', 'close')
-    const visit: Visit = { id, arrival, exchange: arrival.reply(common), headers: [], caller: null }
+    const progress: Progress = { model: '', stream: false, isAdmitted: false }
+    const visit: Visit = { id, arrival, exchange: arrival.reply(common), headers: [], progress, caller: null }
     try {
-      await this.#route(visit)
+      if (!(await this.#operations(visit))) await this.#route(visit)
     } catch (error) {
       this.#refuse(visit, error)
+    }
+  }
+
+  /** What whoever runs the relay asks of it, under these addresses only. */
+  async #operations({ arrival, exchange }: Visit): Promise<boolean> {
+    const { house } = this.#parts
+    switch (arrival.path) {
+      case '/healthz':
+        exchange.answer(200, json, '{"status":"ok"}')
+        return true
+      case '/readyz':
+        if (!house.isReady()) throw refuse('service_unavailable', { retryAfterMs: 1000 })
+        exchange.answer(200, json, '{"status":"ready"}')
+        return true
+      case '/metrics':
+        exchange.answer(200, ['content-type', 'text/plain; version=0.0.4'], await house.metrics())
+        return true
+      default:
+        return false
     }
   }
 
@@ -100,14 +129,6 @@ export class Doors {
         const query = new URLSearchParams(arrival.query)
         return this.#tell(visit, (caller) => billingUsageBody(house, caller, query))
       }
-      case '/healthz':
-        return exchange.answer(200, json, '{"status":"ok"}')
-      case '/readyz':
-        return house.isReady()
-          ? exchange.answer(200, json, '{"status":"ready"}')
-          : this.#refuse(visit, refuse('service_unavailable'))
-      case '/metrics':
-        return exchange.answer(200, ['content-type', 'text/plain; version=0.0.4'], await house.metrics())
     }
     if (path.startsWith('/models/')) {
       only(method, 'GET')
@@ -136,7 +157,7 @@ export class Doors {
   }
 
   async #chat(visit: Visit): Promise<void> {
-    const { arrival, id, exchange, headers } = visit
+    const { arrival, id, exchange, headers, progress } = visit
     const caller = this.#identify(visit)
     const type = arrival.header('content-type')
     if (type !== undefined && !/^(?:application\/(?:[\w.+-]+\+)?json|text\/plain)\b/i.test(type)) {
@@ -146,7 +167,7 @@ export class Doors {
       throw refuse('service_unavailable', { retryAfterMs: 1000 })
     const body = await arrival.body(this.#bodies)
     try {
-      await chatCompletions(this.#parts, { id, caller, body, headers }, exchange)
+      await chatCompletions(this.#parts, { id, caller, body, headers, progress }, exchange)
     } finally {
       this.#bodies.release(body.length)
     }
@@ -155,8 +176,9 @@ export class Doors {
   #refuse(visit: Visit, error: unknown): void {
     const refusal = refusalOf(error)
     if (refusal !== error) this.#parts.onBug(error, visit.id)
-    if (visit.caller) this.#parts.onRefused(refusal, { id: visit.id, caller: visit.caller })
-    const { arrival, exchange } = visit
+    const { arrival, exchange, id, caller, progress } = visit
+    const isChat = arrival.path.endsWith('/chat/completions')
+    if (isChat && caller && !progress.isAdmitted) this.#parts.onRefused(refusal, { id, caller, progress })
     if (exchange.isBegun || exchange.isGone) return
     const headers = [...json, ...visit.headers, ...retryHeaders(refusal)]
     const { isComplete } = arrival

@@ -4,7 +4,7 @@
  * is the last word said. Whatever goes wrong on the way, the hold ends exactly once.
  */
 import { performance } from 'node:perf_hooks'
-import { refuse, refusalOf, type Refusal } from '../errors.ts'
+import { refuse, refusalOf } from '../errors.ts'
 import type { Caller } from '../accounts/directory.ts'
 import type { PricedModel } from '../catalog/catalog.ts'
 import { decimalOf } from '../lib/money.ts'
@@ -13,6 +13,7 @@ import { billOf, estimatedBill, modelTokensOf, usageBody, type Bill } from './bi
 import { Delivery, type Ending } from './delivery.ts'
 import { inputEstimateForHold, inputEstimateForCharge } from './estimate.ts'
 import type { CallerExchange } from './exchange.ts'
+import { attemptOutcome, refusalOfEnding, resultOf, type Result } from './endings.ts'
 import { Failover, type AttemptMeans, type UpstreamMemory } from './failover.ts'
 import { refusalOfFault, tellingFault } from './fault.ts'
 import { Meter } from './meter.ts'
@@ -32,6 +33,14 @@ export interface RelayDeps extends AttemptMeans {
   readonly log: (line: RequestLine) => void
 }
 
+/** How far a request has come, for whoever has to tell of its refusal. */
+export interface Progress {
+  model: string
+  stream: boolean
+  /** From here on the relay writes its row and its line in the log. */
+  isAdmitted: boolean
+}
+
 /** A request that has been read and may be made by its caller. */
 export interface Asked {
   readonly id: string
@@ -40,6 +49,7 @@ export interface Asked {
   readonly request: ChatRequest
   /** Sent with every answer, refusals too; the relay adds to it. */
   readonly headers: string[]
+  readonly progress: Progress
   /** `performance.now()` at arrival. */
   readonly startedMs: number
 }
@@ -58,14 +68,6 @@ export interface Running {
   end(ending: Ending): void
 }
 
-interface Result {
-  readonly httpStatus: number
-  readonly outcome: RequestOutcome['outcome']
-  readonly finish: string | null
-  readonly errorCode: string | null
-  readonly firstTokenMs: number | null
-}
-
 /** Relays one request. Throws the refusal to answer when nothing has been sent. */
 export async function relayChat(
   deps: RelayDeps,
@@ -74,6 +76,7 @@ export async function relayChat(
   running: Set<Running>,
 ): Promise<void> {
   const hold = await admit(deps, asked)
+  asked.progress.isAdmitted = true
   const work = new Relaying(deps, asked, exchange, hold)
   running.add(work)
   try {
@@ -268,30 +271,4 @@ class Relaying implements Running {
     })
     return charge
   }
-}
-
-function attemptOutcome(result: Result): 'failed' | 'aborted' {
-  return result.outcome === 'aborted' || result.outcome === 'ended' ? 'aborted' : 'failed'
-}
-
-function resultOf(ending: Ending, wasLeft: boolean): Pick<Result, 'httpStatus' | 'outcome' | 'errorCode'> {
-  switch (ending.kind) {
-    case 'complete':
-      return { httpStatus: 200, outcome: wasLeft ? 'aborted' : 'ok', errorCode: null }
-    case 'money':
-      return { httpStatus: 200, outcome: 'ended', errorCode: 'insufficient_quota' }
-    case 'shutdown':
-      return { httpStatus: 200, outcome: 'ended', errorCode: 'service_unavailable' }
-    case 'gone':
-      return { httpStatus: 200, outcome: 'aborted', errorCode: null }
-    case 'store':
-      return { httpStatus: 200, outcome: 'failed', errorCode: 'service_unavailable' }
-    case 'broken':
-      return { httpStatus: 200, outcome: 'truncated', errorCode: 'upstream_unavailable' }
-  }
-}
-
-function refusalOfEnding(ending: Ending): Refusal {
-  if (ending.kind === 'store' || ending.kind === 'shutdown') return refuse('service_unavailable')
-  return refuse('upstream_unavailable', { message: 'The provider broke off its answer.' })
 }

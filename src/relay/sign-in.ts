@@ -8,6 +8,11 @@ import { SignInFailed, faultOfFailure } from './fault-of-sending.ts'
 import { fault, faultOfStatus } from './fault.ts'
 import { addressOf } from './upstream-address.ts'
 
+interface Token {
+  readonly token: string
+  readonly lifetimeMs: number
+}
+
 interface Means {
   readonly client: HttpClient
   readonly provider: Provider
@@ -16,7 +21,7 @@ interface Means {
 }
 
 interface Kept {
-  readonly token: Promise<string>
+  readonly answer: Promise<Token>
   /** Milliseconds since the epoch; unknown while it is being fetched. */
   endsAtMs: number
 }
@@ -32,21 +37,20 @@ const spareMs = 60_000
 export async function signIn(call: Call, means: Means): Promise<string | null> {
   const now = means.now()
   const known = tokens.get(call.credential)
-  if (known && known.endsAtMs > now) return await known.token
+  if (known && known.endsAtMs > now) return (await known.answer).token
   const asked = means.provider.signIn?.(call) ?? null
   if (asked === null) return null
   for (const [credential, { endsAtMs }] of tokens) if (endsAtMs <= now) tokens.delete(credential)
-  const fetched = new TokenAnswer(asked, call, means).result
-  const kept: Kept = { token: fetched.then(({ token }) => token), endsAtMs: Infinity }
+  const kept: Kept = { answer: new TokenAnswer(asked, call, means).result, endsAtMs: Infinity }
   tokens.set(call.credential, kept)
   try {
-    const { lifetimeMs } = await fetched
+    const { token, lifetimeMs } = await kept.answer
     kept.endsAtMs = now + lifetimeMs - spareMs
+    return token
   } catch (error) {
     if (tokens.get(call.credential) === kept) tokens.delete(call.credential)
     throw error
   }
-  return await kept.token
 }
 
 /** The provider does not take the token any more: the next call signs in again. */
@@ -56,11 +60,11 @@ export function signOut(call: Call): void {
 
 /** One call for a token. */
 class TokenAnswer implements AnswerHandler {
-  readonly result: Promise<{ token: string; lifetimeMs: number }>
+  readonly result: Promise<Token>
   readonly #signIn: SignIn
   readonly #call: Call
   readonly #means: Means
-  readonly #resolve: (result: { token: string; lifetimeMs: number }) => void
+  readonly #resolve: (result: Token) => void
   readonly #reject: (error: SignInFailed) => void
   readonly #timer: NodeJS.Timeout
   readonly #chunks: Buffer[] = []
@@ -72,7 +76,7 @@ class TokenAnswer implements AnswerHandler {
     this.#signIn = asked
     this.#call = call
     this.#means = means
-    const { promise, resolve, reject } = Promise.withResolvers<{ token: string; lifetimeMs: number }>()
+    const { promise, resolve, reject } = Promise.withResolvers<Token>()
     this.result = promise
     this.#resolve = resolve
     this.#reject = reject

@@ -9,7 +9,8 @@ import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.
 import type { Config } from '../config.ts'
 import { connectDb, type Db } from '../db/db.ts'
 import type { Change } from '../db/change.ts'
-import { Doors } from '../http/doors.ts'
+import type { Refusal } from '../errors.ts'
+import { Doors, type RefusedCall } from '../http/doors.ts'
 import { FastLane } from '../http/fast-lane.ts'
 import type { CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
@@ -17,6 +18,7 @@ import { defaultBounds, HttpClient } from '../lib/http-client.ts'
 import { openLog, type Log } from '../lib/log.ts'
 import { decimalOf } from '../lib/money.ts'
 import { sealerOf, type Sealer } from '../lib/seal.ts'
+import type { RequestOutcome } from '../relay/bookkeeper.ts'
 import type { RelayDeps, RequestLine, Running } from '../relay/relay.ts'
 import type { NodeState, WorkerBirth } from './messages.ts'
 import { tryUpstream } from './try-upstream.ts'
@@ -122,10 +124,10 @@ async function start(birth: WorkerBirth): Promise<void> {
     running,
     other: async () => (await import('../http/administration.ts')).administration(house, onBug),
     onBug,
-    onRefused(refusal, { id, caller }) {
-      const { code, status } = refusal
-      metrics.countRefusal(code)
-      log.line({ request: id, account: caller.accountId, key: caller.keyId, status, code }, 'refused')
+    onRefused(refusal, call) {
+      metrics.countRefusal(refusal.code)
+      port.refused(call.id, call.caller.keyId, refusedOutcome(refusal, call))
+      log.line(refusedLine(refusal, call), 'refused')
     },
     isDraining: () => state.isDraining,
   })
@@ -196,6 +198,31 @@ function logLine(line: RequestLine): Record<string, unknown> {
     cost: decimalOf(line.cost),
     first_token_ms: line.firstTokenMs,
     duration_ms: line.durationMs,
+  }
+}
+
+function refusedLine(
+  { code, status }: Refusal,
+  { id, caller, progress }: RefusedCall,
+): Record<string, unknown> {
+  return { request: id, account: caller.accountId, key: caller.keyId, model: progress.model, status, code }
+}
+
+/** The row of a request that was refused before anything was set aside. */
+function refusedOutcome({ code, status }: Refusal, { progress }: RefusedCall): RequestOutcome {
+  return {
+    httpStatus: status,
+    outcome: 'refused',
+    upstream: null,
+    finish: null,
+    errorCode: code,
+    firstTokenMs: null,
+    durationMs: 0,
+    attempts: '[]',
+    upstreamCost: null,
+    isClamped: false,
+    stream: progress.stream,
+    model: progress.model.slice(0, 256),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
 import { refuse } from '../../errors.ts'
 import type { CallerExchange } from '../../relay/exchange.ts'
-import { relayChat, type RelayDeps, type Running } from '../../relay/relay.ts'
+import { relayChat, type Progress, type RelayDeps, type Running } from '../../relay/relay.ts'
 import { readChatRequest } from '../../relay/request-body.ts'
 
 export interface ChatDoor {
@@ -33,6 +33,7 @@ export interface ChatCall {
   readonly caller: Caller
   readonly body: Buffer
   readonly headers: string[]
+  readonly progress: Progress
 }
 
 /** Throws the refusal to answer when nothing has been sent. */
@@ -43,7 +44,14 @@ export async function chatCompletions(
 ): Promise<void> {
   const startedMs = performance.now()
   const request = readChatRequest(call.body)
+  call.progress.model = request.model
+  call.progress.stream = request.stream
   const model = servedModel(door.catalog, call.caller, request.model)
-  const { id, caller, headers } = call
-  await relayChat(door.relay, { id, caller, model, request, headers, startedMs }, exchange, door.running)
+  const { id, caller, headers, progress } = call
+  await relayChat(
+    door.relay,
+    { id, caller, model, request, headers, progress, startedMs },
+    exchange,
+    door.running,
+  )
 }

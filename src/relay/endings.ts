@@ -1,0 +1,44 @@
+/** How a request that was admitted ended: for its row, for its attempt's record, for its caller. */
+import { refuse, type Refusal } from '../errors.ts'
+import type { RequestOutcome } from './bookkeeper.ts'
+import type { Ending } from './delivery.ts'
+
+export interface Result {
+  readonly httpStatus: number
+  readonly outcome: RequestOutcome['outcome']
+  readonly finish: string | null
+  readonly errorCode: string | null
+  readonly firstTokenMs: number | null
+}
+
+/** What an attempt is told as, when its request did not end well. */
+export function attemptOutcome(result: Result): 'failed' | 'aborted' {
+  return result.outcome === 'aborted' || result.outcome === 'ended' ? 'aborted' : 'failed'
+}
+
+/** How a streamed request is told to have ended. */
+export function resultOf(
+  ending: Ending,
+  wasLeft: boolean,
+): Pick<Result, 'httpStatus' | 'outcome' | 'errorCode'> {
+  switch (ending.kind) {
+    case 'complete':
+      return { httpStatus: 200, outcome: wasLeft ? 'aborted' : 'ok', errorCode: null }
+    case 'money':
+      return { httpStatus: 200, outcome: 'ended', errorCode: 'insufficient_quota' }
+    case 'shutdown':
+      return { httpStatus: 200, outcome: 'ended', errorCode: 'service_unavailable' }
+    case 'gone':
+      return { httpStatus: 200, outcome: 'aborted', errorCode: null }
+    case 'store':
+      return { httpStatus: 200, outcome: 'failed', errorCode: 'service_unavailable' }
+    case 'broken':
+      return { httpStatus: 200, outcome: 'truncated', errorCode: 'upstream_unavailable' }
+  }
+}
+
+/** What the caller of a broken stream is told. */
+export function refusalOfEnding(ending: Ending): Refusal {
+  if (ending.kind === 'store' || ending.kind === 'shutdown') return refuse('service_unavailable')
+  return refuse('upstream_unavailable', { message: 'The provider broke off its answer.' })
+}
