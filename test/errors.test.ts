@@ -7,7 +7,7 @@ import { test } from 'node:test'
 
 import { question } from './account.ts'
 import type { Asking } from './account.ts'
-import { eventually, eventually, newestRecord, refusalIn } from './answers.ts'
+import { eventually, newestRecord, refusalIn } from './answers.ts'
 import { shareHouse } from './house.ts'
 import { endless, saying } from './scripts.ts'
 
