@@ -237,7 +237,7 @@ test('vertex signs in once, calls with the token, and signs in again when it is 
     signedIn += 1
     return json(200, { access_token: `token-${signedIn}`, expires_in: 3599, token_type: 'Bearer' })(exchange)
   }
-  const house = await openHouse(t)
+  const house = await openHouse(t, { env: { WORKERS: '1' } })
   const upstream = await house.upstream(script)
   const key = {
     type: 'service_account',
@@ -269,5 +269,16 @@ test('vertex signs in once, calls with the token, and signs in again when it is 
   assert.equal((await alice.post(question('family-model'))).status, 503)
   assert.equal((await alice.post(question('family-model'))).status, 200)
   assert.deepEqual(tokens().slice(3), ['Bearer token-1', null, 'Bearer token-2'])
+
+  // Two at once share one signing in; one that is refused is tried again by the next call.
+  upstream.next(failing(403), failing(400, { error: 'invalid_grant', error_description: 'No such account.' }))
+  assert.equal((await alice.post(question('family-model'))).status, 503)
+  assert.equal((await alice.post(question('family-model'))).status, 503)
+  const together = await Promise.all([1, 2].map(() => alice.post(question('family-model'))))
+  assert.deepEqual(
+    together.map(({ status }) => status),
+    [200, 200],
+  )
+  assert.deepEqual(tokens().slice(6), ['Bearer token-2', null, null, 'Bearer token-3', 'Bearer token-3'])
   await house.nothingHeld()
 })
