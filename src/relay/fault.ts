@@ -27,7 +27,7 @@ export interface Fault {
   readonly kind: FaultKind
   /** The upstream's status; `null` when none came. */
   readonly status: number | null
-  /** The upstream's words, without secrets; for logs, and for the caller where the request is at fault. */
+  /** The upstream's words, without secrets, for the caller where the request is at fault; ours where no status came. */
   readonly message: string
   readonly param: string | null
   readonly code: string | null
@@ -88,9 +88,7 @@ function textOf(value: unknown): string | null {
 }
 
 /** The error in a body of any of the shapes that providers use, or `null`. */
-export function errorIn(
-  body: unknown,
-): { message: string; param: string | null; code: string | null } | null {
+export function errorIn(body: unknown): Words | null {
   if (!isObject(body)) return null
   const { error } = body
   if (typeof error === 'string' && error !== '') return { message: error, param: null, code: null }
@@ -128,7 +126,7 @@ function wordsOf(value: unknown): string | null {
 }
 
 /** What is no JSON may hold anything, so only the status is told of it. */
-function messageIn(body: unknown): { message: string; param: string | null; code: string | null } {
+function messageIn(body: unknown): Words {
   const found = errorIn(body)
   if (found) return found
   if (isObject(body)) {
@@ -158,6 +156,17 @@ export function retryAfterOf(header: string | null, now: number): number | null 
   return Number.isNaN(date) ? null : Math.max(0, date - now)
 }
 
+interface Words {
+  readonly message: string
+  readonly param: string | null
+  readonly code: string | null
+}
+
+function cleaned({ message, param, code }: Words, credential: string): Words {
+  const clean = (text: string | null): string | null => text && withoutSecrets(text, credential)
+  return { message: withoutSecrets(message, credential), param: clean(param), code: clean(code) }
+}
+
 /** The headers that tell more of a failure. */
 export interface AboutFailure {
   readonly retryAfter: string | null
@@ -177,13 +186,10 @@ export function faultOfStatus(
   const { errorType, retryAfter } = failure
   const body = bodyOf(failure.bytes)
   const status = about.provider?.statusOf?.({ status: failure.status, body, errorType }) ?? failure.status
-  const { message, param, code } = messageIn(body)
   return {
     kind: kindOfStatus(status),
     status,
-    message: withoutSecrets(message, about.credential),
-    param,
-    code,
+    ...cleaned(messageIn(body), about.credential),
     retryAfterMs: retryAfterOf(retryAfter ?? retryDelayIn(body), about.now),
   }
 }
@@ -195,9 +201,7 @@ export function faultOfError(body: unknown, credential: string): Fault {
   return {
     kind: status === null ? 'unavailable' : kindOfStatus(status),
     status: status ?? 200,
-    message: withoutSecrets(found.message, credential),
-    param: found.param,
-    code: found.code,
+    ...cleaned(found, credential),
     retryAfterMs: null,
   }
 }
@@ -219,6 +223,11 @@ const strength: Record<FaultKind, number> = {
 export function tellingFault(faults: readonly Fault[]): Fault {
   const [first = fault('unavailable', 'No upstream was asked.'), ...rest] = faults
   return rest.reduce((best, each) => (strength[each.kind] > strength[best.kind] ? each : best), first)
+}
+
+/** What the log is told: no words of an upstream, for they may repeat the caller's. */
+export function briefOf(found: Fault): string {
+  return found.status === null ? found.message : `${found.kind}, status ${found.status}`
 }
 
 /** What the caller is told. */

@@ -15,7 +15,7 @@ import { inputEstimateForHold, inputEstimateForCharge } from './estimate.ts'
 import type { CallerExchange } from './exchange.ts'
 import { attemptOutcome, refusalOfEnding, resultOf, type Result } from './endings.ts'
 import { Failover, type AttemptMeans, type UpstreamMemory } from './failover.ts'
-import { refusalOfFault, tellingFault } from './fault.ts'
+import { briefOf, refusalOfFault, tellingFault } from './fault.ts'
 import { Meter } from './meter.ts'
 import { rateHeaders } from './rate-headers.ts'
 import type { ChatRequest } from './request-body.ts'
@@ -190,7 +190,8 @@ class Relaying implements Running {
     const ending = await delivery.ended
     const bill = this.#billOfStream(ending, meter, delivery)
     const result = resultOf(ending, delivery.wasLeft)
-    const charge = await this.#settle(bill, { ...result, finish: meter.finish, firstTokenMs })
+    const fault = ending.kind === 'broken' ? briefOf(ending.fault) : null
+    const charge = await this.#settle(bill, { ...result, finish: meter.finish, firstTokenMs }, fault)
     if (ending.kind === 'complete' || ending.kind === 'money') {
       await delivery.conclude(ending, charge, usageBody(bill.usage))
     } else {
@@ -221,7 +222,7 @@ class Relaying implements Running {
         errorCode: wasLeft ? null : refusal.code,
         firstTokenMs: null,
       },
-      found.message,
+      briefOf(found),
     )
     if (this.#exchange.isGone) return
     if (this.#delivery?.refuse(refusal)) return
@@ -240,7 +241,7 @@ class Relaying implements Running {
     this.#delivery?.refuse(refusal)
   }
 
-  async #settle(bill: Bill | null, result: Result, faultMessage: string | null = null): Promise<bigint> {
+  async #settle(bill: Bill | null, result: Result, fault: string | null = null): Promise<bigint> {
     this.#isSettled = true
     const { id, caller, request, model } = this.#asked
     const upstreamCost = this.#failover.conclude(
@@ -267,7 +268,7 @@ class Relaying implements Running {
       key: caller.keyId,
       cost: charge,
       usage: bill?.usage ?? null,
-      fault: faultMessage,
+      fault,
     })
     return charge
   }
