@@ -97,6 +97,24 @@ for (const [name, [script, manners]] of Object.entries(early)) {
   })
 }
 
+test('of many upstreams that fail, three are asked, each once, in their order', async () => {
+  const five = []
+  for (let count = 0; count < 5; count++) five.push(await house.upstream(failing(500)))
+  await house.model('five', { upstreams: five })
+  const account = await house.account({ balance: '¥1' })
+  const reply = await account.post(question('five'))
+  assert.equal(reply.status, 503)
+  const { attempts } = await recordOf(account, reply)
+  assert.deepEqual(
+    attempts.map((attempt) => attempt.upstream),
+    five.slice(0, 3).map(({ name }) => name),
+  )
+  assert.deepEqual(
+    five.map(({ requests }) => requests.length),
+    [1, 1, 1, 0, 0],
+  )
+})
+
 test('an error under 200 that nobody can make good is a real error, and costs nothing', async () => {
   const account = await house.account({ balance: '¥1' })
   const insides: [Record<string, unknown>, number, string][] = [
