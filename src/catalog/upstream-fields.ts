@@ -6,8 +6,8 @@ import { factorPpmOf } from '../lib/money.ts'
 import type { Sealer } from '../lib/seal.ts'
 import type { UpstreamsTable } from '../db/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
+import { providerNames } from '../providers/registry.ts'
 import { priceOf, type Price, type PriceInput } from './prices.ts'
-import { isProviderName, type ProviderName } from './provider-names.ts'
 
 /** What an upstream costs us: prices in its own currency, and what one of it costs in the platform's. */
 export type UpstreamCosts = PriceInput & {
@@ -27,7 +27,7 @@ export interface UpstreamTimeouts {
 /** Not named stays; null removes. */
 export interface UpstreamPatch {
   readonly name?: string
-  readonly provider?: ProviderName
+  readonly provider?: string
   readonly baseUrl?: string
   readonly credential?: string
   readonly proxy?: string | null
@@ -210,7 +210,7 @@ export function changesOf(patch: UpstreamPatch, id: string, rules: UpstreamRules
     set.name = patch.name
   }
   if (patch.provider !== undefined) {
-    if (!isProviderName(patch.provider)) throw invalid('provider', 'has to be a known provider')
+    if (!providerNames.includes(patch.provider)) throw invalid('provider', 'has to be a known provider')
     set.provider = patch.provider
   }
   if (patch.priority !== undefined) set.priority = whole(patch.priority, 'priority', [-weightMax, weightMax])

@@ -25,7 +25,6 @@ import {
   type UpstreamTimeouts,
 } from './upstream-fields.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
-import type { ProviderName } from './provider-names.ts'
 
 export interface Upstream {
   readonly id: string
@@ -50,7 +49,7 @@ export interface Upstream {
 
 export interface UpstreamInput extends UpstreamPatch {
   readonly name: string
-  readonly provider: ProviderName
+  readonly provider: string
   readonly baseUrl: string
   /** May be empty where the provider needs none. */
   readonly credential: string

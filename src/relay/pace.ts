@@ -8,7 +8,7 @@ import type { Bookkeeper } from './bookkeeper.ts'
 const markLead = 64
 /** So many tokens after the last mark the next one is sent: early enough that no event waits for it. */
 const markEvery = 24
-/** An extension is asked for while no more than this many paid tokens are left. */
+/** An extension is asked for while no more than this many paid tokens are left, or half of the last chunk. */
 const extendAhead = 512
 
 export interface PaceTerms {
@@ -36,6 +36,10 @@ export class Pace {
   #received = 0
   #isMarking = false
   #isExtending = false
+  /** The tokens of the last chunk: small where the account is poor, and others need what is left. */
+  #chunk: number
+  /** An extension was refused ahead of need: what others release meanwhile may still pay for it. */
+  #isShort = false
   #isStopped = false
   /** Output tokens that are paid for, durably. */
   paid: number
@@ -52,6 +56,7 @@ export class Pace {
     this.#terms = terms
     this.#listener = listener
     this.paid = hold.outputTokens
+    this.#chunk = hold.outputTokens
     this.#isHoldDurable = bookkeeper.isDurable(hold.commit)
     if (this.#isHoldDurable) return
     this.#when(bookkeeper.durable(hold.commit), () => {
@@ -70,7 +75,11 @@ export class Pace {
     if (tokens > 0 && !this.#isMarking && (this.#askedMark === 0 || tokens - this.#askedMark >= markEvery)) {
       this.#mark(tokens)
     }
-    if (this.paid - tokens < (this.#isAtMost ? 0 : extendAhead)) this.#extend()
+    if (this.paid - tokens < this.#ahead) this.#extend()
+  }
+
+  get #ahead(): number {
+    return this.#isAtMost || this.#isShort ? 0 : Math.min(extendAhead, Math.floor(this.#chunk / 2))
   }
 
   /** The answer's maximum is paid for; more comes only where the estimate counts more than the provider does. */
@@ -96,11 +105,14 @@ export class Pace {
   #extend(): void {
     if (this.#isExtending || this.isExhausted) return
     this.#isExtending = true
+    const isNeeded = this.#received > this.paid
     const remaining = this.#isAtMost ? extendAhead : this.#terms.mostTokens - this.paid
     this.#when(this.#bookkeeper.extend(this.#terms.id, remaining), (outputTokens) => {
       this.#isExtending = false
-      if (outputTokens > this.paid) this.paid = outputTokens
-      else this.isExhausted = true
+      this.#isShort = outputTokens <= this.paid
+      if (!this.#isShort) this.#chunk = outputTokens - this.paid
+      this.isExhausted = this.#isShort && isNeeded
+      this.paid = Math.max(this.paid, outputTokens)
       this.receive(this.#received)
     })
   }
