@@ -7,7 +7,7 @@ import { nanosOf } from '../src/lib/money.ts'
 import { payloadsOf, question } from './account.ts'
 import { chunksOf, eventsOf, newestRecord, recordOf, usagesIn, wordsOf } from './answers.ts'
 import { shareHouse } from './house.ts'
-import { mute, muteAfterHeaders, pausingAfter, waitingFor } from './mishaps.ts'
+import { mute, muteAfterHeaders, pausingAfter, slow, waiting, waitingFor } from './mishaps.ts'
 import { refusingStreamOptions, saying, sayingMany, words } from './scripts.ts'
 
 const house = await shareHouse()
@@ -82,8 +82,13 @@ test('where the operator says so, what its caller has left is read on, and bille
   for (const stream of [true, false]) {
     const account = await house.account({ balance: '¥1' })
     const word = Promise.withResolvers<void>()
+    // Slow enough that the relay learns of the caller who left before the end.
     const script = sayingMany(100, usage)
-    patient.next(stream ? pausingAfter(20, word.promise, script) : waitingFor(word.promise, script))
+    patient.next(
+      stream
+        ? pausingAfter(20, word.promise, slow(script, 3))
+        : waitingFor(word.promise, waiting(250, script)),
+    )
     const leaving = new AbortController()
     const asked = account.post(question('drained', { stream }), { signal: leaving.signal })
     await patient.sawRequest()
