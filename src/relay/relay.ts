@@ -54,7 +54,8 @@ export interface Asked {
   readonly startedMs: number
 }
 
-export interface RequestLine extends RequestOutcome {
+export interface RequestLine {
+  readonly outcome: RequestOutcome
   readonly id: string
   readonly account: string
   readonly key: string
@@ -262,7 +263,7 @@ class Relaying implements Running {
     const cause = bill?.cause ?? 'estimate'
     const charge = await this.#deps.bookkeeper.settle({ id, usage: bill?.usage ?? null, cause, outcome })
     this.#deps.log({
-      ...outcome,
+      outcome,
       id,
       account: caller.accountId,
       key: caller.keyId,

@@ -37,13 +37,13 @@ export class WorkerMetrics {
     registers: [this.registry],
   })
 
-  count(line: RequestLine): void {
-    this.#requests.inc({ outcome: line.outcome, stream: line.stream ? '1' : '0' })
-    this.#duration.observe(line.durationMs / 1000)
-    if (line.firstTokenMs !== null) this.#firstToken.observe(line.firstTokenMs / 1000)
-    if (!line.usage) return
-    this.#tokens.inc({ direction: 'input' }, line.usage.input)
-    this.#tokens.inc({ direction: 'output' }, line.usage.output)
+  count({ outcome, usage }: RequestLine): void {
+    this.#requests.inc({ outcome: outcome.outcome, stream: outcome.stream ? '1' : '0' })
+    this.#duration.observe(outcome.durationMs / 1000)
+    if (outcome.firstTokenMs !== null) this.#firstToken.observe(outcome.firstTokenMs / 1000)
+    if (!usage) return
+    this.#tokens.inc({ direction: 'input' }, usage.input)
+    this.#tokens.inc({ direction: 'output' }, usage.output)
   }
 
   countRefusal(code: string): void {

@@ -179,25 +179,25 @@ function drained(server: Server, lane: FastLane, running: ReadonlySet<Running>):
 }
 
 /** One line per request: who, what, how it ended, what it cost; no prompt, no answer, no secret. */
-function logLine(line: RequestLine): Record<string, unknown> {
+function logLine({ outcome, usage, ...about }: RequestLine): Record<string, unknown> {
   return {
-    request: line.id,
-    account: line.account,
-    key: line.key,
-    model: line.model,
-    upstream: line.upstream,
-    status: line.httpStatus,
-    outcome: line.outcome,
-    stream: line.stream,
-    finish: line.finish,
-    code: line.errorCode,
-    fault: line.fault,
-    input: line.usage?.input,
-    output: line.usage?.output,
-    clamped: line.isClamped || undefined,
-    cost: decimalOf(line.cost),
-    first_token_ms: line.firstTokenMs,
-    duration_ms: line.durationMs,
+    request: about.id,
+    account: about.account,
+    key: about.key,
+    model: outcome.model,
+    upstream: outcome.upstream,
+    status: outcome.httpStatus,
+    outcome: outcome.outcome,
+    stream: outcome.stream,
+    finish: outcome.finish,
+    code: outcome.errorCode,
+    fault: about.fault,
+    input: usage?.input,
+    output: usage?.output,
+    clamped: outcome.isClamped || undefined,
+    cost: decimalOf(about.cost),
+    first_token_ms: outcome.firstTokenMs,
+    duration_ms: outcome.durationMs,
   }
 }
 
