@@ -46,11 +46,11 @@ export class FastExchange implements CallerExchange {
 
   answer(status: number, headers: readonly string[], body: Buffer | string): void {
     if (this.isGone || this.isBegun) return
-    this.isBegun = true
-    this.#isDone = true
     const { socket } = this.#way
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const head = this.#head(status, headers, `content-length: ${bytes.length}\r\n\r\n`)
+    this.isBegun = true
+    this.#isDone = true
     if (bytes.length <= mostJoinedBytes) socket.write(head + bytes.toString('latin1'), 'latin1')
     else {
       socket.cork()
@@ -63,8 +63,8 @@ export class FastExchange implements CallerExchange {
 
   begin(status: number, headers: readonly string[]): void {
     if (this.isGone || this.isBegun) return
-    this.isBegun = true
     this.#add(this.#head(status, headers, 'transfer-encoding: chunked\r\n\r\n'))
+    this.isBegun = true
   }
 
   write(bytes: Buffer): boolean {
