@@ -38,6 +38,8 @@ export interface Lane {
   receive(arrival: Arrival): void
   /** Gives the connection to node:http. */
   handOver(socket: Socket): void
+  /** Has a head that is none answered as node:http's are. */
+  refuse(socket: Socket, code: string): void
   leave(connection: FastConnection): void
   flushSoon(exchange: FastExchange): void
 }
@@ -143,7 +145,7 @@ export class FastConnection implements ArrivalWay, AnswerWay {
     const mostMs = this.#isFirst ? terms.headMs : terms.idleMs + graceMs
     // The last answer is still on its way.
     if (this.socket.writableLength > 0) this.#sinceMs = nowMs
-    else if (this.#waiting && ageMs > terms.headMs) this.#refuse('408 Request Timeout')
+    else if (this.#waiting && ageMs > terms.headMs) this.#refuse('ERR_HTTP_REQUEST_TIMEOUT')
     else if (ageMs > mostMs) this.#closeSoon()
   }
 
@@ -231,8 +233,8 @@ export class FastConnection implements ArrivalWay, AnswerWay {
     socket.off('timeout', this.#onSlow)
   }
 
-  #refuse(status: string): void {
-    this.socket.write(`HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, 'latin1')
+  #refuse(code: string): void {
+    this.#lane.refuse(this.socket, code)
     this.#closeSoon()
   }
 
@@ -246,7 +248,7 @@ export class FastConnection implements ArrivalWay, AnswerWay {
 
   /** Who says that nothing more comes, before the answer has ended, has left: node:http sees it so as well. */
   readonly #onEnd = (): void => {
-    if (this.#state === 'waiting' && this.#waiting) this.#refuse('400 Bad Request')
+    if (this.#state === 'waiting' && this.#waiting) this.#refuse('HPE_INVALID_EOF_STATE')
     else if (this.#state === 'serving') this.socket.destroy()
     else this.#closeSoon()
   }

@@ -8,6 +8,8 @@ import type { CallerExchange } from '../relay/exchange.ts'
 
 /** Larger ones are not worth copying. */
 const mostJoinedBytes = 65_536
+/** A stream that says so much in one turn is written within it. */
+const mostGatheredBytes = 16_384
 const lastChunk = '0\r\n\r\n'
 const notInValues = /[^\t\x20-\x7e\x80-\xff]/
 
@@ -71,7 +73,7 @@ export class FastExchange implements CallerExchange {
     // An empty chunk would end the answer.
     if (this.isGone || this.#isDone || bytes.length === 0) return true
     this.#add(`${bytes.length.toString(16)}\r\n${bytes.toString('latin1')}\r\n`)
-    if (this.#text.length > mostJoinedBytes) this.flush()
+    if (this.#text.length > mostGatheredBytes) this.flush()
     this.#isAwaitingDrain = this.#way.socket.writableNeedDrain
     return !this.#isAwaitingDrain
   }

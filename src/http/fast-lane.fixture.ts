@@ -65,7 +65,18 @@ async function listening(t: TestContext, server: Server): Promise<number> {
 
 function nodeServer(receive: Receiver): Server {
   const options = { keepAliveTimeout: 75_000, requestTimeout: 0, noDelay: true }
-  return createServer(options, (incoming, outgoing) => void receive(new NodeArrival(incoming, outgoing)))
+  const server = createServer(
+    options,
+    (incoming, outgoing) => void receive(new NodeArrival(incoming, outgoing)),
+  )
+  const statuses: Readonly<Record<string, number>> = {
+    HPE_HEADER_OVERFLOW: 431,
+    ERR_HTTP_REQUEST_TIMEOUT: 408,
+  }
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (socket.writable) socket.end(`HTTP/1.1 ${statuses[error.code ?? ''] ?? 400} No\r\n\r\n`)
+  })
+  return server
 }
 
 export async function openLane(

@@ -185,6 +185,14 @@ test('a body that stops coming is refused, and so is a head; who says nothing is
   assert.equal(silent.heard, '')
 })
 
+test('a head that ends before its end is refused', async (t) => {
+  const { port } = await openLane(t)
+  const talk = new Talk(t, port)
+  talk.socket.end('POST /v1/chat/completions HTTP/1.1\r\nHost: x')
+  await talk.closed()
+  assert.equal(talk.answers[0]?.status, 400)
+})
+
 test('an idle connection is kept for its time, then closed', async (t) => {
   const { port } = await openLane(t, echo(), { headMs: 20, idleMs: 0, sweepMs: 10 })
   const talk = new Talk(t, port)

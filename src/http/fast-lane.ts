@@ -23,6 +23,7 @@ export class FastLane implements Lane {
   readonly keepAlive: string
   readonly receive: (arrival: Arrival) => void
   readonly handOver: (socket: Socket) => void
+  readonly #server: Server
   readonly #connections = new Set<FastConnection>()
   readonly #sweeping: NodeJS.Timeout
   #date: string | null = null
@@ -34,6 +35,7 @@ export class FastLane implements Lane {
   constructor(server: Server, receive: (arrival: Arrival) => void, terms: Partial<LaneTerms> = {}) {
     this.terms = { ...usualTerms, ...terms }
     this.receive = receive
+    this.#server = server
     this.keepAlive = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(this.terms.idleMs / 1000)}\r\n`
     const [takeOver] = server.listeners('connection')
     if (!takeOver) throw new Error('The server takes no connections.')
@@ -59,6 +61,11 @@ export class FastLane implements Lane {
   closeIdle(): void {
     this.isClosing = true
     for (const connection of this.#connections) connection.closeIfIdle()
+  }
+
+  refuse(socket: Socket, code: string): void {
+    const error = Object.assign(new Error('The head of a request did not come.'), { code })
+    this.#server.emit('clientError', error, socket)
   }
 
   leave(connection: FastConnection): void {
