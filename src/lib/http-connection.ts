@@ -34,7 +34,7 @@ export interface Surroundings {
 
 const maxSessions = 256
 
-const readBytes = 65_536
+const readBytes = 32_768
 const sharedBuffer = Buffer.allocUnsafeSlow(readBytes)
 
 const socketOptions = {

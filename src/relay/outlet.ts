@@ -6,7 +6,7 @@ import { keepAliveComment } from '../lib/sse.ts'
 import type { CallerExchange } from './exchange.ts'
 
 /** What may wait here before the upstream is made to wait. */
-const mostWaitingBytes = 65_536
+const mostWaitingBytes = 16_384
 
 const streamHeaders = [
   'content-type',

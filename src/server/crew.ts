@@ -26,6 +26,11 @@ interface Member {
   readonly isIdle: Promise<void>
 }
 
+/**
+ * For what lives as long as one request. V8 would take three times as much under load, and never give it back; measured,
+ * the time it saves is within the noise.
+ */
+const youngGenerationMiB = 24
 /** A worker that ends this soon after its start is started again only after a pause. */
 const respawnPauseMs = 1000
 
@@ -51,6 +56,7 @@ export class Crew {
     const birth: WorkerBirth = { authority: port2, db, config, number, dataKey: core.dataKey }
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData: birth,
+      resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMiB },
       transferList: [port2, db.writer, db.reader, db.reporter],
     })
     const ready = Promise.withResolvers<void>()

@@ -13,6 +13,7 @@ import type { Refusal } from '../errors.ts'
 import { Doors, type RefusedCall } from '../http/doors.ts'
 import { FastLane } from '../http/fast-lane.ts'
 import type { CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
+import { answerMalformed } from '../http/malformed.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
 import { openLog, type Log } from '../lib/log.ts'
@@ -28,6 +29,8 @@ import { WorkerPort } from './worker-port.ts'
 
 /** Longer than what proxies in front keep a connection idle, so that they close first. */
 const keepAliveMs = 75_000
+/** What may wait in a socket for a caller who does not read; the outlet holds the rest, and then the upstream waits. */
+const waitingBytes = 16_384
 const drain = { tokens: 8192, ms: 30_000 }
 
 /** A worker's own copy of keys, accounts, models and upstreams, followed change by change. */
@@ -131,8 +134,14 @@ async function start(birth: WorkerBirth): Promise<void> {
     },
     isDraining: () => state.isDraining,
   })
-  const options = { keepAliveTimeout: keepAliveMs, requestTimeout: 0, noDelay: true }
+  const options = {
+    keepAliveTimeout: keepAliveMs,
+    requestTimeout: 0,
+    noDelay: true,
+    highWaterMark: waitingBytes,
+  }
   const server = createServer(options, (incoming, outgoing) => void doors.handle(incoming, outgoing))
+  server.on('clientError', answerMalformed)
   const lane = new FastLane(server, (arrival) => void doors.receive(arrival), {
     idleMs: keepAliveMs,
     slowMs: config.slowClientMs,

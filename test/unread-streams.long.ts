@@ -1,0 +1,62 @@
+/** The long form of bounded memory: hundreds of callers who do not read. */
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { question, type Account } from './account.ts'
+import { askWithoutReading, MiB, residentMiB, withoutProc } from './by-hand.ts'
+import type { Received } from './exchange.ts'
+import { openHouse, type House, type KnownUpstream } from './house.ts'
+import { flood, saying } from './scripts.ts'
+
+interface Scene {
+  house: House
+  upstream: KnownUpstream
+  account: Account
+}
+
+/** 700 streams at once whose callers read nothing; 200 leave, the rest is cut off. The highest resident memory. */
+async function flooded({ house, upstream, account }: Scene): Promise<number> {
+  const stream = question('m', { stream: true })
+  const sockets = Array.from({ length: 700 }, () => askWithoutReading(house, account, stream))
+  const seen: Received[] = []
+  for (const _ of sockets) seen.push(await upstream.sawRequest())
+  for (const socket of sockets.splice(500)) socket.destroy()
+  const taken = () => seen.reduce((sum, { bytesSent }) => sum + bytesSent, 0)
+  let highest = 0
+  for (let last = -1; last !== taken() || upstream.inFlight > 0; await delay(200)) {
+    last = taken()
+    highest = Math.max(highest, residentMiB(house))
+  }
+  assert.ok(taken() < 700 * 12 * MiB, `${taken()} bytes were taken from the upstream`)
+  for (const socket of sockets) socket.destroy()
+  await house.nothingHeld()
+  return highest
+}
+
+test(
+  '500 streams of 100 MB whose callers do not read, and 200 that are broken off, cost less than 300 MB, and no more with each time',
+  { skip: withoutProc },
+  async (t) => {
+    const house = await openHouse(t, { env: { WORKERS: '2', SLOW_CLIENT_TIMEOUT: '20s' } })
+    const upstream = await house.upstream(flood(100 * MiB))
+    await house.model('m', { upstreams: [upstream] })
+    const account = await house.account({ balance: '¥1000000' })
+    // What a relay at work needs anyway is not counted.
+    upstream.next(...Array.from({ length: 20 }, () => saying('Hello!')))
+    for (let call = 0; call < 20; call++) {
+      await (await account.post(question('m'))).text()
+      await upstream.sawRequest()
+    }
+    const before = residentMiB(house)
+    const first = await flooded({ house, upstream, account })
+    const second = await flooded({ house, upstream, account })
+    const third = await flooded({ house, upstream, account })
+    const seen = [before, first, second, third].map((each) => each.toFixed())
+    t.diagnostic(`resident memory in MiB: ${seen.join(', then ')}`)
+    assert.ok(first - before < 300, `${first - before} MiB more`)
+    // What the system's allocator keeps after the first time is used again: it does not grow on.
+    assert.ok(third - second < 60, `${third - second} MiB more the third time`)
+  },
+)
