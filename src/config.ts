@@ -221,7 +221,8 @@ export function readConfig(environment: Environment = process.env): Config {
     try {
       values[name] = setting.read(textOf(setting, environment), environment)
     } catch (error) {
-      const why = error instanceof NotAllowed ? `allowed: ${setting.allowed}` : String(error)
+      const detail = error instanceof NotAllowed && error.message !== '' ? ` (${error.message})` : ''
+      const why = error instanceof NotAllowed ? `allowed: ${setting.allowed}${detail}` : String(error)
       problems.push(`${setting.env} is not valid; ${why}`)
     }
   }

@@ -2,6 +2,8 @@
  * What a setting is, and the kinds of them: how each is read from text, what is allowed, said in words.
  */
 
+import { parseCidrs } from './address-guard.ts'
+
 export interface Setting<T> {
   readonly env: string
   readonly group: Group
@@ -19,6 +21,7 @@ export interface Setting<T> {
 export type Group = 'Where it listens' | 'Data' | 'Access' | 'Limits' | 'Upstreams' | 'Running' | 'Logs'
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** The message: what is wrong with it, where that is worth more words than what is allowed. */
 export class NotAllowed extends Error {}
 
 export function wholeNumber(standard: number, least: number, most: number) {
@@ -91,11 +94,12 @@ export const cidrList = {
   allowed: 'comma-separated addresses or CIDRs, such as `10.0.0.0/8,fd00::/8`',
   standard: 'none',
   read(text: string | undefined): string[] {
-    const parts = (text ?? '')
-      .split(',')
-      .map((part) => part.trim())
-      .filter((part) => part !== '')
-    for (const part of parts) if (!/^[0-9a-fA-F.:]+(\/\d{1,3})?$/.test(part)) throw new NotAllowed()
+    const parts = (text ?? '').split(/[\s,]+/).filter((part) => part !== '')
+    try {
+      parseCidrs(parts.join(','))
+    } catch (error) {
+      throw new NotAllowed(error instanceof Error ? error.message : '')
+    }
     return parts
   },
 }
