@@ -1,7 +1,7 @@
 /**
  * The fast lane: connections are read and written here, without node:http, as long as they bring nothing but regular
  * chat requests. Everything else, and every doubt, is node:http's, which takes the connection over as it is.
- * docs/decisions tells why.
+ * Why: docs/decisions/0010-a-fast-lane-beside-node-http.md.
  */
 import type { Server, Socket } from 'node:net'
 import type { Arrival } from './arrival.ts'
