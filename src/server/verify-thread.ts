@@ -73,10 +73,8 @@ export function watchInThread(path: string, everyMs: number, listener: WatchList
       later(() => begun.postMessage('look'))
       listener.verdict(verdict)
     })
-    begun.on('error', (error: unknown) => {
-      later(() => (worker = begin()))
-      listener.failed(error)
-    })
+    begun.on('error', (error: unknown) => listener.failed(error))
+    begun.on('exit', () => later(() => (worker = begin())))
     begun.postMessage('look')
     return begun
   }
