@@ -26,6 +26,7 @@ import {
   idPath,
   limitsIn,
   limitsOut,
+  limitsPatch,
   limitsView,
   listAnswer,
   money,
@@ -52,8 +53,8 @@ const accountPatch = z.strictObject({
   name: z.string().optional(),
   tier: z.string().optional(),
   status: status.optional(),
-  caps: capsIn.optional(),
-  limits: limitsIn.optional(),
+  caps: capsIn.nullish(),
+  limits: limitsIn.nullish(),
   timezone: z.string().optional(),
   price_factor: factor.nullish().meta({ description: 'null is the tier’s.' }),
 })
@@ -132,13 +133,12 @@ async function accountView({ house }: Desk, account: Account): Promise<z.infer<t
 }
 
 function patchOf(given: z.infer<typeof accountPatch>): AccountPatch {
-  const { caps, price_factor: ownFactor, ...rest } = given
+  const { caps, limits, price_factor: ownFactor, ...rest } = given
+  const { daily, monthly } = caps === null ? { daily: null, monthly: null } : (caps ?? {})
   return {
     ...rest,
-    caps: caps && {
-      dailyNanos: capOf(caps.daily, 'caps.daily'),
-      monthlyNanos: capOf(caps.monthly, 'caps.monthly'),
-    },
+    caps: { dailyNanos: capOf(daily, 'caps.daily'), monthlyNanos: capOf(monthly, 'caps.monthly') },
+    limits: limitsPatch(limits),
     priceFactorPpm: typeof ownFactor === 'string' ? factorPpmOf(ownFactor, 'price_factor') : ownFactor,
   }
 }
@@ -169,7 +169,7 @@ const read = createRoute({
 const update = createRoute({
   method: 'patch',
   path: '/accounts/{id}',
-  summary: 'Change the fields given; null removes a cap or a limit',
+  summary: 'Change the fields given; null removes a cap or a limit, or all of them',
   request: { params: idPath, body: bodyOf(accountPatch) },
   responses: okAnswer(accountOut, 'The account as it is now.'),
 })

@@ -42,7 +42,7 @@ test('a key is told its secret once, works when it is answered and is gone when 
   }
 })
 
-test('a cap or limit that is not named stays, null removes it', async (t) => {
+test('a cap or limit that is not named stays, null removes it, null in their place all of them', async (t) => {
   const office = await openOffice(t)
   const account = await accountIn(office)
   const created = await done(office, 201, 'POST', `/accounts/${account}/keys`, {
@@ -71,6 +71,14 @@ test('a cap or limit that is not named stays, null removes it', async (t) => {
     models: [],
     caps: { daily: null, monthly: '9', total: '100' },
     limits: { rpm: null, tpm: 'unlimited', rpd: null, concurrency: 2 },
+  })
+  const bare = await done(office, 200, 'PATCH', `/keys/${String(created['id'])}`, {
+    caps: null,
+    limits: null,
+  })
+  assert.partialDeepStrictEqual(bare, {
+    caps: { daily: null, monthly: null, total: null },
+    limits: { rpm: null, tpm: null, rpd: null, concurrency: null },
   })
 })
 

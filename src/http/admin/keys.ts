@@ -23,6 +23,7 @@ import {
   idPath,
   limitsIn,
   limitsOut,
+  limitsPatch,
   limitsView,
   listAnswer,
   money,
@@ -43,8 +44,8 @@ const patchFields = {
     .nullish()
     .meta({ description: 'Names, or beginnings with `*` at their end; none is every model.' }),
   ips: names.nullish().meta({ description: 'Addresses or CIDRs; none is every address.' }),
-  caps: capsIn.extend({ total: money.nullish().meta({ description: 'For the key’s life.' }) }).optional(),
-  limits: limitsIn.optional(),
+  caps: capsIn.extend({ total: money.nullish().meta({ description: 'For the key’s life.' }) }).nullish(),
+  limits: limitsIn.nullish(),
 }
 const keyPatch = z.strictObject(patchFields)
 const keyIn = z.strictObject({ ...patchFields, name: z.string() })
@@ -92,16 +93,20 @@ function keyView(key: Key): z.infer<typeof keyOut> {
   }
 }
 
+const noCaps = { daily: null, monthly: null, total: null }
+
 function patchOf(given: z.infer<typeof keyPatch>): KeyPatch {
-  const { expires_at: expiresAt, caps, ...rest } = given
+  const { expires_at: expiresAt, caps, limits, ...rest } = given
+  const { daily, monthly, total } = caps === null ? noCaps : (caps ?? {})
   return {
     ...rest,
     expiresAt: msOf(expiresAt),
-    caps: caps && {
-      dailyNanos: capOf(caps.daily, 'caps.daily'),
-      monthlyNanos: capOf(caps.monthly, 'caps.monthly'),
-      totalNanos: capOf(caps.total, 'caps.total'),
+    caps: {
+      dailyNanos: capOf(daily, 'caps.daily'),
+      monthlyNanos: capOf(monthly, 'caps.monthly'),
+      totalNanos: capOf(total, 'caps.total'),
     },
+    limits: limitsPatch(limits),
   }
 }
 
@@ -129,7 +134,7 @@ const read = createRoute({
 const update = createRoute({
   method: 'patch',
   path: '/keys/{id}',
-  summary: 'Disable, rename, restrict; null removes',
+  summary: 'Disable, rename, restrict; null removes a cap or a limit, or all of them',
   request: { params: idPath, body: bodyOf(keyPatch) },
   responses: okAnswer(keyOut, 'The key as it is now.'),
 })

@@ -92,6 +92,8 @@ test('usage is there at once, by every group, with what was earned', async (t) =
       ['key_1', 1],
     ],
   )
+  const withPlus = '/usage?group=key&from=2026-11-21T23:40:00+08:00&to=2026-11-21t16:00:00z'
+  assert.deepEqual((await listOf(office, withPlus)).data, cut.data)
   assert.deepEqual((await listOf(office, '/usage?group=model&model=other')).data, [])
 })
 

@@ -13,7 +13,7 @@ import {
   pageFields,
   sealedCursor,
   time,
-  timeIn,
+  timeAsked,
 } from './schemas.ts'
 
 const outcome = z.enum(['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'])
@@ -62,8 +62,8 @@ const list = createRoute({
       key: z.string().optional(),
       model: z.string().optional(),
       outcome: outcome.optional(),
-      from: timeIn.optional(),
-      to: timeIn.optional().meta({ description: 'Not included.' }),
+      from: timeAsked.optional(),
+      to: timeAsked.optional().meta({ description: 'Not included.' }),
       request_id: z.string().optional(),
     }),
   },

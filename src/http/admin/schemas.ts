@@ -5,7 +5,7 @@
 import { z } from '@hono/zod-openapi'
 import { priceMissing, priceWords, type Price, type PriceInput } from '../../catalog/prices.ts'
 import { refuse } from '../../errors.ts'
-import { limitNames, type OwnLimits } from '../../accounts/limits.ts'
+import { limitNames, type LimitsPatch, type OwnLimits } from '../../accounts/limits.ts'
 import { decimalOf, nanosOf } from '../../lib/money.ts'
 
 export const money = z
@@ -13,10 +13,19 @@ export const money = z
   .max(64)
   .meta({ description: 'An amount as a decimal string.', example: '0.002' })
 export const time = z.string().meta({ description: 'RFC 3339.', example: '2026-11-21T08:00:00.000Z' })
-export const timeIn = z.iso.datetime({
-  offset: true,
-  error: 'has to be a time such as "2026-11-21T08:00:00Z"',
-})
+const checkedTime = z.iso.datetime({ offset: true, error: 'has to be a time such as "2026-11-21T08:00:00Z"' })
+
+function upperCase(given: unknown): unknown {
+  return typeof given === 'string' ? given.toUpperCase() : given
+}
+
+/** RFC 3339 lets the T and the Z be small. */
+export const timeIn = z.preprocess(upperCase, checkedTime)
+/** In an address, the plus before an offset is a space unless it is escaped. */
+export const timeAsked = z.preprocess((given) => {
+  const time = upperCase(given)
+  return typeof time === 'string' ? time.replace(/ (?=\d\d:\d\d$)/, '+') : time
+}, checkedTime)
 const wholeOrNull = z.int().nullable()
 
 /** Milliseconds since the epoch of a checked RFC 3339 time. */
@@ -53,6 +62,12 @@ const limitIn = z
 const limitOut = z.union([z.int(), z.literal('unlimited')]).nullable()
 
 export const limitsIn = z.strictObject({ rpm: limitIn, tpm: limitIn, rpd: limitIn, concurrency: limitIn })
+
+/** Its own limits as a patch: null in their place removes all of them. */
+export function limitsPatch(given: z.infer<typeof limitsIn> | null | undefined): LimitsPatch | undefined {
+  return given === null ? { rpm: null, tpm: null, rpd: null, concurrency: null } : given
+}
+
 export const limitsOut = z.object({ rpm: limitOut, tpm: limitOut, rpd: limitOut, concurrency: limitOut })
 
 export function limitsView(own: OwnLimits): z.infer<typeof limitsOut> {

@@ -14,7 +14,7 @@ import {
   pageFields,
   sealedCursor,
   time,
-  timeIn,
+  timeAsked,
   timeOf,
 } from './schemas.ts'
 
@@ -47,8 +47,8 @@ const list = createRoute({
     query: z.strictObject({
       ...pageFields,
       group: group.default('day'),
-      from: timeIn.optional(),
-      to: timeIn.optional().meta({ description: 'Not included.' }),
+      from: timeAsked.optional(),
+      to: timeAsked.optional().meta({ description: 'Not included.' }),
       account: z.string().optional(),
       key: z.string().optional(),
       model: z.string().optional(),
