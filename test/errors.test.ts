@@ -1,6 +1,8 @@
 /** Every no that the relay says by itself: its status, its body, and what its headers tell a client to do. */
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -94,7 +96,9 @@ test('without a key of ours it is a 401, whatever else is wrong', async () => {
   for (const authorization of wrong) {
     await refusedAtOnce('{', no, { headers: { authorization } })
     for (const path of ['/v1/models', '/v1/balance', '/v1/requests/req_1', '/v1/dashboard/billing/usage']) {
-      await refused(await account.get(path, { authorization }), no)
+      const reply = await account.get(path, { authorization })
+      assert.equal(reply.headers.get('www-authenticate'), 'Bearer')
+      await refused(reply, no)
     }
   }
 })
@@ -125,7 +129,20 @@ test('a model or an address that does not exist is a 404, and a method that is n
   await refused(await account.get('/v1/models/no/such%20model'), missing)
   await refused(await account.get('/v1/nothing'), { status: 404, type, code: 'not_found' })
   await refused(await account.get('/v1/requests/req_1'), { status: 404, type, code: 'not_found' })
-  await refused(await account.get('/v1/chat/completions'), { status: 405, type, code: 'method_not_allowed' })
+  const wrongMethod = await account.get('/v1/chat/completions')
+  assert.equal(wrongMethod.headers.get('allow'), 'POST')
+  await refused(wrongMethod, { status: 405, type, code: 'method_not_allowed' })
+})
+
+test('a target that is a whole address, as some proxies send it, is the same place', async () => {
+  const { hostname, port } = new URL(house.relay.url)
+  for (const path of ['http://relay.example/healthz', 'http://relay.example/api/admin/tiers']) {
+    const call = request({ hostname, port, path }).end()
+    const [reply] = (await once(call, 'response')) as [IncomingMessage]
+    reply.resume()
+    assert.equal(reply.statusCode, path.endsWith('healthz') ? 200 : 401)
+    if (reply.statusCode === 401) assert.equal(reply.headers['www-authenticate'], 'Bearer')
+  }
 })
 
 test('a model without a price is not listed, and not served before an upstream is asked', async () => {

@@ -61,6 +61,8 @@ export class Doors {
 
   /** Answers one request of node:http; never throws. */
   async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    // Some proxies send the whole address (RFC 9112, 3.2.2).
+    if (!incoming.url?.startsWith('/')) incoming.url = incoming.url?.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
     const { url = '/' } = incoming
     if (url.startsWith('/api') || url === '/openapi.json') {
       const other = await this.#parts.other()
@@ -113,30 +115,30 @@ export class Doors {
     if (method === 'OPTIONS' && house.config.corsOrigins.length > 0) return exchange.answer(204, [], '')
     switch (path) {
       case '/chat/completions':
-        only(method, 'POST')
+        only(visit, 'POST')
         return this.#chat(visit)
       case '/models':
-        only(method, 'GET')
+        only(visit, 'GET')
         return this.#tell(visit, (caller) => modelListBody(house.catalog, caller))
       case '/balance':
-        only(method, 'GET')
+        only(visit, 'GET')
         return this.#tell(visit, (caller) => balanceBody(house, caller))
       case '/dashboard/billing/subscription':
-        only(method, 'GET')
+        only(visit, 'GET')
         return this.#tell(visit, (caller) => subscriptionBody(house, caller))
       case '/dashboard/billing/usage': {
-        only(method, 'GET')
+        only(visit, 'GET')
         const query = new URLSearchParams(arrival.query)
         return this.#tell(visit, (caller) => billingUsageBody(house, caller, query))
       }
     }
     if (path.startsWith('/models/')) {
-      only(method, 'GET')
+      only(visit, 'GET')
       const name = decoded(path.slice('/models/'.length))
       return this.#tell(visit, (caller) => oneModelBody(house.catalog, caller, name))
     }
     if (path.startsWith('/requests/')) {
-      only(method, 'GET')
+      only(visit, 'GET')
       const requestId = decoded(path.slice('/requests/'.length))
       return this.#tell(visit, (caller) => requestBody(house, caller, requestId))
     }
@@ -180,7 +182,7 @@ export class Doors {
     const isChat = arrival.path.endsWith('/chat/completions')
     if (isChat && caller && !progress.isAdmitted) this.#parts.onRefused(refusal, { id, caller, progress })
     if (exchange.isBegun || exchange.isGone) return
-    const headers = [...json, ...visit.headers, ...retryHeaders(refusal)]
+    const headers = [...json, ...visit.headers, ...refusalHeaders(refusal)]
     const { isComplete } = arrival
     if (!isComplete) headers.push('connection', 'close')
     exchange.answer(refusal.status, headers, JSON.stringify(refusal.toBody()))
@@ -188,13 +190,15 @@ export class Doors {
   }
 }
 
-function only(method: string, allowed: 'GET' | 'POST'): void {
+function only({ arrival: { method }, headers }: Visit, allowed: 'GET' | 'POST'): void {
   if (method === allowed || (method === 'HEAD' && allowed === 'GET')) return
+  headers.push('allow', allowed === 'GET' ? 'GET, HEAD' : allowed)
   throw refuse('method_not_allowed', { message: `Use ${allowed} here.` })
 }
 
-function retryHeaders(refusal: Refusal): string[] {
-  const headers: string[] = []
+/** What a refusal says in headers: how to come in, whether and when to come again. */
+function refusalHeaders(refusal: Refusal): string[] {
+  const headers: string[] = refusal.status === 401 ? ['www-authenticate', 'Bearer'] : []
   const { retryAfterMs } = refusal.detail
   if (refusal.final) headers.push('x-should-retry', 'false')
   if (retryAfterMs === undefined) return headers
