@@ -29,7 +29,7 @@ export interface RequestRecord {
   reasoning_tokens: number
   usage_source: 'provider' | 'estimate'
   cost: string
-  attempts: { upstream: string; outcome: string; http_status: number | null; cost: string }[]
+  attempts: { upstream: string; outcome: string; http_status: number | null; cost: string | null }[]
 }
 
 /** What an account needs of its house. */

@@ -89,8 +89,8 @@ for (const [name, [script, manners]] of Object.entries(early)) {
       assert.deepEqual(
         record.attempts.map((attempt) => [attempt.upstream, attempt.outcome]),
         [
-          [primary.name, 'failed'],
-          [secondary.name, 'ok'],
+          [primary.id, 'failed'],
+          [secondary.id, 'ok'],
         ],
       )
     }
@@ -107,7 +107,7 @@ test('of many upstreams that fail, three are asked, each once, in their order', 
   const { attempts } = await recordOf(account, reply)
   assert.deepEqual(
     attempts.map((attempt) => attempt.upstream),
-    five.slice(0, 3).map(({ name }) => name),
+    five.slice(0, 3).map(({ id }) => id),
   )
   assert.deepEqual(
     five.map(({ requests }) => requests.length),

@@ -14,6 +14,7 @@ const mostAttempts = 3
 
 /** One upstream tried, as the automation contract shows it. */
 export interface AttemptRecord {
+  /** Its id. */
   readonly upstream: string
   outcome: 'ok' | 'failed' | 'aborted'
   readonly http_status: number | null
@@ -122,7 +123,7 @@ export class Failover {
     const result = await attempt.result
     const isFault = result.kind === 'fault'
     this.records.push({
-      upstream: upstream.name,
+      upstream: upstream.id,
       outcome: isFault ? 'failed' : 'ok',
       http_status: attempt.status,
       duration_ms: attempt.ageMs,

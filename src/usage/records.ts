@@ -37,13 +37,14 @@ export interface RequestRecord {
   readonly attempts: readonly AttemptRecord[]
 }
 
-/** One try of one upstream; `cost` is what it cost us. */
+/** One try of one upstream; `cost` is what it cost us, null when unknown. */
 export interface AttemptRecord {
+  /** Its id. */
   readonly upstream: string
   readonly outcome: string
   readonly http_status: number | null
   readonly duration_ms: number
-  readonly cost: string
+  readonly cost: string | null
 }
 
 /** What is not named is not asked for. Times in milliseconds since the epoch. */

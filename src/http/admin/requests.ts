@@ -22,7 +22,7 @@ const attempt = z.object({
   outcome: z.string(),
   http_status: z.int().nullable(),
   duration_ms: z.number(),
-  cost: money,
+  cost: money.nullable().meta({ description: 'What it cost us; null when the upstream has no prices.' }),
 })
 const requestOut = z
   .object({
