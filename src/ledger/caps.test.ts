@@ -156,8 +156,9 @@ class Reference {
     if (at >= this.#end) {
       this.#zone = zone
       this.#name = `${zone} ${dateOf(zone, at)} ${this.#end}`
-      let end = at - (at % 60_000)
-      while (dateOf(this.#zone, end) === dateOf(zone, at)) end += 60_000
+      // Every midnight and every change of clocks in these zones falls on a quarter of an hour.
+      let end = at - (at % 900_000)
+      while (dateOf(this.#zone, end) === dateOf(zone, at)) end += 900_000
       this.#end = end
     }
     return this.#name
