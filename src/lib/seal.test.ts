@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -53,4 +53,15 @@ test('the key file is readable by its owner only and never replaced', (t) => {
   assert.equal(keyFileSecret(dir), secret)
   assert.equal(statSync(join(dir, 'sealing.key')).mode & 0o777, 0o600)
   assert.throws(() => makeKeyFile(dir))
+  assert.deepEqual(readdirSync(dir), ['sealing.key'])
+})
+
+test('a key file that was cut short is not taken for a key, and one that was never finished is made anew', (t) => {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
+  t.after(() => rmSync(dir, { recursive: true }))
+  writeFileSync(join(dir, 'sealing.key.new'), 'half a se')
+  assert.equal(keyFileSecret(dir), undefined)
+  assert.equal(makeKeyFile(dir), keyFileSecret(dir))
+  writeFileSync(join(dir, 'sealing.key'), '')
+  assert.throws(() => keyFileSecret(dir), SealError)
 })

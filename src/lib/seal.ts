@@ -5,7 +5,16 @@
  */
 
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 const algorithm = 'aes-256-gcm'
@@ -83,19 +92,34 @@ export function unwrapDataKey(wrapped: string, secret: string): Uint8Array {
   return decrypt(wrapping, bytes.subarray(saltBytes), 'data-key')
 }
 
-/** The content of the key file in the data directory; undefined when there is none. */
+/** The content of the key file in the data directory; undefined when there is none. Throws SealError when empty. */
 export function keyFileSecret(dataDir: string): string | undefined {
+  const path = join(dataDir, keyFileName)
+  let secret
   try {
-    return readFileSync(join(dataDir, keyFileName), 'utf8').trim()
+    secret = readFileSync(path, 'utf8').trim()
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw error
   }
+  if (secret === '') throw new SealError(`${path} is empty: put back the one from your backup.`)
+  return secret
 }
 
-/** Makes the key file, readable by its owner only. Refuses to replace one that exists. */
+/**
+ * Makes the key file, readable by its owner only. Refuses to replace one that exists. It appears whole or not at
+ * all, and on the disk before anything is sealed with it: whatever is cut short here, no credential is lost.
+ */
 export function makeKeyFile(dataDir: string): string {
   const secret = randomBytes(keyBytes).toString('base64url')
-  writeFileSync(join(dataDir, keyFileName), `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  const path = join(dataDir, keyFileName)
+  if (existsSync(path)) throw new SealError(`${path} exists.`)
+  const draft = `${path}.new`
+  rmSync(draft, { force: true })
+  writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  renameSync(draft, path)
+  const folder = openSync(dataDir, 'r')
+  fsyncSync(folder)
+  closeSync(folder)
   return secret
 }
