@@ -20,6 +20,16 @@ test('without ADMIN_API_KEY the whole API does not exist', async (t) => {
   }
 })
 
+test('a key with spaces in it is a key', async (t) => {
+  const office = await openOffice(t, { environment: { ADMIN_API_KEY: 'three plain words' } })
+  const statusFor = async (key: string) =>
+    (await office.call('GET', '/tiers', undefined, { authorization: `Bearer ${key}` })).status
+  assert.deepEqual(
+    await Promise.all(['three plain words', 'three plain', 'three'].map(statusFor)),
+    [200, 401, 401],
+  )
+})
+
 test('only the right key is let in, on every path and before anything else is looked at', async (t) => {
   const office = await openOffice(t)
   const wrong = ['', 'Bearer', 'Bearer x', adminApiKey, `Basic ${adminApiKey}`, `Bearer ${adminApiKey}x`]

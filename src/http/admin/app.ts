@@ -55,7 +55,7 @@ function guard(adminApiKey: string | null): MiddlewareHandler {
   const expected = adminApiKey === null || adminApiKey === '' ? null : digestOf(adminApiKey)
   return async (c, next) => {
     if (expected === null) throw refuse('not_found')
-    const given = /^Bearer +(\S+) *$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
+    const given = /^Bearer +(\S.*?) *$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
     if (!timingSafeEqual(digestOf(given), expected)) throw refuse('invalid_api_key')
     await next()
   }
