@@ -10,6 +10,7 @@ import {
   cidrList,
   duration,
   NotAllowed,
+  notYet,
   oneOf,
   secret,
   wholeNumber,
@@ -76,6 +77,18 @@ export const settings = {
     doc: 'Where the embedded database and the secrets lie. One relay at a time.',
     ...word('./data'),
     allowed: 'a folder',
+  },
+  databaseUrl: {
+    env: 'DATABASE_URL',
+    group: 'Data',
+    doc: 'The database of a cluster. Not there yet: several relays would each keep a money of their own, so the start refuses it.',
+    ...notYet,
+  },
+  redisUrl: {
+    env: 'REDIS_URL',
+    group: 'Data',
+    doc: 'The shared rates of a cluster. Not there yet, and refused like `DATABASE_URL`.',
+    ...notYet,
   },
   encryptionKey: {
     env: 'ENCRYPTION_KEY',
