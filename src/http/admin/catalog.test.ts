@@ -19,10 +19,9 @@ const upstream = { name: 'one', provider: 'openai', credential: 'sk-a-secret' }
 
 test('an upstream keeps its credential to itself, in every answer and in the audit log', async (t) => {
   const office = await openOffice(t)
-  const created = await done(office, 201, 'POST', '/upstreams', {
-    ...upstream,
-    proxy: 'http://u:pass@proxy.example:8080',
-  })
+  const created = await done(office, 201, 'POST', '/upstreams', upstream)
+  const through = { ...upstream, name: 'two', proxy: 'http://u:pass@proxy.example:8080' }
+  assert.equal(await refusedParam(office, 'POST', '/upstreams', through), 'proxy')
   const answers = [
     created,
     await done(office, 200, 'GET', '/upstreams'),

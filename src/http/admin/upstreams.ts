@@ -141,6 +141,12 @@ function costsOf(given: z.infer<typeof costsIn>): UpstreamCosts {
   return { ...priceInputOf(prices), currency, rate }
 }
 
+/** Calls cannot go through a proxy yet, and never go around one that was asked for. */
+function noProxy(proxy: string | null | undefined): null | undefined {
+  if (typeof proxy !== 'string') return proxy
+  throw refuse('invalid_request', { param: 'proxy', message: 'proxy is not supported yet; leave it out.' })
+}
+
 function patchOf(given: z.infer<typeof upstreamPatch>): UpstreamPatch {
   const { prices, timeouts, settings } = given
   return {
@@ -148,7 +154,7 @@ function patchOf(given: z.infer<typeof upstreamPatch>): UpstreamPatch {
     provider: given.provider === undefined ? undefined : providerNamed(given.provider),
     baseUrl: given.base_url,
     credential: given.credential,
-    proxy: given.proxy,
+    proxy: noProxy(given.proxy),
     priority: given.priority,
     weight: given.weight,
     prices: prices === undefined || prices === null ? prices : costsOf(prices),
