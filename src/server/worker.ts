@@ -188,11 +188,12 @@ function drained(server: Server, lane: FastLane, running: ReadonlySet<Running>):
 }
 
 /** One line per request: who, what, how it ended, what it cost; no prompt, no answer, no secret. */
-function logLine({ outcome, usage, ...about }: RequestLine): Record<string, unknown> {
+function logLine(line: RequestLine): Record<string, unknown> {
+  const { outcome, usage } = line
   return {
-    request: about.id,
-    account: about.account,
-    key: about.key,
+    request: line.id,
+    account: line.account,
+    key: line.key,
     model: outcome.model,
     upstream: outcome.upstream,
     status: outcome.httpStatus,
@@ -200,11 +201,11 @@ function logLine({ outcome, usage, ...about }: RequestLine): Record<string, unkn
     stream: outcome.stream,
     finish: outcome.finish,
     code: outcome.errorCode,
-    fault: about.fault,
+    fault: line.fault,
     input: usage?.input,
     output: usage?.output,
     clamped: outcome.isClamped || undefined,
-    cost: decimalOf(about.cost),
+    cost: decimalOf(line.cost),
     first_token_ms: outcome.firstTokenMs,
     duration_ms: outcome.durationMs,
   }
