@@ -73,7 +73,7 @@ export function dbOver(
   const reporter = new PortClient<Row[]>(ports.reporter)
   async function read<Result>(from: PortClient<Row[]>, query: Query<Result>): Promise<Result[]> {
     const statement = statementOf(query)
-    const rows = await from.ask((id): ReaderRequest => ({ id, kind: 'read', statement }))
+    const rows = await from.ask((id): ReaderRequest => ({ id, statement }))
     // The query's type says what its columns are; STRICT tables and the integer rule of sqlite.ts make it true.
     return rows as Result[]
   }

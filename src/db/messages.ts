@@ -63,19 +63,14 @@ export type StoreRequest =
   | { readonly id: number; readonly kind: 'write'; readonly statements: readonly Statement[] }
   | { readonly id: number; readonly kind: 'commit'; readonly commit: PackedCommit }
 
-export type ReaderRequest =
-  | { readonly id: number; readonly kind: 'read'; readonly statement: Statement }
-  | { readonly id: number; readonly kind: 'backup'; readonly path: string }
+export interface ReaderRequest {
+  readonly id: number
+  readonly statement: Statement
+}
 
 export type Reply<Result> =
   | { readonly id: number; readonly result: Result }
   | { readonly id: number; readonly failure: StoreFailure }
-  | { readonly id: number; readonly progress: BackupProgress }
-
-export interface BackupProgress {
-  readonly totalPages: number
-  readonly remainingPages: number
-}
 
 /** What the main thread tells a thread of this room. */
 export type ThreadOrder =

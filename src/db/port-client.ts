@@ -1,13 +1,12 @@
 /** Questions over a MessagePort and the promises of their answers. A port that closes fails what still waits. */
 
 import type { MessagePort } from 'node:worker_threads'
-import type { BackupProgress, Reply } from './messages.ts'
+import type { Reply } from './messages.ts'
 import { StoreError } from './store-error.ts'
 
 interface Pending<Result> {
   readonly resolve: (result: Result) => void
   readonly reject: (error: StoreError) => void
-  readonly progress: ((progress: BackupProgress) => void) | undefined
 }
 
 export class PortClient<Result> {
@@ -27,11 +26,11 @@ export class PortClient<Result> {
   }
 
   /** Sends what `make` builds around a fresh id. Rejects with StoreError. */
-  ask(make: (id: number) => unknown, progress?: (progress: BackupProgress) => void): Promise<Result> {
+  ask(make: (id: number) => unknown): Promise<Result> {
     if (this.#closed) return Promise.reject(closedError())
     const id = (this.#lastId += 1)
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    this.#pending.set(id, { resolve, reject, progress })
+    this.#pending.set(id, { resolve, reject })
     if (this.#pending.size === 1) this.#port.ref()
     this.#port.postMessage(make(id))
     return promise
@@ -44,10 +43,6 @@ export class PortClient<Result> {
   #take(reply: Reply<Result>): void {
     const pending = this.#pending.get(reply.id)
     if (pending === undefined) return
-    if ('progress' in reply) {
-      pending.progress?.(reply.progress)
-      return
-    }
     this.#pending.delete(reply.id)
     if (this.#pending.size === 0) this.#port.unref()
     if ('failure' in reply) pending.reject(new StoreError(reply.failure))

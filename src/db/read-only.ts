@@ -7,11 +7,15 @@ import { chmodSync, existsSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import { statementOf, type Db, type Query } from './db.ts'
-import type { BackupProgress } from './messages.ts'
 import { openReader } from './sqlite.ts'
 
 /** Pages a step, 16 MB: progress is told after each. */
 const stepPages = 4096
+
+export interface BackupProgress {
+  readonly totalPages: number
+  readonly remainingPages: number
+}
 
 export interface ReadOnlyDatabase {
   /** Every read sees the same moment. `write` is refused. */

@@ -9,6 +9,7 @@ import { Worker } from 'node:worker_threads'
 import { checkBackup, restoreBackup } from './backup.ts'
 import { connectDb, expecting } from './db.ts'
 import { chainHash, chainStart } from './journal.ts'
+import { openReadOnly } from './read-only.ts'
 import { ChainError, journalAfter } from './read-ledger.ts'
 import { sql } from './schema.ts'
 import { openDataKey, putSetting, setting } from './settings.ts'
@@ -220,7 +221,9 @@ test('a backup made under writing is whole, and takes the place of a lost databa
   await store.commit(ledgerCommit(1))
   const copy = join(store.dataDir, 'copy.db')
   const writing = Promise.all(Array.from({ length: 50 }, (_, index) => store.commit(ledgerCommit(index + 2))))
-  await store.backup(copy)
+  const moment = openReadOnly(join(store.dataDir, databaseFileName))
+  await moment.copyTo(copy)
+  moment.close()
   await writing
   const report = checkBackup(copy)
   assert.ok(report.lastSeq >= 1 && report.lastSeq <= 51)

@@ -7,16 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { dbOver, type Db, type DbPorts } from './db.ts'
-import type {
-  BackupProgress,
-  LedgerCommit,
-  ReaderRequest,
-  Row,
-  StatementResult,
-  StoreRequest,
-  ThreadNotice,
-  ThreadOrder,
-} from './messages.ts'
+import type { LedgerCommit, StatementResult, StoreRequest, ThreadNotice, ThreadOrder } from './messages.ts'
 import { packedCommit } from './packed-commit.ts'
 import { PortClient } from './port-client.ts'
 import { readLedger, type LedgerState } from './read-ledger.ts'
@@ -37,8 +28,6 @@ export interface Store {
   portsForWorker(): DbPorts
   /** What the ledger starts from. Throws when the journal's chain is broken. */
   readLedger(): Promise<LedgerState>
-  /** Writes a copy of the database as it is now, while the relay runs. The sealing key file is not part of it. */
-  backup(path: string, progress?: (progress: BackupProgress) => void): Promise<void>
   close(): Promise<void>
 }
 
@@ -119,14 +108,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
     portsForWorker,
     readLedger: () => readLedger(db),
-    async backup(path, progress) {
-      const backups = new PortClient<Row[]>(portTo(reporter))
-      try {
-        await backups.ask((id): ReaderRequest => ({ id, kind: 'backup', path }), progress)
-      } finally {
-        backups.close()
-      }
-    },
     async close() {
       serving = false
       for (const thread of [reader, reporter, writer]) {
