@@ -31,7 +31,8 @@ for (let trial = 1; trial <= 3; trial += 1) {
     const cost = await costOfAll(account)
     assert.ok(cost <= nanosOf('0.04025'), `${cost}`)
     assert.equal(nanosOf(await account.balance()), nanosOf('0.04025') - cost)
-    if (trial % 2 === 1) assert.ok(served.length >= 9 && served.length <= 10, `${served.length} were served`)
+    // What is left may admit one more with a lower maximum, which this upstream ignores: the money above is the bound.
+    if (trial % 2 === 1) assert.ok(served.length >= 9, `${served.length} were served`)
   })
 }
 
