@@ -1,7 +1,8 @@
 /** Brings a database to this release's schema, one transaction for each migration, and refuses a newer one. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { migrations, type Migration } from './migrations.ts'
+import type { Migration } from './migration.ts'
+import { migrations } from './migrations.ts'
 import { applicationId } from './sqlite.ts'
 
 /** The schema's version; 0 for a database without one. */

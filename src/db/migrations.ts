@@ -3,11 +3,8 @@
  * becomes a text by accident; journal, entries and audit refuse to be rewritten.
  */
 
-export interface Migration {
-  readonly version: number
-  readonly name: string
-  readonly ddl: string
-}
+import type { Migration } from './migration.ts'
+import { notices } from './migrations/0002-notices.ts'
 
 const people = `
 create table tiers (
@@ -228,4 +225,5 @@ create table settings (name text primary key, value text not null) strict, witho
 
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'the first schema', ddl: people + tiers + catalog + money + usage },
+  notices,
 ]

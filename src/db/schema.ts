@@ -14,6 +14,17 @@ import {
   type Generated,
   type Selectable,
 } from 'kysely'
+import type {
+  AuditTable,
+  CheckpointsTable,
+  EntriesTable,
+  JournalTable,
+  OwnersTable,
+} from './tables/ledger.ts'
+import type { NoticePreferencesTable, NoticesTable } from './tables/notices.ts'
+
+export type { CheckpointsTable, EntriesTable, JournalTable, OwnersTable } from './tables/ledger.ts'
+export type { NoticesTable } from './tables/notices.ts'
 
 export type Flag = 0 | 1
 
@@ -140,49 +151,6 @@ export interface VouchersTable {
   redeemed_by: string | null
 }
 
-export interface JournalTable {
-  seq: number
-  at: number
-  /** JSON array of the commit's events. */
-  body: string
-  prev: Uint8Array
-  /** SHA-256 of `prev` and `body`. */
-  hash: Uint8Array
-}
-
-export interface CheckpointsTable {
-  seq: number
-  at: number
-  holds: string
-}
-
-export interface EntriesTable {
-  id: Generated<number>
-  seq: number
-  at: number
-  debit: string
-  credit: string
-  amount_nanos: bigint
-  kind: string
-  account_id: string | null
-  ref: string | null
-  reason: string | null
-  source: string | null
-}
-
-export interface OwnersTable {
-  /** `a:acc_…` or `k:key_…`. */
-  id: string
-  balance_nanos: bigint
-  day_end: number
-  day_spent_nanos: bigint
-  day_requests: number
-  month_end: number
-  month_spent_nanos: bigint
-  total_spent_nanos: bigint
-  flags: number
-}
-
 export type Outcome = 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'
 
 export interface RequestsTable {
@@ -229,16 +197,6 @@ export interface UsageHourlyTable {
   upstream_cost_nanos: bigint
 }
 
-export interface AuditTable {
-  id: Generated<number>
-  at: number
-  actor: string
-  action: string
-  object: string
-  /** JSON object. */
-  detail: string
-}
-
 export interface Schema {
   accounts: AccountsTable
   keys: KeysTable
@@ -255,6 +213,8 @@ export interface Schema {
   requests: RequestsTable
   usage_hourly: UsageHourlyTable
   audit: AuditTable
+  notices: NoticesTable
+  notice_preferences: NoticePreferencesTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
 }
@@ -276,6 +236,8 @@ export const owners = {
   requests: 'db',
   usage_hourly: 'db',
   audit: 'db',
+  notices: 'notices',
+  notice_preferences: 'notices',
   cursors: 'db',
   settings: 'db',
 } as const satisfies Record<keyof Schema, string>

@@ -16,6 +16,7 @@ import type { Desk } from './desk.ts'
 import { keyRoutes } from './keys.ts'
 import { ledgerRoutes } from './ledger.ts'
 import { modelRoutes } from './models.ts'
+import { noticeRoutes } from './notices.ts'
 import { refusalOfThrown, refusalOfZod } from './problems.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
@@ -125,6 +126,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     requestRoutes,
     usageRoutes,
     ledgerRoutes,
+    noticeRoutes,
   ]) {
     app.route(adminPath, routes(desk))
   }

@@ -1,0 +1,6 @@
+/** One step of the schema; a released one is never edited. The list of all is in migrations.ts. */
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly ddl: string
+}

@@ -1,0 +1,63 @@
+/**
+ * Who wants to hear of what by which channel. The console always shows a notice; a preference names the channels that
+ * bring it elsewhere as well, by kind. Where none was set, a kind goes by e-mail.
+ */
+import { auditRow } from '../db/audit.ts'
+import type { Db } from '../db/db.ts'
+import { sql } from '../db/schema.ts'
+import { refuse } from '../errors.ts'
+import { checkKind, kindsFor } from './kinds.ts'
+
+/** Names of channels by kind of notice. */
+export type Preferences = Readonly<Record<string, readonly string[]>>
+
+const usualChannels: readonly string[] = ['email']
+const channelPattern = /^[a-z0-9][a-z0-9_-]{0,39}$/
+const channelsMax = 20
+
+/** Of every kind that the audience gets. */
+export async function preferencesOf(db: Db, audience: string): Promise<Preferences> {
+  const rows = await db.all(
+    sql.selectFrom('notice_preferences').select(['kind', 'channels']).where('audience', '=', audience),
+  )
+  const set = new Map(rows.map((row) => [row.kind, JSON.parse(row.channels) as string[]]))
+  return Object.fromEntries(kindsFor(audience).map((kind) => [kind, set.get(kind) ?? usualChannels]))
+}
+
+/** Sets the kinds given; the others stay. Refuses with 400 naming what is wrong. */
+export async function setPreferences(
+  db: Db,
+  audience: string,
+  patch: Preferences,
+  by: string,
+): Promise<Preferences> {
+  const rows = Object.entries(patch).map(([kind, channels]) => ({
+    audience,
+    kind: checkKind(audience, kind),
+    channels: JSON.stringify(cleanChannels(channels, kind)),
+    updated_at: Date.now(),
+  }))
+  if (rows.length > 0) {
+    const writes = rows.map((row) =>
+      sql
+        .insertInto('notice_preferences')
+        .values(row)
+        .onConflict((conflict) =>
+          conflict
+            .columns(['audience', 'kind'])
+            .doUpdateSet({ channels: row.channels, updated_at: row.updated_at }),
+        ),
+    )
+    await db.write(...writes, auditRow(by, 'notice.preferences', audience, patch))
+  }
+  return preferencesOf(db, audience)
+}
+
+function cleanChannels(channels: readonly string[], param: string): string[] {
+  const names = [...new Set(channels)]
+  if (names.length <= channelsMax && names.every((name) => channelPattern.test(name))) return names
+  throw refuse('invalid_request', {
+    param,
+    message: `${param} has to be a list of at most ${channelsMax} names of channels.`,
+  })
+}

@@ -1,0 +1,113 @@
+/**
+ * The words of every notice, in each language. A notice itself carries none: it keeps a code and what its words name.
+ * `{name}` stands for the parameter of that name, `{name:time}` for a time as the clock of the notice's time zone shows it.
+ */
+
+export const languages = ['en', 'zh-CN'] as const
+export type Language = (typeof languages)[number]
+
+export interface Words {
+  readonly title: string
+  readonly text: string
+}
+
+export type NoticeWords = Readonly<Record<Language, Words>>
+
+/** A cap's two notices: at 80 %, and when it is reached. `resumes`: whether its period ends. */
+function capWords(english: string, chinese: string, resumes: boolean): readonly [NoticeWords, NoticeWords] {
+  const [until, lasting] = resumes
+    ? ([' Service resumes at {resumes_at:time}.', '服务将于 {resumes_at:time} 恢复。'] as const)
+    : ([' Raise the cap to go on.', '提高上限后可继续使用。'] as const)
+  return [
+    {
+      en: {
+        title: `80% of ${english} is used`,
+        text: `{spent} of {cap} {currency} are spent. At the cap, requests are refused.${until}`,
+      },
+      'zh-CN': {
+        title: `${chinese}已使用 80%`,
+        text: `已消费 {spent} / {cap} {currency}。达到上限后请求将被拒绝。${lasting}`,
+      },
+    },
+    {
+      en: {
+        title: `${english.charAt(0).toUpperCase()}${english.slice(1)} is reached`,
+        text: `{spent} of {cap} {currency} are spent, and requests are refused.${until}`,
+      },
+      'zh-CN': {
+        title: `已达到${chinese}`,
+        text: `已消费 {spent} / {cap} {currency}，请求将被拒绝。${lasting}`,
+      },
+    },
+  ]
+}
+
+const accountDay = capWords('the daily spend cap of your account', '账户的每日消费上限', true)
+const accountMonth = capWords('the monthly spend cap of your account', '账户的每月消费上限', true)
+const keyDay = capWords('the daily spend cap of key “{key}”', '密钥“{key}”的每日消费上限', true)
+const keyMonth = capWords('the monthly spend cap of key “{key}”', '密钥“{key}”的每月消费上限', true)
+const keyTotal = capWords('the total spend cap of key “{key}”', '密钥“{key}”的总消费上限', false)
+
+const words = {
+  account_daily_cap_80: accountDay[0],
+  account_daily_cap_100: accountDay[1],
+  account_monthly_cap_80: accountMonth[0],
+  account_monthly_cap_100: accountMonth[1],
+  key_daily_cap_80: keyDay[0],
+  key_daily_cap_100: keyDay[1],
+  key_monthly_cap_80: keyMonth[0],
+  key_monthly_cap_100: keyMonth[1],
+  key_total_cap_80: keyTotal[0],
+  key_total_cap_100: keyTotal[1],
+  balance_low: {
+    en: {
+      title: 'Your balance is low',
+      text: '{balance} {currency} are left. Recharge in time: without a balance, requests are refused.',
+    },
+    'zh-CN': {
+      title: '余额不足提醒',
+      text: '余额仅剩 {balance} {currency}。请及时充值；余额用尽后请求将被拒绝。',
+    },
+  },
+  balance_used_up: {
+    en: {
+      title: 'Your balance is used up',
+      text: 'Requests are refused: {balance} {currency} are left. Recharge to go on.',
+    },
+    'zh-CN': {
+      title: '余额已用尽',
+      text: '请求将被拒绝：余额剩余 {balance} {currency}。充值后可继续使用。',
+    },
+  },
+} as const satisfies Record<string, NoticeWords>
+
+export type NoticeCode = keyof typeof words
+export type NoticeParams = Readonly<Record<string, string>>
+
+export const noticeWords: Readonly<Record<NoticeCode, NoticeWords>> = words
+
+/** `2026-11-22 00:00 (Asia/Shanghai)`. */
+function localTime(time: string, timezone: string): string {
+  const clock = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: timezone,
+    dateStyle: 'short',
+    timeStyle: 'short',
+  })
+  return `${clock.format(new Date(time))} (${timezone})`
+}
+
+function filled(pattern: string, params: NoticeParams): string {
+  return pattern.replaceAll(/\{(\w+)(:time)?\}/g, (_, name: string, isTime?: string) => {
+    const value = params[name] ?? ''
+    return isTime === undefined || value === '' ? value : localTime(value, params['timezone'] ?? 'UTC')
+  })
+}
+
+/** What a notice says. Parameters are texts of people and upstreams: escape them where the text becomes markup. */
+export function textOf(
+  notice: { readonly code: NoticeCode; readonly params: NoticeParams },
+  language: Language,
+): Words {
+  const { title, text } = noticeWords[notice.code][language]
+  return { title: filled(title, notice.params), text: filled(text, notice.params) }
+}
