@@ -11,6 +11,7 @@ import {
   type HttpClient,
 } from '../lib/http-client.ts'
 import type { Call, Provider } from '../providers/provider.ts'
+import type { Wording } from './caller-format.ts'
 import { fault, type AboutFailure, type Fault } from './fault.ts'
 import { faultOfFailure, faultOfSending } from './fault-of-sending.ts'
 import { signIn, signOut } from './sign-in.ts'
@@ -29,6 +30,8 @@ export interface Timeouts {
 export interface AttemptSetting {
   readonly client: HttpClient
   readonly provider: Provider
+  /** How the answer is told to the caller. */
+  readonly wording: Wording
   readonly timeouts: Timeouts
   /** The largest whole answer, and the largest event. */
   readonly maxAnswerBytes: number
@@ -112,10 +115,11 @@ export class Attempt implements AnswerHandler {
     this.status = status
     this.#about = { retryAfter: headers.get('retry-after'), errorType: headers.get('x-amzn-errortype') }
     if (status === 200 && this.#call.body.stream && !(headers.get('content-type') ?? '').includes('json')) {
-      const { provider, maxAnswerBytes } = this.#setting
+      const { provider, wording, maxAnswerBytes } = this.#setting
       this.#stream = new UpstreamStream({
         translation: provider.translation ?? null,
         call: this.#call,
+        wording,
         maxEventBytes: maxAnswerBytes,
         onCommit: () => this.#onCommit(),
       })
@@ -154,11 +158,11 @@ export class Attempt implements AnswerHandler {
       return
     }
     this.#isOver = true
-    const { provider, now } = this.#setting
+    const { provider, wording, now } = this.#setting
     const bytes = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks)
     const found = readWhole(
       { status: this.status ?? 0, bytes: bytes ?? Buffer.alloc(0), ...this.#about },
-      { call: this.#call, provider, now: now() },
+      { call: this.#call, provider, wording, now: now() },
     )
     if (provider.signIn && found.kind === 'fault' && found.fault.kind === 'credential') signOut(this.#call)
     this.#resolve(found)

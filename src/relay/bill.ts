@@ -6,8 +6,7 @@ import type { PricedModel } from '../catalog/catalog.ts'
 import type { SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
 import { boundedUsage, type TokenUsage } from '../providers/usage.ts'
-import type { ChatRequest } from './request-body.ts'
-import { inputEstimateForCharge } from './estimate.ts'
+import type { CallerRequest } from './caller-format.ts'
 
 export interface Bill {
   readonly usage: Usage
@@ -25,7 +24,7 @@ export function modelTokensOf(model: PricedModel): number {
 export function billOf(
   told: TokenUsage | null,
   written: number,
-  about: { readonly model: PricedModel; readonly request: ChatRequest },
+  about: { readonly model: PricedModel; readonly request: CallerRequest },
 ): Bill {
   if (!told) return estimatedBill(written, about.request)
   const most = {
@@ -37,8 +36,8 @@ export function billOf(
 }
 
 /** The bill of what was received, when the provider's is not there. */
-export function estimatedBill(written: number, request: ChatRequest): Bill {
-  const input = inputEstimateForCharge(request.parsed())
+export function estimatedBill(written: number, request: CallerRequest): Bill {
+  const input = request.inputTokens()
   const usage = { input, cachedInput: 0, cacheWrite: 0, output: written, reasoning: 0 }
   return { usage, cause: 'estimate', isClamped: false }
 }

@@ -2,17 +2,15 @@
  * A streamed answer on its way from upstream to caller: at the pace that money and durability allow, through the
  * caller's outlet. It ends in one of a few ways, is then settled by the relay, and only after that says its last word.
  */
-import { decimalOf } from '../lib/money.ts'
-import { encodeEvent } from '../lib/sse.ts'
 import type { Refusal } from '../errors.ts'
+import type { Usage } from '../ledger/price.ts'
 import type { Attempt } from './attempt.ts'
 import type { Bookkeeper } from './bookkeeper.ts'
 import type { CallerExchange } from './exchange.ts'
 import type { Fault } from './fault.ts'
-import type { ChunkFacts, Meter } from './meter.ts'
 import { Outlet, type OutletTerms } from './outlet.ts'
 import { Pace, type PaceTerms } from './pace.ts'
-import type { StreamSink } from './upstream-stream.ts'
+import type { StreamSink, UpstreamStream } from './upstream-stream.ts'
 
 export type Ending =
   | { readonly kind: 'complete' }
@@ -25,9 +23,7 @@ export type Ending =
   /** The relay is shut down and its grace is over. */
   | { readonly kind: 'shutdown' }
 
-export interface DeliveryTerms extends PaceTerms, OutletTerms {
-  readonly includeUsage: boolean
-}
+export type DeliveryTerms = PaceTerms & OutletTerms
 
 /** Reading on for the bill after the caller has left. */
 export interface DrainBounds {
@@ -35,20 +31,16 @@ export interface DrainBounds {
   readonly ms: number
 }
 
-const done = Buffer.from('data: [DONE]\n\n')
-
 export class Delivery implements StreamSink {
   readonly #terms: DeliveryTerms
   readonly #outlet: Outlet
   readonly #pace: Pace
   readonly #ending = Promise.withResolvers<Ending>()
   #attempt: Attempt | null = null
-  #meter: Meter | null = null
+  #stream: UpstreamStream | null = null
   #drain: DrainBounds | null = null
   #drainTimer: NodeJS.Timeout | null = null
   #drainUpTo = Infinity
-  /** The usage event that waits for the bill. */
-  #tail: Buffer | null = null
   #isEnded = false
   /** The caller left before the end. */
   wasLeft = false
@@ -88,28 +80,17 @@ export class Delivery implements StreamSink {
   }
 
   /** Takes over a committed answer. `drain`: read on for the bill, within bounds, when the caller leaves. */
-  attach(attempt: Attempt, meter: Meter, drain: DrainBounds | null): void {
+  attach(attempt: Attempt, stream: UpstreamStream, drain: DrainBounds | null): void {
     this.#attempt = attempt
-    this.#meter = meter
+    this.#stream = stream
     this.#drain = drain
     attempt.attach(this)
   }
 
-  onChunk(bytes: Buffer, facts: ChunkFacts): void {
+  onChunk(bytes: Buffer | null, upTo: number): void {
     if (this.#isEnded) return
-    const upTo = this.#meter?.tokens ?? 0
     if (upTo > this.#drainUpTo) this.end({ kind: 'gone' })
-    if (facts.hasUsage && facts.isBare && !this.#terms.includeUsage) return
-    if (this.#tail) {
-      // A usage event that turns out not to be the last goes out as it came.
-      this.#outlet.put(this.#tail, upTo)
-      this.#tail = null
-    }
-    if (facts.hasUsage && this.#terms.includeUsage && (facts.isBare || facts.hasFinish)) {
-      this.#tail = Buffer.from(bytes)
-    } else {
-      this.#outlet.put(bytes, upTo)
-    }
+    if (bytes !== null) this.#outlet.put(bytes, upTo)
     this.#pace.receive(upTo)
   }
 
@@ -145,7 +126,7 @@ export class Delivery implements StreamSink {
       this.end({ kind: 'gone' })
       return
     }
-    this.#drainUpTo = (this.#meter?.tokens ?? 0) + this.#drain.tokens
+    this.#drainUpTo = (this.#stream?.meter.tokens ?? 0) + this.#drain.tokens
     this.#drainTimer = setTimeout(() => this.end({ kind: 'gone' }), this.#drain.ms)
   }
 
@@ -153,58 +134,28 @@ export class Delivery implements StreamSink {
   refuse(refusal: Refusal): boolean {
     this.#isEnded = true
     this.#pace.stop()
-    if (this.#outlet.isBegun) this.#outlet.end([errorEvent(refusal)])
+    if (this.#outlet.isBegun) this.#outlet.end([this.#errorEvent(refusal)])
     else this.#outlet.stop()
     return this.#outlet.isBegun
   }
 
-  /** The last words of a settled answer: what still waits, the usage with its cost, and `[DONE]`. */
-  async conclude(ending: Ending, charge: bigint, usage: Readonly<Record<string, unknown>>): Promise<void> {
-    if (ending.kind === 'money') this.#outlet.dropBeyond(this.#pace.paid)
+  /** What still waits, and the last words of a settled answer. */
+  async conclude(ending: Ending, charge: bigint, usage: Usage): Promise<void> {
+    const { paid } = this.#pace
+    const isShort = ending.kind === 'money'
+    if (isShort) this.#outlet.dropBeyond(paid)
     await this.#outlet.drained()
-    const last = ending.kind === 'money' ? [this.#shortEnd()] : []
-    const tail =
-      ending.kind === 'complete' ? (this.#tail ?? this.#estimateTail(usage)) : this.#usageEvent(usage)
-    if (tail && this.#terms.includeUsage) last.push(withCost(tail, charge))
-    this.#outlet.end([...last, done])
+    this.#outlet.end(this.#stream?.words.conclude({ isShort, paid, charge, usage }) ?? [])
   }
 
-  /** As `conclude`, for an answer that broke off: an error event, and no `[DONE]`. */
+  /** As `conclude`, for an answer that broke off: an error event, and no word that it is complete. */
   async concludeBroken(refusal: Refusal, ending: Ending): Promise<void> {
     if (ending.kind === 'store') this.#outlet.dropBeyond(-1)
     await this.#outlet.drained()
-    this.#outlet.end([errorEvent(refusal)])
+    this.#outlet.end([this.#errorEvent(refusal)])
   }
 
-  /** Where the money ends, the answer ends as one that reached its maximum, and says why. */
-  #shortEnd(): Buffer {
-    const choices = [{ index: 0, delta: {}, finish_reason: 'length' }]
-    return this.#event({ choices, sluice: { ended: 'insufficient_quota' } })
+  #errorEvent(refusal: Refusal): Buffer {
+    return this.#terms.format.errorEvent(refusal, this.#terms.id)
   }
-
-  /** What is billed instead, where the provider has told no usage. */
-  #estimateTail(usage: Readonly<Record<string, unknown>>): Buffer | null {
-    return this.#meter?.usage ? null : this.#usageEvent(usage)
-  }
-
-  #usageEvent(usage: Readonly<Record<string, unknown>>): Buffer {
-    return this.#event({ choices: [], usage })
-  }
-
-  /** A chunk of ours within the provider's stream. */
-  #event(fields: Readonly<Record<string, unknown>>): Buffer {
-    const chunk = { object: 'chat.completion.chunk', ...this.#meter?.identity, ...fields }
-    return encodeEvent(JSON.stringify(chunk))
-  }
-}
-
-function errorEvent(refusal: Refusal): Buffer {
-  return encodeEvent(JSON.stringify(refusal.toBody()))
-}
-
-/** A usage event with `usage.cost`, exact, in place of any cost of the provider's. */
-function withCost(event: Buffer, charge: bigint): Buffer {
-  const chunk = JSON.parse(event.toString('utf8', 'data: '.length)) as { usage: Record<string, unknown> }
-  const usage = { ...chunk.usage, cost: JSON.rawJSON(decimalOf(charge)) }
-  return encodeEvent(JSON.stringify({ ...chunk, usage }))
 }

@@ -6,8 +6,9 @@ import type { LiveRoute, PricedModel } from '../catalog/catalog.ts'
 import { costOf, type Usage } from '../ledger/price.ts'
 import { decimalOf } from '../lib/money.ts'
 import { providerOf } from '../providers/registry.ts'
-import type { Call, ChatBody } from '../providers/provider.ts'
+import type { Call } from '../providers/provider.ts'
 import { Attempt, type AttemptResult, type AttemptSetting } from './attempt.ts'
+import type { CallerRequest } from './caller-format.ts'
 import { fault, mayHelpElsewhere, type Fault } from './fault.ts'
 
 const mostAttempts = 3
@@ -48,17 +49,15 @@ export function routesInOrder(routes: readonly LiveRoute[], chance: () => number
   return order
 }
 
-function refusesStreamOptions(found: Fault, body: ChatBody): boolean {
+function refusesStreamOptions(found: Fault, stream: boolean): boolean {
   return (
-    body.stream &&
-    found.kind === 'request' &&
-    /stream_options|include_usage/.test(found.message + found.param)
+    stream && found.kind === 'request' && /stream_options|include_usage/.test(found.message + found.param)
   )
 }
 
 /** The attempts of one request. */
 export class Failover {
-  readonly #body: ChatBody
+  readonly #request: CallerRequest
   readonly #maximumTokens: number | null
   readonly #means: AttemptMeans
   readonly #memory: UpstreamMemory
@@ -68,8 +67,13 @@ export class Failover {
   attempt: Attempt | null = null
   route: LiveRoute | null = null
 
-  constructor(body: ChatBody, maximumTokens: number | null, means: AttemptMeans, memory: UpstreamMemory) {
-    this.#body = body
+  constructor(
+    request: CallerRequest,
+    maximumTokens: number | null,
+    means: AttemptMeans,
+    memory: UpstreamMemory,
+  ) {
+    this.#request = request
     this.#maximumTokens = maximumTokens
     this.#means = means
     this.#memory = memory
@@ -84,7 +88,7 @@ export class Failover {
     if (routes.length === 0) this.faults.push(fault('unavailable', 'No upstream serves this model.'))
     for (const route of routes) {
       let result = await this.#ask(route, model)
-      if (result.kind === 'fault' && refusesStreamOptions(result.fault, this.#body) && !isOver()) {
+      if (result.kind === 'fault' && refusesStreamOptions(result.fault, this.#request.stream) && !isOver()) {
         this.#memory.withoutStreamOptions.add(route.upstream.id)
         this.faults.pop()
         result = await this.#ask(route, model)
@@ -105,8 +109,9 @@ export class Failover {
       this.faults.push(found)
       return { kind: 'fault', fault: found }
     }
+    const wording = this.#request.wordingFor(provider)
     const call: Call = {
-      body: this.#body,
+      body: wording,
       model: upstreamModel,
       maximumTokens: this.#maximumTokens,
       baseUrl: upstream.baseUrl,
@@ -116,7 +121,12 @@ export class Failover {
       modelMaximumTokens: model.maxOutputTokens,
       nowMs: this.#means.now(),
     }
-    const attempt = new Attempt(call, { ...this.#means, provider, timeouts: upstream.timeouts })
+    const attempt = new Attempt(call, {
+      ...this.#means,
+      provider,
+      wording,
+      timeouts: upstream.timeouts,
+    })
     this.attempt = attempt
     this.route = route
     attempt.send()

@@ -1,8 +1,8 @@
 /**
  * The way out to one caller of a stream: a queue for what may not go out yet, back-pressure when the caller is slow,
- * comments while there is nothing to say.
+ * signs of life while there is nothing to say.
  */
-import { keepAliveComment } from '../lib/sse.ts'
+import type { CallerFormat } from './caller-format.ts'
 import type { CallerExchange } from './exchange.ts'
 
 /** What may wait here before the upstream is made to wait. */
@@ -20,6 +20,7 @@ const streamHeaders = [
 export interface OutletTerms {
   readonly headers: readonly string[]
   readonly keepAliveMs: number
+  readonly format: CallerFormat
   /** A caller who takes nothing for so long is cut off. */
   readonly slowClientMs: number
 }
@@ -116,7 +117,7 @@ export class Outlet {
     this.#exchange.end()
   }
 
-  /** No more comments, and nobody is told anything any more. */
+  /** No more signs of life, and nobody is told anything any more. */
   stop(): void {
     clearTimeout(this.#keepAlive)
     this.#calm()
@@ -188,7 +189,7 @@ export class Outlet {
   #stayAlive(): void {
     if (this.#exchange.isGone) return
     if (!this.#exchange.isBegun) this.#begin()
-    if (!this.#isBlocked) this.#exchange.write(keepAliveComment)
+    if (!this.#isBlocked) this.#exchange.write(this.#terms.format.keepAlive)
     this.#keepAlive.refresh()
   }
 }

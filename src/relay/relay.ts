@@ -9,16 +9,16 @@ import type { Caller } from '../accounts/directory.ts'
 import type { PricedModel } from '../catalog/catalog.ts'
 import { decimalOf } from '../lib/money.ts'
 import type { Bookkeeper, HoldGranted, RequestOutcome } from './bookkeeper.ts'
-import { billOf, estimatedBill, modelTokensOf, usageBody, type Bill } from './bill.ts'
+import { billOf, estimatedBill, modelTokensOf, type Bill } from './bill.ts'
+import type { CallerRequest } from './caller-format.ts'
 import { Delivery, type Ending } from './delivery.ts'
-import { inputEstimateForHold, inputEstimateForCharge } from './estimate.ts'
+import { inputEstimateForHold } from './estimate.ts'
 import type { CallerExchange } from './exchange.ts'
 import { attemptOutcome, refusalOfEnding, resultOf, type Result } from './endings.ts'
 import { Failover, type AttemptMeans, type UpstreamMemory } from './failover.ts'
 import { briefOf, refusalOfFault, tellingFault } from './fault.ts'
 import { Meter } from './meter.ts'
 import { rateHeaders } from './rate-headers.ts'
-import type { ChatRequest } from './request-body.ts'
 import type { StreamedAnswer } from './attempt.ts'
 import type { WholeAnswer } from './whole-answer.ts'
 
@@ -46,7 +46,7 @@ export interface Asked {
   readonly id: string
   readonly caller: Caller
   readonly model: PricedModel
-  readonly request: ChatRequest
+  readonly request: CallerRequest
   /** Sent with every answer, refusals too; the relay adds to it. */
   readonly headers: string[]
   readonly progress: Progress
@@ -168,8 +168,8 @@ class Relaying implements Running {
     let inputTokens: number | null = null
     const delivery = new Delivery(this.#exchange, this.#deps.bookkeeper, this.#hold, {
       id: this.#asked.id,
-      includeUsage: request.includeUsage,
-      inputTokens: () => (inputTokens ??= inputEstimateForCharge(request.parsed())),
+      format: request.format,
+      inputTokens: () => (inputTokens ??= request.inputTokens()),
       mostTokens: Math.min(request.maxOutputTokens ?? Infinity, modelTokensOf(model)) * request.n,
       headers: this.#asked.headers,
       keepAliveMs: this.#deps.keepAliveMs,
@@ -187,14 +187,14 @@ class Relaying implements Running {
     if (!attempt || !route) throw new Error('An answer came from nowhere.')
     const firstTokenMs = this.#ageMs
     const { meter } = stream
-    delivery.attach(attempt, meter, route.upstream.onAbort === 'drain' ? this.#deps.drain : null)
+    delivery.attach(attempt, stream, route.upstream.onAbort === 'drain' ? this.#deps.drain : null)
     const ending = await delivery.ended
     const bill = this.#billOfStream(ending, meter, delivery)
     const result = resultOf(ending, delivery.wasLeft)
     const fault = ending.kind === 'broken' ? briefOf(ending.fault) : null
     const charge = await this.#settle(bill, { ...result, finish: meter.finish, firstTokenMs }, fault)
     if (ending.kind === 'complete' || ending.kind === 'money') {
-      await delivery.conclude(ending, charge, usageBody(bill.usage))
+      await delivery.conclude(ending, charge, bill.usage)
     } else {
       await delivery.concludeBroken(refusalOfEnding(ending), ending)
     }

@@ -5,8 +5,12 @@
  */
 import { refuse } from '../errors.ts'
 import { type JsonMember, scanObject } from '../lib/json-scan.ts'
-import type { Embedded } from './estimate.ts'
+import type { Provider } from '../providers/provider.ts'
+import type { CallerRequest, StreamWords, Wording } from './caller-format.ts'
+import { chatFormat, ChatWords } from './chat-words.ts'
+import { inputEstimateForCharge, type Embedded } from './estimate.ts'
 import { MessageShapes } from './message-shapes.ts'
+import type { Meter } from './meter.ts'
 import { type OutputMaximumField, readFields, type RequestFields } from './request-fields.ts'
 
 export type { OutputMaximumField }
@@ -54,7 +58,9 @@ export function readChatRequest(body: Buffer): ChatRequest {
 }
 
 /** A chat request that has been checked. */
-export class ChatRequest {
+export class ChatRequest implements CallerRequest, Wording {
+  readonly format = chatFormat
+  readonly isOwn = false
   /** The body's length as it came. */
   readonly bytes: number
   /** Data embedded in the messages, for the hold's estimate. */
@@ -98,6 +104,18 @@ export class ChatRequest {
   parsed(): Readonly<Record<string, unknown>> {
     this.#parsed ??= JSON.parse(this.body.toString()) as Record<string, unknown>
     return this.#parsed
+  }
+
+  inputTokens(): number {
+    return inputEstimateForCharge(this.parsed())
+  }
+
+  wordingFor(_provider: Provider): Wording {
+    return this
+  }
+
+  words(meter: Meter): StreamWords {
+    return new ChatWords(this.includeUsage, meter)
   }
 
   /** The body for an upstream: pieces to write one after another, most of them views of the caller's bytes. */

@@ -2,7 +2,7 @@
  * A streamed answer on its way in. Until the first content, thinking or tool call its events wait here, for another
  * upstream may still take over unseen; from then on it belongs to its caller, event by event.
  */
-import { EventSplitter, EventTooLarge, encodeEvent } from '../lib/sse.ts'
+import { EventSplitter, EventTooLarge } from '../lib/sse.ts'
 import type { ServerEvent } from '../lib/sse-event.ts'
 import type {
   Call,
@@ -13,11 +13,12 @@ import type {
   Translation,
 } from '../providers/provider.ts'
 import { fault, faultOfError, secretsOf, type Fault } from './fault.ts'
+import type { StreamWords, Wording } from './caller-format.ts'
 import { Meter, type ChunkFacts } from './meter.ts'
 
 export interface StreamSink {
-  /** One event as it goes out; the bytes are valid only during the call. */
-  onChunk(bytes: Buffer, facts: ChunkFacts): void
+  /** What goes out for one event, valid only during the call, and the output tokens up to and with it. */
+  onChunk(bytes: Buffer | null, upTo: number): void
   /** The stream has said that it is complete. */
   onComplete(): void
   /** The stream broke off, or told an error. */
@@ -26,7 +27,7 @@ export interface StreamSink {
 
 interface Waiting {
   readonly bytes: Buffer
-  readonly facts: ChunkFacts
+  readonly upTo: number
 }
 
 /** How a stream ended: complete, or with a fault. */
@@ -34,12 +35,21 @@ type End = 'complete' | Fault
 
 const doneText = '[DONE]'
 const openBrace = 0x7b
+const nothingSaid: ChunkFacts = {
+  hasContent: false,
+  hasFinish: false,
+  hasUsage: false,
+  isBare: false,
+  error: undefined,
+}
 
 /** One event's bytes to the events that go out, metered. `onCommit` is told at the first that commits. */
 export class UpstreamStream {
   readonly meter = new Meter()
+  readonly words: StreamWords
   readonly #framing: Framing | EventSplitter
   readonly #translation: StreamTranslation | null
+  readonly #isOwn: boolean
   readonly #credential: string
   readonly #onCommit: () => void
   readonly #maxBytes: number
@@ -53,10 +63,13 @@ export class UpstreamStream {
   constructor(options: {
     translation: Translation | null
     call: Call
+    wording: Wording
     maxEventBytes: number
     onCommit: () => void
   }) {
     const { translation, call } = options
+    this.words = options.wording.words(this.meter)
+    this.#isOwn = options.wording.isOwn
     this.#translation = translation?.stream(call) ?? null
     this.#credential = secretsOf(call)
     this.#maxBytes = options.maxEventBytes
@@ -112,7 +125,7 @@ export class UpstreamStream {
   attach(sink: StreamSink): void {
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { bytes, facts } of waiting) sink.onChunk(bytes, facts)
+    for (const { bytes, upTo } of waiting) sink.onChunk(bytes, upTo)
     this.#sink = sink
     this.#tellEnd()
   }
@@ -120,7 +133,8 @@ export class UpstreamStream {
   #onEvent(event: ServerEvent): void {
     if (!event.hasData || this.#end !== null) return
     if (this.#translation) {
-      this.#onForeign(event)
+      if (this.#isOwn) this.#onOwn(event, this.#translation)
+      else this.#onForeign(event)
       return
     }
     const { text } = event
@@ -140,34 +154,56 @@ export class UpstreamStream {
   }
 
   #onTranslated(chunk: Chunk): void {
-    if (this.#end === null) this.#onChunk(chunk, null)
+    if (this.#end !== null) return
+    if (this.#isOwn) this.meter.take(chunk)
+    else this.#onChunk(chunk, null)
+  }
+
+  /** An event of the caller's own format: its translation is read, and it goes out as it came. */
+  #onOwn(event: ServerEvent, translation: StreamTranslation): void {
+    let facts = nothingSaid
+    for (const chunk of translation.take(event)) {
+      const more = this.meter.take(chunk)
+      if (this.#isError(chunk, more)) return
+      facts = more.hasContent || more.hasFinish ? more : facts
+    }
+    this.#say(null, facts, event)
+    if (translation.isOver) this.#conclude()
   }
 
   /** `event`: what it came as, when it goes out as it came. */
   #onChunk(chunk: unknown, event: ServerEvent | null): void {
     const facts = this.meter.take(chunk)
-    if (facts.error !== undefined && facts.error !== null) {
-      this.#finish(faultOfError(chunk, this.#credential))
-      return
-    }
-    this.#pass(event ? event.plain : encodeEvent(JSON.stringify(chunk)), facts)
+    if (!this.#isError(chunk, facts)) this.#say(chunk, facts, event)
+  }
+
+  #isError(chunk: unknown, { error }: ChunkFacts): boolean {
+    if (error === undefined || error === null) return false
+    this.#finish(faultOfError(chunk, this.#credential))
+    return true
+  }
+
+  #say(chunk: unknown, facts: ChunkFacts, event: ServerEvent | null): void {
+    this.#pass(this.words.take(chunk, facts, event))
     if (!this.#isCommitted && (facts.hasContent || facts.hasFinish)) {
       this.#isCommitted = true
       this.#onCommit()
     }
   }
 
-  #pass(bytes: Buffer, facts: ChunkFacts): void {
+  #pass(bytes: Buffer | null): void {
+    const upTo = this.meter.tokens
     if (this.#sink) {
-      this.#sink.onChunk(bytes, facts)
+      this.#sink.onChunk(bytes, upTo)
       return
     }
+    if (bytes === null) return
     this.#waitingBytes += bytes.length
     if (this.#waitingBytes > this.#maxBytes) {
       this.#finish(fault('garbage', 'The stream of the provider has too much before its first content.'))
       return
     }
-    this.#waiting.push({ bytes: Buffer.from(bytes), facts })
+    this.#waiting.push({ bytes: Buffer.from(bytes), upTo })
   }
 
   #finish(end: End): void {

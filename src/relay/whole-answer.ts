@@ -1,6 +1,7 @@
 /** An answer that came in one piece: read, translated where it is of another dialect, or a fault. */
-import type { Call, Provider } from '../providers/provider.ts'
+import type { Call, Chunk, Provider } from '../providers/provider.ts'
 import { isObject } from '../providers/usage.ts'
+import type { Wording } from './caller-format.ts'
 import {
   errorIn,
   fault,
@@ -15,6 +16,7 @@ export interface WholeAnswer {
   readonly kind: 'whole'
   /** As it goes to the caller: the upstream's own bytes, or the translation's. */
   readonly bytes: Buffer
+  /** In the common format, for the meter. */
   readonly json: unknown
 }
 
@@ -27,10 +29,15 @@ export interface Received extends AboutFailure {
 /** Reads what came as the answer to a call. */
 export function readWhole(
   received: Received,
-  about: { readonly call: Call; readonly provider: Provider; readonly now: number },
+  about: {
+    readonly call: Call
+    readonly provider: Provider
+    readonly wording: Wording
+    readonly now: number
+  },
 ): WholeAnswer | { readonly kind: 'fault'; readonly fault: Fault } {
   const { status, bytes } = received
-  const { call, provider } = about
+  const { call, provider, wording } = about
   const credential = secretsOf(call)
   if (status !== 200) {
     const found = faultOfStatus(received, { credential, now: about.now, provider })
@@ -43,9 +50,11 @@ export function readWhole(
     if (call.body.stream || isError(json) || !isOfFormat) {
       return { kind: 'fault', fault: faultOfWhole(json, credential) }
     }
-    if (!translation) return { kind: 'whole', bytes, json }
-    const translated = translation.whole(json, call)
-    return { kind: 'whole', bytes: Buffer.from(JSON.stringify(translated)), json: translated }
+    if (!translation && !wording.whole) return { kind: 'whole', bytes, json }
+    const answer = translation?.whole(json, call) ?? (json as Chunk)
+    if (wording.isOwn) return { kind: 'whole', bytes, json: answer }
+    const said = wording.whole?.(answer) ?? answer
+    return { kind: 'whole', bytes: Buffer.from(JSON.stringify(said)), json: answer }
   } catch {
     return { kind: 'fault', fault: fault('garbage', 'The answer of the provider could not be read.', status) }
   }

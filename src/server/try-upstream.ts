@@ -51,7 +51,7 @@ export async function tryUpstream(
     modelMaximumTokens: null,
     nowMs: means.now(),
   }
-  const attempt = new Attempt(call, { ...means, provider, timeouts })
+  const attempt = new Attempt(call, { ...means, provider, wording: body, timeouts })
   attempt.send()
   const result = await attempt.result
   const ok = result.kind === 'whole'
