@@ -24,6 +24,8 @@ export interface Account {
   /** null is the tier's. */
   readonly priceFactorPpm: number | null
   readonly caps: { readonly dailyNanos: bigint | null; readonly monthlyNanos: bigint | null }
+  /** A balance below it is told; null: a tenth of the last credit. */
+  readonly lowBalanceNanos: bigint | null
   readonly limits: OwnLimits
   readonly trial: boolean
   readonly createdAt: number
@@ -49,6 +51,8 @@ export interface AccountPatch {
   readonly timezone?: string
   readonly priceFactorPpm?: number | null
   readonly caps?: { readonly dailyNanos?: bigint | null; readonly monthlyNanos?: bigint | null }
+  /** null: a tenth of the last credit; 0: never told. */
+  readonly lowBalanceNanos?: bigint | null
   readonly limits?: LimitsPatch
 }
 
@@ -65,6 +69,7 @@ export function accountOf(row: AccountsTable): Account {
     timezone: row.timezone,
     priceFactorPpm: row.price_factor_ppm,
     caps: { dailyNanos: row.cap_daily_nanos, monthlyNanos: row.cap_monthly_nanos },
+    lowBalanceNanos: row.low_balance_nanos,
     limits: limitsOf(row.limits),
     trial: row.trial === 1,
     createdAt: row.created_at,
@@ -106,6 +111,7 @@ export async function createAccount(db: Db, input: AccountInput, by: string): Pr
     price_factor_ppm: null,
     cap_daily_nanos: null,
     cap_monthly_nanos: null,
+    low_balance_nanos: null,
     limits: '{}',
     trial: input.trial === true ? 1 : 0,
     created_at: now,
@@ -176,6 +182,9 @@ function changesOf(patch: AccountPatch): Partial<AccountsTable> {
   const { dailyNanos, monthlyNanos } = patch.caps ?? {}
   if (dailyNanos !== undefined) set.cap_daily_nanos = cleanCap(dailyNanos, 'caps.daily')
   if (monthlyNanos !== undefined) set.cap_monthly_nanos = cleanCap(monthlyNanos, 'caps.monthly')
+  if (patch.lowBalanceNanos !== undefined) {
+    set.low_balance_nanos = cleanCap(patch.lowBalanceNanos, 'low_balance')
+  }
   return set
 }
 

@@ -62,6 +62,11 @@ export class Directory {
     return hash === undefined ? undefined : this.keyByHash(hash)
   }
 
+  /** What people call a key. */
+  nameOfKey(id: string): string | undefined {
+    return this.#keysByHash.get(this.#hashById.get(id) ?? '')?.name
+  }
+
   account(id: string): Account | undefined {
     return this.#accounts.get(id)
   }

@@ -5,6 +5,7 @@
 
 import type { Migration } from './migration.ts'
 import { notices } from './migrations/0002-notices.ts'
+import { lowBalances } from './migrations/0003-low-balances.ts'
 
 const people = `
 create table tiers (
@@ -226,4 +227,5 @@ create table settings (name text primary key, value text not null) strict, witho
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'the first schema', ddl: people + tiers + catalog + money + usage },
   notices,
+  lowBalances,
 ]

@@ -39,6 +39,8 @@ export interface AccountsTable {
   price_factor_ppm: number | null
   cap_daily_nanos: bigint | null
   cap_monthly_nanos: bigint | null
+  /** A balance below it is told; null: a tenth of the last credit. */
+  low_balance_nanos: bigint | null
   /** JSON: {rpm?, tpm?, rpd?, concurrency?}, each a number or "unlimited"; absent is the tier's. */
   limits: string
   trial: Flag

@@ -71,11 +71,11 @@ const words = {
   },
   balance_used_up: {
     en: {
-      title: 'Your balance is used up',
+      title: 'Your balance no longer covers requests',
       text: 'Requests are refused: {balance} {currency} are left. Recharge to go on.',
     },
     'zh-CN': {
-      title: '余额已用尽',
+      title: '余额已不足以支付请求',
       text: '请求将被拒绝：余额剩余 {balance} {currency}。充值后可继续使用。',
     },
   },

@@ -15,6 +15,7 @@ import type { HoldAnswer, HoldAsk, RequestOutcome, SettleAsk } from '../relay/bo
 import type { CommitQueue } from './commit-queue.ts'
 import { deniedByLedger, deniedByRate } from './denials.ts'
 import { requestRow } from './request-row.ts'
+import type { SpendNotices } from './spend-notices.ts'
 import type { Committed } from './messages.ts'
 
 export interface AuthorityParts {
@@ -23,6 +24,7 @@ export interface AuthorityParts {
   readonly rates: Rates
   readonly directory: Directory
   readonly catalog: Catalog
+  readonly spending: SpendNotices
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Milliseconds that never go back: the clock of the windows. */
@@ -114,6 +116,7 @@ export class Authority {
     const held = this.#holdMoney(ask, caller, model, now)
     if ('kind' in held) {
       rates.giveBack(ask.id)
+      this.#parts.spending.denied({ account: caller.accountId, key: caller.keyId }, held, capsOf(caller))
       return { granted: false, ...deniedByLedger(held, now), rates: rates.status(claims, steady) }
     }
     const { outputTokens, maximumTokens } = held
@@ -175,9 +178,11 @@ export class Authority {
       if (event) this.#record(event, held.account, held.key)
       return { result: 0n, commit: commits.addRequest(requestRow(held, outcome, null)) }
     }
-    const settled = ledger.settle(state, { id, at, usage, cause, caps: this.#capsOfHold(held) })
+    const caps = this.#capsOfHold(held)
+    const settled = ledger.settle(state, { id, at, usage, cause, caps })
     if (!settled) return { result: 0n, commit: commits.newest }
     this.#record(settled.event, held.account, held.key)
+    this.#parts.spending.settled(held, caps)
     const bill = { usage, cause, charge: settled.charge }
     return { result: settled.charge, commit: commits.addRequest(requestRow(held, outcome, bill)) }
   }
@@ -189,9 +194,11 @@ export class Authority {
     if (!held) return
     const at = this.#parts.now()
     rates.finish(id, null, this.#parts.steady())
-    const event = ledger.expire(state, { id, at, caps: this.#capsOfHold(held) })
+    const caps = this.#capsOfHold(held)
+    const event = ledger.expire(state, { id, at, caps })
     if (!event) return
     this.#record(event, held.account, held.key)
+    if (event.kind === 'settled') this.#parts.spending.settled(held, caps)
     const bill = event.kind === 'settled' ? event : null
     commits.need(commits.addRequest(requestRow(held, goneOutcome(held, at), bill)))
   }

@@ -19,6 +19,7 @@ import { Authority } from './authority.ts'
 import { CommitWaiters } from './commit-waiters.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { Credits } from './credits.ts'
+import { SpendNotices } from './spend-notices.ts'
 import { restoreLedger, type RestoredLedger } from './restore-ledger.ts'
 
 export interface Core {
@@ -129,8 +130,10 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
   const now = wallClock()
   const steady = steadyClock()
   const { commits, durable } = openCommits(ledger, { store, now, listener })
-  const authority = new Authority({ state, commits, rates, directory, catalog, now, steady })
-  const credits = new Credits({ state, commits, now, durable, onDisk: (id) => creditOnDisk(db, id) })
+  const spending = new SpendNotices({ state, directory, db })
+  const authority = new Authority({ state, commits, rates, directory, catalog, spending, now, steady })
+  const onDisk = (id: string): Promise<bigint | null> => creditOnDisk(db, id)
+  const credits = new Credits({ state, commits, now, durable, spending, onDisk })
   const leftOpen = [...state.holds.keys()]
   for (const id of leftOpen) authority.expire(id)
   await commits.drained()
@@ -156,6 +159,7 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
     async close() {
       clearInterval(sweeping)
       await commits.drained()
+      await spending.close()
       await store.close()
     },
   }

@@ -8,12 +8,14 @@ import { decimalOf } from '../lib/money.ts'
 import { accountOwner, ownerOf, type LedgerState } from '../ledger/state.ts'
 import * as ledger from '../ledger/step.ts'
 import type { CommitQueue } from './commit-queue.ts'
+import type { SpendNotices } from './spend-notices.ts'
 
 export interface CreditParts {
   readonly state: LedgerState
   readonly commits: CommitQueue
   readonly now: () => number
   readonly durable: (commit: number) => Promise<void>
+  readonly spending: SpendNotices
   /** The amount of a credit that was entered before this process began; `null`: none. */
   readonly onDisk: (id: string) => Promise<bigint | null>
 }
@@ -66,6 +68,7 @@ export class Credits {
     const commit = commits.add(event, [accountOwner(account)], account)
     commits.need(commit)
     await durable(commit)
+    if (source !== 'refund') this.#parts.spending.credited(account, id, amount)
     return { id, amount, balance: ownerOf(state, accountOwner(account)).balance, isNew: true }
   }
 

@@ -54,6 +54,9 @@ const accountPatch = z.strictObject({
   tier: z.string().optional(),
   status: status.optional(),
   caps: capsIn.nullish(),
+  low_balance: money.nullish().meta({
+    description: 'A balance below it is told; null: a tenth of the last credit, "0": never.',
+  }),
   limits: limitsIn.nullish(),
   timezone: z.string().optional(),
   price_factor: factor.nullish().meta({ description: 'null is the tier’s.' }),
@@ -72,6 +75,7 @@ const accountOut = z
     spent_today: money,
     spent_month: money,
     caps: capsOut,
+    low_balance: money.nullable(),
     limits: limitsOut.meta({ description: 'Its own; null is the tier’s.' }),
     timezone: z.string(),
     price_factor: factor.nullable(),
@@ -123,6 +127,7 @@ async function accountView({ house }: Desk, account: Account): Promise<z.infer<t
     spent_today: decimalOf(wallet.spentToday),
     spent_month: decimalOf(wallet.spentMonth),
     caps: { daily: capText(account.caps.dailyNanos), monthly: capText(account.caps.monthlyNanos) },
+    low_balance: capText(account.lowBalanceNanos),
     limits: limitsView(account.limits),
     timezone: account.timezone,
     price_factor: account.priceFactorPpm === null ? null : factorOf(account.priceFactorPpm),
@@ -133,11 +138,12 @@ async function accountView({ house }: Desk, account: Account): Promise<z.infer<t
 }
 
 function patchOf(given: z.infer<typeof accountPatch>): AccountPatch {
-  const { caps, limits, price_factor: ownFactor, ...rest } = given
+  const { caps, limits, price_factor: ownFactor, low_balance: low, ...rest } = given
   const { daily, monthly } = caps === null ? { daily: null, monthly: null } : (caps ?? {})
   return {
     ...rest,
     caps: { dailyNanos: capOf(daily, 'caps.daily'), monthlyNanos: capOf(monthly, 'caps.monthly') },
+    lowBalanceNanos: capOf(low, 'low_balance'),
     limits: limitsPatch(limits),
     priceFactorPpm: typeof ownFactor === 'string' ? factorPpmOf(ownFactor, 'price_factor') : ownFactor,
   }
