@@ -3,9 +3,9 @@
  * This table is the only reader of the environment; `docs/configuration.md` is written from it.
  * A wrong value stops the start with the setting's name and what is allowed.
  */
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import {
+  addressList,
   bytes,
   cidrList,
   duration,
@@ -18,7 +18,9 @@ import {
   type Environment,
   type Setting,
 } from './lib/setting.ts'
+import { readSettings, settingsPage } from './lib/settings.ts'
 
+export { ConfigError } from './lib/settings.ts'
 export type { Environment }
 
 /** The table. Order and groups are those of the docs page. */
@@ -41,11 +43,20 @@ export const settings = {
     group: 'Where it listens',
     doc: 'The address under which callers reach the relay, shown to them.',
     allowed: 'an http or https address',
-    standard: 'made from `HOST` and `PORT`',
-    read(text: string | undefined): string | null {
-      if (text === undefined) return null
-      if (!URL.canParse(text) || !/^https?:/.test(text)) throw new NotAllowed()
-      return text.replace(/\/+$/, '')
+    standard: 'the first of `PUBLIC_URLS`, else made from `HOST` and `PORT`',
+    read(text: string | undefined, environment: Environment): string | null {
+      return (text === undefined ? addressList(environment['PUBLIC_URLS']) : addressList(text))[0] ?? null
+    },
+  },
+  publicUrls: {
+    env: 'PUBLIC_URLS',
+    group: 'Where it listens',
+    doc: 'All addresses under which callers reach the relay, the primary one first. They are shown to users, and each is checked from here every minute.',
+    allowed: 'comma-separated http or https addresses',
+    standard: '`PUBLIC_URL` alone',
+    read(text: string | undefined, environment: Environment): string[] {
+      const primary = addressList(environment['PUBLIC_URL'])
+      return [...new Set([...primary, ...addressList(text)])]
     },
   },
   trustProxy: {
@@ -145,6 +156,47 @@ export const settings = {
     doc: 'Private addresses that upstreams may have, for models of your own. All others are refused when saved and again at each connection.',
     ...cidrList,
   },
+  objectivePercent: {
+    env: 'AVAILABILITY_OBJECTIVE',
+    group: 'Availability',
+    doc: 'Of a hundred requests that are ours to answer, so many have to be answered, by model and month. A model may have its own.',
+    allowed: 'a number from 50 to 99.9999',
+    standard: '99.9',
+    read(text: string | undefined): number {
+      const value = Number(text ?? 99.9)
+      if (!(value >= 50 && value <= 99.9999)) throw new NotAllowed()
+      return value
+    },
+  },
+  incidentWindowMs: {
+    env: 'INCIDENT_WINDOW',
+    group: 'Availability',
+    doc: 'Over so long a model is judged, and over ten times as long where there is little traffic. When its success falls below the objective, an incident is opened.',
+    ...duration('60s', 5000, 180_000),
+  },
+  incidentMinimum: {
+    env: 'INCIDENT_MINIMUM',
+    group: 'Availability',
+    doc: 'So many failures at least make an incident.',
+    ...wholeNumber(5, 1, 1_000_000),
+  },
+  incidentRecoveryMs: {
+    env: 'INCIDENT_RECOVERY',
+    group: 'Availability',
+    doc: 'A model has to be well for so long until its incident is closed.',
+    ...duration('30s', 1000, 1_200_000),
+  },
+  statusPage: {
+    env: 'STATUS_PAGE',
+    group: 'Availability',
+    doc: 'The public page `/status`, with `/status.json` and `/status.rss`: what state the listed models are in, their last 90 days, and what was told of incidents.',
+    allowed: '`1` or `0`',
+    standard: '1',
+    read(text: string | undefined): boolean {
+      if (text !== undefined && text !== '1' && text !== '0') throw new NotAllowed()
+      return text !== '0'
+    },
+  },
   keepAliveMs: {
     env: 'STREAM_KEEP_ALIVE',
     group: 'Upstreams',
@@ -207,59 +259,12 @@ export const settings = {
 type Settings = typeof settings
 export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['read']> }
 
-/** What was wrong with the environment, one line per setting. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[]
-
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'))
-    this.name = 'ConfigError'
-    this.problems = problems
-  }
-}
-
-function textOf(setting: Setting<unknown>, environment: Environment): string | undefined {
-  const text = environment[setting.env]
-  if (text !== undefined && text !== '') return text
-  const file = setting.secret ? environment[`${setting.env}_FILE`] : undefined
-  if (file === undefined || file === '') return undefined
-  return readFileSync(file, 'utf8').trim()
-}
-
 /** Reads all settings; throws one `ConfigError` that names every wrong one and what is allowed. */
 export function readConfig(environment: Environment = process.env): Config {
-  const problems: string[] = []
-  const values: Record<string, unknown> = {}
-  for (const [name, setting] of Object.entries<Setting<unknown>>(settings)) {
-    try {
-      values[name] = setting.read(textOf(setting, environment), environment)
-    } catch (error) {
-      const detail = error instanceof NotAllowed && error.message !== '' ? ` (${error.message})` : ''
-      const why = error instanceof NotAllowed ? `allowed: ${setting.allowed}${detail}` : String(error)
-      problems.push(`${setting.env} is not valid; ${why}`)
-    }
-  }
-  if (problems.length > 0) throw new ConfigError(problems)
-  return values as Config
+  return readSettings(settings, environment) as Config
 }
 
 /** The page `docs/configuration.md`, as text. */
 export function renderConfigurationPage(): string {
-  const lines = [
-    '# Configuration',
-    '',
-    'Everything is set by environment variables. A wrong value stops the start, with its name and what is allowed.',
-    'A name with `_FILE` is that of a file which holds the value.',
-    'This page is written from `src/config.ts` by `npm run docs`.',
-  ]
-  let group = ''
-  for (const setting of Object.values<Setting<unknown>>(settings)) {
-    if (setting.group !== group) {
-      group = setting.group
-      lines.push('', `## ${group}`, '', '| Setting | What it does | Allowed | Default |', '|---|---|---|---|')
-    }
-    const env = setting.secret ? `\`${setting.env}\`, \`${setting.env}_FILE\`` : `\`${setting.env}\``
-    lines.push(`| ${env} | ${setting.doc} | ${setting.allowed} | ${setting.standard} |`)
-  }
-  return `${lines.join('\n')}\n`
+  return settingsPage(Object.values(settings))
 }

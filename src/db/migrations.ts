@@ -6,6 +6,7 @@
 import type { Migration } from './migration.ts'
 import { notices } from './migrations/0002-notices.ts'
 import { lowBalances } from './migrations/0003-low-balances.ts'
+import { availability } from './migrations/0004-availability.ts'
 
 const people = `
 create table tiers (
@@ -228,4 +229,5 @@ export const migrations: readonly Migration[] = [
   { version: 1, name: 'the first schema', ddl: people + tiers + catalog + money + usage },
   notices,
   lowBalances,
+  availability,
 ]

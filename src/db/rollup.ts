@@ -1,8 +1,9 @@
 /**
- * Hourly roll-ups of request rows, so that statistics never read the rows themselves. A step is small and moves a
- * cursor in the same transaction: a row is counted exactly once, also across a crash.
+ * Roll-ups of request rows, so that statistics never read the rows themselves: usage by hour, and availability beside
+ * it. A step is small and moves a cursor in the same transaction: a row is counted exactly once, also across a crash.
  */
 
+import { rollUpAvailability } from './availability-rollup.ts'
 import type { Connection } from './sqlite.ts'
 
 /** About 2 ms of the store thread, so that no commit waits longer behind a step. */
@@ -39,6 +40,7 @@ export function rollUpStep(connection: Connection, rows = rollupStepRows): boole
   const last = connection.run({ sql: endText, parameters: [position, rows] }).rows[0]?.['last']
   if (typeof last !== 'number') return false
   connection.run({ sql: addText, parameters: [position, last] })
+  rollUpAvailability(connection, position, last)
   connection.run({ sql: moveText, parameters: [last] })
   return true
 }

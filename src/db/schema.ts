@@ -14,6 +14,7 @@ import {
   type Generated,
   type Selectable,
 } from 'kysely'
+import { availabilityOwners, type AvailabilityTables } from './tables/availability.ts'
 import type {
   AuditTable,
   CheckpointsTable,
@@ -24,6 +25,7 @@ import type {
 import type { NoticePreferencesTable, NoticesTable } from './tables/notices.ts'
 
 export type { CheckpointsTable, EntriesTable, JournalTable, OwnersTable } from './tables/ledger.ts'
+export type { IncidentPostsTable, IncidentsTable, IncidentStatus } from './tables/availability.ts'
 export type { NoticesTable } from './tables/notices.ts'
 
 export type Flag = 0 | 1
@@ -199,7 +201,7 @@ export interface UsageHourlyTable {
   upstream_cost_nanos: bigint
 }
 
-export interface Schema {
+export interface Schema extends AvailabilityTables {
   accounts: AccountsTable
   keys: KeysTable
   tiers: TiersTable
@@ -223,6 +225,7 @@ export interface Schema {
 
 /** The one room that writes each table; test/tidy.test.ts holds it. Ledger rows are written by db/ in a commit. */
 export const owners = {
+  ...availabilityOwners,
   accounts: 'accounts',
   keys: 'accounts',
   tiers: 'accounts',

@@ -18,7 +18,15 @@ export interface Setting<T> {
   readonly read: (text: string | undefined, environment: Environment) => T
 }
 
-export type Group = 'Where it listens' | 'Data' | 'Access' | 'Limits' | 'Upstreams' | 'Running' | 'Logs'
+export type Group =
+  | 'Where it listens'
+  | 'Data'
+  | 'Access'
+  | 'Limits'
+  | 'Upstreams'
+  | 'Availability'
+  | 'Running'
+  | 'Logs'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The message: what is wrong with it, where that is worth more words than what is allowed. */
@@ -102,6 +110,15 @@ export const cidrList = {
     }
     return parts
   },
+}
+
+/** Addresses separated by commas, without a slash at their end. */
+export function addressList(text: string | undefined): string[] {
+  const parts = (text ?? '').split(/[\s,]+/).filter((part) => part !== '')
+  return parts.map((part) => {
+    if (!URL.canParse(part) || !/^https?:/.test(part)) throw new NotAllowed()
+    return part.replace(/\/+$/, '')
+  })
 }
 
 export const secret = {

@@ -19,6 +19,7 @@ import { portProblem } from './reach.ts'
 import { printWelcome } from './welcome.ts'
 import { watchInThread } from './verify-thread.ts'
 import { version } from './version.ts'
+import { ModelWatch } from './watch-models.ts'
 
 /** Drift between journal, balances, entries and request rows is found within this time. */
 const watchEveryMs = 60_000
@@ -70,6 +71,7 @@ export async function serve(config: Config): Promise<void> {
     core.authority.distrust()
     crew.tell({ isAdmitting: false })
   })
+  const models = watchModels(config, core, log)
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
   printWelcome(config, demo)
   await signalled()
@@ -77,7 +79,13 @@ export async function serve(config: Config): Promise<void> {
   crew.tell({ isReady: false, isDraining: true })
   await new Promise((resolve) => setTimeout(resolve, config.drainDelayMs))
   await crew.drain(config.drainGraceMs)
-  await closeAll(core, [endWatch, () => keyUse.close(), () => control.close(), () => demo?.close()])
+  await closeAll(core, [
+    endWatch,
+    () => models.close(),
+    () => keyUse.close(),
+    () => control.close(),
+    () => demo?.close(),
+  ])
   lock.release()
   log.info('ended')
   process.exit(0)
@@ -94,6 +102,30 @@ function watchLedger(config: Config, log: Log, onDrift: () => void): () => Promi
       onDrift()
     },
     failed: (error) => log.error({ err: error }, 'the ledger could not be watched'),
+  })
+}
+
+/** Opens and closes incidents as the models' success falls and recovers. */
+function watchModels(config: Config, core: Core, log: Log): ModelWatch {
+  const { objectivePercent, incidentWindowMs, incidentMinimum, incidentRecoveryMs } = config
+  return new ModelWatch({
+    db: core.store.db,
+    log,
+    terms: {
+      objectivePercent,
+      windowMs: incidentWindowMs,
+      minimum: incidentMinimum,
+      recoveryMs: incidentRecoveryMs,
+    },
+    found(finding) {
+      if (finding.kind === 'burning') log.warn(finding, 'a model spends its budget of failures too fast')
+      else
+        log.warn(
+          { incident: finding.incident.id, models: finding.incident.models },
+          `incident ${finding.kind}`,
+        )
+      return Promise.resolve()
+    },
   })
 }
 

@@ -12,7 +12,9 @@ import { newId } from '../../lib/ids.ts'
 import type { House } from '../house.ts'
 import { openapiDocument } from '../openapi.ts'
 import { accountRoutes } from './accounts.ts'
+import { availabilityRoutes } from './availability.ts'
 import type { Desk } from './desk.ts'
+import { incidentRoutes } from './incidents.ts'
 import { keyRoutes } from './keys.ts'
 import { ledgerRoutes } from './ledger.ts'
 import { modelRoutes } from './models.ts'
@@ -127,6 +129,8 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     usageRoutes,
     ledgerRoutes,
     noticeRoutes,
+    availabilityRoutes,
+    incidentRoutes,
   ]) {
     app.route(adminPath, routes(desk))
   }

@@ -1,0 +1,61 @@
+/**
+ * How each request counts for availability, and its roll-ups by minute and by day, made in the same step as those of
+ * usage. What callers did wrong, what they were refused for money or limits, and answers that they left stand apart.
+ */
+import type { Connection } from './sqlite.ts'
+
+/** A caller who waited this long for the first word of a stream did not leave on a whim. */
+const patienceMs = 30_000
+
+/** Statuses of a failure that are the caller's own; every other is ours, an upstream's 404 for our model's name too. */
+const failedText = `case
+  when outcome = 'truncated' then 1
+  when outcome = 'failed' and http_status not in (400, 413, 422) then 1
+  when outcome = 'refused' and http_status >= 500 then 1
+  when outcome = 'ended' and error_code = 'service_unavailable' then 1
+  when outcome = 'aborted' and http_status = 499 and stream = 1 and duration_ms >= ${patienceMs} then 1
+  else 0 end`
+const answeredText = `case when outcome = 'ok' then 1 else 0 end`
+
+/** Answered, failed and all the others, for a select over requests that groups them. */
+export const availabilitySums = `sum(${answeredText}) as answered, sum(${failedText}) as failed,
+  count(*) - sum(${answeredText}) - sum(${failedText}) as apart`
+/** When a request counts: at its end, so that a minute which is over does not change. */
+export const endOfRequest = '(at + duration_ms)'
+/** A caller may write any name for a model, and such names are not counted; those refused unread have none. */
+export const countedModels = `(model = '' or model in (select id from models))`
+
+const spans = [
+  { table: 'availability_minutes', column: 'minute', ms: 60_000 },
+  { table: 'availability_days', column: 'day', ms: 86_400_000 },
+] as const
+
+function availabilityText({ table, column, ms }: (typeof spans)[number]): string {
+  return `insert into ${table} (model, ${column}, answered, failed, apart)
+select model, ${endOfRequest} - ${endOfRequest} % ${ms}, ${availabilitySums}
+from requests where row_id > ? and row_id <= ? and ${countedModels}
+group by 1, 2
+on conflict (model, ${column}) do update set
+  answered = ${table}.answered + excluded.answered,
+  failed = ${table}.failed + excluded.failed,
+  apart = ${table}.apart + excluded.apart`
+}
+
+const texts = spans.map(availabilityText)
+
+/** Counts these request rows, inside the caller's transaction. */
+export function rollUpAvailability(connection: Connection, first: number, last: number): void {
+  for (const text of texts) connection.run({ sql: text, parameters: [first, last] })
+}
+
+/** Minutes are kept for the open month and some; days for good. */
+export const minutesKeptMs = 40 * 86_400_000
+/** Few enough for the store thread to be done in a moment. */
+const forgottenAtOnce = 5000
+
+/** Removes minutes that nobody asks for any more, a bounded number of them. */
+export const forgetMinutes = (before: number) => ({
+  sql: `delete from availability_minutes where (model, minute) in
+    (select model, minute from availability_minutes where minute < ? order by minute limit ${forgottenAtOnce})`,
+  parameters: [before],
+})
