@@ -6,7 +6,14 @@ import type { CallerExchange } from '../relay/exchange.ts'
 import type { BodyBudget } from './body.ts'
 
 /** The headers that a door looks at. */
-export type HeaderName = 'authorization' | 'content-type' | 'origin' | 'x-forwarded-for'
+export type HeaderName =
+  | 'authorization'
+  | 'content-type'
+  | 'origin'
+  | 'x-forwarded-for'
+  | 'x-api-key'
+  | 'anthropic-version'
+  | 'anthropic-beta'
 
 export interface Arrival {
   readonly method: string

@@ -41,6 +41,13 @@ export class Callers {
     return caller
   }
 
+  /** As `identify`, for callers who may send the key as `x-api-key`. One that is none of ours is another service's. */
+  identifyByEither(apiKey: string | undefined, authorization: string | undefined): Caller {
+    if (apiKey === undefined) return this.identify(authorization)
+    if (authorization !== undefined && !looksLikeKey(apiKey)) return this.identify(authorization)
+    return this.identify(`Bearer ${apiKey}`)
+  }
+
   /** Throws 401 for a key that is disabled or over, 403 for a suspended account or an address that is not allowed. */
   admit(caller: Caller, peer: string | undefined, forwardedFor: string | undefined): void {
     if (caller.keyStatus === 'disabled')

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../accounts/directory.ts'
 import { refusalOf, refuse, type Refusal } from '../errors.ts'
+import { messagesErrorBody } from '../formats/messages-error.ts'
 import { newId } from '../lib/ids.ts'
 import type { CallerExchange } from '../relay/exchange.ts'
 import type { Arrival } from './arrival.ts'
@@ -16,7 +17,8 @@ import { NodeArrival } from './node-arrival.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './v1/account.ts'
 import type { Progress } from '../relay/relay.ts'
 import { chatCompletions, type ChatDoor } from './v1/chat-completions.ts'
-import { modelListBody, oneModelBody } from './v1/models.ts'
+import { messages, messageTokens } from './v1/messages.ts'
+import { messagesModelListBody, modelListBody, oneMessagesModelBody, oneModelBody } from './v1/models.ts'
 
 export interface DoorParts extends ChatDoor {
   readonly house: House
@@ -42,6 +44,8 @@ interface Visit {
   readonly headers: string[]
   /** How far a chat request has come; its caller once identified. */
   readonly progress: Progress
+  /** Its caller speaks Anthropic's format: that is how refusals are told. */
+  readonly isOfMessages: boolean
   caller: Caller | null
 }
 
@@ -80,7 +84,10 @@ export class Doors {
     if (corsOrigins.length > 0) common.push(...corsHeaders(corsOrigins, arrival.header('origin')))
     if (this.#parts.isDraining()) common.push('connection', 'close')
     const progress: Progress = { model: '', stream: false, isAdmitted: false }
-    const visit: Visit = { id, arrival, exchange: arrival.reply(common), headers: [], progress, caller: null }
+    const isOfMessages = speaksMessages(arrival)
+    if (isOfMessages) common.push('request-id', id)
+    const exchange = arrival.reply(common)
+    const visit: Visit = { id, arrival, exchange, headers: [], progress, isOfMessages, caller: null }
     try {
       if (!(await this.#operations(visit))) await this.#route(visit)
     } catch (error) {
@@ -116,10 +123,19 @@ export class Doors {
     switch (path) {
       case '/chat/completions':
         only(visit, 'POST')
-        return this.#chat(visit)
-      case '/models':
+        return this.#ask(visit, chatCompletions)
+      case '/messages':
+        only(visit, 'POST')
+        return this.#ask(visit, messages)
+      case '/messages/count_tokens':
+        only(visit, 'POST')
+        return this.#ask(visit, messageTokens)
+      case '/models': {
         only(visit, 'GET')
-        return this.#tell(visit, (caller) => modelListBody(house.catalog, caller))
+        if (!visit.isOfMessages) return this.#tell(visit, (caller) => modelListBody(house.catalog, caller))
+        const query = new URLSearchParams(arrival.query)
+        return this.#tell(visit, (caller) => messagesModelListBody(house.catalog, caller, query))
+      }
       case '/balance':
         only(visit, 'GET')
         return this.#tell(visit, (caller) => balanceBody(house, caller))
@@ -135,7 +151,8 @@ export class Doors {
     if (path.startsWith('/models/')) {
       only(visit, 'GET')
       const name = decoded(path.slice('/models/'.length))
-      return this.#tell(visit, (caller) => oneModelBody(house.catalog, caller, name))
+      const body = visit.isOfMessages ? oneMessagesModelBody : oneModelBody
+      return this.#tell(visit, (caller) => body(house.catalog, caller, name))
     }
     if (path.startsWith('/requests/')) {
       only(visit, 'GET')
@@ -147,7 +164,7 @@ export class Doors {
 
   #identify(visit: Visit): Caller {
     const { arrival } = visit
-    const caller = this.callers.identify(arrival.header('authorization'))
+    const caller = this.callers.identifyByEither(arrival.header('x-api-key'), arrival.header('authorization'))
     visit.caller = caller
     this.callers.admit(caller, arrival.peer, arrival.header('x-forwarded-for'))
     return caller
@@ -158,7 +175,7 @@ export class Doors {
     visit.exchange.answer(200, json, JSON.stringify(await body(caller)))
   }
 
-  async #chat(visit: Visit): Promise<void> {
+  async #ask(visit: Visit, serve: typeof chatCompletions): Promise<void> {
     const { arrival, id, exchange, headers, progress } = visit
     const caller = this.#identify(visit)
     const type = arrival.header('content-type')
@@ -169,7 +186,8 @@ export class Doors {
       throw refuse('service_unavailable', { retryAfterMs: 1000 })
     const body = await arrival.body(this.#bodies)
     try {
-      await chatCompletions(this.#parts, { id, caller, body, headers, progress }, exchange)
+      const startedMs = performance.now()
+      await serve(this.#parts, { id, caller, arrival, body, headers, progress, startedMs }, exchange)
     } finally {
       this.#bodies.release(body.length)
     }
@@ -179,15 +197,23 @@ export class Doors {
     const refusal = refusalOf(error)
     if (refusal !== error) this.#parts.onBug(error, visit.id)
     const { arrival, exchange, id, caller, progress } = visit
-    const isChat = arrival.path.endsWith('/chat/completions')
-    if (isChat && caller && !progress.isAdmitted) this.#parts.onRefused(refusal, { id, caller, progress })
+    const isRequest = /\/(?:chat\/completions|messages)$/.test(arrival.path)
+    if (isRequest && caller && !progress.isAdmitted) this.#parts.onRefused(refusal, { id, caller, progress })
     if (exchange.isBegun || exchange.isGone) return
     const headers = [...json, ...visit.headers, ...refusalHeaders(refusal)]
     const { isComplete } = arrival
     if (!isComplete) headers.push('connection', 'close')
-    exchange.answer(refusal.status, headers, JSON.stringify(refusal.toBody()))
+    const body = visit.isOfMessages ? messagesErrorBody(refusal, id) : refusal.toBody()
+    exchange.answer(refusal.status, headers, JSON.stringify(body))
     if (!isComplete) arrival.linger()
   }
+}
+
+/** Clients of Anthropic's format tell its version with every call. */
+function speaksMessages(arrival: Arrival): boolean {
+  const { path } = arrival
+  if (path.endsWith('/chat/completions')) return false
+  return /^(?:\/v1)?\/messages(?:\/|$)/.test(path) || arrival.header('anthropic-version') !== undefined
 }
 
 function only({ arrival: { method }, headers }: Visit, allowed: 'GET' | 'POST'): void {

@@ -1,6 +1,7 @@
 /**
  * Anthropic's own format: `POST {base}/messages` with the key as `x-api-key`; the address ends with its version,
- * `https://api.anthropic.com/v1`. The request is in anthropic-request.ts, the answer in anthropic-answer.ts.
+ * `https://api.anthropic.com/v1`. The request is in anthropic-request.ts, the answer in anthropic-answer.ts; a request that
+ * its caller wrote in this format goes out as it came.
  */
 import { AnthropicStream, anthropicWhole } from './anthropic-answer.ts'
 import { anthropicBody } from './anthropic-request.ts'
@@ -18,26 +19,34 @@ function statusOf({ status, body }: Failure): number {
   return status === 400 && message.startsWith('Your credit balance is too low to access') ? 402 : status
 }
 
+function headersOf({ body: { stream, own }, credential }: Call): Outgoing['headers'] {
+  return [
+    ['content-type', 'application/json'],
+    ['accept', stream ? 'text/event-stream' : 'application/json'],
+    ...(own?.headers ?? [['anthropic-version', version]]),
+    ['x-api-key', credential],
+    ['user-agent', 'sluice'],
+  ]
+}
+
 export const anthropic: Provider = {
   name: 'anthropic',
   title: 'Anthropic',
   baseUrl: 'https://api.anthropic.com/v1',
+  speaks: 'messages',
   ask(call: Call): Outgoing {
-    const { model, modelMaximumTokens } = call
-    const { stream } = call.body
+    const { model, modelMaximumTokens, maximumTokens } = call
+    const { stream, own } = call.body
+    const url = `${call.baseUrl}/messages`
+    if (own) return { url, headers: headersOf(call), body: own.spliced({ model, maximumTokens }) }
     const request = chatRequestOf(call)
     refuseSeveralResults(request)
-    return {
-      url: `${call.baseUrl}/messages`,
-      headers: [
-        ['content-type', 'application/json'],
-        ['accept', stream ? 'text/event-stream' : 'application/json'],
-        ['anthropic-version', version],
-        ['x-api-key', call.credential],
-        ['user-agent', 'sluice'],
-      ],
-      body: [Buffer.from(JSON.stringify(anthropicBody(request, { model, modelMaximumTokens, stream })))],
-    }
+    const body = anthropicBody(request, { model, modelMaximumTokens, stream })
+    return { url, headers: headersOf(call), body: [Buffer.from(JSON.stringify(body))] }
+  },
+  countTokens(call: Call): Outgoing {
+    const body = call.body.own?.spliced({ model: call.model, maximumTokens: null }) ?? []
+    return { url: `${call.baseUrl}/messages/count_tokens`, headers: headersOf(call), body }
   },
   translation: {
     whole: anthropicWhole,

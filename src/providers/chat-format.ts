@@ -39,7 +39,8 @@ function statusOf({ status, body }: Failure): number {
 }
 
 function bodyOf(preset: Preset, call: Call): Buffer[] {
-  const { model, maximumTokens, settings, withoutStreamOptions } = call
+  const { model, settings, withoutStreamOptions } = call
+  const maximumTokens = call.maximumTokens ?? call.body.unnamedMaximum ?? null
   if (maximumTokens === null) return call.body.spliced({ model, withoutStreamOptions })
   const field = settings.maximumField ?? preset.maximumField ?? 'max_tokens'
   return call.body.spliced({ model, withoutStreamOptions, maximum: { field, tokens: maximumTokens } })

@@ -9,9 +9,21 @@ export interface ChatBody {
   readonly stream: boolean
   /** The name the caller used for the maximum of output tokens, if any. */
   readonly maxOutputField: string | null
+  /** The caller's maximum where it came in another format: it is sent under the provider's name for it. */
+  readonly unnamedMaximum?: number
+  /** The request as its caller wrote it, where that is in the provider's own dialect (see `Provider.speaks`). */
+  readonly own?: OwnRequest
   /** The body with these changes and every other byte as it came. */
   spliced(edits: BodyEdits): Buffer[]
   parsed(): Readonly<Record<string, unknown>>
+}
+
+/** A request that needs no translation. */
+export interface OwnRequest {
+  /** Headers of the caller's that belong to the dialect. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  /** The body with the upstream's name for the model, a lower maximum where money requires it, and all else as it came. */
+  spliced(edits: { readonly model: string; readonly maximumTokens: number | null }): Buffer[]
 }
 
 export interface BodyEdits {
@@ -124,8 +136,12 @@ export interface Provider {
   readonly title: string
   /** Where it is usually reached; `null`: the operator says where. */
   readonly baseUrl: string | null
+  /** The format of callers that it takes as it is, beside the common one. */
+  readonly speaks?: 'messages'
   /** Throws `Inexpressible`. */
   ask(call: Call): Outgoing
+  /** Asks how many tokens the caller's `own` request has. */
+  readonly countTokens?: (call: Call) => Outgoing
   /** `null` where the credential itself is sent. Throws when the credential cannot be one of this provider. */
   signIn?(call: Call): SignIn | null
   /** Absent for those that speak the common format. */

@@ -69,6 +69,8 @@ export interface SettleAsk {
 /** Every promise rejects with the refusal `service_unavailable` when the store does not take commits. */
 export interface Bookkeeper {
   hold(ask: HoldAsk): Promise<HoldAnswer>
+  /** Takes one request's place in the rates of a key and its account, and no money. Rejects with the refusal. */
+  takeRate(id: string, keyId: string): Promise<RateStatus>
   /**
    * Asks for the next chunk of a stream's money; the new total of output tokens that are paid for, unchanged when
    * nothing more can be. `remaining`: output tokens the stream may still write.

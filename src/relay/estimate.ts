@@ -58,6 +58,11 @@ function kindByType(type: string, subtype: string, head: string): Kind {
   return type === 'text' || subtype.endsWith('json') || subtype.endsWith('xml') ? 'text' : 'file'
 }
 
+/** Does data begin as an image or a document in base64? */
+export function hasKnownBeginning(head: string): boolean {
+  return /^(?:iVBOR|\/9j\/|R0lGOD|UklGR|JVBERi)/.test(head)
+}
+
 /** The kind by the first bytes, as base64 writes them; an address that is fetched is taken for an image. */
 function kindByMagic(field: EmbeddedField, head: string): Kind {
   if (field === 'url' || /^(?:iVBOR|\/9j\/|R0lGOD)/.test(head)) return 'image'

@@ -5,7 +5,13 @@
 import { refuse } from '../errors.ts'
 import type { JsonCursor } from '../lib/json-cursor.ts'
 import type { JsonVisitor } from '../lib/json-scan.ts'
-import { type Embedded, embeddedFields, embeddedHeadLength, embeddedTokens } from './estimate.ts'
+import {
+  type Embedded,
+  embeddedFields,
+  embeddedHeadLength,
+  embeddedTokens,
+  hasKnownBeginning,
+} from './estimate.ts'
 
 const quote = 0x22
 const openBracket = 0x5b
@@ -13,10 +19,16 @@ const openBrace = 0x7b
 
 /** Looks through `messages` as a scan passes them; one for each scan. */
 export class MessageShapes implements JsonVisitor {
+  readonly #knownDataOnly: boolean
   #count = 0
   #fault: { param: string; message: string } | undefined
   #embeddedBytes = 0
   #embeddedTokens = 0
+
+  /** `knownDataOnly`: a field `data` that does not begin as an image or a document is plain text (Anthropic's format). */
+  constructor({ knownDataOnly } = { knownDataOnly: false }) {
+    this.#knownDataOnly = knownDataOnly
+  }
 
   /** Data in the messages' content parts. */
   get embedded(): Embedded {
@@ -68,12 +80,16 @@ export class MessageShapes implements JsonVisitor {
     }
   }
 
-  /** A content part, or (not `outer`) an object in it: `image_url`, `input_audio`, `file`, `source`. */
+  /**
+   * A content part, or (not `outer`) an object in it: `image_url`, `input_audio`, `file`, `source`. What a tool answered
+   * has parts of its own.
+   */
   #part(cursor: JsonCursor, outer: boolean): void {
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey()
       const first = cursor.text[cursor.at]
       if (first === openBrace && outer) this.#part(cursor, false)
+      else if (first === openBracket && cursor.isKey('content')) this.#parts(cursor)
       else if (first === quote) this.#string(cursor)
       else cursor.skipValue()
     }
@@ -86,6 +102,7 @@ export class MessageShapes implements JsonVisitor {
     if (field === undefined) return
     const length = cursor.at - 1 - start
     const head = cursor.text.toString('latin1', start, start + Math.min(length, embeddedHeadLength))
+    if (this.#knownDataOnly && field === 'data' && !hasKnownBeginning(head)) return
     this.#embeddedBytes += length
     this.#embeddedTokens += embeddedTokens(field, head, length)
   }

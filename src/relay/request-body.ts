@@ -35,12 +35,27 @@ export interface BodyEdits {
  * messages and all fields that the relay does not know are left to the provider.
  */
 export function readChatRequest(body: Buffer): ChatRequest {
-  let shapes = new MessageShapes()
+  const { text, members, shapes } = readBody(body, () => new MessageShapes())
+  const fields = readFields(text, members)
+  shapes.check()
+  return new ChatRequest(text, members, fields, { bytes: body.length, embedded: shapes.embedded })
+}
+
+/** A body that has been scanned, and is such that nobody can read it differently. */
+export interface ReadBody {
+  readonly text: Buffer
+  readonly members: readonly JsonMember[]
+  readonly shapes: MessageShapes
+}
+
+/** Scans a body. `shapesOf`: makes what looks at the messages, once for each scan. Throws as `readChatRequest`. */
+export function readBody(body: Buffer, shapesOf: () => MessageShapes): ReadBody {
+  let shapes = shapesOf()
   let text = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body
   let scan = scanObject(text, shapes)
   if (scan.kind === 'uncertain' && scan.members !== undefined) {
     text = unambiguous(text, scan.members)
-    shapes = new MessageShapes()
+    shapes = shapesOf()
     scan = scanObject(text, shapes)
   }
   if (scan.kind === 'other') throw refuse('invalid_request', { message: 'The body must be a JSON object.' })
@@ -52,9 +67,7 @@ export function readChatRequest(body: Buffer): ChatRequest {
   if (members === undefined) {
     throw refuse('invalid_request', { message: 'The body is nested too deeply, or has too many fields.' })
   }
-  const fields = readFields(text, members)
-  shapes.check()
-  return new ChatRequest(text, members, fields, { bytes: body.length, embedded: shapes.embedded })
+  return { text, members, shapes }
 }
 
 /** A chat request that has been checked. */
@@ -150,7 +163,7 @@ export class ChatRequest implements CallerRequest, Wording {
  * The text with members replaced or added (at its end), and one left out.
  * @param changes JSON texts by key
  */
-function splice(
+export function splice(
   text: Buffer,
   members: readonly JsonMember[],
   changes: ReadonlyMap<string, string>,

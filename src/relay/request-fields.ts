@@ -62,7 +62,7 @@ export function readFields(body: Buffer, members: readonly JsonMember[]): Reques
   let current: number | undefined
   for (const member of members) {
     const { key } = member
-    if (!known.has(key)) assertNoLookalike(key)
+    if (!known.has(key)) assertNoLookalike(key, known)
     else if (body[member.start] === 0x6e) continue
     else if (key === 'model') model = modelOf(body, member)
     else if (key === 'stream') stream = flagOf(body, member)
@@ -94,7 +94,7 @@ function valueOf(body: Buffer, { start, end }: JsonMember): unknown {
   return value
 }
 
-function modelOf(body: Buffer, member: JsonMember): string {
+export function modelOf(body: Buffer, member: JsonMember): string {
   // Six bytes write one character at most.
   const readable = body[member.start] === quote && member.end - member.start <= 6 * maxModelLength + 2
   const model = readable ? valueOf(body, member) : undefined
@@ -102,7 +102,7 @@ function modelOf(body: Buffer, member: JsonMember): string {
   throw wrongModel()
 }
 
-function numberOf(body: Buffer, member: JsonMember): number | undefined {
+export function numberOf(body: Buffer, member: JsonMember): number | undefined {
   const rule = numberRules.get(member.key)
   if (rule === undefined) return undefined
   const { from, to, whole = false } = rule
@@ -116,7 +116,7 @@ function numberOf(body: Buffer, member: JsonMember): number | undefined {
   throw wrong(member.key, `${whole ? 'an integer' : 'a number'} from ${from} to ${to}`)
 }
 
-function flagOf(body: Buffer, { key, start }: JsonMember): boolean {
+export function flagOf(body: Buffer, { key, start }: JsonMember): boolean {
   // The scan has checked the whole word.
   if (body[start] === 0x74) return true
   if (body[start] === 0x66) return false
@@ -144,7 +144,7 @@ function smallerField(old: number | undefined, current: number | undefined): Out
  * Some readers match names without regard to case (Go's encoding/json, with Unicode folding: `ſ` is `s`). To them
  * `"Model"` would be the model, and not the one that was paid for.
  */
-function assertNoLookalike(key: string): void {
+export function assertNoLookalike(key: string, known: ReadonlySet<string>): void {
   if (key.length > maxKnownLength) return
   const folded = key.toUpperCase().toLowerCase()
   if (!known.has(folded)) return
@@ -152,10 +152,10 @@ function assertNoLookalike(key: string): void {
   throw refuse('invalid_request', { param: key, message })
 }
 
-function wrongModel(): Refusal {
+export function wrongModel(): Refusal {
   return wrong('model', `a non-empty string of at most ${maxModelLength} characters`)
 }
 
-function wrong(param: string, allowed: string): Refusal {
+export function wrong(param: string, allowed: string): Refusal {
   return refuse('invalid_request', { param, message: `${param} must be ${allowed}.` })
 }

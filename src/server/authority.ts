@@ -4,13 +4,14 @@
  */
 import type { Caller, Directory } from '../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../catalog/catalog.ts'
+import { refuse } from '../errors.ts'
 import type { Wallet } from '../http/house.ts'
 import type { LedgerEvent } from '../ledger/events.ts'
 import { dayEndOf, monthEndOf } from '../ledger/periods.ts'
 import { availableOf, ownerAt, type Caps, type Denial, type Periods } from '../ledger/caps.ts'
 import { accountOwner, keyOwner, ownerOf, type Hold, type LedgerState } from '../ledger/state.ts'
 import * as ledger from '../ledger/step.ts'
-import type { Claim, Rates } from '../limits/rates.ts'
+import type { Claim, Rates, RateStatus } from '../limits/rates.ts'
 import type { HoldAnswer, HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { deniedByLedger, deniedByRate } from './denials.ts'
@@ -122,6 +123,22 @@ export class Authority {
     const { outputTokens, maximumTokens } = held
     const commit = this.#record(held.event, caller.accountId, caller.keyId)
     return { granted: true, outputTokens, maximumTokens, commit, rates: rates.status(claims, steady) }
+  }
+
+  /** Takes a place in the rates for a request that costs nothing and is over at once. Throws the refusal. */
+  takeRate(id: string, keyId: string): RateStatus {
+    const { directory, rates } = this.#parts
+    const steady = this.#parts.steady()
+    const caller = directory.keyById(keyId)
+    if (!caller) throw refuse('invalid_api_key')
+    const claims = claimsOf(caller)
+    const denial = rates.reserve(id, claims, 0, steady)
+    if (denial) {
+      const { code, detail } = deniedByRate(denial)
+      throw refuse(code, detail)
+    }
+    rates.finish(id, 0, steady)
+    return rates.status(claims, steady)
   }
 
   #holdMoney(ask: HoldAsk, caller: Caller, model: PricedModel, now: number): ledger.Granted | Denial {

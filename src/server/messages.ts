@@ -74,6 +74,8 @@ export type Order =
   | { readonly do: 'announce'; readonly changes: readonly Change[] }
   | { readonly do: 'verify' }
   | { readonly do: 'metrics' }
+  /** A place in the rates, for a request that costs nothing. */
+  | { readonly do: 'rate'; readonly id: string; readonly key: string }
 
 export interface NodeState {
   /** False while starting, draining, or without the store. */

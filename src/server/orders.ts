@@ -47,19 +47,21 @@ export class Orders {
   }
 
   /** Carries out one order; throws a refusal. */
-  carryOut(order: Order): Promise<unknown> {
+  async carryOut(order: Order): Promise<unknown> {
     const { core } = this.#parts
     switch (order.do) {
       case 'credit':
-        return core.credits.enter(order.credit) satisfies Promise<CreditReceipt>
+        return (await core.credits.enter(order.credit)) satisfies CreditReceipt
       case 'wallet':
-        return Promise.resolve(core.authority.wallet(order.account, order.key) satisfies Wallet)
+        return core.authority.wallet(order.account, order.key) satisfies Wallet
       case 'announce':
         return this.announce(order.changes)
       case 'verify':
         return this.verify()
       case 'metrics':
         return this.metrics()
+      case 'rate':
+        return core.authority.takeRate(order.id, order.key)
     }
   }
 

@@ -5,6 +5,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { refuse } from '../errors.ts'
 import type { Change } from '../db/change.ts'
 import type { Bookkeeper, HoldAnswer, HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+import type { RateStatus } from '../limits/rates.ts'
 import type { Ask, NodeState, Order, RareAsk, Word } from './messages.ts'
 
 export interface WorkerDuties {
@@ -48,6 +49,10 @@ export class WorkerPort implements Bookkeeper {
 
   async hold(ask: HoldAsk): Promise<HoldAnswer> {
     return (await this.#ask((call) => ({ kind: 'hold', call, ask }))) as HoldAnswer
+  }
+
+  async takeRate(id: string, keyId: string): Promise<RateStatus> {
+    return (await this.order({ do: 'rate', id, key: keyId })) as RateStatus
   }
 
   async extend(id: string, remaining: number): Promise<number> {

@@ -1,10 +1,11 @@
 /** `POST /v1/chat/completions`: reads and checks the request, then hands it to the relay. */
-import { performance } from 'node:perf_hooks'
 import { allowsModel } from '../../accounts/allowlists.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
 import { refuse } from '../../errors.ts'
+import type { CallerRequest } from '../../relay/caller-format.ts'
 import type { CallerExchange } from '../../relay/exchange.ts'
+import type { Arrival } from '../arrival.ts'
 import { relayChat, type Progress, type RelayDeps, type Running } from '../../relay/relay.ts'
 import { readChatRequest } from '../../relay/request-body.ts'
 
@@ -31,9 +32,12 @@ export function servedModel(catalog: Catalog, caller: Caller, name: string): Pri
 export interface ChatCall {
   readonly id: string
   readonly caller: Caller
+  readonly arrival: Arrival
   readonly body: Buffer
   readonly headers: string[]
   readonly progress: Progress
+  /** `performance.now()` at arrival. */
+  readonly startedMs: number
 }
 
 /** Throws the refusal to answer when nothing has been sent. */
@@ -42,13 +46,21 @@ export async function chatCompletions(
   call: ChatCall,
   exchange: CallerExchange,
 ): Promise<void> {
-  const startedMs = performance.now()
-  const request = readChatRequest(call.body)
+  await relayRequest(door, call, readChatRequest(call.body), exchange)
+}
+
+/** What every format of callers has in common: the model has to be served, and the relay does the rest. */
+export function relayRequest(
+  door: ChatDoor,
+  call: ChatCall,
+  request: CallerRequest,
+  exchange: CallerExchange,
+): Promise<void> {
   call.progress.model = request.model
   call.progress.stream = request.stream
   const model = servedModel(door.catalog, call.caller, request.model)
-  const { id, caller, headers, progress } = call
-  await relayChat(
+  const { id, caller, headers, progress, startedMs } = call
+  return relayChat(
     door.relay,
     { id, caller, model, request, headers, progress, startedMs },
     exchange,

@@ -1,0 +1,76 @@
+/**
+ * How many tokens a request of Anthropic's format has: asked of the upstream that would be asked first, where it speaks
+ * that format, else by the specification's estimate. Nothing is held and nothing charged; it takes a place in the rates.
+ */
+import type { PricedModel } from '../catalog/catalog.ts'
+import type { Provider } from '../providers/provider.ts'
+import { providerOf } from '../providers/registry.ts'
+import { isObject } from '../providers/usage.ts'
+import { Attempt } from './attempt.ts'
+import type { CallerExchange } from './exchange.ts'
+import { routesInOrder, type AttemptMeans } from './failover.ts'
+import { refusalOfFault } from './fault.ts'
+import type { MessagesRequest } from './messages-request.ts'
+
+/** A count is not worth a longer wait than this. */
+const mostMs = 10_000
+
+/** A provider whose answers are counts of tokens. */
+function counting(provider: Provider): Provider | null {
+  const { countTokens } = provider
+  if (!countTokens) return null
+  return {
+    ...provider,
+    ask: countTokens,
+    translation: {
+      whole(body) {
+        if (isObject(body) && typeof body['input_tokens'] === 'number') return body
+        throw new Error('This is no count of tokens.')
+      },
+      stream() {
+        throw new Error('A count is no stream.')
+      },
+    },
+  }
+}
+
+/** The answer's body. Throws the refusal of a request that the provider finds wrong. */
+export async function countTokens(
+  means: AttemptMeans,
+  model: PricedModel,
+  request: MessagesRequest,
+  exchange: CallerExchange,
+): Promise<Buffer | string> {
+  const [route] = routesInOrder(model.routes, Math.random)
+  const provider = route && providerOf(route.upstream.provider)
+  const counter = provider && counting(provider)
+  if (!route || !counter || route.upstream.proxy !== null) return estimated(request)
+  const { upstream, upstreamModel } = route
+  const { baseUrl, credential, settings, timeouts } = upstream
+  const wording = request.wordingFor(counter)
+  const call = {
+    body: wording,
+    model: upstreamModel,
+    maximumTokens: null,
+    baseUrl,
+    credential,
+    settings,
+    withoutStreamOptions: false,
+    modelMaximumTokens: null,
+    nowMs: means.now(),
+  }
+  const answerMs = Math.min(timeouts.answerMs, mostMs)
+  const bounded = { ...timeouts, answerMs, idleMs: Math.min(timeouts.idleMs, mostMs) }
+  const attempt = new Attempt(call, { ...means, provider: counter, wording, timeouts: bounded })
+  exchange.onGone = () => attempt.destroy()
+  attempt.send()
+  const result = await attempt.result
+  exchange.onGone = null
+  if (result.kind === 'whole') return result.bytes
+  if (result.kind === 'fault' && result.fault.kind === 'request') throw refusalOfFault(result.fault)
+  return estimated(request)
+}
+
+function estimated(request: MessagesRequest): string {
+  return JSON.stringify({ input_tokens: request.inputTokens(), sluice: { source: 'estimate' } })
+}
