@@ -20,9 +20,9 @@ interface FileReport {
 
 function filesToRun(words: readonly string[], long: boolean): string[] {
   const endings = long ? '{test,long}' : 'test'
-  return globSync(`{src,test,sim,bench,clients}/**/*.${endings}.ts`, {
+  return globSync(`{src,console,test,sim,bench,clients}/**/*.${endings}.ts`, {
     cwd: root,
-    exclude: ['**/node_modules', '**/.venv'],
+    exclude: ['**/node_modules', '**/.venv', 'console/dist*'],
   })
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
     .toSorted()

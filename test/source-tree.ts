@@ -32,9 +32,9 @@ export interface SourceFile {
 }
 
 export function readSources(): SourceFile[] {
-  const paths = globSync('{src,test,sim,bench,clients}/**/*.ts', {
+  const paths = globSync('{src,console,test,sim,bench,clients}/**/*.{ts,tsx}', {
     cwd: root,
-    exclude: ['**/node_modules', '**/.venv'],
+    exclude: ['**/node_modules', '**/.venv', 'console/dist*'],
   })
   return paths.toSorted().map((path) => sourceFileOf(path, readFileSync(join(root, path), 'utf8')))
 }

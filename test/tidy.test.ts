@@ -186,7 +186,7 @@ test('no file outgrows a reader', (t) => {
 test('a file is called by the word one would search for', () => {
   const empty =
     /(^|[-/.])(utils?|helpers?|common|managers?|services?|handlers?|base|impl|index|misc)([-/.]|$)/
-  const kebab = /^[a-z0-9/-]+(\.(test|long|fixture|d))?\.ts$/
+  const kebab = /^[a-z0-9/-]+(\.(test|long|fixture|d))?\.tsx?$/
   const badly = sources.filter(({ path }) => empty.test(path) || !kebab.test(path))
   hold(
     badly.map((file) => file.path),

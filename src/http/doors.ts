@@ -11,6 +11,7 @@ import type { CallerExchange } from '../relay/exchange.ts'
 import type { Arrival } from './arrival.ts'
 import { BodyBudget } from './body.ts'
 import { Callers } from './caller.ts'
+import { isConsolePath } from './console-files.ts'
 import { corsHeaders } from './cors.ts'
 import type { House } from './house.ts'
 import { NodeArrival } from './node-arrival.ts'
@@ -24,6 +25,8 @@ export interface DoorParts extends ChatDoor {
   readonly house: House
   /** The doors of `/api` and `/openapi.json`, made when first called: they are not in a hurry. */
   readonly other: () => Promise<(incoming: IncomingMessage, outgoing: ServerResponse) => void>
+  /** The console's files, read when first called. */
+  readonly console: () => (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>
   /** Told about errors that are our bug. */
   readonly onBug: (error: unknown, requestId: string) => void
   /** Told about each chat request of an identified caller that was refused before it was admitted. */
@@ -73,6 +76,7 @@ export class Doors {
       other(incoming, outgoing)
       return
     }
+    if (isConsolePath(url)) return this.#parts.console()(incoming, outgoing)
     await this.receive(new NodeArrival(incoming, outgoing))
   }
 

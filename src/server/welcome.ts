@@ -1,5 +1,8 @@
 /** What the start prints for people: where the relay is, and a call to paste. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { consoleFolder, howToBuild } from '../http/console-files.ts'
 import type { Demo } from './demo.ts'
 
 /** The address under which callers reach the relay. */
@@ -12,10 +15,12 @@ export function addressOf(config: Config): string {
 
 export function printWelcome(config: Config, demo: Demo | null): void {
   const address = addressOf(config)
+  const isBuilt = existsSync(join(consoleFolder, 'index.html'))
   const lines = [
     '',
     `  Sluice is ready.   ${address}/v1`,
     `  Health ${address}/readyz   Interface ${address}/openapi.json`,
+    isBuilt ? `  Console ${address}/console/` : `  No console: ${howToBuild}.`,
   ]
   if (demo) {
     const body = JSON.stringify({

@@ -10,6 +10,7 @@ import type { Config } from '../config.ts'
 import { connectDb, type Db } from '../db/db.ts'
 import type { Change } from '../db/change.ts'
 import type { Refusal } from '../errors.ts'
+import { consoleListener } from '../http/console-files.ts'
 import { Doors, type RefusedCall } from '../http/doors.ts'
 import { FastLane } from '../http/fast-lane.ts'
 import type { CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
@@ -120,11 +121,13 @@ async function start(birth: WorkerBirth): Promise<void> {
   const relay = relayOf(means)
   const house = houseOf(means, relay, () => state.isReady && state.isAdmitting)
   const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
+  let consoleFiles: ReturnType<typeof consoleListener> | undefined
   const doors = new Doors({
     house,
     relay,
     catalog,
     running,
+    console: () => (consoleFiles ??= consoleListener()),
     other: async () => (await import('../http/administration.ts')).administration(house, onBug),
     onBug,
     onRefused(refusal, call) {

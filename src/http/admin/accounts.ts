@@ -61,7 +61,7 @@ const accountPatch = z.strictObject({
   timezone: z.string().optional(),
   price_factor: factor.nullish().meta({ description: 'null is the tier’s.' }),
 })
-const accountOut = z
+export const accountOut = z
   .object({
     id: z.string(),
     email: z.string(),
@@ -89,7 +89,7 @@ const creditIn = z.strictObject({
   reason: z.string().trim().min(1).max(500),
   idempotency_key: z.string().min(1).max(200).meta({ description: 'The same key twice credits once.' }),
 })
-const creditOut = z
+export const creditOut = z
   .object({
     id: z.string(),
     account: z.string(),
@@ -99,7 +99,7 @@ const creditOut = z
     idempotency_key: z.string(),
   })
   .openapi('Credit')
-const entryOut = z
+export const entryOut = z
   .object({
     id: z.string(),
     time,

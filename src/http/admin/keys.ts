@@ -50,7 +50,7 @@ const patchFields = {
 const keyPatch = z.strictObject(patchFields)
 const keyIn = z.strictObject({ ...patchFields, name: z.string() })
 
-const keyOut = z
+export const keyOut = z
   .object({
     id: z.string(),
     account: z.string(),
@@ -67,7 +67,7 @@ const keyOut = z
     last_used_at: time.nullable(),
   })
   .openapi('Key')
-const newKeyOut = keyOut
+export const newKeyOut = keyOut
   .extend({ secret: z.string().meta({ description: 'Only here, only now.' }) })
   .openapi('NewKey')
 

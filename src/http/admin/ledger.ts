@@ -14,7 +14,7 @@ import {
   timeOf,
 } from './schemas.ts'
 
-const verdictOut = z
+export const verdictOut = z
   .object({
     ok: z.boolean(),
     entries: z.int(),
@@ -24,7 +24,7 @@ const verdictOut = z
     findings: z.array(z.string()).readonly(),
   })
   .openapi('LedgerVerdict')
-const auditOut = z
+export const auditOut = z
   .object({
     id: z.string(),
     time,

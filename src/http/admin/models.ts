@@ -52,7 +52,7 @@ const patchFields = {
 const modelPatch = z.strictObject(patchFields)
 const modelIn = z.strictObject({ ...patchFields, id: z.string(), context_tokens: z.int() })
 
-const modelOut = z
+export const modelOut = z
   .object({
     id: z.string(),
     context_tokens: z.int(),
@@ -74,7 +74,7 @@ const modelOut = z
     updated_at: time,
   })
   .openapi('Model')
-const versionOut = z
+export const versionOut = z
   .object({ version: z.int(), model: z.string(), effective_at: time, prices: pricesOut })
   .openapi('PriceVersion')
 

@@ -24,7 +24,7 @@ const attempt = z.object({
   duration_ms: z.number(),
   cost: money.nullable().meta({ description: 'What it cost us; null when the upstream has no prices.' }),
 })
-const requestOut = z
+export const requestOut = z
   .object({
     request_id: z.string(),
     time,

@@ -17,7 +17,7 @@ const limits = z.strictObject(tierLimits).partial()
 const factor = z.string().max(64).meta({ description: 'Multiplies prices.', example: '0.9' })
 const tierPatch = limits.extend({ price_factor: factor.optional() })
 const tierIn = tierPatch.extend({ name: z.string() })
-const tierOut = z
+export const tierOut = z
   .object({ name: z.string(), ...tierLimits, price_factor: factor })
   .openapi('Tier', { description: 'Per minute, per minute, per day, at once; null is unlimited.' })
 const namePath = z.object({ name: z.string() })

@@ -73,7 +73,7 @@ const upstreamIn = z.strictObject({
   credential: z.string().meta({ description: 'May be empty where none is needed. Never returned.' }),
 })
 
-const upstreamOut = z
+export const upstreamOut = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -97,7 +97,7 @@ const upstreamOut = z
   })
   .openapi('Upstream')
 
-const trialOut = z
+export const trialOut = z
   .object({ ok: z.boolean(), status: z.int().nullable(), duration_ms: z.number(), message: z.string() })
   .openapi('UpstreamTrial')
 

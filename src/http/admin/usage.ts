@@ -21,7 +21,7 @@ import {
 const group = z.enum(['day', 'hour', 'model', 'key', 'account'])
 type Group = z.infer<typeof group>
 
-const rowOut = z
+export const rowOut = z
   .object({
     day: z.string().optional().meta({ example: '2026-11-21' }),
     hour: time.optional(),

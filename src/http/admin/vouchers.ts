@@ -23,7 +23,7 @@ const voucherIn = z.strictObject({
   count: z.int().min(1).max(1000),
   expires_at: timeIn.nullish(),
 })
-const vouchersOut = z
+export const vouchersOut = z
   .object({
     codes: z.array(z.string()).meta({ description: 'Only here, only now.' }),
     amount: money,
@@ -32,7 +32,7 @@ const vouchersOut = z
     created_at: time,
   })
   .openapi('NewVouchers')
-const voucherOut = z
+export const voucherOut = z
   .object({
     id: z.string(),
     amount: money,

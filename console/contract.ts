@@ -1,0 +1,53 @@
+/**
+ * What the interface answers, by type alone: the schemas are the server's, and nothing of the server comes along.
+ */
+import type { z } from 'zod'
+import type { accountOut, entryOut } from '../src/http/admin/accounts.ts'
+import type { keyOut, newKeyOut } from '../src/http/admin/keys.ts'
+import type { auditOut, verdictOut } from '../src/http/admin/ledger.ts'
+import type { modelOut, versionOut } from '../src/http/admin/models.ts'
+import type { requestOut } from '../src/http/admin/requests.ts'
+import type { tierOut } from '../src/http/admin/tiers.ts'
+import type { trialOut, upstreamOut } from '../src/http/admin/upstreams.ts'
+import type { rowOut } from '../src/http/admin/usage.ts'
+import type { voucherOut, vouchersOut } from '../src/http/admin/vouchers.ts'
+
+export type Account = z.infer<typeof accountOut>
+export type Entry = z.infer<typeof entryOut>
+export type Key = z.infer<typeof keyOut>
+export type NewKey = z.infer<typeof newKeyOut>
+export type AuditRecord = z.infer<typeof auditOut>
+export type LedgerVerdict = z.infer<typeof verdictOut>
+export type Model = z.infer<typeof modelOut>
+export type PriceVersion = z.infer<typeof versionOut>
+export type RequestRecord = z.infer<typeof requestOut>
+export type Tier = z.infer<typeof tierOut>
+export type Upstream = z.infer<typeof upstreamOut>
+export type UpstreamTrial = z.infer<typeof trialOut>
+export type UsageRow = z.infer<typeof rowOut>
+export type Voucher = z.infer<typeof voucherOut>
+export type NewVouchers = z.infer<typeof vouchersOut>
+
+export interface Page<Item> {
+  readonly data: readonly Item[]
+  readonly next: string | null
+}
+
+export type * from '../src/http/console/contract/entrance.ts'
+export type {
+  Announcement,
+  LimitRequest,
+  Model as OfferedModel,
+  Notice,
+} from '../src/http/console/contract/account.ts'
+export type { Entry as OwnEntry, Statement, Wallet } from '../src/http/console/contract/billing.ts'
+export type { Key as OwnKey, NewKey as OwnNewKey } from '../src/http/console/contract/keys.ts'
+export type {
+  AnnouncementBody,
+  Dashboard,
+  FailureGroup,
+  Found,
+  PersonRow,
+} from '../src/http/console/contract/operator.ts'
+export type { OpenSession, Passkey } from '../src/http/console/contract/person.ts'
+export type { Bill, Overview, Point, RequestDetail, RequestRow } from '../src/http/console/contract/usage.ts'

@@ -1,0 +1,40 @@
+/** The console starts here: styles, the words of the language in use, and the pages (routes.tsx). */
+import './styles.ts'
+import { MantineProvider } from '@mantine/core'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode, Suspense } from 'react'
+import { createRoot } from 'react-dom/client'
+import { language, wordsOf } from './language.ts'
+import { router } from './routes.tsx'
+import { useScheme } from './scheme.ts'
+import { queries } from './session.ts'
+import { theme } from './theme.ts'
+
+function Console() {
+  const scheme = useScheme()
+  return (
+    <MantineProvider
+      theme={theme}
+      forceColorScheme={scheme}
+      withCssVariables={false}
+      withGlobalClasses={false}
+      withStaticClasses={false}
+    >
+      <QueryClientProvider client={queries}>
+        <Suspense>
+          <RouterProvider router={router} />
+        </Suspense>
+      </QueryClientProvider>
+    </MantineProvider>
+  )
+}
+
+await wordsOf(language(), 'door')
+const root = document.getElementById('root')
+if (root === null) throw new Error('The page has no place for the console.')
+createRoot(root).render(
+  <StrictMode>
+    <Console />
+  </StrictMode>,
+)

@@ -1,0 +1,3 @@
+export function Upstreams() {
+  return null
+}

@@ -1,0 +1,165 @@
+/** What stands around every page once one is signed in: the menu, the search, and the person's own menu. */
+import { Menu } from '@mantine/core'
+import { Link, Outlet, useNavigate } from '@tanstack/react-router'
+import { Suspense, useEffect, useState } from 'react'
+import { call } from '../api.ts'
+import type { Session } from '../contract.ts'
+import { chooseLanguage, useLanguage, useWords } from '../language.ts'
+import { useAction } from '../parts/action.ts'
+import { Confirmation } from '../parts/confirm.tsx'
+import { Brand } from '../parts/entrance.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { menuOf } from '../parts/menu-entries.ts'
+import { Loading } from '../parts/notes.tsx'
+import { Palette } from '../parts/palette.tsx'
+import { Toasts } from '../parts/toast.tsx'
+import { chooseScheme, useScheme } from '../scheme.ts'
+import { enter, signOut, useSession } from '../session.ts'
+
+export function Shell() {
+  const words = useWords('shell')
+  const [isOpen, setOpen] = useState(false)
+  const [isSearching, setSearching] = useState(false)
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey)) return
+      event.preventDefault()
+      setSearching((before) => !before)
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+  return (
+    <div className={isOpen ? 'shell open' : 'shell'}>
+      <a className="skip" href="#content">
+        {words.skip}
+      </a>
+      <Sidebar close={() => setOpen(false)} />
+      <button
+        type="button"
+        className="shade"
+        aria-label={words.closeMenu}
+        tabIndex={isOpen ? 0 : -1}
+        onClick={() => setOpen(false)}
+      />
+      <div className="shell-main">
+        <header className="top">
+          <button
+            type="button"
+            className="plain burger"
+            aria-label={words.openMenu}
+            aria-expanded={isOpen}
+            onClick={() => setOpen(true)}
+          >
+            <Icon name="menu" />
+          </button>
+          <button type="button" className="search-button" onClick={() => setSearching(true)}>
+            <Icon name="search" /> <span>{words.search}</span> <kbd>⌘K</kbd>
+          </button>
+          <PersonMenu />
+        </header>
+        <Acting />
+        <main id="content" tabIndex={-1}>
+          <Suspense fallback={<Loading />}>
+            <Outlet />
+          </Suspense>
+        </main>
+      </div>
+      <Palette opened={isSearching} close={() => setSearching(false)} />
+      <Confirmation />
+      <Toasts />
+    </div>
+  )
+}
+
+function Sidebar({ close }: { readonly close: () => void }) {
+  const words = useWords('shell')
+  const session = useSession()
+  return (
+    <nav className="sidebar" aria-label={words.menu.label}>
+      <Link to="/" className="brand-link">
+        <Brand />
+      </Link>
+      {menuOf(session, words).map((group) => (
+        <div key={group.name} className="menu-group">
+          <h2>{group.name}</h2>
+          {group.entries.map(({ href, icon, name }) => (
+            <Link
+              key={href}
+              to={href}
+              onClick={close}
+              activeOptions={{ exact: href === '/' || href === '/operator', includeSearch: false }}
+            >
+              <Icon name={icon} /> {name}
+            </Link>
+          ))}
+        </div>
+      ))}
+      <p className="version">{session.platform.version}</p>
+    </nav>
+  )
+}
+
+/** An operator who looks at a customer's pages sees that on each of them. */
+function Acting() {
+  const words = useWords('shell')
+  const { acting, account } = useSession()
+  const navigate = useNavigate()
+  const stop = useAction(async () => {
+    enter(await call<Session>('POST', '/console/operator/act/end', {}))
+    await navigate({ href: `/operator/accounts/${account?.id ?? ''}` })
+  })
+  if (!acting || account === null) return null
+  return (
+    <div className="banner" role="status">
+      <Icon name="person" /> {words.acting(account.email)}
+      <button type="button" className="link" onClick={() => void stop.run()}>
+        {words.stopActing}
+      </button>
+    </div>
+  )
+}
+
+function PersonMenu() {
+  const words = useWords('shell')
+  const door = useWords('door')
+  const { person } = useSession()
+  const language = useLanguage()
+  const scheme = useScheme()
+  const navigate = useNavigate()
+  const leave = async (): Promise<void> => {
+    await signOut()
+    await navigate({ to: '/sign-in', search: {} })
+  }
+  const otherLanguage = language === 'en' ? 'zh-CN' : 'en'
+  const otherScheme = scheme === 'dark' ? 'light' : 'dark'
+  return (
+    <Menu>
+      <Menu.Target>
+        <button type="button" className="plain person">
+          <Icon name="person" /> <span className="person-name">{person?.email}</span>
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{person?.email}</Menu.Label>
+        <Menu.Item
+          leftSection={<Icon name="globe" />}
+          lang={otherLanguage}
+          onClick={() => void chooseLanguage(otherLanguage)}
+        >
+          {door.language[otherLanguage]}
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<Icon name={otherScheme === 'dark' ? 'moon' : 'sun'} />}
+          onClick={() => chooseScheme(otherScheme)}
+        >
+          {door.scheme[otherScheme]}
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item leftSection={<Icon name="out" />} onClick={() => void leave()}>
+          {words.signOut}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,124 @@
+/** All pages on one screen. Each is a file of its own, fetched when it is opened, together with its words. */
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router'
+import { ApiError } from './api.ts'
+import { language, wordsOf, type Area } from './language.ts'
+import { Lost, Broken } from './pages/lost.tsx'
+import { Loading } from './parts/notes.tsx'
+import { parseSearch, stringifySearch, texts } from './search.ts'
+import { knownSession } from './session.ts'
+
+const root = createRootRoute({
+  component: Outlet,
+  // Every page wants to know who is there and what this deployment is.
+  loader: () => knownSession(),
+  notFoundComponent: Lost,
+})
+
+const entrance = [
+  createRoute({
+    getParentRoute: () => root,
+    path: '/sign-in',
+    validateSearch: texts('next', 'reason'),
+    component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/sign-up',
+    validateSearch: texts('invite', 'promotion'),
+    component: lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/set-up',
+    component: lazyRouteComponent(() => import('./pages/token-pages.tsx'), 'SetUp'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/verify-email',
+    component: lazyRouteComponent(() => import('./pages/token-pages.tsx'), 'VerifyEmail'),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: '/reset-password',
+    component: lazyRouteComponent(() => import('./pages/token-pages.tsx'), 'ResetPassword'),
+  }),
+] as const
+
+/** Fetches the words of these areas beside the page's code. */
+function withWords(...areas: readonly Area[]) {
+  return async (): Promise<void> => {
+    await Promise.all(areas.map((area) => wordsOf(language(), area)))
+  }
+}
+
+const shell = createRoute({
+  getParentRoute: () => root,
+  id: 'shell',
+  beforeLoad: async ({ location }) => {
+    const { person } = await knownSession()
+    if (person === null) {
+      const next = location.href === '/' ? undefined : location.href
+      redirect({ to: '/sign-in', search: { next }, throw: true })
+    }
+  },
+  loader: withWords('shell'),
+  component: lazyRouteComponent(() => import('./pages/shell.tsx'), 'Shell'),
+})
+
+const start = createRoute({
+  getParentRoute: () => shell,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/start.tsx'), 'Start'),
+})
+
+export const operator = createRoute({
+  getParentRoute: () => shell,
+  path: '/operator',
+  beforeLoad: async () => {
+    const { person } = await knownSession()
+    if (person?.role !== 'operator') redirect({ to: '/', throw: true })
+  },
+  loader: withWords('operator'),
+  component: Outlet,
+})
+
+const operatorPages = [
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/upstreams',
+    validateSearch: texts('add', 'edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/upstreams.tsx'), 'Upstreams'),
+  }),
+] as const
+
+const tree = root.addChildren([
+  ...entrance,
+  shell.addChildren([start, operator.addChildren([...operatorPages])]),
+])
+
+export const router = createRouter({
+  routeTree: tree,
+  basepath: '/console',
+  parseSearch,
+  stringifySearch,
+  defaultPreload: 'intent',
+  defaultPendingComponent: Loading,
+  defaultPendingMs: 200,
+  defaultErrorComponent: ({ error, reset }) => (
+    <Broken isOffline={error instanceof ApiError && error.status === 0} error={error} retry={reset} />
+  ),
+  scrollRestoration: true,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

@@ -1,0 +1,42 @@
+/** Mantine's theme. Its variables stand in theme.css, since a strict CSP lets nothing be written into the page. */
+import { createTheme, type MantineColorsTuple } from '@mantine/core'
+
+const accent: MantineColorsTuple = [
+  '#e6f7fb',
+  '#cdeaf2',
+  '#9ad4e4',
+  '#67bfd7',
+  '#3faecb',
+  '#2497b5',
+  '#12809f',
+  '#0e7490',
+  '#0b5f77',
+  '#084a5d',
+]
+
+export const theme = createTheme({
+  primaryColor: 'accent',
+  primaryShade: 7,
+  colors: { accent },
+  defaultRadius: 'sm',
+  cursorType: 'pointer',
+  components: {
+    Button: { defaultProps: { size: 'xs' } },
+    ActionIcon: { defaultProps: { size: 'sm', variant: 'subtle', color: 'gray' } },
+    TextInput: { defaultProps: { size: 'xs' } },
+    PasswordInput: { defaultProps: { size: 'xs' } },
+    NativeSelect: { defaultProps: { size: 'xs' } },
+    Textarea: { defaultProps: { size: 'xs', autosize: false } },
+    Checkbox: { defaultProps: { size: 'xs' } },
+    Modal: {
+      defaultProps: {
+        lockScroll: false,
+        radius: 'md',
+        padding: 'lg',
+        transitionProps: { duration: 90 },
+        overlayProps: { backgroundOpacity: 0.45 },
+      },
+    },
+    Menu: { defaultProps: { shadow: 'md', transitionProps: { duration: 60 }, position: 'bottom-end' } },
+  },
+})
