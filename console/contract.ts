@@ -6,6 +6,7 @@ import type { accountOut, entryOut } from '../src/http/admin/accounts.ts'
 import type { keyOut, newKeyOut } from '../src/http/admin/keys.ts'
 import type { auditOut, verdictOut } from '../src/http/admin/ledger.ts'
 import type { modelOut, versionOut } from '../src/http/admin/models.ts'
+import type { providerOut } from '../src/http/admin/providers.ts'
 import type { requestOut } from '../src/http/admin/requests.ts'
 import type { tierOut } from '../src/http/admin/tiers.ts'
 import type { trialOut, upstreamOut } from '../src/http/admin/upstreams.ts'
@@ -20,6 +21,7 @@ export type AuditRecord = z.infer<typeof auditOut>
 export type LedgerVerdict = z.infer<typeof verdictOut>
 export type Model = z.infer<typeof modelOut>
 export type PriceVersion = z.infer<typeof versionOut>
+export type Provider = z.infer<typeof providerOut>
 export type RequestRecord = z.infer<typeof requestOut>
 export type Tier = z.infer<typeof tierOut>
 export type Upstream = z.infer<typeof upstreamOut>

@@ -93,7 +93,7 @@ const operatorPages = [
   createRoute({
     getParentRoute: () => operator,
     path: '/upstreams',
-    validateSearch: texts('add', 'edit'),
+    validateSearch: texts('add', 'edit', 'test'),
     component: lazyRouteComponent(() => import('./pages/operator/upstreams.tsx'), 'Upstreams'),
   }),
 ] as const

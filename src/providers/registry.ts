@@ -17,7 +17,8 @@ const openai = 'max_completion_tokens'
 const speaks = (name: string, title: string, baseUrl: string | null): Provider =>
   commonProvider({ name, title, baseUrl })
 
-const all: readonly Provider[] = [
+/** In the order in which they are offered. */
+export const providers: readonly Provider[] = [
   commonProvider({
     name: 'openai',
     title: 'OpenAI',
@@ -52,9 +53,9 @@ const all: readonly Provider[] = [
   speaks('demo', 'Demonstration (writes deterministic text)', null),
 ]
 
-const byName: ReadonlyMap<string, Provider> = new Map(all.map((provider) => [provider.name, provider]))
+const byName: ReadonlyMap<string, Provider> = new Map(providers.map((provider) => [provider.name, provider]))
 
-export const providerNames: readonly string[] = all.map((provider) => provider.name)
+export const providerNames: readonly string[] = providers.map((provider) => provider.name)
 
 /** The provider of this name; `undefined` when there is none. */
 export function providerOf(name: string): Provider | undefined {

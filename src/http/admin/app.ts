@@ -20,6 +20,7 @@ import { ledgerRoutes } from './ledger.ts'
 import { modelRoutes } from './models.ts'
 import { noticeRoutes } from './notices.ts'
 import { refusalOfThrown, refusalOfZod } from './problems.ts'
+import { providerRoutes } from './providers.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
 import { upstreamRoutes } from './upstreams.ts'
@@ -119,6 +120,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
   if (options.authenticate) app.use(guard(house.config.adminApiKey))
   app.use(boundedBody)
   for (const routes of [
+    providerRoutes,
     upstreamRoutes,
     modelRoutes,
     tierRoutes,

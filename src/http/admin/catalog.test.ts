@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { providerNames } from '../../providers/registry.ts'
 import { openOffice, type Office } from './app.fixture.ts'
 
 type Fields = Record<string, unknown>
@@ -221,4 +222,16 @@ test('tiers: three from the start, null is unlimited, a name is taken once', asy
   await done(office, 404, 'PATCH', '/tiers/none', {})
   await done(office, 404, 'GET', '/tiers/none')
   assert.equal(await refusedParam(office, 'PATCH', '/tiers/vip', { name: 'other' }), 'name')
+})
+
+test('every provider of the registry is listed with its usual address', async (t) => {
+  const office = await openOffice(t)
+  const { status, body } = await office.call('GET', '/api/admin/providers')
+  assert.equal(status, 200)
+  const { data } = body as { data: { name: string; base_url: string | null }[] }
+  assert.deepEqual(
+    data.map(({ name }) => name),
+    providerNames,
+  )
+  assert.equal(data.find(({ name }) => name === 'deepseek')?.base_url, 'https://api.deepseek.com/v1')
 })

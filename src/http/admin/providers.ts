@@ -1,0 +1,29 @@
+/** `/providers`: the dialects that an upstream may speak, for forms that offer them. */
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { providers } from '../../providers/registry.ts'
+import { listAnswer } from './schemas.ts'
+
+export const providerOut = z
+  .object({
+    name: z.string().meta({ description: 'What an upstream’s `provider` says.' }),
+    title: z.string(),
+    base_url: z.string().nullable().meta({ description: 'Its documented address; null: each has its own.' }),
+  })
+  .openapi('Provider')
+
+const list = createRoute({
+  method: 'get',
+  path: '/providers',
+  summary: 'List the providers that an upstream may have',
+  request: { query: z.strictObject({}) },
+  responses: listAnswer(providerOut, 'All of them.'),
+})
+
+export function providerRoutes(): OpenAPIHono {
+  const app = new OpenAPIHono()
+  app.openapi(list, (c) => {
+    const data = providers.map(({ name, title, baseUrl }) => ({ name, title, base_url: baseUrl }))
+    return c.json({ data, next: null }, 200)
+  })
+  return app
+}
