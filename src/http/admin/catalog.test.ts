@@ -226,7 +226,7 @@ test('tiers: three from the start, null is unlimited, a name is taken once', asy
 
 test('every provider of the registry is listed with its usual address', async (t) => {
   const office = await openOffice(t)
-  const { status, body } = await office.call('GET', '/api/admin/providers')
+  const { status, body } = await office.call('GET', '/providers')
   assert.equal(status, 200)
   const { data } = body as { data: { name: string; base_url: string | null }[] }
   assert.deepEqual(
