@@ -5,7 +5,7 @@
 
 import { hash as hashOnce } from 'node:crypto'
 import type { StatementSync } from 'node:sqlite'
-import type { EntryRow, OwnerRow, Parameter, RequestRow } from './messages.ts'
+import type { EntryRow, KeptRow, OwnerRow, Parameter, RequestRow } from './messages.ts'
 import type { Connection } from './sqlite.ts'
 import { StoreError } from './store-error.ts'
 
@@ -73,13 +73,24 @@ export const requestColumns = [
   'price_version',
 ] as const satisfies (keyof RequestRow)[]
 
+export const keptColumns = [
+  'account_id',
+  'key_hash',
+  'body_hash',
+  'request_id',
+  'at',
+  'cost_nanos',
+  'answer',
+] as const satisfies (keyof KeptRow)[]
+
 function insertText(table: string, columns: readonly string[]): string {
   return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`
 }
 
-function upsertOwnerText(): string {
-  const sets = ownerColumns.slice(1).map((column) => `${column} = excluded.${column}`)
-  return `${insertText('owners', ownerColumns)} on conflict (id) do update set ${sets.join(', ')}`
+function upsertText(table: string, columns: readonly string[], keys: readonly string[]): string {
+  const others = columns.filter((column) => !keys.includes(column))
+  const sets = others.map((column) => `${column} = excluded.${column}`)
+  return `${insertText(table, columns)} on conflict (${keys.join(', ')}) do update set ${sets.join(', ')}`
 }
 
 /** The last journal row, or the start of the chain. */
@@ -99,6 +110,7 @@ export interface CommitValues {
   readonly entries: readonly Parameter[][]
   readonly owners: readonly Parameter[][]
   readonly requests: readonly Parameter[][]
+  readonly kept: readonly Parameter[][]
   /** The open holds, when this commit is a checkpoint. */
   readonly holds: string | null
 }
@@ -109,14 +121,17 @@ export class JournalWriter {
   readonly #entry: StatementSync
   readonly #owner: StatementSync
   readonly #request: StatementSync
+  readonly #kept: StatementSync
   readonly #checkpoint: StatementSync
   readonly #forget: StatementSync
 
   constructor({ database }: Connection) {
     this.#journal = database.prepare(insertText('journal', ['seq', 'at', 'body', 'prev', 'hash']))
     this.#entry = database.prepare(insertText('entries', ['seq', ...entryColumns]))
-    this.#owner = database.prepare(upsertOwnerText())
+    this.#owner = database.prepare(upsertText('owners', ownerColumns, ['id']))
     this.#request = database.prepare(insertText('requests', requestColumns))
+    // Takes the place of one that is over.
+    this.#kept = database.prepare(upsertText('kept_answers', keptColumns, ['account_id', 'key_hash']))
     this.#checkpoint = database.prepare(insertText('checkpoints', ['seq', 'at', 'holds']))
     this.#forget = database.prepare(
       `delete from checkpoints where seq not in (select seq from checkpoints order by seq desc limit ${checkpointsKept})`,
@@ -134,6 +149,7 @@ export class JournalWriter {
     for (const values of commit.entries) this.#entry.run(commit.seq, ...values)
     for (const values of commit.owners) this.#owner.run(...values)
     for (const values of commit.requests) this.#request.run(...values)
+    for (const values of commit.kept) this.#kept.run(...values)
     if (commit.holds !== null) {
       this.#checkpoint.run(commit.seq, commit.at, commit.holds)
       this.#forget.run()

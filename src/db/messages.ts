@@ -1,7 +1,7 @@
 /** What threads say to the store thread and to a reading thread, and what they hear back. */
 
 import type { MessagePort } from 'node:worker_threads'
-import type { EntriesTable, OwnersTable, RequestsTable } from './schema.ts'
+import type { EntriesTable, KeptAnswersTable, OwnersTable, RequestsTable } from './schema.ts'
 
 export type Parameter = null | number | bigint | string | Uint8Array
 
@@ -23,6 +23,7 @@ export interface StatementResult {
 export type EntryRow = Omit<EntriesTable, 'id' | 'seq'>
 export type OwnerRow = OwnersTable
 export type RequestRow = Omit<RequestsTable, 'row_id'>
+export type KeptRow = KeptAnswersTable
 
 /** One group of ledger operations, durable as a whole or not at all. */
 export interface LedgerCommit {
@@ -35,12 +36,14 @@ export interface LedgerCommit {
   /** Each owner's state after the commit. */
   readonly owners: readonly OwnerRow[]
   readonly requests: readonly RequestRow[]
+  /** Answers kept by `Idempotency-Key`; most commits have none. */
+  readonly kept?: readonly KeptRow[]
   /** The open holds after this commit, from which a start replays; the last two are kept. */
   readonly checkpoint?: { readonly holds: string }
 }
 
-/** A commit as it travels (packed-commit.ts): [seq, at, journal, rows as text, open holds]. */
-export type PackedCommit = readonly [number, number, string, string, string | null]
+/** A commit as it travels (packed-commit.ts): [seq, at, journal, rows as text, open holds, kept answers as they are]. */
+export type PackedCommit = readonly [number, number, string, string, string | null, readonly KeptRow[] | null]
 
 /**
  * `full`: nothing was written, the same may succeed later (disk full, database locked).

@@ -7,6 +7,7 @@ import type { Migration } from './migration.ts'
 import { notices } from './migrations/0002-notices.ts'
 import { lowBalances } from './migrations/0003-low-balances.ts'
 import { availability } from './migrations/0004-availability.ts'
+import { keptAnswers } from './migrations/0005-kept-answers.ts'
 
 const people = `
 create table tiers (
@@ -230,4 +231,5 @@ export const migrations: readonly Migration[] = [
   notices,
   lowBalances,
   availability,
+  keptAnswers,
 ]

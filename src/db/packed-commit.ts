@@ -2,7 +2,7 @@
  * A ledger commit on its way to the store thread. Thousands travel each second, and copying objects field by field
  * between threads costs more than all else that is done with them: so the rows travel as values, in one text.
  */
-import { entryColumns, ownerColumns, requestColumns, type CommitValues } from './journal.ts'
+import { entryColumns, keptColumns, ownerColumns, requestColumns, type CommitValues } from './journal.ts'
 import type { LedgerCommit, PackedCommit, Parameter } from './messages.ts'
 
 type Cell = string | number | null
@@ -28,7 +28,9 @@ export function packedCommit(commit: LedgerCommit): PackedCommit {
     cellsOf(commit.owners, ownerColumns),
     cellsOf(commit.requests, requestColumns),
   ]
-  return [commit.seq, commit.at, commit.journal, JSON.stringify(rows), commit.checkpoint?.holds ?? null]
+  const holds = commit.checkpoint?.holds ?? null
+  const kept = commit.kept?.length ? commit.kept : null
+  return [commit.seq, commit.at, commit.journal, JSON.stringify(rows), holds, kept]
 }
 
 const isAmount = (columns: readonly string[]): boolean[] => columns.map((column) => column.endsWith('_nanos'))
@@ -40,7 +42,7 @@ function valuesOf(rows: readonly Cell[][], isNanos: readonly boolean[] = []): Pa
   )
 }
 
-export function unpackedCommit([seq, at, journal, text, holds]: PackedCommit): CommitValues {
+export function unpackedCommit([seq, at, journal, text, holds, kept]: PackedCommit): CommitValues {
   const [entries = [], owners = [], requests = []] = JSON.parse(text) as Cell[][][]
   return {
     seq,
@@ -50,5 +52,6 @@ export function unpackedCommit([seq, at, journal, text, holds]: PackedCommit): C
     owners: valuesOf(owners, amounts[1]),
     requests: valuesOf(requests, amounts[2]),
     holds,
+    kept: kept?.map((row) => keptColumns.map((column) => row[column])) ?? [],
   }
 }

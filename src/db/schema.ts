@@ -20,11 +20,18 @@ import type {
   CheckpointsTable,
   EntriesTable,
   JournalTable,
+  KeptAnswersTable,
   OwnersTable,
 } from './tables/ledger.ts'
 import type { NoticePreferencesTable, NoticesTable } from './tables/notices.ts'
 
-export type { CheckpointsTable, EntriesTable, JournalTable, OwnersTable } from './tables/ledger.ts'
+export type {
+  CheckpointsTable,
+  EntriesTable,
+  JournalTable,
+  KeptAnswersTable,
+  OwnersTable,
+} from './tables/ledger.ts'
 export type { IncidentPostsTable, IncidentsTable, IncidentStatus } from './tables/availability.ts'
 export type { NoticesTable } from './tables/notices.ts'
 
@@ -215,6 +222,7 @@ export interface Schema extends AvailabilityTables {
   entries: EntriesTable
   owners: OwnersTable
   requests: RequestsTable
+  kept_answers: KeptAnswersTable
   usage_hourly: UsageHourlyTable
   audit: AuditTable
   notices: NoticesTable
@@ -239,6 +247,7 @@ export const owners = {
   entries: 'db',
   owners: 'db',
   requests: 'db',
+  kept_answers: 'db',
   usage_hourly: 'db',
   audit: 'db',
   notices: 'notices',

@@ -1,6 +1,6 @@
 /**
  * The store thread: the only writer. It gathers what arrives from every port in one turn of its loop and commits it
- * as one group; once a second, and between groups, it makes roll-ups and checkpoints the WAL.
+ * as one group; once a second, and between groups, it makes roll-ups, drops what is over and checkpoints the WAL.
  */
 
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
@@ -91,18 +91,18 @@ class CommitQueue {
 function serve(connection: Connection, tell: (notice: ThreadNotice) => void): (order: ThreadOrder) => void {
   const writer = new StoreWriter(connection)
   const queue = new CommitQueue(writer, tell)
-  let rolling = false
+  let isTidying = false
 
-  function rollUp(): void {
+  function tidy(): void {
     // One step, then whoever waits, then the next step.
-    rolling = writer.rollUp()
-    if (rolling) setImmediate(rollUp)
+    isTidying = writer.rollUp() || writer.dropExpired(Date.now())
+    if (isTidying) setImmediate(tidy)
     else queue.tellWhenBroken()
   }
 
   const clock = setInterval(() => {
     writer.checkpoint()
-    if (!rolling) rollUp()
+    if (!isTidying) tidy()
   }, maintenanceMs)
 
   return (order) => {
@@ -112,7 +112,7 @@ function serve(connection: Connection, tell: (notice: ThreadNotice) => void): (o
     }
     clearInterval(clock)
     queue.close()
-    rolling = false
+    isTidying = false
     writer.checkpoint()
     connection.close()
     parentPort?.close()

@@ -6,6 +6,7 @@
 
 import { chainHeadOf, JournalWriter, type ChainHead } from './journal.ts'
 import type { Statement, StatementResult, StoreFailure, StoreRequest } from './messages.ts'
+import { dropExpiredStep } from './kept-answers.ts'
 import { unpackedCommit } from './packed-commit.ts'
 import { rollUpStep } from './rollup.ts'
 import type { Connection } from './sqlite.ts'
@@ -60,10 +61,19 @@ export class StoreWriter {
 
   /** Counts some request rows into the hourly roll-ups; false when there is nothing left or it cannot be written. */
   rollUp(): boolean {
+    return this.#step(rollUpStep)
+  }
+
+  /** Deletes some kept answers that are over at this moment; false as above. */
+  dropExpired(now: number): boolean {
+    return this.#step((connection) => dropExpiredStep(connection, now))
+  }
+
+  #step(step: (connection: Connection) => boolean): boolean {
     if (this.#broken !== undefined) return false
     try {
       this.#begin()
-      const more = rollUpStep(this.#connection)
+      const more = step(this.#connection)
       this.#exec(more ? 'commit' : 'rollback')
       if (more) this.#groupsSinceCheckpoint += 1
       return more

@@ -9,6 +9,7 @@ import type { BodyBudget } from './body.ts'
 export type HeaderName =
   | 'authorization'
   | 'content-type'
+  | 'idempotency-key'
   | 'origin'
   | 'x-forwarded-for'
   | 'x-api-key'

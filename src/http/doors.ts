@@ -16,7 +16,7 @@ import { corsHeaders } from './cors.ts'
 import type { House } from './house.ts'
 import { NodeArrival } from './node-arrival.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './v1/account.ts'
-import type { Progress } from '../relay/relay.ts'
+import type { Progress } from '../relay/asked.ts'
 import { chatCompletions, type ChatDoor } from './v1/chat-completions.ts'
 import { messages, messageTokens } from './v1/messages.ts'
 import { messagesModelListBody, modelListBody, oneMessagesModelBody, oneModelBody } from './v1/models.ts'
@@ -44,6 +44,8 @@ interface Visit {
   readonly id: string
   readonly arrival: Arrival
   readonly exchange: CallerExchange
+  /** Of every answer: the request's id among them. */
+  readonly common: string[]
   readonly headers: string[]
   /** How far a chat request has come; its caller once identified. */
   readonly progress: Progress
@@ -91,7 +93,7 @@ export class Doors {
     const isOfMessages = speaksMessages(arrival)
     if (isOfMessages) common.push('request-id', id)
     const exchange = arrival.reply(common)
-    const visit: Visit = { id, arrival, exchange, headers: [], progress, isOfMessages, caller: null }
+    const visit: Visit = { id, arrival, exchange, common, headers: [], progress, isOfMessages, caller: null }
     try {
       if (!(await this.#operations(visit))) await this.#route(visit)
     } catch (error) {
@@ -180,7 +182,7 @@ export class Doors {
   }
 
   async #ask(visit: Visit, serve: typeof chatCompletions): Promise<void> {
-    const { arrival, id, exchange, headers, progress } = visit
+    const { arrival, id, exchange, common, headers, progress } = visit
     const caller = this.#identify(visit)
     const type = arrival.header('content-type')
     if (type !== undefined && !/^(?:application\/(?:[\w.+-]+\+)?json|text\/plain)\b/i.test(type)) {
@@ -191,7 +193,8 @@ export class Doors {
     const body = await arrival.body(this.#bodies)
     try {
       const startedMs = performance.now()
-      await serve(this.#parts, { id, caller, arrival, body, headers, progress, startedMs }, exchange)
+      const call = { id, caller, arrival, body, common, headers, progress, startedMs }
+      await serve(this.#parts, call, exchange)
     } finally {
       this.#bodies.release(body.length)
     }

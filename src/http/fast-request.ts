@@ -27,8 +27,14 @@ const requestLines = ['/v1/chat/completions', '/chat/completions'].map((path) =>
   bytes: Buffer.from(`POST ${path} HTTP/1.1\r\n`),
 }))
 
-/** The headers that somebody may ask for; told apart by their length alone. */
-const names: readonly HeaderName[] = ['origin', 'content-type', 'authorization', 'x-forwarded-for']
+/** The headers that somebody may ask for. */
+const names: readonly HeaderName[] = [
+  'origin',
+  'content-type',
+  'authorization',
+  'x-forwarded-for',
+  'idempotency-key',
+]
 
 export class RequestHead {
   path = ''
@@ -39,7 +45,7 @@ export class RequestHead {
   #hosts = 0
   #isConnectionTold = false
   /** Start and end of the value of each of `names`. */
-  readonly #places = [0, 0, 0, 0, 0, 0, 0, 0]
+  readonly #places = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 
   /** Reads the head at the beginning of the bytes. Once for each object. */
   parse(bytes: Buffer): Verdict {
@@ -110,7 +116,7 @@ export class RequestHead {
       case 14:
         return !isNamed(bytes, start, 'content-length') || this.#noteLength(bytes, nameEnd + 1, lineEnd)
       case 15:
-        return this.#look(3, bytes, start, lineEnd)
+        return this.#look(3, bytes, start, lineEnd) && this.#look(4, bytes, start, lineEnd)
       case 16:
         return !isNamed(bytes, start, 'proxy-connection')
       case 17:

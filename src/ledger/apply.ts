@@ -6,6 +6,7 @@ import type { Credited, Extended, Held, LedgerEvent, Settled } from './events.ts
 import { costOf } from './price.ts'
 import {
   accountOwner,
+  claimName,
   emptyOwner,
   keyOwner,
   periodOf,
@@ -26,7 +27,7 @@ function touchedOwner(state: LedgerState, id: string): Owner {
   return owner
 }
 
-function openHold(state: LedgerState, id: string): Hold {
+function holdNamed(state: LedgerState, id: string): Hold {
   const hold = state.holds.get(id)
   if (!hold) throw new LedgerBroken(`no open hold ${id}`)
   return hold
@@ -98,18 +99,36 @@ function checkCovered(account: Owner, id: string): void {
 
 function applyHeld(state: LedgerState, event: Held): void {
   if (state.holds.has(event.id)) throw new LedgerBroken(`hold ${event.id} is open already`)
+  if (event.claim && state.claims.has(claimName(event.account, event.claim)))
+    throw new LedgerBroken(`hold ${event.id} claims a key that is taken`)
   for (const id of [accountOwner(event.account), keyOwner(event.key)]) {
     const owner = touchedOwner(state, id)
     openPeriods(owner, event)
     post(owner, event, event.amount, 0n)
     owner.dayRequests += 1
   }
-  state.holds.set(event.id, { ...event, mark: null })
+  openHold(state, event)
   checkCovered(touchedOwner(state, accountOwner(event.account)), event.id)
 }
 
+/** Puts a hold among the open ones, and its claim among the claimed keys. */
+export function openHold(state: Pick<LedgerState, 'holds' | 'claims'>, event: Held): void {
+  const hold: Hold = { ...event, mark: null }
+  state.holds.set(event.id, hold)
+  if (event.claim) state.claims.set(claimName(event.account, event.claim), hold)
+}
+
+/** Takes a hold from among the open ones, with its claim. */
+export function closeHold(
+  { holds, claims }: Pick<LedgerState, 'holds' | 'claims'>,
+  { id, account, claim }: Hold,
+): void {
+  holds.delete(id)
+  if (claim) claims.delete(claimName(account, claim))
+}
+
 function applySettled(state: LedgerState, event: Settled): void {
-  const hold = openHold(state, event.id)
+  const hold = holdNamed(state, event.id)
   const { charge, overrun } = event
   if (charge < 0n || overrun < 0n || charge + overrun !== costOf(hold.price, event.usage, hold.factorPpm)) {
     throw new LedgerBroken(`settlement of ${event.id} does not equal its cost`)
@@ -122,24 +141,24 @@ function applySettled(state: LedgerState, event: Settled): void {
     account.overran = true
     state.overrun += overrun
   }
-  end(state, event.id)
+  end(state, hold)
   checkCovered(account, event.id)
 }
 
-function end(state: LedgerState, id: string): void {
-  state.holds.delete(id)
-  state.ended.add(id)
+function end(state: LedgerState, hold: Hold): void {
+  closeHold(state, hold)
+  state.ended.add(hold.id)
 }
 
 function release(state: LedgerState, id: string): void {
-  const hold = openHold(state, id)
+  const hold = holdNamed(state, id)
   post(touchedOwner(state, accountOwner(hold.account)), hold, -hold.amount, 0n)
   post(touchedOwner(state, keyOwner(hold.key)), hold, -hold.amount, 0n)
-  end(state, id)
+  end(state, hold)
 }
 
 function applyExtended(state: LedgerState, event: Extended): void {
-  const hold = openHold(state, event.id)
+  const hold = holdNamed(state, event.id)
   if (event.amount < 0n) throw new LedgerBroken(`extension of ${event.id} takes away`)
   const account = touchedOwner(state, accountOwner(hold.account))
   post(account, hold, event.amount, 0n)
@@ -165,7 +184,7 @@ export function apply(state: LedgerState, event: LedgerEvent): void {
     case 'extended':
       return applyExtended(state, event)
     case 'marked': {
-      openHold(state, event.id).mark = { inputTokens: event.inputTokens, outputTokens: event.outputTokens }
+      holdNamed(state, event.id).mark = { inputTokens: event.inputTokens, outputTokens: event.outputTokens }
       return undefined
     }
     case 'settled':

@@ -4,6 +4,7 @@
  */
 import type { Held, LedgerEvent } from './events.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
+import { closeHold, openHold } from './apply.ts'
 import {
   accountOwner,
   emptyOwner,
@@ -29,10 +30,10 @@ export function encodeHolds(state: LedgerState): string {
 }
 
 /** Takes an event's effect on the set of open holds, and on nothing else. */
-function applyToHolds(holds: Map<string, Hold>, event: LedgerEvent): void {
+function applyToHolds({ holds, claims }: LedgerState, event: LedgerEvent): void {
   switch (event.kind) {
     case 'held':
-      holds.set(event.id, { ...event, mark: null })
+      openHold({ holds, claims }, event)
       return
     case 'extended': {
       const hold = holds.get(event.id)
@@ -47,9 +48,11 @@ function applyToHolds(holds: Map<string, Hold>, event: LedgerEvent): void {
       return
     }
     case 'settled':
-    case 'released':
-      holds.delete(event.id)
+    case 'released': {
+      const hold = holds.get(event.id)
+      if (hold) closeHold({ holds, claims }, hold)
       break
+    }
     case 'credited':
   }
 }
@@ -76,8 +79,8 @@ export function restoreState(from: {
   const state = emptyState()
   state.overrun = from.overrun
   for (const [id, owner] of from.owners) state.owners.set(id, { ...emptyOwner(), ...owner })
-  if (from.holds !== null) for (const event of decodeEvents(from.holds)) applyToHolds(state.holds, event)
-  for (const body of from.journal) for (const event of decodeEvents(body)) applyToHolds(state.holds, event)
+  if (from.holds !== null) for (const event of decodeEvents(from.holds)) applyToHolds(state, event)
+  for (const body of from.journal) for (const event of decodeEvents(body)) applyToHolds(state, event)
   for (const hold of state.holds.values()) {
     for (const id of [accountOwner(hold.account), keyOwner(hold.key)]) {
       const owner = state.owners.get(id)

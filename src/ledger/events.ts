@@ -4,6 +4,13 @@
  */
 import type { Price, Usage } from './price.ts'
 
+/** An `Idempotency-Key` that a request has claimed for its account; both SHA-256, as base64url. */
+export interface Claim {
+  readonly key: string
+  /** Of the request's body: the same key with another body is a mistake. */
+  readonly body: string
+}
+
 export interface Held {
   readonly kind: 'held'
   readonly id: string
@@ -18,6 +25,8 @@ export interface Held {
   readonly outputTokens: number
   readonly dayEnd: number
   readonly monthEnd: number
+  /** Most requests claim nothing. */
+  readonly claim?: Claim | undefined
 }
 
 /** More money was set aside for a running stream. `outputTokens` is the new total it pays. */

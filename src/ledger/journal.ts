@@ -2,7 +2,7 @@
  * Events as the journal keeps them: one JSON array per commit, each event a flat array that begins with a
  * letter. Amounts are decimal strings of nanos, so that no reader ever makes a float of them.
  *
- *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd]
+ *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd, claim…]
  *   x extended  [x, id, at, amount, output]
  *   m marked    [m, id, at, input, output]
  *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun]
@@ -46,6 +46,7 @@ function cellsOf(event: LedgerEvent): Cell[] {
         event.outputTokens,
         event.dayEnd,
         event.monthEnd,
+        ...(event.claim ? [event.claim.key, event.claim.body] : []),
       ]
     case 'extended':
       return ['x', id, at, textOf(event.amount), event.outputTokens]
@@ -78,6 +79,10 @@ class Cells {
 
   constructor(cells: readonly unknown[]) {
     this.#cells = cells
+  }
+
+  get isOver(): boolean {
+    return this.#next === this.#cells.length
   }
 
   text(): string {
@@ -135,6 +140,7 @@ function eventIn(cells: Cells): LedgerEvent {
         outputTokens: cells.count(),
         dayEnd: cells.count(),
         monthEnd: cells.count(),
+        claim: cells.isOver ? undefined : { key: cells.text(), body: cells.text() },
       }
     case 'x':
       return { kind: 'extended', id, at, amount: cells.nanos(), outputTokens: cells.count() }

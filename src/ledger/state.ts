@@ -3,6 +3,7 @@
  * It lives in the authority's memory; the journal makes it durable, the tables are its projection.
  * Only `apply.ts` changes it.
  */
+import type { Claim } from './events.ts'
 import type { Price } from './price.ts'
 
 /** A day or month that is over while holds that count against it are still open. */
@@ -48,6 +49,8 @@ export interface Hold {
   /** The periods whose caps this hold counts against. */
   readonly dayEnd: number
   readonly monthEnd: number
+  /** The `Idempotency-Key` that nobody else may use until this hold has ended. */
+  readonly claim?: Claim | undefined
   amount: bigint
   /** Output tokens that `amount` pays. */
   outputTokens: number
@@ -79,6 +82,8 @@ export class EndedHolds {
 export interface LedgerState {
   readonly owners: Map<string, Owner>
   readonly holds: Map<string, Hold>
+  /** The open holds that have claimed an `Idempotency-Key`, by `claimName`. */
+  readonly claims: Map<string, Hold>
   readonly ended: EndedHolds
   /** Credits by their reference, so that the same one is never entered twice. */
   readonly credits: Map<string, bigint>
@@ -90,6 +95,7 @@ export function emptyState(): LedgerState {
   return {
     owners: new Map(),
     holds: new Map(),
+    claims: new Map(),
     ended: new EndedHolds(),
     credits: new Map(),
     overrun: 0n,
@@ -98,6 +104,8 @@ export function emptyState(): LedgerState {
 
 export const accountOwner = (accountId: string): string => `a:${accountId}`
 export const keyOwner = (keyId: string): string => `k:${keyId}`
+/** An account's keys are its own: another account's of the same name is another one. */
+export const claimName = (accountId: string, claim: Claim): string => `${accountId} ${claim.key}`
 
 const noPast: readonly PastPeriod[] = []
 

@@ -6,10 +6,10 @@
 import { apply } from './apply.ts'
 import { availableOf, denialOf, ownerIn, periodsOf, roomOfHold, roomsOf } from './caps.ts'
 import type { Caps, Denial, Periods } from './caps.ts'
-import type { CreditKind, LedgerEvent, SettleCause } from './events.ts'
+import type { Claim, CreditKind, LedgerEvent, SettleCause } from './events.ts'
 import { ceilingOf, costOf, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type Terms } from './holds.ts'
-import { accountOwner, keyOwner, ownerOf, type LedgerState } from './state.ts'
+import { accountOwner, claimName, keyOwner, ownerOf, type LedgerState } from './state.ts'
 
 export interface HoldOperation extends Terms, Periods {
   readonly id: string
@@ -18,6 +18,8 @@ export interface HoldOperation extends Terms, Periods {
   readonly key: string
   readonly model: string
   readonly caps: Caps
+  /** The `Idempotency-Key` that goes with it, in the same step. */
+  readonly claim?: Claim | undefined
 }
 
 export interface Granted {
@@ -29,7 +31,8 @@ export interface Granted {
 /** Sets money aside for a request, or says which limit forbids it. */
 export function hold(state: LedgerState, operation: HoldOperation): Granted | Denial {
   if (state.holds.has(operation.id) || state.ended.has(operation.id)) return { kind: 'known' }
-  const { caps } = operation
+  const { caps, claim } = operation
+  if (claim && state.claims.has(claimName(operation.account, claim))) return { kind: 'known' }
   const known = ownerOf(state, accountOwner(operation.account))
   const periods = periodsOf(known, operation.at, operation)
   const account = ownerIn(known, periods, 0n)
@@ -57,6 +60,7 @@ export function hold(state: LedgerState, operation: HoldOperation): Granted | De
     inputTokens,
     outputTokens: size.outputTokens,
     ...periods,
+    claim,
   }
   apply(state, event)
   return { event, outputTokens: size.outputTokens, maximumTokens: size.maximumTokens }

@@ -39,6 +39,9 @@ export interface Sealer {
   seal(text: string, rowId: string): string
   /** Opens what `seal` made for the same row; throws SealError otherwise. */
   unseal(sealed: string, rowId: string): string
+  /** As `seal`, from bytes to bytes. */
+  sealBytes(bytes: Uint8Array, rowId: string): Uint8Array
+  unsealBytes(sealed: Uint8Array, rowId: string): Buffer
 }
 
 function encrypt(key: Uint8Array, plain: Uint8Array, associated: string): Buffer {
@@ -70,6 +73,9 @@ export function sealerOf(dataKey: Uint8Array): Sealer {
       const bytes = Buffer.from(sealed.slice(version.length + 1), 'base64url')
       return decrypt(dataKey, bytes, rowId).toString()
     },
+    // A copy, for buffers share their memory with others: handed to another thread, all of it would go along.
+    sealBytes: (bytes, rowId) => new Uint8Array(encrypt(dataKey, bytes, rowId)),
+    unsealBytes: (sealed, rowId) => decrypt(dataKey, Buffer.from(sealed), rowId),
   }
 }
 

@@ -4,9 +4,15 @@
  * makes it durable, for the upstream is asked meanwhile; everything else is answered once it is on disk.
  */
 import type { RefusalCode, RefusalDetail } from '../errors.ts'
-import type { SettleCause } from '../ledger/events.ts'
+import type { Claim, SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
 import type { RateStatus } from '../limits/rates.ts'
+
+/** An `Idempotency-Key` to claim with a hold. */
+export interface ClaimAsk extends Claim {
+  /** The last commit that the asker has looked at in vain for what the key came to. */
+  readonly seen: number
+}
 
 export interface HoldAsk {
   readonly id: string
@@ -17,6 +23,7 @@ export interface HoldAsk {
   /** The caller's maximum of output tokens per result; `null`: not given. */
   readonly askedTokens: number | null
   readonly stream: boolean
+  readonly claim?: ClaimAsk | undefined
 }
 
 export interface HoldGranted {
@@ -35,6 +42,8 @@ export interface HoldRefused {
   readonly code: RefusalCode
   readonly detail: RefusalDetail
   readonly rates: RateStatus | null
+  /** What the key came to may be on disk as of this commit, which now is: look there, then ask again. */
+  readonly lookAgain?: number
 }
 
 export type HoldAnswer = HoldGranted | HoldRefused
@@ -66,6 +75,14 @@ export interface SettleAsk {
   readonly outcome: RequestOutcome
 }
 
+/** What the caller was told, for whoever repeats the request under its `Idempotency-Key`. */
+export interface KeptAnswer {
+  /** Sealed; null: too large to keep. */
+  readonly sealed: Uint8Array | null
+  /** A whole answer is kept also where it cost nothing. */
+  readonly isWhole: boolean
+}
+
 /** Every promise rejects with the refusal `service_unavailable` when the store does not take commits. */
 export interface Bookkeeper {
   hold(ask: HoldAsk): Promise<HoldAnswer>
@@ -78,10 +95,12 @@ export interface Bookkeeper {
   extend(id: string, remaining: number): Promise<number>
   /** Notes what has come from the upstream. */
   mark(id: string, inputTokens: number, outputTokens: number): Promise<void>
-  /** Ends a hold; the nanos charged. */
-  settle(ask: SettleAsk): Promise<bigint>
+  /** Ends a hold; the nanos charged. `kept`: of a hold that has claimed a key. */
+  settle(ask: SettleAsk, kept: KeptAnswer | null): Promise<bigint>
   /** A request that was refused without a hold, for the statistics. */
   refused(id: string, keyId: string, outcome: RequestOutcome): void
+  /** The last commit that is known to be on disk. */
+  readonly newestDurable: number
   /** Is this commit on disk? */
   isDurable(commit: number): boolean
   /** Resolves when the commit is on disk. */

@@ -6,24 +6,18 @@ import type { Refusal } from '../errors.ts'
 import type { Usage } from '../ledger/price.ts'
 import type { Attempt } from './attempt.ts'
 import type { Bookkeeper } from './bookkeeper.ts'
+import { refusalOfEnding, type Ending } from './endings.ts'
 import type { CallerExchange } from './exchange.ts'
 import type { Fault } from './fault.ts'
 import { Outlet, type OutletTerms } from './outlet.ts'
 import { Pace, type PaceTerms } from './pace.ts'
+import { unknownCharge, withCharge, type Recording } from './recording.ts'
 import type { StreamSink, UpstreamStream } from './upstream-stream.ts'
 
-export type Ending =
-  | { readonly kind: 'complete' }
-  | { readonly kind: 'broken'; readonly fault: Fault }
-  | { readonly kind: 'gone' }
-  /** Nothing more can be paid. */
-  | { readonly kind: 'money' }
-  /** The store does not take commits. */
-  | { readonly kind: 'store' }
-  /** The relay is shut down and its grace is over. */
-  | { readonly kind: 'shutdown' }
-
-export type DeliveryTerms = PaceTerms & OutletTerms
+export interface DeliveryTerms extends PaceTerms, OutletTerms {
+  /** Of an answer that is kept: whether its caller stays or leaves, it is read to its end. */
+  readonly kept: { readonly recording: Recording; readonly drain: DrainBounds } | null
+}
 
 /** Reading on for the bill after the caller has left. */
 export interface DrainBounds {
@@ -41,6 +35,8 @@ export class Delivery implements StreamSink {
   #drain: DrainBounds | null = null
   #drainTimer: NodeJS.Timeout | null = null
   #drainUpTo = Infinity
+  /** Said once, where they are kept: before the bill, and told with its price after it. */
+  #lastWords: readonly Buffer[] | null = null
   #isEnded = false
   /** The caller left before the end. */
   wasLeft = false
@@ -74,9 +70,9 @@ export class Delivery implements StreamSink {
     return this.#isEnded
   }
 
-  /** Output tokens that went out. */
+  /** Output tokens that went out, or will for whoever asks for what is kept. */
   get delivered(): number {
-    return this.#outlet.delivered
+    return this.#terms.kept?.recording.within(this.#pace.paid) ?? this.#outlet.delivered
   }
 
   /** Takes over a committed answer. `drain`: read on for the bill, within bounds, when the caller leaves. */
@@ -90,7 +86,10 @@ export class Delivery implements StreamSink {
   onChunk(bytes: Buffer | null, upTo: number): void {
     if (this.#isEnded) return
     if (upTo > this.#drainUpTo) this.end({ kind: 'gone' })
-    if (bytes !== null) this.#outlet.put(bytes, upTo)
+    if (bytes !== null) {
+      this.#terms.kept?.recording.add(bytes, upTo)
+      this.#outlet.put(bytes, upTo)
+    }
     this.#pace.receive(upTo)
   }
 
@@ -115,19 +114,22 @@ export class Delivery implements StreamSink {
   #onPace(): void {
     if (this.#isEnded) return
     this.#outlet.allow(this.#pace.limit)
-    const next = this.#outlet.next
+    // For a caller who has left nothing waits; what is kept for later is paid for all the same.
+    const isForLater = this.wasLeft && this.#terms.kept !== null
+    const next = isForLater ? (this.#stream?.meter.tokens ?? 0) : this.#outlet.next
     if (this.#pace.isExhausted && next !== null && next > this.#pace.paid) this.end({ kind: 'money' })
   }
 
   #onGone(): void {
     this.wasLeft = true
     if (this.#isEnded) return
-    if (!this.#drain || !this.#attempt) {
+    const drain = this.#terms.kept?.drain ?? (this.#attempt ? this.#drain : null)
+    if (!drain) {
       this.end({ kind: 'gone' })
       return
     }
-    this.#drainUpTo = (this.#stream?.meter.tokens ?? 0) + this.#drain.tokens
-    this.#drainTimer = setTimeout(() => this.end({ kind: 'gone' }), this.#drain.ms)
+    this.#drainUpTo = (this.#stream?.meter.tokens ?? 0) + drain.tokens
+    this.#drainTimer = setTimeout(() => this.end({ kind: 'gone' }), drain.ms)
   }
 
   /** Ends a delivery that has sent no content. False: nothing was sent at all, the refusal can be a whole answer. */
@@ -139,20 +141,27 @@ export class Delivery implements StreamSink {
     return this.#outlet.isBegun
   }
 
-  /** What still waits, and the last words of a settled answer. */
-  async conclude(ending: Ending, charge: bigint, usage: Usage): Promise<void> {
-    const { paid } = this.#pace
-    const isShort = ending.kind === 'money'
-    if (isShort) this.#outlet.dropBeyond(paid)
-    await this.#outlet.drained()
-    this.#outlet.end(this.#stream?.words.conclude({ isShort, paid, charge, usage }) ?? [])
+  /** The answer to keep, with its last words but for the price; null when it is too large. */
+  recorded(ending: Ending, usage: Usage): Uint8Array | null {
+    this.#lastWords = this.#wordsOf(ending, unknownCharge, usage)
+    const tokens = ending.kind === 'money' ? this.#pace.paid : Infinity
+    return this.#terms.kept?.recording.end(tokens, this.#lastWords) ?? null
   }
 
-  /** As `conclude`, for an answer that broke off: an error event, and no word that it is complete. */
-  async concludeBroken(refusal: Refusal, ending: Ending): Promise<void> {
+  /** What still waits, and the last words of a settled answer. */
+  async conclude(ending: Ending, charge: bigint, usage: Usage): Promise<void> {
+    if (ending.kind === 'money') this.#outlet.dropBeyond(this.#pace.paid)
     if (ending.kind === 'store') this.#outlet.dropBeyond(-1)
     await this.#outlet.drained()
-    this.#outlet.end([this.#errorEvent(refusal)])
+    const words = this.#lastWords
+    this.#outlet.end(words ? [withCharge(words, charge)] : this.#wordsOf(ending, charge, usage))
+  }
+
+  /** Of an answer that broke off: an error event, and no word that it is complete. */
+  #wordsOf(ending: Ending, charge: bigint, usage: Usage): Buffer[] {
+    const isShort = ending.kind === 'money'
+    if (ending.kind !== 'complete' && !isShort) return [this.#errorEvent(refusalOfEnding(ending))]
+    return this.#stream?.words.conclude({ isShort, paid: this.#pace.paid, charge, usage }) ?? []
   }
 
   #errorEvent(refusal: Refusal): Buffer {

@@ -1,7 +1,18 @@
 /** How a request that was admitted ended: for its row, for its attempt's record, for its caller. */
 import { refuse, type Refusal } from '../errors.ts'
 import type { RequestOutcome } from './bookkeeper.ts'
-import type { Ending } from './delivery.ts'
+import type { Fault } from './fault.ts'
+
+export type Ending =
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'broken'; readonly fault: Fault }
+  | { readonly kind: 'gone' }
+  /** Nothing more can be paid. */
+  | { readonly kind: 'money' }
+  /** The store does not take commits. */
+  | { readonly kind: 'store' }
+  /** The relay is shut down and its grace is over. */
+  | { readonly kind: 'shutdown' }
 
 export interface Result {
   readonly httpStatus: number

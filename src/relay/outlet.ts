@@ -8,7 +8,7 @@ import type { CallerExchange } from './exchange.ts'
 /** What may wait here before the upstream is made to wait. */
 const mostWaitingBytes = 16_384
 
-const streamHeaders = [
+export const streamHeaders = [
   'content-type',
   'text/event-stream; charset=utf-8',
   'cache-control',

@@ -5,68 +5,26 @@
  */
 import { performance } from 'node:perf_hooks'
 import { refuse, refusalOf } from '../errors.ts'
-import type { Caller } from '../accounts/directory.ts'
-import type { PricedModel } from '../catalog/catalog.ts'
 import { decimalOf } from '../lib/money.ts'
-import type { Bookkeeper, HoldGranted, RequestOutcome } from './bookkeeper.ts'
-import { billOf, estimatedBill, modelTokensOf, type Bill } from './bill.ts'
-import type { CallerRequest } from './caller-format.ts'
-import { Delivery, type Ending } from './delivery.ts'
-import { inputEstimateForHold } from './estimate.ts'
-import type { CallerExchange } from './exchange.ts'
-import { attemptOutcome, refusalOfEnding, resultOf, type Result } from './endings.ts'
-import { Failover, type AttemptMeans, type UpstreamMemory } from './failover.ts'
-import { briefOf, refusalOfFault, tellingFault } from './fault.ts'
-import { Meter } from './meter.ts'
-import { rateHeaders } from './rate-headers.ts'
+import { admit, replay } from './admit.ts'
+import type { Asked, RelayDeps, Running } from './asked.ts'
 import type { StreamedAnswer } from './attempt.ts'
+import { billOf, estimatedBill, modelTokensOf, type Bill } from './bill.ts'
+import type { HoldGranted, KeptAnswer, RequestOutcome } from './bookkeeper.ts'
+import { Delivery } from './delivery.ts'
+import { attemptOutcome, resultOf, type Ending, type Result } from './endings.ts'
+import type { CallerExchange } from './exchange.ts'
+import { Failover } from './failover.ts'
+import { briefOf, refusalOfFault, tellingFault } from './fault.ts'
+import { keptDrain } from './idempotency.ts'
+import { Meter } from './meter.ts'
+import { recordedWhole, Recording } from './recording.ts'
 import type { WholeAnswer } from './whole-answer.ts'
 
-export interface RelayDeps extends AttemptMeans {
-  readonly bookkeeper: Bookkeeper
-  readonly memory: UpstreamMemory
-  readonly keepAliveMs: number
-  readonly slowClientMs: number
-  /** Bounds of reading on after a caller has left. */
-  readonly drain: { readonly tokens: number; readonly ms: number }
-  /** Told once per request, for its line in the log. */
-  readonly log: (line: RequestLine) => void
-}
-
-/** How far a request has come, for whoever has to tell of its refusal. */
-export interface Progress {
-  model: string
-  stream: boolean
-  /** From here on the relay writes its row and its line in the log. */
-  isAdmitted: boolean
-}
-
-/** A request that has been read and may be made by its caller. */
-export interface Asked {
-  readonly id: string
-  readonly caller: Caller
-  readonly model: PricedModel
-  readonly request: CallerRequest
-  /** Sent with every answer, refusals too; the relay adds to it. */
-  readonly headers: string[]
-  readonly progress: Progress
-  /** `performance.now()` at arrival. */
-  readonly startedMs: number
-}
-
-export interface RequestLine {
-  readonly outcome: RequestOutcome
-  readonly id: string
-  readonly account: string
-  readonly key: string
-  readonly cost: bigint
-  readonly usage: Bill['usage'] | null
-  readonly fault: string | null
-}
-
-/** Ends running streams when the relay is shut down. */
-export interface Running {
-  end(ending: Ending): void
+/** What goes with a settlement, where there is any. */
+interface Also {
+  readonly fault?: string | null
+  readonly kept?: KeptAnswer | null
 }
 
 /** Relays one request. Throws the refusal to answer when nothing has been sent. */
@@ -77,6 +35,7 @@ export async function relayChat(
   running: Set<Running>,
 ): Promise<void> {
   const hold = await admit(deps, asked)
+  if ('requestId' in hold) return replay(deps, asked, exchange, hold)
   asked.progress.isAdmitted = true
   const work = new Relaying(deps, asked, exchange, hold)
   running.add(work)
@@ -88,22 +47,6 @@ export async function relayChat(
   } finally {
     running.delete(work)
   }
-}
-
-async function admit(deps: RelayDeps, asked: Asked): Promise<HoldGranted> {
-  const { request, model, caller } = asked
-  const answer = await deps.bookkeeper.hold({
-    id: asked.id,
-    keyId: caller.keyId,
-    model: model.id,
-    inputTokens: inputEstimateForHold(request.bytes, request.embedded),
-    results: request.n,
-    askedTokens: request.maxOutputTokens,
-    stream: request.stream,
-  })
-  if (answer.rates) asked.headers.push(...rateHeaders(answer.rates))
-  if (!answer.granted) throw refuse(answer.code, answer.detail)
-  return answer
 }
 
 class Relaying implements Running {
@@ -135,12 +78,15 @@ class Relaying implements Running {
   }
 
   async whole(): Promise<void> {
-    const isOver = (): boolean => this.#exchange.isGone || this.#isShutDown
+    const isKept = this.#asked.claim !== null
+    const isOver = (): boolean => (this.#exchange.isGone && !isKept) || this.#isShutDown
     let patience: NodeJS.Timeout | null = null
     this.#exchange.onGone = () => {
       const { attempt, route } = this.#failover
-      if (route?.upstream.onAbort !== 'drain') attempt?.destroy()
-      else patience = setTimeout(() => attempt?.destroy(), this.#deps.drain.ms)
+      const isDrained = route?.upstream.onAbort === 'drain'
+      if (isKept) patience = setTimeout(() => this.end({ kind: 'gone' }), keptDrain.ms)
+      else if (isDrained) patience = setTimeout(() => attempt?.destroy(), this.#deps.drain.ms)
+      else attempt?.destroy()
     }
     const answer = await this.#failover.firstAnswer(this.#asked.model, isOver)
     if (patience) clearTimeout(patience)
@@ -152,12 +98,15 @@ class Relaying implements Running {
     const meter = new Meter()
     const facts = meter.take(answer.json)
     const bill = facts.hasContent || facts.hasFinish ? billOf(meter.usage, meter.tokens, this.#asked) : null
-    const charge = await this.#settle(bill, {
+    const result: Result = {
       httpStatus: 200,
       outcome: this.#exchange.isGone ? 'aborted' : 'ok',
       finish: meter.finish,
       errorCode: null,
       firstTokenMs: null,
+    }
+    const charge = await this.#settle(bill, result, {
+      kept: this.#kept(true, () => recordedWhole(answer.bytes)),
     })
     const headers = ['content-type', 'application/json', 'x-sluice-cost', decimalOf(charge)]
     this.#exchange.answer(200, [...headers, ...this.#asked.headers], answer.bytes)
@@ -174,6 +123,7 @@ class Relaying implements Running {
       headers: this.#asked.headers,
       keepAliveMs: this.#deps.keepAliveMs,
       slowClientMs: this.#deps.slowClientMs,
+      kept: this.#asked.claim && { recording: new Recording(), drain: keptDrain },
     })
     this.#delivery = delivery
     void delivery.ended.then(() => this.#failover.attempt?.destroyUnlessDone())
@@ -192,12 +142,14 @@ class Relaying implements Running {
     const bill = this.#billOfStream(ending, meter, delivery)
     const result = resultOf(ending, delivery.wasLeft)
     const fault = ending.kind === 'broken' ? briefOf(ending.fault) : null
-    const charge = await this.#settle(bill, { ...result, finish: meter.finish, firstTokenMs }, fault)
-    if (ending.kind === 'complete' || ending.kind === 'money') {
-      await delivery.conclude(ending, charge, bill.usage)
-    } else {
-      await delivery.concludeBroken(refusalOfEnding(ending), ending)
-    }
+    const isWhole = ending.kind === 'complete' || ending.kind === 'money'
+    const kept = this.#kept(isWhole, () => delivery.recorded(ending, bill.usage))
+    const charge = await this.#settle(
+      bill,
+      { ...result, finish: meter.finish, firstTokenMs },
+      { fault, kept },
+    )
+    await delivery.conclude(ending, charge, bill.usage)
   }
 
   /** A complete answer is billed as the provider says; a broken one by what was received of it. */
@@ -223,7 +175,7 @@ class Relaying implements Running {
         errorCode: wasLeft ? null : refusal.code,
         firstTokenMs: null,
       },
-      briefOf(found),
+      { fault: briefOf(found) },
     )
     if (this.#exchange.isGone) return
     if (this.#delivery?.refuse(refusal)) return
@@ -242,7 +194,15 @@ class Relaying implements Running {
     this.#delivery?.refuse(refusal)
   }
 
-  async #settle(bill: Bill | null, result: Result, fault: string | null = null): Promise<bigint> {
+  /** What is kept of an answer for who repeats the request; null for callers without a key. */
+  #kept(isWhole: boolean, recorded: () => Uint8Array | null): KeptAnswer | null {
+    if (!this.#asked.claim) return null
+    const answer = recorded()
+    const sealed = answer && this.#deps.keptAnswers.seal(answer, this.#asked.id)
+    return { sealed, isWhole }
+  }
+
+  async #settle(bill: Bill | null, result: Result, also: Also = {}): Promise<bigint> {
     this.#isSettled = true
     const { id, caller, request, model } = this.#asked
     const upstreamCost = this.#failover.conclude(
@@ -261,7 +221,8 @@ class Relaying implements Running {
       model: model.id,
     }
     const cause = bill?.cause ?? 'estimate'
-    const charge = await this.#deps.bookkeeper.settle({ id, usage: bill?.usage ?? null, cause, outcome })
+    const ask = { id, usage: bill?.usage ?? null, cause, outcome }
+    const charge = await this.#deps.bookkeeper.settle(ask, also.kept ?? null)
     this.#deps.log({
       outcome,
       id,
@@ -269,7 +230,7 @@ class Relaying implements Running {
       key: caller.keyId,
       cost: charge,
       usage: bill?.usage ?? null,
-      fault,
+      fault: also.fault ?? null,
     })
     return charge
   }

@@ -7,7 +7,7 @@ import { refusalOf } from '../errors.ts'
 import type { Authority } from './authority.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import type { KeyUse } from './key-use.ts'
-import type { SettleAsk } from '../relay/bookkeeper.ts'
+import type { KeptAnswer, SettleAsk } from '../relay/bookkeeper.ts'
 import type { Ask, Committed, NodeState, Order, RareAsk, Word } from './messages.ts'
 
 export interface PortParts {
@@ -31,6 +31,8 @@ export class AuthorityPort {
   readonly #parts: PortParts
   /** Requests whose hold this worker has: when it is gone, they are ended for it. */
   readonly #open = new Set<string>()
+  /** Answers to keep that have come ahead of their settlements. */
+  readonly #kept = new Map<string, KeptAnswer>()
   readonly #calls = new Map<number, (result: unknown) => void>()
   #waiting: Waiting[] = []
   #words: Word[] = []
@@ -106,6 +108,8 @@ export class AuthorityPort {
           this.#open.add(ask.ask.id)
           this.#parts.keyUse.note(ask.ask.keyId)
           this.#awaited = Math.max(this.#awaited, answer.commit)
+        } else if (answer.lookAgain !== undefined) {
+          return this.#answer(ask.call, { commit: answer.lookAgain, result: answer })
         }
         return this.#say({ kind: 'answer', call: ask.call, result: answer })
       }
@@ -124,7 +128,9 @@ export class AuthorityPort {
 
   #settle(call: number, ask: SettleAsk): void {
     this.#open.delete(ask.id)
-    const { commit, result } = this.#parts.authority.settle(ask)
+    const kept = this.#kept.get(ask.id) ?? null
+    if (kept) this.#kept.delete(ask.id)
+    const { commit, result } = this.#parts.authority.settle(ask, kept)
     this.#answer(call, { commit, result: result.toString() })
   }
 
@@ -132,6 +138,9 @@ export class AuthorityPort {
     switch (ask.kind) {
       case 'order':
         void this.#carryOut(ask.call, ask.order)
+        return undefined
+      case 'kept':
+        this.#kept.set(ask.id, ask.kept)
         return undefined
       case 'reply': {
         const resolve = this.#calls.get(ask.call)

@@ -12,7 +12,8 @@ import { availableOf, ownerAt, type Caps, type Denial, type Periods } from '../l
 import { accountOwner, keyOwner, ownerOf, type Hold, type LedgerState } from '../ledger/state.ts'
 import * as ledger from '../ledger/step.ts'
 import type { Claim, Rates, RateStatus } from '../limits/rates.ts'
-import type { HoldAnswer, HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+import type { HoldAnswer, HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+import { Claims } from './claims.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { deniedByLedger, deniedByRate } from './denials.ts'
 import { requestRow } from './request-row.ts'
@@ -63,12 +64,14 @@ function claimsOf(caller: Caller): Claim[] {
 
 export class Authority {
   readonly #parts: AuthorityParts
+  readonly #claims: Claims
   #isTrusted = true
   /** Ends of the open periods by time zone. */
   readonly #periods = new Map<string, { day: number; month: number }>()
 
   constructor(parts: AuthorityParts) {
     this.#parts = parts
+    this.#claims = new Claims(parts)
   }
 
   /** The caps of a running request. Where its key is gone, nothing may be added to what it holds. */
@@ -107,6 +110,8 @@ export class Authority {
     if (!commits.admitting || !this.#isTrusted) {
       return { granted: false, code: 'service_unavailable', detail: { retryAfterMs: 1000 }, rates: null }
     }
+    const taken = ask.claim ? this.#claims.denial(caller.accountId, ask.claim) : null
+    if (taken) return taken
     const claims = claimsOf(caller)
     const modelTokens = model.maxOutputTokens ?? model.contextTokens
     const asked = ask.askedTokens === null ? 0 : Math.min(ask.askedTokens, modelTokens) * ask.results
@@ -157,6 +162,7 @@ export class Authority {
       modelTokens: model.maxOutputTokens ?? model.contextTokens,
       manner: model.hiddenReasoning ? 'hidden' : manner,
       caps: capsOf(caller),
+      claim: ask.claim && { key: ask.claim.key, body: ask.claim.body },
       ...this.#periodsAt(caller.timezone, now),
     })
   }
@@ -183,7 +189,7 @@ export class Authority {
   }
 
   /** Ends a hold with its bill, or without one; its row goes into the same commit. */
-  settle({ id, usage, cause, outcome }: SettleAsk): Committed<bigint> {
+  settle({ id, usage, cause, outcome }: SettleAsk, kept: KeptAnswer | null): Committed<bigint> {
     const { state, commits, rates } = this.#parts
     const held = state.holds.get(id)
     const at = this.#parts.now()
@@ -200,8 +206,11 @@ export class Authority {
     if (!settled) return { result: 0n, commit: commits.newest }
     this.#record(settled.event, held.account, held.key)
     this.#parts.spending.settled(held, caps)
-    const bill = { usage, cause, charge: settled.charge }
-    return { result: settled.charge, commit: commits.addRequest(requestRow(held, outcome, bill)) }
+    const { charge } = settled
+    if (held.claim && (charge > 0n || kept?.isWhole === true))
+      this.#claims.keep(held, held.claim, charge, kept?.sealed ?? null)
+    const bill = { usage, cause, charge }
+    return { result: charge, commit: commits.addRequest(requestRow(held, outcome, bill)) }
   }
 
   /** A request whose relay is gone: charged at its last mark. */
@@ -217,6 +226,7 @@ export class Authority {
     this.#record(event, held.account, held.key)
     if (event.kind === 'settled') this.#parts.spending.settled(held, caps)
     const bill = event.kind === 'settled' ? event : null
+    if (held.claim && bill && bill.charge > 0n) this.#claims.keep(held, held.claim, bill.charge, null)
     commits.need(commits.addRequest(requestRow(held, goneOutcome(held, at), bill)))
   }
 

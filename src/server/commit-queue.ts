@@ -7,7 +7,7 @@ import { transfersOf } from '../ledger/entries.ts'
 import type { LedgerEvent } from '../ledger/events.ts'
 import { encodeEvents } from '../ledger/journal.ts'
 import type { LedgerState, Owner } from '../ledger/state.ts'
-import type { EntryRow, LedgerCommit, OwnerRow, RequestRow } from '../db/messages.ts'
+import type { EntryRow, KeptRow, LedgerCommit, OwnerRow, RequestRow } from '../db/messages.ts'
 import { StoreError } from '../db/store-error.ts'
 import { encodeHolds } from '../ledger/checkpoint.ts'
 
@@ -39,9 +39,10 @@ interface Batch {
   readonly entries: EntryRow[]
   readonly owners: Set<string>
   readonly requests: RequestRow[]
+  readonly kept: KeptRow[]
 }
 
-const emptyBatch = (): Batch => ({ events: [], entries: [], owners: new Set(), requests: [] })
+const emptyBatch = (): Batch => ({ events: [], entries: [], owners: new Set(), requests: [], kept: [] })
 
 function ownerRow(id: string, owner: Owner): OwnerRow {
   return {
@@ -132,6 +133,12 @@ export class CommitQueue {
     return this.#next
   }
 
+  /** What a request came to, for whoever repeats it: with the commit that ends its hold. */
+  addKept(row: KeptRow): number {
+    this.#batch.kept.push(row)
+    return this.#next
+  }
+
   /** Somebody waits for this commit. */
   need(commit: number): void {
     if (commit >= this.#next) this.#flushSoon()
@@ -151,7 +158,7 @@ export class CommitQueue {
   }
 
   #take(): LedgerCommit {
-    const { events, entries, owners, requests } = this.#batch
+    const { events, entries, owners, requests, kept } = this.#batch
     this.#batch = emptyBatch()
     const seq = this.#next
     this.#next += 1
@@ -160,7 +167,8 @@ export class CommitQueue {
       const owner = this.#state.owners.get(id)
       if (owner) rows.push(ownerRow(id, owner))
     }
-    const commit = { seq, at: this.#now(), journal: encodeEvents(events), entries, owners: rows, requests }
+    const journal = encodeEvents(events)
+    const commit: LedgerCommit = { seq, at: this.#now(), journal, entries, owners: rows, requests, kept }
     if (seq - this.#checkpointAt < checkpointEvery) return commit
     this.#checkpointAt = seq
     return { ...commit, checkpoint: { holds: encodeHolds(this.#state) } }

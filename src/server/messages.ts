@@ -9,7 +9,7 @@ import type { RefusalCode, RefusalDetail } from '../errors.ts'
 import type { Change } from '../db/change.ts'
 import type { DbPorts } from '../db/db.ts'
 import type { CreditOrder } from '../http/house.ts'
-import type { HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+import type { HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
 
 /** From a worker, for requests. `call` numbers what is answered. */
 export type Ask =
@@ -35,6 +35,8 @@ export type Ask =
 /** From a worker, now and then. */
 export type RareAsk =
   | { readonly kind: 'order'; readonly call: number; readonly order: Order }
+  /** Goes with the settlement of this hold, which follows. */
+  | { readonly kind: 'kept'; readonly id: string; readonly kept: KeptAnswer }
   /** Answers `changed` and `count`. */
   | { readonly kind: 'reply'; readonly call: number; readonly result: unknown }
   | { readonly kind: 'ready' }

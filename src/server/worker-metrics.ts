@@ -1,6 +1,6 @@
 /** What one worker counts, in the field's words, for `/metrics`. */
 import { Counter, Histogram, Registry } from '@prometheus-io/client'
-import type { RequestLine } from '../relay/relay.ts'
+import type { RequestLine } from '../relay/asked.ts'
 
 const durationSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 

@@ -4,7 +4,14 @@
 import type { MessagePort } from 'node:worker_threads'
 import { refuse } from '../errors.ts'
 import type { Change } from '../db/change.ts'
-import type { Bookkeeper, HoldAnswer, HoldAsk, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+import type {
+  Bookkeeper,
+  HoldAnswer,
+  HoldAsk,
+  KeptAnswer,
+  RequestOutcome,
+  SettleAsk,
+} from '../relay/bookkeeper.ts'
 import type { RateStatus } from '../limits/rates.ts'
 import type { Ask, NodeState, Order, RareAsk, Word } from './messages.ts'
 
@@ -63,12 +70,18 @@ export class WorkerPort implements Bookkeeper {
     await this.#ask((call) => ({ kind: 'mark', call, id, input, output }))
   }
 
-  async settle(ask: SettleAsk): Promise<bigint> {
+  async settle(ask: SettleAsk, kept: KeptAnswer | null): Promise<bigint> {
+    // At once, and so ahead of the settlement, which goes at the end of the turn.
+    if (kept) this.tell({ kind: 'kept', id: ask.id, kept })
     return BigInt((await this.#ask((call) => ({ kind: 'settle', call, ask }))) as string)
   }
 
   refused(id: string, keyId: string, outcome: RequestOutcome): void {
     this.#say({ kind: 'refused', id, keyId, outcome })
+  }
+
+  get newestDurable(): number {
+    return this.#durable
   }
 
   isDurable(commit: number): boolean {

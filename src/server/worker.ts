@@ -21,7 +21,8 @@ import { openLog, type Log } from '../lib/log.ts'
 import { decimalOf } from '../lib/money.ts'
 import { sealerOf, type Sealer } from '../lib/seal.ts'
 import type { RequestOutcome } from '../relay/bookkeeper.ts'
-import type { RelayDeps, RequestLine, Running } from '../relay/relay.ts'
+import type { RelayDeps, RequestLine, Running } from '../relay/asked.ts'
+import { KeptAnswers } from '../usage/kept-answers.ts'
 import type { NodeState, WorkerBirth } from './messages.ts'
 import { tryUpstream } from './try-upstream.ts'
 import { version } from './version.ts'
@@ -67,10 +68,11 @@ interface Means {
   readonly log: Log
 }
 
-function relayOf({ config, port, metrics, log }: Means): RelayDeps {
+function relayOf({ config, db, sealer, port, metrics, log }: Means): RelayDeps {
   const allow = parseCidrs(config.upstreamAllow.join(','))
   return {
     bookkeeper: port,
+    keptAnswers: new KeptAnswers(db, sealer),
     client: new HttpClient({ ...defaultBounds, allow }),
     memory: { withoutStreamOptions: new Set() },
     maxAnswerBytes: config.answerLimitBytes,
@@ -81,6 +83,10 @@ function relayOf({ config, port, metrics, log }: Means): RelayDeps {
     log(line) {
       metrics.count(line)
       log.line(logLine(line), 'request')
+    },
+    onReplay({ id, caller, model }, first) {
+      const { accountId: account, keyId: key } = caller
+      log.line({ request: id, account, key, model: model.id, replays: first }, 'replayed')
     },
   }
 }

@@ -44,6 +44,19 @@ export interface OwnersTable {
   flags: number
 }
 
+/** What a request under an `Idempotency-Key` came to, for 24 hours from its admission. */
+export interface KeptAnswersTable {
+  account_id: string
+  /** SHA-256 as base64url, as `body_hash` is. */
+  key_hash: string
+  body_hash: string
+  request_id: string
+  at: number
+  cost_nanos: bigint
+  /** Sealed with the request's id; null where it was cut off by a crash, or is too large to keep. */
+  answer: Uint8Array | null
+}
+
 export interface AuditTable {
   id: Generated<number>
   at: number

@@ -3,10 +3,12 @@ import { allowsModel } from '../../accounts/allowlists.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
 import { refuse } from '../../errors.ts'
+import type { Progress, RelayDeps, Running } from '../../relay/asked.ts'
 import type { CallerRequest } from '../../relay/caller-format.ts'
 import type { CallerExchange } from '../../relay/exchange.ts'
+import { claimOf } from '../../relay/idempotency.ts'
+import { relayChat } from '../../relay/relay.ts'
 import type { Arrival } from '../arrival.ts'
-import { relayChat, type Progress, type RelayDeps, type Running } from '../../relay/relay.ts'
 import { readChatRequest } from '../../relay/request-body.ts'
 
 export interface ChatDoor {
@@ -34,6 +36,8 @@ export interface ChatCall {
   readonly caller: Caller
   readonly arrival: Arrival
   readonly body: Buffer
+  /** Headers of every answer, the request's id among them. */
+  readonly common: string[]
   readonly headers: string[]
   readonly progress: Progress
   /** `performance.now()` at arrival. */
@@ -59,11 +63,9 @@ export function relayRequest(
   call.progress.model = request.model
   call.progress.stream = request.stream
   const model = servedModel(door.catalog, call.caller, request.model)
-  const { id, caller, headers, progress, startedMs } = call
-  return relayChat(
-    door.relay,
-    { id, caller, model, request, headers, progress, startedMs },
-    exchange,
-    door.running,
-  )
+  const { id, caller, arrival, common, headers, progress, startedMs } = call
+  const key = arrival.header('idempotency-key')
+  const claim = key === undefined ? null : claimOf(key, arrival.path, call.body)
+  const asked = { id, caller, model, request, claim, common, headers, progress, startedMs }
+  return relayChat(door.relay, asked, exchange, door.running)
 }
