@@ -26,7 +26,7 @@ const kinds = {
   idempotency_conflict: {
     status: 409,
     type: 'invalid_request_error',
-    message: 'A request with this Idempotency-Key is still running, or its answer was too large to keep.',
+    message: 'A request with this Idempotency-Key is still running, or its answer was not kept.',
   },
   invalid_api_key: {
     status: 401,

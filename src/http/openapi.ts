@@ -37,7 +37,9 @@ const refusals: Readonly<Record<string, string>> = {
   402: 'The balance does not cover it (`insufficient_quota`) or a cap is reached (`spend_cap_exceeded`).',
   403: 'This key may not do that.',
   404: 'It does not exist.',
+  409: 'A request with this `Idempotency-Key` still runs, or its answer was not kept.',
   413: 'The body is too large.',
+  422: 'This `Idempotency-Key` was used with another body.',
   429: 'Too many requests; see `Retry-After`.',
   500: 'Something went wrong on our side.',
   503: 'Nothing can answer at the moment; see `Retry-After`.',
@@ -158,12 +160,21 @@ function reading(summary: string, schema: Json, parameters: readonly Json[] = []
   return { get: { ...keyed, summary, parameters, responses } }
 }
 
+const idempotencyKey: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
+  description:
+    'For 24 hours the same key and body are answered what the first request was answered, and charged once.',
+}
+
 const relayPaths: Json = {
   '/v1/chat/completions': {
     post: {
       ...keyed,
       summary: 'Ask a model',
-      parameters: [{ name: 'Idempotency-Key', in: 'header', required: false, schema: text }],
+      parameters: [idempotencyKey],
       requestBody: { required: true, content: content(chatRequest) },
       responses: {
         200: {
@@ -172,10 +183,14 @@ const relayPaths: Json = {
           headers: {
             'x-request-id': { schema: text },
             'x-sluice-cost': { schema: amount, description: 'Of a whole answer.' },
+            'idempotent-replayed': {
+              schema: { const: 'true' },
+              description: 'This is the answer to the first request with the `Idempotency-Key`.',
+            },
           },
           content: { ...content(chatAnswer), ...content(text, 'text/event-stream') },
         },
-        ...refusing(400, 401, 402, 403, 404, 413, 429, 500, 503),
+        ...refusing(400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
       },
     },
   },

@@ -12,7 +12,7 @@ const rememberedMs = 60_000
 
 export interface ClaimParts {
   readonly state: LedgerState
-  readonly commits: CommitQueue
+  readonly commits: Pick<CommitQueue, 'newest' | 'addKept'>
   readonly steady: () => number
 }
 
