@@ -4,43 +4,14 @@
  */
 
 import type { Sealer } from '../lib/seal.ts'
-import type { UpstreamSettings } from '../providers/provider.ts'
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
-import { sql, type ModelsTable, type PriceRow, type RoutesTable, type UpstreamsTable } from '../db/schema.ts'
-import { priceFromRow, type Price } from './prices.ts'
-import {
-  defaultTimeouts,
-  parsedCosts,
-  parsedSettings,
-  parsedTimeouts,
-  upstreamPrice,
-  type UpstreamTimeouts,
-} from './upstream-fields.ts'
+import { sql, type ModelsTable, type PriceRow, type RoutesTable } from '../db/schema.ts'
+import { liveUpstream, type LiveUpstream, type UpstreamDelta, type VersionedPrice } from './live-upstream.ts'
+import { priceFromRow } from './prices.ts'
+import { parsedRouting, type Routing } from './routing.ts'
 
-/** A price and its version: what a hold freezes. */
-export interface VersionedPrice extends Price {
-  readonly version: number
-}
-
-/** An upstream as the relay calls it. */
-export interface LiveUpstream {
-  readonly id: string
-  readonly name: string
-  readonly provider: string
-  readonly baseUrl: string
-  readonly credential: string
-  readonly proxy: string | null
-  /** Lower is tried first. */
-  readonly priority: number
-  readonly weight: number
-  /** What it costs us, in the platform's currency; null is unknown. */
-  readonly price: VersionedPrice | null
-  readonly timeouts: Required<UpstreamTimeouts>
-  readonly onAbort: 'cancel' | 'drain'
-  readonly enabled: boolean
-  readonly settings: UpstreamSettings
-}
+export type { LiveCredential, LiveUpstream, VersionedPrice } from './live-upstream.ts'
 
 export interface LiveRoute {
   readonly upstream: LiveUpstream
@@ -49,7 +20,7 @@ export interface LiveRoute {
   readonly weight: number
 }
 
-export interface PricedModel {
+export interface PricedModel extends Routing {
   readonly id: string
   readonly contextTokens: number
   readonly maxOutputTokens: number | null
@@ -64,7 +35,7 @@ export interface PricedModel {
 
 /** Rows to put in place, plain so that they can be sent to another thread; credentials are still sealed. */
 export interface CatalogDelta {
-  readonly upstreams: readonly UpstreamsTable[]
+  readonly upstreams: readonly UpstreamDelta[]
   /** Upstreams that are no more. */
   readonly gone: readonly string[]
   readonly models: readonly ModelDelta[]
@@ -74,25 +45,6 @@ export interface ModelDelta {
   readonly model: ModelsTable
   readonly price: PriceRow | undefined
   readonly routes: readonly RoutesTable[]
-}
-
-function liveUpstream(row: UpstreamsTable, sealer: Sealer): LiveUpstream {
-  const costs = parsedCosts(row.prices)
-  return {
-    id: row.id,
-    name: row.name,
-    provider: row.provider,
-    baseUrl: row.base_url,
-    credential: sealer.unseal(row.credential, row.id),
-    proxy: row.proxy === null ? null : sealer.unseal(row.proxy, row.id),
-    priority: row.priority,
-    weight: row.weight,
-    price: costs === null ? null : { ...upstreamPrice(costs), version: 0 },
-    timeouts: { ...defaultTimeouts, ...parsedTimeouts(row.timeouts) },
-    onAbort: row.on_abort,
-    enabled: row.enabled === 1,
-    settings: parsedSettings(row.settings),
-  }
 }
 
 function inOrder(left: LiveRoute, right: LiveRoute): number {
@@ -131,6 +83,11 @@ export class Catalog {
     return this.#listed
   }
 
+  /** All priced models, listed or not. */
+  models(): PricedModel[] {
+    return Array.from(this.#rows.keys(), (id) => this.model(id)).filter((model) => model !== undefined)
+  }
+
   upstream(id: string): LiveUpstream | undefined {
     return this.#upstreams.get(id)
   }
@@ -140,7 +97,9 @@ export class Catalog {
   }
 
   apply(delta: CatalogDelta): void {
-    for (const row of delta.upstreams) this.#upstreams.set(row.id, liveUpstream(row, this.#sealer))
+    for (const one of delta.upstreams) {
+      this.#upstreams.set(one.upstream.id, liveUpstream(one, this.#sealer))
+    }
     for (const id of delta.gone) this.#upstreams.delete(id)
     if (delta.upstreams.length > 0 || delta.gone.length > 0) this.#models.clear()
     for (const one of delta.models) {
@@ -165,6 +124,7 @@ export class Catalog {
       createdAt: model.created_at,
       price: { ...priceFromRow(price), version: price.version },
       routes: row.routes.flatMap((route) => this.#routeOf(route)).toSorted(inOrder),
+      ...parsedRouting(model.routing),
     }
   }
 
@@ -212,13 +172,23 @@ async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]>
   }))
 }
 
+async function loadUpstreams(db: Db, ids: readonly string[]): Promise<UpstreamDelta[]> {
+  if (ids.length === 0) return []
+  const further = sql.selectFrom('upstream_credentials').selectAll().where('upstream_id', 'in', ids)
+  const [upstreams, credentials] = await Promise.all([
+    db.all(sql.selectFrom('upstreams').selectAll().where('id', 'in', ids)),
+    db.all(further.orderBy('id')),
+  ])
+  const ofUpstream = Map.groupBy(credentials, (row) => row.upstream_id)
+  return upstreams.map((upstream) => ({ upstream, credentials: ofUpstream.get(upstream.id) ?? [] }))
+}
+
 /** Reads the rows that changes name; changes of other rooms are passed over. */
 export async function loadCatalogDelta(db: Db, changes: readonly Change[]): Promise<CatalogDelta> {
   const named = (kind: Change['kind']): string[] =>
     changes.filter((change) => change.kind === kind).map((change) => change.id)
   const ids = named('upstream')
-  const upstreams =
-    ids.length === 0 ? [] : await db.all(sql.selectFrom('upstreams').selectAll().where('id', 'in', ids))
-  const found = new Set(upstreams.map((row) => row.id))
+  const upstreams = await loadUpstreams(db, ids)
+  const found = new Set(upstreams.map(({ upstream }) => upstream.id))
   return { upstreams, gone: ids.filter((id) => !found.has(id)), models: await loadModels(db, named('model')) }
 }

@@ -20,6 +20,7 @@ import {
   type Price,
   type PriceInput,
 } from './prices.ts'
+import { checkFallbacks, parsedRouting, plainRouting, type Preference, type Routing } from './routing.ts'
 import { resolvedRoutes, routeOf, routesWritten, type Route, type RouteInput } from './routes.ts'
 
 export interface Model {
@@ -33,6 +34,7 @@ export interface Model {
   readonly price: Price
   readonly priceVersion: number
   readonly routes: readonly Route[]
+  readonly routing: Routing
   readonly createdAt: number
   readonly updatedAt: number
 }
@@ -46,6 +48,9 @@ export interface ModelPatch {
   readonly listed?: boolean
   readonly prices?: PriceInput
   readonly routes?: readonly RouteInput[]
+  readonly prefer?: Preference
+  readonly affinity?: boolean
+  readonly fallbacks?: readonly string[]
 }
 
 export interface ModelInput extends ModelPatch {
@@ -86,6 +91,16 @@ function changesOf(patch: ModelPatch): Partial<ModelsTable> {
   return set
 }
 
+/** What a patch makes of the choice among upstreams; undefined when it says nothing of it. */
+function routingOf({ prefer, affinity, fallbacks }: ModelPatch, before: Routing): string | undefined {
+  if (prefer === undefined && affinity === undefined && fallbacks === undefined) return undefined
+  return JSON.stringify({
+    prefer: prefer ?? before.prefer,
+    affinity: affinity ?? before.affinity,
+    fallbacks: fallbacks ?? before.fallbacks,
+  } satisfies Routing)
+}
+
 /** The living model; a row that was deleted is taken up again with its history of prices. */
 function insertion(row: ModelsTable): Query {
   const { id: _id, ...rest } = row
@@ -106,6 +121,7 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
   if (input.prices === undefined) throw priceMissing()
   const price = priceOf(input.prices)
   const routes = await resolvedRoutes(db, input.routes ?? [])
+  await checkFallbacks(db, input.id, input.fallbacks ?? [])
   const now = Date.now()
   const row: ModelsTable = {
     id: input.id,
@@ -114,6 +130,7 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
     hidden_reasoning: 0,
     owned_by: 'sluice',
     listed: 1,
+    routing: routingOf(input, plainRouting) ?? '{}',
     created_at: now,
     updated_at: now,
     deleted_at: null,
@@ -147,7 +164,11 @@ export async function updateModel(
   by: string,
 ): Promise<Changed<Model>> {
   const now = Date.now()
-  const set = { ...changesOf(patch), updated_at: now }
+  const known = await modelById(db, id)
+  if (known === undefined) throw noSuchModel()
+  await checkFallbacks(db, id, patch.fallbacks ?? [])
+  const routing = routingOf(patch, known.routing)
+  const set = { ...changesOf(patch), ...(routing === undefined ? {} : { routing }), updated_at: now }
   const price = patch.prices === undefined ? undefined : priceOf(patch.prices)
   const before = price === undefined ? undefined : await currentPrice(db, id)
   const changed = price !== undefined && (before === undefined || !samePrice(before.price, price))
@@ -210,6 +231,7 @@ function modelOf({ model: row, price, routes }: ModelDelta): Model[] {
       price: priceFromRow(price),
       priceVersion: price.version,
       routes: routes.map(routeOf),
+      routing: parsedRouting(row.routing),
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     },

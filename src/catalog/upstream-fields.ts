@@ -38,6 +38,8 @@ export interface UpstreamPatch {
   readonly onAbort?: 'cancel' | 'drain'
   readonly enabled?: boolean
   readonly settings?: UpstreamSettings
+  /** How often it is checked when nobody asks it. */
+  readonly healthCheckMs?: number | null
 }
 
 /** What the outside world lends: who acts, how secrets are sealed, which addresses may be called. */
@@ -70,6 +72,8 @@ const currencyPattern = /^[A-Z]{3}$/
 const credentialMax = 16_384
 const settingsMax = 4096
 const weightMax = 1_000_000
+/** Often enough to notice in time, seldom enough to cost nothing that counts. */
+const healthCheckBoundsMs = [1000, 86_400_000] as const
 const ppm = 1_000_000n
 
 function invalid(param: string, words: string): Refusal {
@@ -175,12 +179,18 @@ function cleanBaseUrl(text: string, rules: UpstreamRules): string {
   return href.replace(/\/+$/, '')
 }
 
-function cleanCredential(text: string): string {
+/** Without what a paste brings along. Refuses with 400 what is too long. */
+export function cleanCredential(text: string): string {
   // Read from a file or pasted, a credential often ends with a line break, which no header may carry.
   const credential = text.trim()
   if (credential.length > credentialMax)
     throw invalid('credential', `may have at most ${credentialMax} characters`)
   return credential
+}
+
+/** Refuses with 400 what is no weight. */
+export function weightOf(weight: number): number {
+  return whole(weight, 'weight', [0, weightMax])
 }
 
 function settingsJson(settings: UpstreamSettings): string {
@@ -214,10 +224,14 @@ export function changesOf(patch: UpstreamPatch, id: string, rules: UpstreamRules
     set.provider = patch.provider
   }
   if (patch.priority !== undefined) set.priority = whole(patch.priority, 'priority', [-weightMax, weightMax])
-  if (patch.weight !== undefined) set.weight = whole(patch.weight, 'weight', [0, weightMax])
+  if (patch.weight !== undefined) set.weight = weightOf(patch.weight)
   if (patch.prices !== undefined) set.prices = costsJson(patch.prices)
   if (patch.onAbort !== undefined) set.on_abort = patch.onAbort
   if (patch.enabled !== undefined) set.enabled = patch.enabled ? 1 : 0
   if (patch.settings !== undefined) set.settings = settingsJson(patch.settings)
+  if (patch.healthCheckMs === null) set.health_check_ms = null
+  else if (patch.healthCheckMs !== undefined) {
+    set.health_check_ms = whole(patch.healthCheckMs, 'health_check_ms', healthCheckBoundsMs)
+  }
   return set
 }

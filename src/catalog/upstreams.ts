@@ -11,6 +11,7 @@ import type { Changed } from '../db/change.ts'
 import { expecting, type Db } from '../db/db.ts'
 import { sql, type UpstreamsTable } from '../db/schema.ts'
 import { isReferenced, isTaken, isUnmet } from '../db/store-error.ts'
+import { lastFourOf } from './credentials.ts'
 import {
   changesOf,
   newTimeouts,
@@ -43,6 +44,10 @@ export interface Upstream {
   readonly onAbort: 'cancel' | 'drain'
   readonly enabled: boolean
   readonly settings: UpstreamSettings
+  /** How often it is checked when nobody asks it; null is never. */
+  readonly healthCheckMs: number | null
+  /** Of the credential itself; null where it is too short to show any. */
+  readonly lastFour: string | null
   readonly createdAt: number
   readonly updatedAt: number
 }
@@ -69,6 +74,8 @@ export function upstreamOf(row: UpstreamsTable, sealer: Sealer): Upstream {
     onAbort: row.on_abort,
     enabled: row.enabled === 1,
     settings: parsedSettings(row.settings),
+    healthCheckMs: row.health_check_ms,
+    lastFour: lastFourOf(sealer.unseal(row.credential, row.id)),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -117,6 +124,7 @@ export async function createUpstream(
     on_abort: 'cancel',
     enabled: 1,
     settings: '{}',
+    health_check_ms: null,
     created_at: now,
     updated_at: now,
     ...changesOf(input, id, rules),

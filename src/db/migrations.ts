@@ -8,6 +8,7 @@ import { notices } from './migrations/0002-notices.ts'
 import { lowBalances } from './migrations/0003-low-balances.ts'
 import { availability } from './migrations/0004-availability.ts'
 import { keptAnswers } from './migrations/0005-kept-answers.ts'
+import { routing } from './migrations/0006-routing.ts'
 
 const people = `
 create table tiers (
@@ -232,4 +233,5 @@ export const migrations: readonly Migration[] = [
   lowBalances,
   availability,
   keptAnswers,
+  routing,
 ]

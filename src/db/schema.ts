@@ -15,6 +15,7 @@ import {
   type Selectable,
 } from 'kysely'
 import { availabilityOwners, type AvailabilityTables } from './tables/availability.ts'
+import type { UpstreamCredentialsTable } from './tables/catalog.ts'
 import type {
   AuditTable,
   CheckpointsTable,
@@ -25,6 +26,7 @@ import type {
 } from './tables/ledger.ts'
 import type { NoticePreferencesTable, NoticesTable } from './tables/notices.ts'
 
+export type { UpstreamCredentialsTable } from './tables/catalog.ts'
 export type {
   CheckpointsTable,
   EntriesTable,
@@ -110,6 +112,8 @@ export interface UpstreamsTable {
   enabled: Flag
   /** JSON object of what its provider's dialect lets an operator set. */
   settings: string
+  /** How often it is checked when nobody asks it; null is never. */
+  health_check_ms: number | null
   created_at: number
   updated_at: number
 }
@@ -121,6 +125,8 @@ export interface ModelsTable {
   hidden_reasoning: Flag
   owned_by: string
   listed: Flag
+  /** JSON: {prefer?, affinity?, fallbacks?}; see catalog/routing.ts. */
+  routing: string
   created_at: number
   updated_at: number
   deleted_at: number | null
@@ -213,6 +219,7 @@ export interface Schema extends AvailabilityTables {
   keys: KeysTable
   tiers: TiersTable
   upstreams: UpstreamsTable
+  upstream_credentials: UpstreamCredentialsTable
   models: ModelsTable
   prices: PricesTable
   routes: RoutesTable
@@ -238,6 +245,7 @@ export const owners = {
   keys: 'accounts',
   tiers: 'accounts',
   upstreams: 'catalog',
+  upstream_credentials: 'catalog',
   models: 'catalog',
   prices: 'catalog',
   routes: 'catalog',

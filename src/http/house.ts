@@ -7,6 +7,9 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
+import type { Circuit } from '../health/circuit.ts'
+import type { Blame, Circuits } from '../health/observation.ts'
+import type { Lately } from '../health/recent.ts'
 import type { Sealer } from '../lib/seal.ts'
 import type { CreditKind } from '../ledger/events.ts'
 
@@ -55,6 +58,12 @@ export interface UpstreamTrial {
   readonly message: string
 }
 
+/** What is known of one call: its three circuits, and what happened to its upstream's model lately. */
+export interface CallHealth {
+  readonly circuits: Readonly<Record<Blame, Circuit>>
+  readonly lately: Lately
+}
+
 export interface House {
   readonly config: Config
   readonly db: Db
@@ -69,6 +78,8 @@ export interface House {
   verify(): Promise<LedgerVerdict>
   /** One real call of an upstream with this model name, as `POST /upstreams/{id}/test` makes it. */
   tryUpstream(upstreamId: string, model: string | null): Promise<UpstreamTrial>
+  /** What is known of the health of these calls, in the same order. */
+  health(circuits: readonly Circuits[]): Promise<CallHealth[]>
   /** Seals upstreams' credentials for their rows. */
   readonly sealer: Sealer
   /** Prometheus text of the whole process. */

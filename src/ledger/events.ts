@@ -49,7 +49,7 @@ export interface Marked {
 
 export type SettleCause = 'provider' | 'estimate' | 'mark'
 
-/** The hold ended with a bill. `charge + overrun` is the full cost of `usage` at the hold's price. */
+/** The hold ended with a bill. `charge + overrun` is the full cost of `usage` at the hold's price, or at a lower one. */
 export interface Settled {
   readonly kind: 'settled'
   readonly id: string

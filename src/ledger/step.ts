@@ -7,7 +7,7 @@ import { apply } from './apply.ts'
 import { availableOf, denialOf, ownerIn, periodsOf, roomOfHold, roomsOf } from './caps.ts'
 import type { Caps, Denial, Periods } from './caps.ts'
 import type { Claim, CreditKind, LedgerEvent, SettleCause } from './events.ts'
-import { ceilingOf, costOf, type Usage } from './price.ts'
+import { ceilingOf, costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type Terms } from './holds.ts'
 import { accountOwner, claimName, keyOwner, ownerOf, type LedgerState } from './state.ts'
 
@@ -117,12 +117,22 @@ export interface Settlement {
  */
 export function settle(
   state: LedgerState,
-  operation: { id: string; at: number; usage: Usage; cause: SettleCause; caps: Caps },
+  operation: {
+    id: string
+    at: number
+    usage: Usage
+    cause: SettleCause
+    caps: Caps
+    /** Of a model that answered in the place of the one that was asked for: charged where it is the lower one. */
+    otherPrice?: Price
+  },
 ): Settlement | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
-  const { id, at, usage, cause } = operation
-  const cost = costOf(held.price, usage, held.factorPpm)
+  const { id, at, usage, cause, otherPrice } = operation
+  const own = costOf(held.price, usage, held.factorPpm)
+  const other = otherPrice ? costOf(otherPrice, usage, held.factorPpm) : own
+  const cost = other < own ? other : own
   const most = held.amount + roomOfHold(state, held, operation.caps)
   const charge = cost <= most ? cost : most
   const event: LedgerEvent = { kind: 'settled', id, at, cause, usage, charge, overrun: cost - charge }

@@ -6,11 +6,10 @@ import type { Bill } from './bill.ts'
 import type { RequestOutcome } from './bookkeeper.ts'
 import type { CallerRequest } from './caller-format.ts'
 import type { Ending } from './endings.ts'
-import type { AttemptMeans, UpstreamMemory } from './failover.ts'
+import type { FailoverParts } from './failover.ts'
 import type { ClaimMeans } from './idempotency.ts'
 
-export interface RelayDeps extends AttemptMeans, ClaimMeans {
-  readonly memory: UpstreamMemory
+export interface RelayDeps extends FailoverParts, ClaimMeans {
   readonly keepAliveMs: number
   readonly slowClientMs: number
   /** Bounds of reading on after a caller has left. */
@@ -34,6 +33,8 @@ export interface Asked {
   readonly id: string
   readonly caller: Caller
   readonly model: PricedModel
+  /** Models that may answer in its place, none of them dearer. */
+  readonly fallbacks: readonly PricedModel[]
   readonly request: CallerRequest
   /** The caller's `Idempotency-Key`, with what it stands for. */
   readonly claim: Claim | null

@@ -49,6 +49,8 @@ export type AttemptResult = WholeAnswer | StreamedAnswer | { readonly kind: 'fau
 const faultBytes = 65_536
 /** How long a connection may take to end its answer after `[DONE]`. */
 const lingerMs = 2000
+/** So many bytes of a whole answer, and the time that it may be silent begins anew. */
+const progressBytes = 1024
 
 export class Attempt implements AnswerHandler {
   #call: Call
@@ -61,6 +63,7 @@ export class Attempt implements AnswerHandler {
   #timer: NodeJS.Timeout | null = null
   #chunks: Buffer[] = []
   #bytes = 0
+  #refreshedBytes = 0
   #about: AboutFailure = { retryAfter: null, errorType: null }
   #isOver = false
   /** The upstream's status; `null` until it has answered. */
@@ -137,8 +140,8 @@ export class Attempt implements AnswerHandler {
       if (this.#stream.end !== null) this.#onStreamEnd()
       return
     }
-    if (this.status === 200) this.#timer?.refresh()
     this.#bytes += chunk.length
+    this.#refreshOnProgress()
     if (this.status !== 200) {
       if (this.#bytes <= faultBytes) this.#chunks.push(Buffer.from(chunk))
       return
@@ -148,6 +151,13 @@ export class Attempt implements AnswerHandler {
       return
     }
     this.#chunks.push(Buffer.from(chunk))
+  }
+
+  /** A whole answer that trickles in, byte by byte, is no progress: its time goes on running out. */
+  #refreshOnProgress(): void {
+    if (this.status !== 200 || this.#bytes - this.#refreshedBytes < progressBytes) return
+    this.#refreshedBytes = this.#bytes
+    this.#timer?.refresh()
   }
 
   onEnd(): void {

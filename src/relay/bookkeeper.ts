@@ -72,6 +72,8 @@ export interface SettleAsk {
   readonly id: string
   readonly usage: Usage | null
   readonly cause: SettleCause
+  /** The model that answered in the place of the one that was asked for; `null`: that one did. */
+  readonly servedModel: string | null
   readonly outcome: RequestOutcome
 }
 

@@ -22,6 +22,8 @@ export interface CallerRequest {
   readonly n: number
   /** The caller's maximum of output tokens; `null` without. */
   readonly maxOutputTokens: number | null
+  /** The whole request as an object, parsed at the first call: not to be changed. */
+  parsed(): Readonly<Record<string, unknown>>
   /** The input by the specification's estimate, for where no provider has counted it. */
   inputTokens(): number
   /** How the request is put to upstreams of a provider, and their answers to its caller. */

@@ -8,7 +8,9 @@ import { providerOf } from '../providers/registry.ts'
 import { isObject } from '../providers/usage.ts'
 import { Attempt } from './attempt.ts'
 import type { CallerExchange } from './exchange.ts'
-import { routesInOrder, type AttemptMeans } from './failover.ts'
+import { Choice } from './choice.ts'
+import type { AttemptMeans } from './failover.ts'
+import type { HealthPort } from './health-port.ts'
 import { refusalOfFault } from './fault.ts'
 import type { MessagesRequest } from './messages-request.ts'
 
@@ -36,17 +38,20 @@ function counting(provider: Provider): Provider | null {
 
 /** The answer's body. Throws the refusal of a request that the provider finds wrong. */
 export async function countTokens(
-  means: AttemptMeans,
+  means: AttemptMeans & { readonly health: HealthPort },
   model: PricedModel,
   request: MessagesRequest,
   exchange: CallerExchange,
 ): Promise<Buffer | string> {
-  const [route] = routesInOrder(model.routes, Math.random)
-  const provider = route && providerOf(route.upstream.provider)
+  const { health, now } = means
+  const terms = { health, stream: false, conversation: null, now, chance: Math.random }
+  const first = new Choice([model], terms).next(true)
+  const provider = first && providerOf(first.route.upstream.provider)
   const counter = provider && counting(provider)
-  if (!route || !counter || route.upstream.proxy !== null) return estimated(request)
-  const { upstream, upstreamModel } = route
-  const { baseUrl, credential, settings, timeouts } = upstream
+  if (!first || !counter || first.route.upstream.proxy !== null) return estimated(request)
+  const { credential } = first.credential
+  const { upstream, upstreamModel } = first.route
+  const { baseUrl, settings, timeouts } = upstream
   const wording = request.wordingFor(counter)
   const call = {
     body: wording,
@@ -57,7 +62,7 @@ export async function countTokens(
     settings,
     withoutStreamOptions: false,
     modelMaximumTokens: null,
-    nowMs: means.now(),
+    nowMs: now(),
   }
   const answerMs = Math.min(timeouts.answerMs, mostMs)
   const bounded = { ...timeouts, answerMs, idleMs: Math.min(timeouts.idleMs, mostMs) }

@@ -53,3 +53,9 @@ export function refusalOfEnding(ending: Ending): Refusal {
   if (ending.kind === 'store' || ending.kind === 'shutdown') return refuse('service_unavailable')
   return refuse('upstream_unavailable', { message: 'The provider broke off its answer.' })
 }
+
+/** What the end of a stream says about its upstream; `null`: nothing. */
+export function seenOfUpstream(ending: Ending): 'complete' | Fault | null {
+  if (ending.kind === 'complete') return 'complete'
+  return ending.kind === 'broken' ? ending.fault : null
+}

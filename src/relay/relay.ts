@@ -7,12 +7,13 @@ import { performance } from 'node:perf_hooks'
 import { refuse, refusalOf } from '../errors.ts'
 import { decimalOf } from '../lib/money.ts'
 import { admit, replay } from './admit.ts'
+import { conversationOf } from './affinity.ts'
 import type { Asked, RelayDeps, Running } from './asked.ts'
 import type { StreamedAnswer } from './attempt.ts'
 import { billOf, estimatedBill, modelTokensOf, type Bill } from './bill.ts'
 import type { HoldGranted, KeptAnswer, RequestOutcome } from './bookkeeper.ts'
 import { Delivery } from './delivery.ts'
-import { attemptOutcome, resultOf, type Ending, type Result } from './endings.ts'
+import { attemptOutcome, resultOf, seenOfUpstream, type Ending, type Result } from './endings.ts'
 import type { CallerExchange } from './exchange.ts'
 import { Failover } from './failover.ts'
 import { briefOf, refusalOfFault, tellingFault } from './fault.ts'
@@ -64,7 +65,13 @@ class Relaying implements Running {
     this.#asked = asked
     this.#exchange = exchange
     this.#hold = hold
-    this.#failover = new Failover(asked.request, hold.maximumTokens, deps, deps.memory)
+    const { request, model, fallbacks, caller } = asked
+    const conversation = model.affinity ? conversationOf(caller.accountId, request) : null
+    const { maximumTokens } = hold
+    this.#failover = new Failover(
+      { request, maximumTokens, models: [model, ...fallbacks], conversation },
+      deps,
+    )
   }
 
   end(ending: Ending): void {
@@ -88,13 +95,15 @@ class Relaying implements Running {
       else if (isDrained) patience = setTimeout(() => attempt?.destroy(), this.#deps.drain.ms)
       else attempt?.destroy()
     }
-    const answer = await this.#failover.firstAnswer(this.#asked.model, isOver)
+    const answer = await this.#failover.firstAnswer(isOver)
     if (patience) clearTimeout(patience)
     if (answer?.kind === 'whole' && !this.#isShutDown) await this.#deliverWhole(answer)
     else await this.#fail(this.#exchange.isGone)
   }
 
   async #deliverWhole(answer: WholeAnswer): Promise<void> {
+    this.#failover.tellEnd('complete')
+    this.#failover.nameModel(this.#asked.headers)
     const meter = new Meter()
     const facts = meter.take(answer.json)
     const bill = facts.hasContent || facts.hasFinish ? billOf(meter.usage, meter.tokens, this.#asked) : null
@@ -127,7 +136,7 @@ class Relaying implements Running {
     })
     this.#delivery = delivery
     void delivery.ended.then(() => this.#failover.attempt?.destroyUnlessDone())
-    const answer = await this.#failover.firstAnswer(model, () => delivery.isEnded)
+    const answer = await this.#failover.firstAnswer(() => delivery.isEnded)
     if (answer?.kind === 'stream' && !delivery.isEnded) await this.#deliverStream(delivery, answer)
     else await this.#fail(delivery.wasLeft)
   }
@@ -135,10 +144,12 @@ class Relaying implements Running {
   async #deliverStream(delivery: Delivery, { stream }: StreamedAnswer): Promise<void> {
     const { attempt, route } = this.#failover
     if (!attempt || !route) throw new Error('An answer came from nowhere.')
+    this.#failover.nameModel(this.#asked.headers)
     const firstTokenMs = this.#ageMs
     const { meter } = stream
     delivery.attach(attempt, stream, route.upstream.onAbort === 'drain' ? this.#deps.drain : null)
     const ending = await delivery.ended
+    this.#failover.tellEnd(seenOfUpstream(ending))
     const bill = this.#billOfStream(ending, meter, delivery)
     const result = resultOf(ending, delivery.wasLeft)
     const fault = ending.kind === 'broken' ? briefOf(ending.fault) : null
@@ -221,7 +232,7 @@ class Relaying implements Running {
       model: model.id,
     }
     const cause = bill?.cause ?? 'estimate'
-    const ask = { id, usage: bill?.usage ?? null, cause, outcome }
+    const ask = { id, usage: bill?.usage ?? null, cause, servedModel: this.#failover.otherModel, outcome }
     const charge = await this.#deps.bookkeeper.settle(ask, also.kept ?? null)
     this.#deps.log({
       outcome,

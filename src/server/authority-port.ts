@@ -4,9 +4,11 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import { refusalOf } from '../errors.ts'
+import type { CircuitNews } from '../health/observation.ts'
 import type { Authority } from './authority.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import type { KeyUse } from './key-use.ts'
+import type { NodeHealth } from './node-health.ts'
 import type { KeptAnswer, SettleAsk } from '../relay/bookkeeper.ts'
 import type { Ask, Committed, NodeState, Order, RareAsk, Word } from './messages.ts'
 
@@ -16,6 +18,7 @@ export interface PortParts {
   /** Carries out an order; throws a refusal. */
   readonly carryOut: (order: Order) => Promise<unknown>
   readonly keyUse: KeyUse
+  readonly health: NodeHealth
   readonly onReady: () => void
   readonly onIdle: () => void
 }
@@ -69,6 +72,11 @@ export class AuthorityPort {
     this.#waiting = []
   }
 
+  /** These circuits have changed. */
+  spread(news: readonly CircuitNews[]): void {
+    this.#tell({ kind: 'circuits', news })
+  }
+
   tell(state: NodeState): void {
     this.#tell({ kind: 'state', state })
   }
@@ -107,6 +115,7 @@ export class AuthorityPort {
         if (answer.granted) {
           this.#open.add(ask.ask.id)
           this.#parts.keyUse.note(ask.ask.keyId)
+          this.#parts.health.admitted()
           this.#awaited = Math.max(this.#awaited, answer.commit)
         } else if (answer.lookAgain !== undefined) {
           return this.#answer(ask.call, { commit: answer.lookAgain, result: answer })
@@ -147,6 +156,10 @@ export class AuthorityPort {
         this.#calls.delete(ask.call)
         return resolve?.(ask.result)
       }
+      case 'answers':
+      case 'answered':
+      case 'fault':
+        return this.#parts.health.take(ask)
       case 'ready':
         return this.#parts.onReady()
       case 'idle':

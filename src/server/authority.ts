@@ -189,8 +189,8 @@ export class Authority {
   }
 
   /** Ends a hold with its bill, or without one; its row goes into the same commit. */
-  settle({ id, usage, cause, outcome }: SettleAsk, kept: KeptAnswer | null): Committed<bigint> {
-    const { state, commits, rates } = this.#parts
+  settle({ id, usage, cause, servedModel, outcome }: SettleAsk, kept: KeptAnswer | null): Committed<bigint> {
+    const { state, commits, rates, catalog } = this.#parts
     const held = state.holds.get(id)
     const at = this.#parts.now()
     // Ended before, it is told again only once that is on disk.
@@ -202,7 +202,8 @@ export class Authority {
       return { result: 0n, commit: commits.addRequest(requestRow(held, outcome, null)) }
     }
     const caps = this.#capsOfHold(held)
-    const settled = ledger.settle(state, { id, at, usage, cause, caps })
+    const otherPrice = servedModel === null ? undefined : catalog.model(servedModel)?.price
+    const settled = ledger.settle(state, { id, at, usage, cause, caps, otherPrice })
     if (!settled) return { result: 0n, commit: commits.newest }
     this.#record(settled.event, held.account, held.key)
     this.#parts.spending.settled(held, caps)

@@ -18,6 +18,7 @@ import { sealerOf, type Sealer } from '../lib/seal.ts'
 import { Authority } from './authority.ts'
 import { CommitWaiters } from './commit-waiters.ts'
 import { CommitQueue } from './commit-queue.ts'
+import { NodeHealth } from './node-health.ts'
 import { Credits } from './credits.ts'
 import { SpendNotices } from './spend-notices.ts'
 import { restoreLedger, type RestoredLedger } from './restore-ledger.ts'
@@ -33,6 +34,7 @@ export interface Core {
   readonly authority: Authority
   readonly credits: Credits
   readonly rates: Rates
+  readonly health: NodeHealth
   /** Holds that an earlier end of the process had left open, ended at this start. */
   readonly expired: number
   /** Takes in what a write has changed. */
@@ -134,6 +136,7 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
   const authority = new Authority({ state, commits, rates, directory, catalog, spending, now, steady })
   const onDisk = (id: string): Promise<bigint | null> => creditOnDisk(db, id)
   const credits = new Credits({ state, commits, now, durable, spending, onDisk })
+  const health = new NodeHealth(catalog, Date.now)
   const leftOpen = [...state.holds.keys()]
   for (const id of leftOpen) authority.expire(id)
   await commits.drained()
@@ -150,6 +153,7 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
     authority,
     credits,
     rates,
+    health,
     expired: leftOpen.length,
     async refresh(changes) {
       directory.apply(await loadDelta(db, changes))
@@ -158,6 +162,7 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
     durable,
     async close() {
       clearInterval(sweeping)
+      health.close()
       await commits.drained()
       await spending.close()
       await store.close()

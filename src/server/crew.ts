@@ -42,6 +42,9 @@ export class Crew {
 
   constructor(parts: CrewParts) {
     this.#parts = parts
+    parts.core.health.board.listen((news) => {
+      for (const { port } of this.#members.values()) port.spread([news])
+    })
   }
 
   /** Resolves when every worker listens; rejects when one cannot. */
@@ -66,8 +69,10 @@ export class Crew {
       commits: core.commits,
       carryOut,
       keyUse,
+      health: core.health,
       onReady: () => {
         port.tell(this.#state)
+        port.spread(core.health.board.states())
         ready.resolve()
       },
       onIdle: idle.resolve,

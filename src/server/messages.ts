@@ -9,6 +9,13 @@ import type { RefusalCode, RefusalDetail } from '../errors.ts'
 import type { Change } from '../db/change.ts'
 import type { DbPorts } from '../db/db.ts'
 import type { CreditOrder } from '../http/house.ts'
+import type {
+  AnsweredCount,
+  AnsweredReport,
+  CircuitNews,
+  Circuits,
+  FaultReport,
+} from '../health/observation.ts'
 import type { HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
 
 /** From a worker, for requests. `call` numbers what is answered. */
@@ -39,6 +46,10 @@ export type RareAsk =
   | { readonly kind: 'kept'; readonly id: string; readonly kept: KeptAnswer }
   /** Answers `changed` and `count`. */
   | { readonly kind: 'reply'; readonly call: number; readonly result: unknown }
+  /** What was seen of upstreams: plain answers counted, and what may change a circuit. */
+  | { readonly kind: 'answers'; readonly counts: readonly AnsweredCount[] }
+  | { readonly kind: 'answered'; readonly report: AnsweredReport }
+  | { readonly kind: 'fault'; readonly report: FaultReport }
   | { readonly kind: 'ready' }
   /** After `drain`: nothing runs here any more. */
   | { readonly kind: 'idle' }
@@ -58,6 +69,8 @@ export type Word =
   /** Tell what you have counted. */
   | { readonly kind: 'count'; readonly call: number }
   | { readonly kind: 'state'; readonly state: NodeState }
+  /** These circuits have changed. */
+  | { readonly kind: 'circuits'; readonly news: readonly CircuitNews[] }
   /** Stop listening, finish what runs, say `idle`. */
   | { readonly kind: 'drain' }
   /** The grace is over: end what still runs. */
@@ -78,6 +91,12 @@ export type Order =
   | { readonly do: 'metrics' }
   /** A place in the rates, for a request that costs nothing. */
   | { readonly do: 'rate'; readonly id: string; readonly key: string }
+  /** May one more attempt be made? Answers yes or no. */
+  | { readonly do: 'retry' }
+  /** May this request be the probe of these circuits? Answers yes or no. */
+  | { readonly do: 'probe'; readonly keys: readonly string[] }
+  /** What is known of the health of these calls. */
+  | { readonly do: 'health'; readonly circuits: readonly Circuits[] }
 
 export interface NodeState {
   /** False while starting, draining, or without the store. */

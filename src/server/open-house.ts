@@ -36,6 +36,7 @@ export function administrationOver(
     verify: () => orders.verify(),
     tryUpstream: (id, model) => tryUpstream(core.catalog, means, id, model),
     metrics: () => orders.metrics(),
+    health: (circuits) => Promise.resolve(circuits.map((each) => core.health.of(each))),
     isReady: () => core.commits.admitting,
   }
   const app = createAdminApp(house, { authenticate: false, onBug })

@@ -29,6 +29,7 @@ function nodeMetrics(core: Core): Registry {
   )
   gauge('sluice_ledger_commits', 'Ledger commits on disk', core.commits.durable)
   gauge('sluice_admitting', 'The store takes commits', core.commits.admitting ? 1 : 0)
+  core.health.addMetrics(registry)
   gauge('process_resident_memory_bytes', 'Resident memory', process.memoryUsage.rss())
   gauge('process_cpu_seconds_total', 'CPU time of all threads', cpuSeconds())
   return registry
@@ -62,6 +63,12 @@ export class Orders {
         return this.metrics()
       case 'rate':
         return core.authority.takeRate(order.id, order.key)
+      case 'retry':
+        return core.health.mayRetry()
+      case 'probe':
+        return core.health.board.probe(order.keys)
+      case 'health':
+        return order.circuits.map((circuits) => core.health.of(circuits))
     }
   }
 

@@ -50,6 +50,7 @@ export async function serve(config: Config): Promise<void> {
   })
   if (core.expired > 0)
     log.warn({ holds: core.expired }, 'requests that an earlier end had cut off were settled')
+  core.health.logTo(log)
   const orders = new Orders({
     core,
     dataDir: config.dataDir,

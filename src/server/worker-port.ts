@@ -4,6 +4,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { refuse } from '../errors.ts'
 import type { Change } from '../db/change.ts'
+import type { CircuitNews } from '../health/observation.ts'
 import type {
   Bookkeeper,
   HoldAnswer,
@@ -19,6 +20,7 @@ export interface WorkerDuties {
   changed(changes: readonly Change[]): Promise<void>
   count(): Promise<unknown>
   state(state: NodeState): void
+  circuits(news: readonly CircuitNews[]): void
   drain(): void
   end(): void
 }
@@ -157,6 +159,9 @@ export class WorkerPort implements Bookkeeper {
         return
       case 'state':
         duties.state(word.state)
+        return
+      case 'circuits':
+        duties.circuits(word.news)
         return
       case 'drain':
         duties.drain()

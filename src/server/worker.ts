@@ -13,7 +13,7 @@ import type { Refusal } from '../errors.ts'
 import { consoleListener } from '../http/console-files.ts'
 import { Doors, type RefusedCall } from '../http/doors.ts'
 import { FastLane } from '../http/fast-lane.ts'
-import type { CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
+import type { CallHealth, CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
 import { answerMalformed } from '../http/malformed.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
@@ -26,6 +26,7 @@ import { KeptAnswers } from '../usage/kept-answers.ts'
 import type { NodeState, WorkerBirth } from './messages.ts'
 import { tryUpstream } from './try-upstream.ts'
 import { version } from './version.ts'
+import { WorkerHealth } from './worker-health.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 import { WorkerPort } from './worker-port.ts'
 
@@ -64,17 +65,19 @@ interface Means {
   readonly sealer: Sealer
   readonly copies: Copies
   readonly port: WorkerPort
+  readonly health: WorkerHealth
   readonly metrics: WorkerMetrics
   readonly log: Log
 }
 
-function relayOf({ config, db, sealer, port, metrics, log }: Means): RelayDeps {
+function relayOf({ config, db, sealer, port, health, metrics, log }: Means): RelayDeps {
   const allow = parseCidrs(config.upstreamAllow.join(','))
   return {
     bookkeeper: port,
     keptAnswers: new KeptAnswers(db, sealer),
     client: new HttpClient({ ...defaultBounds, allow }),
     memory: { withoutStreamOptions: new Set() },
+    health,
     maxAnswerBytes: config.answerLimitBytes,
     keepAliveMs: config.keepAliveMs,
     slowClientMs: config.slowClientMs,
@@ -109,6 +112,7 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
     verify: async () => (await port.order({ do: 'verify' })) as LedgerVerdict,
     metrics: async () => (await port.order({ do: 'metrics' })) as string,
     tryUpstream: (id, model) => tryUpstream(catalog, relay, id, model),
+    health: async (circuits) => (await port.order({ do: 'health', circuits })) as CallHealth[],
   }
 }
 
@@ -123,7 +127,8 @@ async function start(birth: WorkerBirth): Promise<void> {
   const port = new WorkerPort(birth.authority)
   const running = new Set<Running>()
   let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
-  const means: Means = { config, db, sealer, copies, port, metrics, log }
+  const health = new WorkerHealth(port)
+  const means: Means = { config, db, sealer, copies, port, health, metrics, log }
   const relay = relayOf(means)
   const house = houseOf(means, relay, () => state.isReady && state.isAdmitting)
   const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
@@ -162,6 +167,7 @@ async function start(birth: WorkerBirth): Promise<void> {
     },
     count: () => metrics.registry.getMetricsAsJSON(),
     state: (next) => (state = next),
+    circuits: (news) => health.hear(news),
     drain: () => void drained(server, lane, running).then(() => port.tell({ kind: 'idle' })),
     end: () => {
       for (const request of running) request.end({ kind: 'shutdown' })

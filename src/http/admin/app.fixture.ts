@@ -68,6 +68,7 @@ export async function openOffice(
     wallet: absent,
     verify: absent,
     tryUpstream: absent,
+    health: absent,
     metrics: absent,
     isReady: () => true,
     async announce(changes) {

@@ -9,6 +9,7 @@ import type { CallerExchange } from '../../relay/exchange.ts'
 import { claimOf } from '../../relay/idempotency.ts'
 import { relayChat } from '../../relay/relay.ts'
 import type { Arrival } from '../arrival.ts'
+import { fallbacksOf } from '../../relay/fallbacks.ts'
 import { readChatRequest } from '../../relay/request-body.ts'
 
 export interface ChatDoor {
@@ -66,6 +67,7 @@ export function relayRequest(
   const { id, caller, arrival, common, headers, progress, startedMs } = call
   const key = arrival.header('idempotency-key')
   const claim = key === undefined ? null : claimOf(key, arrival.path, call.body)
-  const asked = { id, caller, model, request, claim, common, headers, progress, startedMs }
+  const fallbacks = fallbacksOf(door.catalog, model, caller)
+  const asked = { id, caller, model, fallbacks, request, claim, common, headers, progress, startedMs }
   return relayChat(door.relay, asked, exchange, door.running)
 }
