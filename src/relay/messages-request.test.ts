@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+import { messageIn, toldIn } from '../../test/messages.ts'
+import { bytesOf, callOf, ownRecordings, payloadsIn, wholeIn } from '../providers/contract.fixture.ts'
+import { Inexpressible, type Provider } from '../providers/provider.ts'
+import { isObject } from '../providers/usage.ts'
+import { messageOfChat, stopOf } from '../formats/messages-answer.ts'
+import { messagesRequest, providerNamed, relayed } from './messages.fixture.ts'
+
+/** The body that an upstream of a provider is sent for a request of Anthropic's format. */
+function sent(name: string, fields: object): Record<string, unknown> {
+  const provider = providerNamed(name)
+  const body = messagesRequest(fields).wordingFor(provider)
+  const outgoing = provider.ask({ ...callOf(provider, {}), body })
+  const value: unknown = JSON.parse(Buffer.concat([...outgoing.body]).toString())
+  assert.ok(isObject(value))
+  return value
+}
+
+function streamedMessage(provider: Provider): ReturnType<typeof messageIn> {
+  return messageIn(
+    toldIn(relayed(provider, [bytesOf(provider, payloadsIn(ownRecordings(provider), 'tools'))])),
+  )
+}
+
+function wholeMessage(provider: Provider): ReturnType<typeof messageIn> {
+  const whole = provider.translation?.whole(wholeIn(ownRecordings(provider), 'tools'), callOf(provider, {}))
+  assert.ok(whole)
+  return messageOfChat(whole, { provider: provider.name, stops: [] }) as ReturnType<typeof messageIn>
+}
+
+/** The turn after an answer with calls of tools. */
+function turnAfter({ content }: ReturnType<typeof messageIn>): object[] {
+  const answers = content
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id }) => ({ type: 'tool_result', tool_use_id: id, content: 'It is noon.' }))
+  const hello = { role: 'user', content: 'Hello?' }
+  return [hello, { role: 'assistant', content }, { role: 'user', content: answers }]
+}
+
+const proofs: Readonly<Record<string, RegExp>> = {
+  gemini: /"thoughtSignature":"[\w+/=]+"/,
+  bedrock: /"signature":"[\w+/=]+"/,
+}
+
+test('thinking comes back to the dialect that signed it, as it was, and to no other', () => {
+  for (const from of ['gemini', 'bedrock']) {
+    for (const message of [streamedMessage(providerNamed(from)), wholeMessage(providerNamed(from))]) {
+      const messages = turnAfter(message)
+      const own = JSON.stringify(sent(from, { messages }))
+      const proof = proofs[from]?.exec(own)?.[0] ?? ''
+      assert.notEqual(proof, '', from)
+      const signature = proof.split(':')[1] ?? ''
+      for (const to of ['gemini', 'bedrock', 'cohere', 'anthropic', 'openai', 'openrouter', 'deepseek']) {
+        const text = JSON.stringify(sent(to, { messages }))
+        assert.equal(text.includes(signature), to === from, `${from} → ${to}`)
+        assert.ok(!text.includes('sluice.'), `${from} → ${to}`)
+        assert.ok(text.includes('It is noon.'), `${from} → ${to}`)
+      }
+    }
+  }
+})
+
+test('what Anthropic signed goes to Anthropic as it is, and nowhere else', () => {
+  const content = [
+    { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' },
+    { type: 'redacted_thinking', data: 'aGlkZGVu' },
+    { type: 'text', text: 'Yes.' },
+  ]
+  const messages = [
+    { role: 'user', content: 'Hello?' },
+    { role: 'assistant', content },
+    { role: 'user', content: 'So?' },
+  ]
+  assert.deepEqual(sent('anthropic', { messages })['messages'], messages)
+  for (const to of ['gemini', 'bedrock', 'cohere', 'openai', 'openrouter']) {
+    const text = JSON.stringify(sent(to, { messages }))
+    assert.ok(!/c2lnbmVk|aGlkZGVu|Hm\./.test(text), to)
+    assert.match(text, /Yes\./)
+  }
+})
+
+test('where another provider thought before a tool was called, Anthropic is asked to go on without thinking', () => {
+  const messages = turnAfter(streamedMessage(providerNamed('gemini')))
+  const thinking = { type: 'enabled', budget_tokens: 2000 }
+  assert.deepEqual(sent('anthropic', { messages, thinking })['thinking'], { type: 'disabled' })
+  assert.deepEqual(sent('anthropic', { messages, thinking: { type: 'adaptive' } })['thinking'], {
+    type: 'adaptive',
+  })
+  assert.deepEqual(sent('anthropic', { thinking })['thinking'], thinking)
+})
+
+test('each provider is told to think in its own words, and not at all where it has none', () => {
+  const budget = { thinking: { type: 'enabled', budget_tokens: 20_000 } }
+  const adaptive = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }
+  const off = { thinking: { type: 'disabled' } }
+  const fields = ['reasoning_effort', 'reasoning', 'thinking', 'enable_thinking', 'thinking_budget']
+  const told = (name: string, request: object): Record<string, unknown> =>
+    Object.fromEntries(Object.entries(sent(name, request)).filter(([key]) => fields.includes(key)))
+  assert.deepEqual(told('openai', budget), { reasoning_effort: 'high' })
+  assert.deepEqual(told('openai', adaptive), { reasoning_effort: 'high' })
+  assert.deepEqual(told('openai', off), {})
+  assert.deepEqual(told('openrouter', budget), { reasoning: { max_tokens: 20_000 } })
+  assert.deepEqual(told('openrouter', adaptive), { reasoning: { effort: 'high' } })
+  assert.deepEqual(told('deepseek', budget), { thinking: { type: 'enabled' } })
+  assert.deepEqual(told('deepseek', off), { thinking: { type: 'disabled' } })
+  assert.deepEqual(told('qwen', budget), { enable_thinking: true, thinking_budget: 20_000 })
+  assert.deepEqual(told('mistral', budget), {})
+  assert.deepEqual(told('cohere', budget), { thinking: { type: 'enabled', token_budget: 20_000 } })
+  assert.match(JSON.stringify(sent('gemini', budget)), /"thinkingConfig":\{[^}]*20000/)
+})
+
+test('marks for a cache, top_k and users go only to providers that take them', () => {
+  const cache_control = { type: 'ephemeral' }
+  const request = {
+    system: [{ type: 'text', text: 'Be brief.', cache_control }],
+    tools: [{ name: 'clock', input_schema: { type: 'object' }, cache_control }],
+    top_k: 7,
+    metadata: { user_id: 'someone' },
+  }
+  assert.match(JSON.stringify(sent('openrouter', request)), /cache_control.*cache_control.*"top_k":7/)
+  assert.match(JSON.stringify(sent('bedrock', request)), /cachePoint.*cachePoint/)
+  assert.ok(!/cache_control|top_k/.test(JSON.stringify(sent('openai', request))))
+  assert.equal(sent('openai', request)['user'], 'someone')
+  assert.equal(sent('mistral', request)['user'], undefined)
+  assert.deepEqual(sent('openai', { max_tokens: 9 })['max_completion_tokens'], 9)
+  assert.equal(sent('openai', { max_tokens: 9 })['max_tokens'], undefined)
+})
+
+test('documents and search results arrive as files and texts; what cannot be sent is named', () => {
+  const document = (source: object): object => ({
+    messages: [{ role: 'user', content: [{ type: 'document', title: 'Report', source }] }],
+  })
+  const pdf = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' }
+  const [file] = sent('openai', document(pdf))['messages'] as { content: object[] }[]
+  const address = 'data:application/pdf;base64,JVBERi0='
+  assert.deepEqual(file?.content, [{ type: 'file', file: { filename: 'Report', file_data: address } }])
+  const plain = document({ type: 'text', media_type: 'text/plain', data: 'All is well.' })
+  const [text] = sent('openai', plain)['messages'] as { content: unknown }[]
+  assert.equal(text?.content, 'Report\n\nAll is well.')
+  const cases: [object, string][] = [
+    [document({ type: 'url', url: 'https://example.com/a.pdf' }), 'messages[0].content[0].source.type'],
+    [document({ type: 'file', file_id: 'file_1' }), 'messages[0].content[0].source.type'],
+    [{ container: 'container_1' }, 'container'],
+    [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools[0].type'],
+    [{ output_config: { format: { type: 'xml' } } }, 'output_config.format'],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'container_upload' }] }] },
+      'messages[0].content[0].type',
+    ],
+  ]
+  for (const [fields, param] of cases) {
+    assert.throws(
+      () => sent('openai', fields),
+      (error) => error instanceof Inexpressible && error.param === param,
+      param,
+    )
+  }
+})
+
+test('a schema, a choice of a tool and words to stop at have their counterparts', () => {
+  const schema = { type: 'object', properties: { city: { type: 'string' } } }
+  const body = sent('openai', {
+    output_config: { format: { type: 'json_schema', schema } },
+    tools: [{ name: 'clock', input_schema: schema, strict: true }],
+    tool_choice: { type: 'tool', name: 'clock' },
+    stop_sequences: ['END'],
+  })
+  assert.deepEqual(body['response_format'], {
+    type: 'json_schema',
+    json_schema: { name: 'answer', schema, strict: true },
+  })
+  assert.deepEqual(body['tools'], [
+    { type: 'function', function: { name: 'clock', parameters: schema, strict: true } },
+  ])
+  assert.deepEqual(body['tool_choice'], { type: 'function', function: { name: 'clock' } })
+  assert.deepEqual(body['stop'], ['END'])
+})
+
+test('every reason to end has its word, and a stop after calls of tools is one for them', () => {
+  const reason = (choice: object, hasCalls = false): [string, string | null] => {
+    const stop = stopOf(choice as Record<string, unknown>, hasCalls, ['END'])
+    return [stop.reason, stop.sequence]
+  }
+  assert.deepEqual(reason({ finish_reason: 'stop' }), ['end_turn', null])
+  assert.deepEqual(reason({ finish_reason: 'stop' }, true), ['tool_use', null])
+  assert.deepEqual(reason({ finish_reason: 'length' }, true), ['max_tokens', null])
+  assert.deepEqual(reason({ finish_reason: 'tool_calls' }), ['tool_use', null])
+  assert.deepEqual(reason({ finish_reason: 'content_filter' }), ['refusal', null])
+  assert.deepEqual(reason({ finish_reason: 'stop', stop_reason: 'END' }), ['stop_sequence', 'END'])
+  assert.deepEqual(reason({ finish_reason: 'stop', stop_reason: 7 }), ['end_turn', null])
+  assert.deepEqual(reason({ finish_reason: 'stop', native_finish_reason: 'stop_sequence' }), [
+    'stop_sequence',
+    null,
+  ])
+})
