@@ -2,7 +2,8 @@
  * What the interface answers, by type alone: the schemas are the server's, and nothing of the server comes along.
  */
 import type { z } from 'zod'
-import type { accountOut, entryOut } from '../src/http/admin/accounts.ts'
+import type { entryOut } from '../src/http/admin/account-money.ts'
+import type { accountOut } from '../src/http/admin/accounts.ts'
 import type { keyOut, newKeyOut } from '../src/http/admin/keys.ts'
 import type { auditOut, verdictOut } from '../src/http/admin/ledger.ts'
 import type { modelOut, versionOut } from '../src/http/admin/models.ts'

@@ -139,6 +139,7 @@ test('a tier is made once and patched by what is named', async (t) => {
     name: 'gold',
     limits: { rpm: 5, tpm: 7, rpd: null, concurrency: null },
     priceFactorPpm: 900_000,
+    afterPayment: null,
   })
   assert.deepEqual(changes, [{ kind: 'tier', id: 'gold' }])
   assert.deepEqual((await updateTier(db, 'gold', {}, 'admin')).value, value)

@@ -28,6 +28,8 @@ export interface Account {
   readonly lowBalanceNanos: bigint | null
   readonly limits: OwnLimits
   readonly trial: boolean
+  /** When it first paid; null: not yet. */
+  readonly firstPaidAt: number | null
   readonly createdAt: number
   readonly updatedAt: number
 }
@@ -72,6 +74,7 @@ export function accountOf(row: AccountsTable): Account {
     lowBalanceNanos: row.low_balance_nanos,
     limits: limitsOf(row.limits),
     trial: row.trial === 1,
+    firstPaidAt: row.first_paid_at,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
@@ -114,6 +117,7 @@ export async function createAccount(db: Db, input: AccountInput, by: string): Pr
     low_balance_nanos: null,
     limits: '{}',
     trial: input.trial === true ? 1 : 0,
+    first_paid_at: null,
     created_at: now,
     updated_at: now,
   }

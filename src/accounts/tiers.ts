@@ -14,12 +14,15 @@ export interface Tier {
   /** null is unlimited. */
   readonly limits: Limits
   readonly priceFactorPpm: number
+  /** The tier to which its accounts move at their first payment; null: they stay. */
+  readonly afterPayment: string | null
 }
 
 /** Absent limits are unlimited, an absent factor is 1. */
 export interface TierInput extends Partial<Limits> {
   readonly name: string
   readonly priceFactorPpm?: number
+  readonly afterPayment?: string | null
 }
 
 /** Not named stays; null is unlimited. */
@@ -30,7 +33,8 @@ const onePpm = 1_000_000
 
 export function tierOf(row: TiersTable): Tier {
   const { name, rpm, tpm, rpd, concurrency } = row
-  return { name, limits: { rpm, tpm, rpd, concurrency }, priceFactorPpm: row.price_factor_ppm }
+  const limits = { rpm, tpm, rpd, concurrency }
+  return { name, limits, priceFactorPpm: row.price_factor_ppm, afterPayment: row.after_payment }
 }
 
 function checked(row: TiersTable): TiersTable {
@@ -41,6 +45,11 @@ function checked(row: TiersTable): TiersTable {
   }
   cleanPriceFactor(row.price_factor_ppm)
   return row
+}
+
+async function checkSuccessor(db: Db, name: string | null): Promise<void> {
+  if (name === null || (await tierByName(db, name)) !== undefined) return
+  throw invalid('after_payment', 'has to be an existing tier')
 }
 
 export async function tierByName(db: Db, name: string): Promise<Tier | undefined> {
@@ -64,7 +73,9 @@ export async function createTier(db: Db, input: TierInput, by: string): Promise<
     rpd: input.rpd ?? null,
     concurrency: input.concurrency ?? null,
     price_factor_ppm: input.priceFactorPpm ?? onePpm,
+    after_payment: input.afterPayment ?? null,
   })
+  await checkSuccessor(db, row.after_payment)
   try {
     await db.write(sql.insertInto('tiers').values(row), auditRow(by, 'tier.create', row.name, row))
   } catch (error) {
@@ -81,7 +92,9 @@ export async function updateTier(db: Db, name: string, patch: TierPatch, by: str
   const set: Partial<TiersTable> = {}
   for (const limit of limitNames) if (patch[limit] !== undefined) set[limit] = patch[limit]
   if (patch.priceFactorPpm !== undefined) set.price_factor_ppm = patch.priceFactorPpm
+  if (patch.afterPayment !== undefined) set.after_payment = patch.afterPayment
   const after = checked({ ...before, ...set })
+  await checkSuccessor(db, after.after_payment)
   // Written with its own name, so that a patch of nothing is a statement too.
   const update = sql
     .updateTable('tiers')

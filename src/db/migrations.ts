@@ -9,6 +9,7 @@ import { lowBalances } from './migrations/0003-low-balances.ts'
 import { availability } from './migrations/0004-availability.ts'
 import { keptAnswers } from './migrations/0005-kept-answers.ts'
 import { routing } from './migrations/0006-routing.ts'
+import { creditOrders } from './migrations/0007-credit-orders.ts'
 
 const people = `
 create table tiers (
@@ -234,4 +235,5 @@ export const migrations: readonly Migration[] = [
   availability,
   keptAnswers,
   routing,
+  creditOrders,
 ]

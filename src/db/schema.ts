@@ -25,6 +25,7 @@ import type {
   OwnersTable,
 } from './tables/ledger.ts'
 import type { NoticePreferencesTable, NoticesTable } from './tables/notices.ts'
+import type { CreditOrdersTable, VouchersTable } from './tables/programmes.ts'
 
 export type { UpstreamCredentialsTable } from './tables/catalog.ts'
 export type {
@@ -36,6 +37,7 @@ export type {
 } from './tables/ledger.ts'
 export type { IncidentPostsTable, IncidentsTable, IncidentStatus } from './tables/availability.ts'
 export type { NoticesTable } from './tables/notices.ts'
+export type { VouchersTable } from './tables/programmes.ts'
 
 export type Flag = 0 | 1
 
@@ -55,6 +57,7 @@ export interface AccountsTable {
   /** JSON: {rpm?, tpm?, rpd?, concurrency?}, each a number or "unlimited"; absent is the tier's. */
   limits: string
   trial: Flag
+  first_paid_at: number | null
   created_at: number
   updated_at: number
 }
@@ -91,6 +94,8 @@ export interface TiersTable {
   rpd: number | null
   concurrency: number | null
   price_factor_ppm: number
+  /** Where an account of this tier goes at its first payment; null: it stays. */
+  after_payment: string | null
 }
 
 export interface UpstreamsTable {
@@ -159,15 +164,6 @@ export interface RoutesTable {
   weight: number | null
 }
 
-export interface VouchersTable {
-  code_hash: string
-  amount_nanos: bigint
-  expires_at: number | null
-  created_at: number
-  redeemed_at: number | null
-  redeemed_by: string | null
-}
-
 export type Outcome = 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'
 
 export interface RequestsTable {
@@ -224,6 +220,7 @@ export interface Schema extends AvailabilityTables {
   prices: PricesTable
   routes: RoutesTable
   vouchers: VouchersTable
+  credit_orders: CreditOrdersTable
   journal: JournalTable
   checkpoints: CheckpointsTable
   entries: EntriesTable
@@ -250,6 +247,7 @@ export const owners = {
   prices: 'catalog',
   routes: 'catalog',
   vouchers: 'ledger',
+  credit_orders: 'ledger',
   journal: 'db',
   checkpoints: 'db',
   entries: 'db',

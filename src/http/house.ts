@@ -12,6 +12,7 @@ import type { Blame, Circuits } from '../health/observation.ts'
 import type { Lately } from '../health/recent.ts'
 import type { Sealer } from '../lib/seal.ts'
 import type { CreditKind } from '../ledger/events.ts'
+import type { Voucher } from '../ledger/vouchers.ts'
 
 /** What an account has, in nanos. Periods are the open ones of its time zone. */
 export interface Wallet {
@@ -38,6 +39,13 @@ export interface CreditReceipt {
   readonly balance: bigint
   /** False when the same key had credited before. */
   readonly isNew: boolean
+}
+
+/** A voucher that was redeemed, and the credit that came of it. */
+export interface VoucherReceipt {
+  readonly voucher: Voucher
+  readonly creditId: string
+  readonly balance: bigint
 }
 
 export interface LedgerVerdict {
@@ -72,6 +80,10 @@ export interface House {
   readonly version: string
   /** Resolves when durable. Throws a refusal: `conflict` for more than is there, or another amount by the same key. */
   credit(order: CreditOrder): Promise<CreditReceipt>
+  /** Enters the credit whose order is written down (ledger/credit-orders.ts); resolves when durable. */
+  enterOrder(creditId: string): Promise<CreditReceipt>
+  /** Uses a voucher for an account, in somebody's name. Throws a refusal that says why it is worth nothing. */
+  redeem(accountId: string, code: string, by: string): Promise<VoucherReceipt>
   wallet(accountId: string, keyId: string | null): Promise<Wallet>
   /** Resolves when every thread works with what has changed. */
   announce(changes: readonly Change[]): Promise<void>

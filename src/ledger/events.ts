@@ -67,7 +67,8 @@ export interface Released {
   readonly at: number
 }
 
-export type CreditKind = 'credit' | 'trial' | 'voucher' | 'refund' | 'demo'
+/** Where money came from: an operator's word, a payment, a promotion, a voucher; a request that was paid back. */
+export type CreditKind = 'credit' | 'payment' | 'trial' | 'voucher' | 'refund' | 'demo'
 
 /** Money came in, or was taken back when negative. */
 export interface Credited {

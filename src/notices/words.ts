@@ -79,6 +79,16 @@ const words = {
       text: '请求将被拒绝：余额剩余 {balance} {currency}。充值后可继续使用。',
     },
   },
+  tier_changed: {
+    en: {
+      title: 'Your account is now in the tier “{to}”',
+      text: 'Thank you for your first payment. The limits of the tier “{to}” hold from now on, in place of those of “{from}”.',
+    },
+    'zh-CN': {
+      title: '您的账户已升级为“{to}”等级',
+      text: '感谢您的首次付款。从现在起适用“{to}”等级的限额，取代原“{from}”等级。',
+    },
+  },
 } as const satisfies Record<string, NoticeWords>
 
 export type NoticeCode = keyof typeof words

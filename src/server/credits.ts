@@ -10,6 +10,8 @@ import * as ledger from '../ledger/step.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import type { SpendNotices } from './spend-notices.ts'
 
+type Money = Pick<CreditOrder, 'account' | 'amount' | 'reason' | 'source'>
+
 export interface CreditParts {
   readonly state: LedgerState
   readonly commits: CommitQueue
@@ -28,9 +30,13 @@ export class Credits {
     this.#parts = parts
   }
 
-  /** Enters money once; resolves when it is durable. */
-  async enter(order: CreditOrder): Promise<CreditReceipt> {
-    const id = `credit:${order.account}:${order.idempotencyKey}`
+  /** Enters money once by the key of whoever credits; resolves when it is durable. */
+  enter(order: CreditOrder): Promise<CreditReceipt> {
+    return this.enterAs(`credit:${order.account}:${order.idempotencyKey}`, order)
+  }
+
+  /** Enters money once under its id in the ledger; resolves when it is durable. */
+  async enterAs(id: string, order: Money): Promise<CreditReceipt> {
     const before = this.#inFlight.get(id)
     if (before) {
       const receipt = await before
@@ -45,7 +51,7 @@ export class Credits {
     }
   }
 
-  async #enter(id: string, order: CreditOrder): Promise<CreditReceipt> {
+  async #enter(id: string, order: Money): Promise<CreditReceipt> {
     const { state, commits, durable } = this.#parts
     const known = state.credits.get(id) ?? (await this.#parts.onDisk(id))
     if (known !== null) {
@@ -72,7 +78,7 @@ export class Credits {
     return { id, amount, balance: ownerOf(state, accountOwner(account)).balance, isNew: true }
   }
 
-  #repeated(id: string, amount: bigint, order: CreditOrder): CreditReceipt {
+  #repeated(id: string, amount: bigint, order: Money): CreditReceipt {
     if (amount !== order.amount) {
       throw refuse('conflict', {
         param: 'idempotency_key',

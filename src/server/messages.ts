@@ -85,6 +85,8 @@ export interface Committed<Result> {
 /** What the doors ask of the authority beside requests: little, and not in a hurry. */
 export type Order =
   | { readonly do: 'credit'; readonly credit: CreditOrder }
+  | { readonly do: 'enter-order'; readonly id: string }
+  | { readonly do: 'redeem'; readonly account: string; readonly code: string; readonly by: string }
   | { readonly do: 'wallet'; readonly account: string; readonly key: string | null }
   | { readonly do: 'announce'; readonly changes: readonly Change[] }
   | { readonly do: 'verify' }

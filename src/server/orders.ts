@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { Gauge, Registry } from '@prometheus-io/client'
 import type { Change } from '../db/change.ts'
 import { databaseFileName } from '../db/store.ts'
-import type { CreditReceipt, LedgerVerdict, Wallet } from '../http/house.ts'
+import type { CreditReceipt, LedgerVerdict, VoucherReceipt, Wallet } from '../http/house.ts'
 import type { Core } from './core.ts'
 import type { Order } from './messages.ts'
+import { Programmes } from './programmes.ts'
 import { verifyInThread } from './verify-thread.ts'
 
 export interface OrderParts {
@@ -42,9 +43,11 @@ function cpuSeconds(): number {
 
 export class Orders {
   readonly #parts: OrderParts
+  readonly programmes: Programmes
 
   constructor(parts: OrderParts) {
     this.#parts = parts
+    this.programmes = new Programmes({ core: parts.core, announce: (changes) => this.announce(changes) })
   }
 
   /** Carries out one order; throws a refusal. */
@@ -52,7 +55,11 @@ export class Orders {
     const { core } = this.#parts
     switch (order.do) {
       case 'credit':
-        return (await core.credits.enter(order.credit)) satisfies CreditReceipt
+        return (await this.programmes.credit(order.credit)) satisfies CreditReceipt
+      case 'enter-order':
+        return (await this.programmes.enterOrder(order.id)) satisfies CreditReceipt
+      case 'redeem':
+        return (await this.programmes.redeem(order.account, order.code, order.by)) satisfies VoucherReceipt
       case 'wallet':
         return core.authority.wallet(order.account, order.key) satisfies Wallet
       case 'announce':

@@ -67,6 +67,7 @@ export async function serve(config: Config): Promise<void> {
   const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
   const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
   crew.tell({ isReady: true })
+  const endChores = orders.programmes.startChores(log)
   const endWatch = watchLedger(config, log, () => {
     isTrusted = false
     core.authority.distrust()
@@ -83,6 +84,7 @@ export async function serve(config: Config): Promise<void> {
   await closeAll(core, [
     endWatch,
     () => models.close(),
+    endChores,
     () => keyUse.close(),
     () => control.close(),
     () => demo?.close(),

@@ -13,7 +13,14 @@ import type { Refusal } from '../errors.ts'
 import { consoleListener } from '../http/console-files.ts'
 import { Doors, type RefusedCall } from '../http/doors.ts'
 import { FastLane } from '../http/fast-lane.ts'
-import type { CallHealth, CreditReceipt, House, LedgerVerdict, Wallet } from '../http/house.ts'
+import type {
+  CallHealth,
+  CreditReceipt,
+  House,
+  LedgerVerdict,
+  VoucherReceipt,
+  Wallet,
+} from '../http/house.ts'
 import { answerMalformed } from '../http/malformed.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
@@ -107,6 +114,9 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
     isReady,
     // What the authority answers to each order is written in orders.ts.
     credit: async (credit) => (await port.order({ do: 'credit', credit })) as CreditReceipt,
+    enterOrder: async (id) => (await port.order({ do: 'enter-order', id })) as CreditReceipt,
+    redeem: async (account, code, by) =>
+      (await port.order({ do: 'redeem', account, code, by })) as VoucherReceipt,
     wallet: async (account, key) => (await port.order({ do: 'wallet', account, key })) as Wallet,
     announce: async (changes) => void (await port.order({ do: 'announce', changes })),
     verify: async () => (await port.order({ do: 'verify' })) as LedgerVerdict,

@@ -1,4 +1,4 @@
-/** `/accounts`: who holds money, what they have, and the money that comes in. */
+/** `/accounts`: who holds money, and what they have. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   accountByEmail,
@@ -9,11 +9,10 @@ import {
   type Account,
   type AccountPatch,
 } from '../../accounts/accounts.ts'
-import { auditRow } from '../../db/audit.ts'
+import type { Db } from '../../db/db.ts'
 import { refuse } from '../../errors.ts'
-import { decimalOf, factorOf, factorPpmOf, nanosOf } from '../../lib/money.ts'
+import { decimalOf, factorOf, factorPpmOf } from '../../lib/money.ts'
 import { currency } from '../../usage/records.ts'
-import { listMovements } from '../../usage/statement.ts'
 import { announced, type Desk } from './desk.ts'
 import {
   bodyOf,
@@ -22,7 +21,6 @@ import {
   capsOut,
   capText,
   createdAnswer,
-  enteredAnswer,
   idPath,
   limitsIn,
   limitsOut,
@@ -84,33 +82,6 @@ export const accountOut = z
     updated_at: time,
   })
   .openapi('Account')
-const creditIn = z.strictObject({
-  amount: money.meta({ description: 'Negative takes back, never below what is held.' }),
-  reason: z.string().trim().min(1).max(500),
-  idempotency_key: z.string().min(1).max(200).meta({ description: 'The same key twice credits once.' }),
-})
-export const creditOut = z
-  .object({
-    id: z.string(),
-    account: z.string(),
-    amount: money,
-    balance: money,
-    reason: z.string(),
-    idempotency_key: z.string(),
-  })
-  .openapi('Credit')
-export const entryOut = z
-  .object({
-    id: z.string(),
-    time,
-    kind: z.string().meta({ description: '`charge` or `credit`.' }),
-    amount: money.meta({ description: 'Negative is money that went.' }),
-    balance: money.meta({ description: 'After this entry.' }),
-    reason: z.string().nullable(),
-    source: z.string().nullable(),
-    reference: z.string().nullable().meta({ description: 'The request’s or the credit’s id.' }),
-  })
-  .openapi('Entry')
 
 async function accountView({ house }: Desk, account: Account): Promise<z.infer<typeof accountOut>> {
   const wallet = await house.wallet(account.id, null)
@@ -179,30 +150,16 @@ const update = createRoute({
   request: { params: idPath, body: bodyOf(accountPatch) },
   responses: okAnswer(accountOut, 'The account as it is now.'),
 })
-const credit = createRoute({
-  method: 'post',
-  path: '/accounts/{id}/credits',
-  summary: 'Credit an account, or take back',
-  request: { params: idPath, body: bodyOf(creditIn) },
-  responses: enteredAnswer(creditOut, ['Entered, and durable.', 'Was entered before, by the same key.']),
-})
-const entries = createRoute({
-  method: 'get',
-  path: '/accounts/{id}/entries',
-  summary: 'Every movement of an account’s money with the balance after it, newest first',
-  request: { params: idPath, query: z.strictObject(pageFields) },
-  responses: listAnswer(entryOut, 'A page of entries.'),
-})
+/** Refuses with 404. */
+export async function knownAccount(db: Db, id: string): Promise<Account> {
+  const account = await accountById(db, id)
+  if (account === undefined) throw refuse('not_found', { message: 'There is no such account.' })
+  return account
+}
 
 export function accountRoutes(desk: Desk): OpenAPIHono {
   const { house, by } = desk
   const { db } = house
-
-  async function known(id: string): Promise<Account> {
-    const account = await accountById(db, id)
-    if (account === undefined) throw refuse('not_found', { message: 'There is no such account.' })
-    return account
-  }
 
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
@@ -221,46 +178,13 @@ export function accountRoutes(desk: Desk): OpenAPIHono {
     const views = await Promise.all(data.map((account) => accountView(desk, account)))
     return c.json({ data: views, next: sealedCursor(next) }, 200)
   })
-  app.openapi(read, async (c) => c.json(await accountView(desk, await known(c.req.valid('param').id)), 200))
+  app.openapi(read, async (c) =>
+    c.json(await accountView(desk, await knownAccount(db, c.req.valid('param').id)), 200),
+  )
   app.openapi(update, async (c) => {
     const patch = patchOf(c.req.valid('json'))
     const account = await announced(desk, updateAccount(db, c.req.valid('param').id, patch, by))
     return c.json(await accountView(desk, account), 200)
-  })
-  app.openapi(credit, async (c) => {
-    const { amount: text, reason, idempotency_key: idempotencyKey } = c.req.valid('json')
-    const { id: account } = await known(c.req.valid('param').id)
-    const amount = nanosOf(text, 'amount')
-    if (amount === 0n) throw refuse('invalid_request', { param: 'amount', message: 'amount may not be 0.' })
-    const receipt = await house.credit({ account, amount, reason, source: 'credit', idempotencyKey })
-    const body = {
-      id: receipt.id,
-      account,
-      amount: decimalOf(receipt.amount),
-      balance: decimalOf(receipt.balance),
-      reason,
-      idempotency_key: idempotencyKey,
-    }
-    if (!receipt.isNew) return c.json(body, 200)
-    await db.write(auditRow(by, 'account.credit', account, { credit: receipt.id, amount: text, reason }))
-    return c.json(body, 201)
-  })
-  app.openapi(entries, async (c) => {
-    const { limit, cursor } = c.req.valid('query')
-    const { id } = await known(c.req.valid('param').id)
-    const page = { limit, cursor: openedCursor(cursor, /^\d+\.-?\d+$/) }
-    const { data, next } = await listMovements(db, id, page)
-    const views = data.map((entry) => ({
-      id: String(entry.id),
-      time: timeOf(entry.at),
-      kind: entry.kind,
-      amount: decimalOf(entry.amountNanos),
-      balance: decimalOf(entry.balanceNanos),
-      reason: entry.reason,
-      source: entry.source,
-      reference: entry.reference,
-    }))
-    return c.json({ data: views, next: sealedCursor(next) }, 200)
   })
   return app
 }

@@ -65,6 +65,8 @@ export async function openOffice(
     sealer,
     version: '0.0.0',
     credit: absent,
+    enterOrder: absent,
+    redeem: absent,
     wallet: absent,
     verify: absent,
     tryUpstream: absent,

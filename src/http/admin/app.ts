@@ -11,6 +11,7 @@ import { refuse, type Refusal } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
 import type { House } from '../house.ts'
 import { openapiDocument } from '../openapi.ts'
+import { accountMoneyRoutes } from './account-money.ts'
 import { accountRoutes } from './accounts.ts'
 import { availabilityRoutes } from './availability.ts'
 import type { Desk } from './desk.ts'
@@ -21,6 +22,7 @@ import { modelRoutes } from './models.ts'
 import { noticeRoutes } from './notices.ts'
 import { refusalOfThrown, refusalOfZod } from './problems.ts'
 import { providerRoutes } from './providers.ts'
+import { refundRoutes } from './refunds.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
 import { upstreamRoutes } from './upstreams.ts'
@@ -47,6 +49,8 @@ function pathOf(request: Request): string {
 
 function answerTo(c: Context, refusal: Refusal): Response {
   if (refusal.status === 401) c.header('www-authenticate', 'Bearer')
+  const { retryAfterMs } = refusal.detail
+  if (retryAfterMs !== undefined) c.header('retry-after', String(Math.ceil(retryAfterMs / 1000)))
   return c.json(refusal.toBody(), refusal.status as ContentfulStatusCode)
 }
 
@@ -125,9 +129,11 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     modelRoutes,
     tierRoutes,
     accountRoutes,
+    accountMoneyRoutes,
     keyRoutes,
     voucherRoutes,
     requestRoutes,
+    refundRoutes,
     usageRoutes,
     ledgerRoutes,
     noticeRoutes,

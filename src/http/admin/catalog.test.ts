@@ -214,6 +214,7 @@ test('tiers: three from the start, null is unlimited, a name is taken once', asy
     rpd: null,
     concurrency: null,
     price_factor: '0.9',
+    after_payment: null,
   })
   const changed = await done(office, 200, 'PATCH', '/tiers/vip', { rpm: null, tpm: 7 })
   assert.deepEqual([changed['rpm'], changed['tpm'], changed['price_factor']], [null, 7, '0.9'])

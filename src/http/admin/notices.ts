@@ -1,11 +1,10 @@
 /** `/notices`: what accounts and operators have to be told, and by which channels they hear it. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { accountById } from '../../accounts/accounts.ts'
-import { refuse } from '../../errors.ts'
 import { operator } from '../../notices/kinds.ts'
 import { listNotices, markNoticesRead, type Notice } from '../../notices/notices.ts'
 import { preferencesOf, setPreferences } from '../../notices/preferences.ts'
 import { languages, textOf, type Language } from '../../notices/words.ts'
+import { knownAccount } from './accounts.ts'
 import type { Desk } from './desk.ts'
 import {
   bodyOf,
@@ -123,11 +122,6 @@ export function noticeView(notice: Notice, language: Language): z.infer<typeof n
 }
 
 export function noticeRoutes({ house: { db }, by }: Desk): OpenAPIHono {
-  async function known(id: string): Promise<string> {
-    if ((await accountById(db, id)) !== undefined) return id
-    throw refuse('not_found', { message: 'There is no such account.' })
-  }
-
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
     const { limit, cursor, unread, account, audience, language, ...named } = c.req.valid('query')
@@ -151,10 +145,10 @@ export function noticeRoutes({ house: { db }, by }: Desk): OpenAPIHono {
     return c.json(await setPreferences(db, operator, c.req.valid('json'), by), 200)
   })
   app.openapi(accountPreferences, async (c) => {
-    return c.json(await preferencesOf(db, await known(c.req.valid('param').id)), 200)
+    return c.json(await preferencesOf(db, (await knownAccount(db, c.req.valid('param').id)).id), 200)
   })
   app.openapi(setAccountPreferences, async (c) => {
-    const account = await known(c.req.valid('param').id)
+    const account = (await knownAccount(db, c.req.valid('param').id)).id
     return c.json(await setPreferences(db, account, c.req.valid('json'), by), 200)
   })
   return app

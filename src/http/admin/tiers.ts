@@ -15,19 +15,32 @@ import { bodyOf, createdAnswer, listAnswer, okAnswer, tierLimits } from './schem
 
 const limits = z.strictObject(tierLimits).partial()
 const factor = z.string().max(64).meta({ description: 'Multiplies prices.', example: '0.9' })
-const tierPatch = limits.extend({ price_factor: factor.optional() })
+const tierPatch = limits.extend({
+  price_factor: factor.optional(),
+  after_payment: z.string().nullish().meta({
+    description: 'The tier to which its accounts move at their first payment (not a trial); null: they stay.',
+  }),
+})
 const tierIn = tierPatch.extend({ name: z.string() })
 export const tierOut = z
-  .object({ name: z.string(), ...tierLimits, price_factor: factor })
+  .object({
+    name: z.string(),
+    ...tierLimits,
+    price_factor: factor,
+    after_payment: z.string().nullable(),
+  })
   .openapi('Tier', { description: 'Per minute, per minute, per day, at once; null is unlimited.' })
 const namePath = z.object({ name: z.string() })
 
 function tierView(tier: Tier): z.infer<typeof tierOut> {
-  return { name: tier.name, ...tier.limits, price_factor: factorOf(tier.priceFactorPpm) }
+  const { name, limits, priceFactorPpm, afterPayment } = tier
+  return { name, ...limits, price_factor: factorOf(priceFactorPpm), after_payment: afterPayment }
 }
 
-function patchOf({ price_factor: given, ...patch }: z.infer<typeof tierPatch>): TierPatch {
-  return { ...patch, priceFactorPpm: given === undefined ? undefined : factorPpmOf(given, 'price_factor') }
+function patchOf(given: z.infer<typeof tierPatch>): TierPatch {
+  const { price_factor: ownFactor, after_payment: afterPayment, ...patch } = given
+  const priceFactorPpm = ownFactor === undefined ? undefined : factorPpmOf(ownFactor, 'price_factor')
+  return { ...patch, priceFactorPpm, afterPayment }
 }
 
 const create = createRoute({

@@ -1,15 +1,24 @@
 /** `/vouchers`: codes that are worth money. They are in the answer to their creation only. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { createVouchers, listVouchers } from '../../ledger/vouchers.ts'
+import {
+  createVouchers,
+  listVouchers,
+  revokeVoucher,
+  voucherStatuses,
+  type Voucher,
+} from '../../ledger/vouchers.ts'
 import { decimalOf, nanosOf } from '../../lib/money.ts'
 import { newVoucherCode } from '../../lib/voucher-code.ts'
+import { knownAccount } from './accounts.ts'
 import type { Desk } from './desk.ts'
 import {
   bodyOf,
   createdAnswer,
+  idPath,
   listAnswer,
   money,
   msOf,
+  okAnswer,
   openedCursor,
   pageFields,
   sealedCursor,
@@ -35,13 +44,24 @@ export const vouchersOut = z
 export const voucherOut = z
   .object({
     id: z.string(),
+    status: z.enum(voucherStatuses),
     amount: money,
     expires_at: time.nullable(),
     created_at: time,
     redeemed_at: time.nullable(),
     redeemed_by: z.string().nullable().meta({ description: 'The account.' }),
+    revoked_at: time.nullable(),
   })
   .openapi('Voucher')
+const redeemedOut = z
+  .object({
+    voucher: z.string(),
+    account: z.string(),
+    amount: money,
+    balance: money.meta({ description: 'Of the account, with it.' }),
+    credit: z.string().meta({ description: 'The entry’s reference.' }),
+  })
+  .openapi('RedeemedVoucher')
 
 const create = createRoute({
   method: 'post',
@@ -54,11 +74,45 @@ const list = createRoute({
   method: 'get',
   path: '/vouchers',
   summary: 'List vouchers, newest first, without their codes',
-  request: { query: z.strictObject(pageFields) },
+  request: {
+    query: z.strictObject({
+      ...pageFields,
+      status: z.enum(voucherStatuses).optional(),
+      account: z.string().optional().meta({ description: 'Who redeemed it.' }),
+    }),
+  },
   responses: listAnswer(voucherOut, 'A page of vouchers.'),
 })
+const revoke = createRoute({
+  method: 'post',
+  path: '/vouchers/{id}/revoke',
+  summary: 'End a voucher that nobody has redeemed',
+  request: { params: idPath },
+  responses: okAnswer(voucherOut, 'The voucher as it is now.'),
+})
+const redeem = createRoute({
+  method: 'post',
+  path: '/accounts/{id}/vouchers',
+  summary: 'Redeem a voucher for an account: a code is credited once, ever',
+  request: { params: idPath, body: bodyOf(z.strictObject({ code: z.string().max(1000) })) },
+  responses: createdAnswer(redeemedOut, 'Credited, and durable.'),
+})
 
-export function voucherRoutes({ house: { db }, by }: Desk): OpenAPIHono {
+function voucherView(voucher: Voucher): z.infer<typeof voucherOut> {
+  return {
+    id: voucher.id,
+    status: voucher.status,
+    amount: decimalOf(voucher.amountNanos),
+    expires_at: timeOf(voucher.expiresAt),
+    created_at: timeOf(voucher.createdAt),
+    redeemed_at: timeOf(voucher.redeemedAt),
+    redeemed_by: voucher.redeemedBy,
+    revoked_at: timeOf(voucher.revokedAt),
+  }
+}
+
+export function voucherRoutes({ house, by }: Desk): OpenAPIHono {
+  const { db } = house
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
     const { amount, count, expires_at: expires } = c.req.valid('json')
@@ -75,18 +129,19 @@ export function voucherRoutes({ house: { db }, by }: Desk): OpenAPIHono {
     return c.json({ codes, ...terms }, 201)
   })
   app.openapi(list, async (c) => {
-    const { limit, cursor } = c.req.valid('query')
-    const page = { limit, cursor: openedCursor(cursor, /^\d+\.[0-9a-f]+$/) }
-    const { data, next } = await listVouchers(db, page)
-    const views = data.map((voucher) => ({
-      id: voucher.id,
-      amount: decimalOf(voucher.amountNanos),
-      expires_at: timeOf(voucher.expiresAt),
-      created_at: timeOf(voucher.createdAt),
-      redeemed_at: timeOf(voucher.redeemedAt),
-      redeemed_by: voucher.redeemedBy,
-    }))
-    return c.json({ data: views, next: sealedCursor(next) }, 200)
+    const { limit, cursor, ...filter } = c.req.valid('query')
+    const page = { limit, cursor: openedCursor(cursor, /^\d+\.[0-9a-f]+$/), at: Date.now() }
+    const { data, next } = await listVouchers(db, filter, page)
+    return c.json({ data: data.map(voucherView), next: sealedCursor(next) }, 200)
+  })
+  app.openapi(revoke, async (c) => {
+    return c.json(voucherView(await revokeVoucher(db, c.req.valid('param').id, Date.now(), by)), 200)
+  })
+  app.openapi(redeem, async (c) => {
+    const account = await knownAccount(db, c.req.valid('param').id)
+    const { voucher, creditId, balance } = await house.redeem(account.id, c.req.valid('json').code, by)
+    const [amount, now] = [decimalOf(voucher.amountNanos), decimalOf(balance)]
+    return c.json({ voucher: voucher.id, account: account.id, amount, balance: now, credit: creditId }, 201)
   })
   return app
 }

@@ -1,0 +1,27 @@
+import type { Migration } from '../migration.ts'
+
+/**
+ * Credits that were decided together with what they are for (a voucher's use, a promotion's grant, a refund) and are
+ * entered into the ledger afterwards, once, by their id; vouchers that are taken back; a tier's successor after the first payment.
+ */
+export const creditOrders: Migration = {
+  version: 7,
+  name: 'credit orders',
+  ddl: `
+create table credit_orders (
+  id text primary key,
+  account_id text not null references accounts (id),
+  amount_nanos integer not null check (amount_nanos > 0),
+  source text not null,
+  reason text not null,
+  created_at integer not null,
+  entered_at integer
+) strict;
+create index credit_orders_open on credit_orders (created_at) where entered_at is null;
+alter table vouchers add column revoked_at integer;
+create index vouchers_by_account on vouchers (redeemed_by) where redeemed_by is not null;
+alter table accounts add column first_paid_at integer;
+alter table tiers add column after_payment text references tiers (name);
+update tiers set after_payment = 'standard' where name = 'new';
+`,
+}
