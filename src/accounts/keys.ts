@@ -254,13 +254,19 @@ export async function deleteStaleKeys(db: Db, unusedSince: number, by: string): 
   return { value: ids.length, changes: ids.map((id) => ({ kind: 'key', id })) }
 }
 
+const usesPerStatement = 500
+
 /** Notes when keys were last used; gathered by the caller, a few times a minute. Nobody keeps a copy of it. */
 export async function noteKeyUse(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
   if (uses.size === 0) return
-  const json = JSON.stringify([...uses])
-  await db.write({
-    sql: `update keys set last_used_at = max(coalesce(last_used_at, 0), used.value ->> 1)
-      from json_each(?) as used where keys.id = used.value ->> 0`,
-    parameters: [json],
-  })
+  const all = [...uses]
+  for (let first = 0; first < all.length; first += usesPerStatement) {
+    const some = all.slice(first, first + usesPerStatement)
+    await db.write({
+      sql: `update keys set last_used_at = used.column2
+        from (values ${some.map(() => '(?, cast(? as bigint))').join(', ')}) as used
+        where keys.id = used.column1 and coalesce(keys.last_used_at, 0) < used.column2`,
+      parameters: some.flat(),
+    })
+  }
 }

@@ -41,11 +41,12 @@ on conflict (model, ${column}) do update set
   apart = ${table}.apart + excluded.apart`
 }
 
-const texts = spans.map(availabilityText)
+/** Each counts the request rows after one number and up to another. */
+export const availabilityTexts: readonly string[] = spans.map(availabilityText)
 
 /** Counts these request rows, inside the caller's transaction. */
 export function rollUpAvailability(connection: Connection, first: number, last: number): void {
-  for (const text of texts) connection.run({ sql: text, parameters: [first, last] })
+  for (const text of availabilityTexts) connection.run({ sql: text, parameters: [first, last] })
 }
 
 /** Minutes are kept for the open month and some; days for good. */

@@ -3,4 +3,6 @@ export interface Migration {
   readonly version: number
   readonly name: string
   readonly ddl: string
+  /** As PostgreSQL has it, where the rules of postgres/text.ts cannot make it from `ddl`. */
+  readonly postgres?: string
 }

@@ -10,6 +10,7 @@ import { availability } from './migrations/0004-availability.ts'
 import { keptAnswers } from './migrations/0005-kept-answers.ts'
 import { routing } from './migrations/0006-routing.ts'
 import { creditOrders } from './migrations/0007-credit-orders.ts'
+import { cluster } from './migrations/0008-cluster.ts'
 
 const people = `
 create table tiers (
@@ -236,4 +237,5 @@ export const migrations: readonly Migration[] = [
   keptAnswers,
   routing,
   creditOrders,
+  cluster,
 ]

@@ -11,27 +11,27 @@ export const rollupStepRows = 1000
 
 const cursorName = 'usage_hourly'
 
-const cursorText = `select coalesce(max(position), 0) as position from cursors where name = '${cursorName}'`
+export const cursorText = `select coalesce(max(position), 0) as position from cursors where name = '${cursorName}'`
 const endText =
-  'select max(row_id) as last from (select row_id from requests where row_id > ? order by row_id limit ?)'
+  'select max(row_id) as last from (select row_id from requests where row_id > ? order by row_id limit ?) as next'
 
-const addText = `
+export const addText = `
 insert into usage_hourly
 select at - at % 3600000, account_id, key_id, model, count(*),
-  sum(outcome in ('refused', 'failed', 'truncated')),
+  sum(case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end),
   sum(prompt_tokens), sum(completion_tokens), sum(cost_nanos), sum(coalesce(upstream_cost_nanos, 0))
 from requests where row_id > ? and row_id <= ?
 group by 1, 2, 3, 4
 on conflict (hour, account_id, key_id, model) do update set
-  requests = requests + excluded.requests,
-  errors = errors + excluded.errors,
-  prompt_tokens = prompt_tokens + excluded.prompt_tokens,
-  completion_tokens = completion_tokens + excluded.completion_tokens,
-  cost_nanos = cost_nanos + excluded.cost_nanos,
-  upstream_cost_nanos = upstream_cost_nanos + excluded.upstream_cost_nanos
+  requests = usage_hourly.requests + excluded.requests,
+  errors = usage_hourly.errors + excluded.errors,
+  prompt_tokens = usage_hourly.prompt_tokens + excluded.prompt_tokens,
+  completion_tokens = usage_hourly.completion_tokens + excluded.completion_tokens,
+  cost_nanos = usage_hourly.cost_nanos + excluded.cost_nanos,
+  upstream_cost_nanos = usage_hourly.upstream_cost_nanos + excluded.upstream_cost_nanos
 `
 
-const moveText = `insert into cursors (name, position) values ('${cursorName}', ?)
+export const moveText = `insert into cursors (name, position) values ('${cursorName}', ?)
 on conflict (name) do update set position = excluded.position`
 
 /** Counts the next request rows inside the caller's transaction; false when there are none. */

@@ -14,6 +14,20 @@ export function temporaryDir(t: TestContext): string {
   return dir
 }
 
+/** What tests need of a store: that of one node, or of a cluster. */
+export type TestStore = Pick<Store, 'db' | 'commit'>
+
+/** Opens another kind of store for the tests of this process; see test/over-postgres.test.ts. */
+let openOther: ((t: TestContext) => Promise<TestStore>) | undefined
+
+export function openStoresBy(open: typeof openOther): void {
+  openOther = open
+}
+
+export async function anyStore(t: TestContext): Promise<TestStore> {
+  return openOther === undefined ? temporaryStore(t) : openOther(t)
+}
+
 export async function temporaryStore(t: TestContext): Promise<Store & { readonly dataDir: string }> {
   const dataDir = temporaryDir(t)
   const store = await openStore({ dataDir })
@@ -22,7 +36,7 @@ export async function temporaryStore(t: TestContext): Promise<Store & { readonly
 }
 
 export async function temporaryDb(t: TestContext): Promise<Db> {
-  return (await temporaryStore(t)).db
+  return (await anyStore(t)).db
 }
 
 /** One answered request of an account that owes nothing to any other table. */

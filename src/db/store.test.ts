@@ -7,68 +7,21 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { checkBackup, restoreBackup } from './backup.ts'
-import { connectDb, expecting } from './db.ts'
+import { connectDb } from './db.ts'
 import { chainHash, chainStart } from './journal.ts'
 import { openReadOnly } from './read-only.ts'
 import { ChainError, journalAfter } from './read-ledger.ts'
 import { sql } from './schema.ts'
-import { openDataKey, putSetting, setting } from './settings.ts'
+import { openDataKey, setting } from './settings.ts'
 import { StoreError } from './store-error.ts'
-import { ledgerCommit, requestRow, temporaryDb, temporaryDir, temporaryStore } from './store.fixture.ts'
+import { ledgerCommit, requestRow, temporaryDir, temporaryStore } from './store.fixture.ts'
 import { databaseFileName, openStore } from './store.ts'
+
+const tierNamed = (name: string) => sql.insertInto('tiers').values({ name, price_factor_ppm: 1 })
 
 function isConflict(error: unknown): boolean {
   return error instanceof StoreError && error.class === 'conflict'
 }
-
-const tierNamed = (name: string) => sql.insertInto('tiers').values({ name, price_factor_ppm: 1 })
-const tierNames = sql.selectFrom('tiers').select('name').orderBy('name')
-
-test('a batch happens as a whole or not at all', async (t) => {
-  const db = await temporaryDb(t)
-  const before = await db.all(tierNames)
-  await assert.rejects(db.write(tierNamed('one'), tierNamed('one')), isConflict)
-  await assert.rejects(
-    db.write(tierNamed('two'), expecting(sql.deleteFrom('tiers').where('name', '=', 'x'), 1)),
-    isConflict,
-  )
-  assert.deepEqual(await db.all(tierNames), before)
-  const results = await db.write(tierNamed('one'), tierNamed('two').returning('name'))
-  assert.deepEqual(
-    results.map((result) => ({ changes: result.changes, rows: result.rows.map((row) => row['name']) })),
-    [
-      { changes: 1, rows: [] },
-      { changes: 1, rows: ['two'] },
-    ],
-  )
-})
-
-test('of batches that share a commit only the wrong one fails, and everyone reads what was acknowledged', async (t) => {
-  const db = await temporaryDb(t)
-  const outcomes = await Promise.allSettled([
-    db.write(tierNamed('a1')),
-    db.write(tierNamed('a2'), tierNamed('a1')),
-    db.write({ sql: 'insert into nowhere values (1)', parameters: [] }),
-    db.write(tierNamed('a3')),
-  ])
-  assert.deepEqual(
-    outcomes.map((outcome) =>
-      outcome.status === 'rejected' ? (outcome.reason as StoreError).class : 'done',
-    ),
-    ['done', 'conflict', 'invalid', 'done'],
-  )
-  const names = (await db.all(tierNames)).map((row) => row.name)
-  assert.deepEqual(names.slice(0, 2), ['a1', 'a3'])
-})
-
-test('money is read as bigint, to the nano, and every other integer as number', async (t) => {
-  const store = await temporaryStore(t)
-  await store.commit(ledgerCommit(1))
-  const entry = await store.db.first(sql.selectFrom('entries').selectAll())
-  assert.equal(entry?.amount_nanos, 9_007_199_254_740_993n)
-  assert.equal(entry.seq, 1)
-  assert.equal(entry.at, 1001)
-})
 
 test('commits come back after a close as checkpoint, journal since and owners', async (t) => {
   const dataDir = temporaryDir(t)
@@ -211,11 +164,6 @@ test('a close answers what was sent before it, and nothing after', async (t) => 
   await assert.rejects(store.commit(ledgerCommit(3)), StoreError)
 })
 
-test('a read cannot write', async (t) => {
-  const db = await temporaryDb(t)
-  await assert.rejects(db.all(sql.deleteFrom('tiers')), /readonly|read-only/)
-})
-
 test('a backup made under writing is whole, and takes the place of a lost database', async (t) => {
   const store = await temporaryStore(t)
   await store.commit(ledgerCommit(1))
@@ -245,12 +193,4 @@ test('the data key is made once, opens with its secret, and moves from the key f
   const elsewhere = temporaryDir(t)
   assert.deepEqual(Buffer.from(await openDataKey(db, { dataDir: elsewhere, encryptionKey: 'mine' })), first)
   await assert.rejects(openDataKey(db, { dataDir: elsewhere, encryptionKey: 'yours' }), /ENCRYPTION_KEY/)
-})
-
-test('a setting is kept and replaced', async (t) => {
-  const db = await temporaryDb(t)
-  assert.equal(await setting(db, 'began_as'), undefined)
-  await putSetting(db, 'began_as', 'demo')
-  await putSetting(db, 'began_as', 'other')
-  assert.equal(await setting(db, 'began_as'), 'other')
 })

@@ -193,5 +193,9 @@ export function apply(state: LedgerState, event: LedgerEvent): void {
       return release(state, event.id)
     case 'credited':
       return applyCredited(state, event)
+    case 'late': {
+      state.overrun += event.overrun
+      return undefined
+    }
   }
 }

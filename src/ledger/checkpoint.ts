@@ -3,7 +3,7 @@
  * written with every commit that touches them, so only the set of open holds is replayed.
  */
 import type { Held, LedgerEvent } from './events.ts'
-import { decodeEvents, encodeEvents } from './journal.ts'
+import { decodeEvents, encodeEvents, JournalUnreadable } from './journal.ts'
 import { closeHold, openHold } from './apply.ts'
 import {
   accountOwner,
@@ -27,6 +27,18 @@ export function encodeHolds(state: LedgerState): string {
     if (hold.mark) events.push({ kind: 'marked', id: hold.id, at: hold.at, ...hold.mark })
   }
   return encodeEvents(events)
+}
+
+/** One open hold as text; its mark is kept beside it. */
+export function encodeHold(hold: Hold): string {
+  return encodeEvents([heldOf(hold)])
+}
+
+/** Throws `JournalUnreadable`. */
+export function decodeHold(body: string, mark: Hold['mark']): Hold {
+  const [event] = decodeEvents(body)
+  if (event?.kind !== 'held') throw new JournalUnreadable(`not a hold: ${body}`)
+  return { ...event, mark }
 }
 
 /** Takes an event's effect on the set of open holds, and on nothing else. */
@@ -54,6 +66,7 @@ function applyToHolds({ holds, claims }: LedgerState, event: LedgerEvent): void 
       break
     }
     case 'credited':
+    case 'late':
   }
 }
 

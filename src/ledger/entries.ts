@@ -39,6 +39,11 @@ export function transfersOf(event: LedgerEvent, account: string): Transfer[] {
       ? [{ ...about, debit: book, credit: books.funding, amount: -amount }]
       : [{ ...about, debit: books.funding, credit: book, amount }]
   }
+  if (event.kind === 'late') {
+    const { overrun: amount } = event
+    const about = { at, kind: 'overrun' as const, account: event.account, ref, reason: null, source: null }
+    return amount > 0n ? [{ ...about, debit: books.overrun, credit: books.revenue, amount }] : []
+  }
   if (event.kind !== 'settled') return []
   const sides = [
     { debit: accountBook(account), amount: event.charge, kind: 'charge' as const },

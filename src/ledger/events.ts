@@ -81,4 +81,16 @@ export interface Credited {
   readonly reason: string
 }
 
-export type LedgerEvent = Held | Extended | Marked | Settled | Released | Credited
+/**
+ * A node came back after it had been retired, and its holds charged at their last marks: what such a request had cost
+ * beyond that was delivered and is not charged any more.
+ */
+export interface Late {
+  readonly kind: 'late'
+  readonly id: string
+  readonly at: number
+  readonly account: string
+  readonly overrun: bigint
+}
+
+export type LedgerEvent = Held | Extended | Marked | Settled | Released | Credited | Late

@@ -8,6 +8,7 @@
  *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun]
  *   r released  [r, id, at]
  *   c credited  [c, id, at, account, amount, source, reason]
+ *   l late      [l, id, at, account, overrun]
  */
 import type { CreditKind, LedgerEvent, SettleCause } from './events.ts'
 import type { Price } from './price.ts'
@@ -61,6 +62,8 @@ function cellsOf(event: LedgerEvent): Cell[] {
       return ['r', id, at]
     case 'credited':
       return ['c', id, at, event.account, textOf(event.amount), event.source, event.reason]
+    case 'late':
+      return ['l', id, at, event.account, textOf(event.overrun)]
   }
 }
 
@@ -169,6 +172,8 @@ function eventIn(cells: Cells): LedgerEvent {
         source: cells.text() as CreditKind,
         reason: cells.text(),
       }
+    case 'l':
+      return { kind: 'late', id, at, account: cells.text(), overrun: cells.nanos() }
     default:
       throw new JournalUnreadable(`unknown event ${letter}`)
   }

@@ -44,7 +44,7 @@ interface Batch {
 
 const emptyBatch = (): Batch => ({ events: [], entries: [], owners: new Set(), requests: [], kept: [] })
 
-function ownerRow(id: string, owner: Owner): OwnerRow {
+export function ownerRow(id: string, owner: Owner): OwnerRow {
   return {
     id,
     balance_nanos: owner.balance,

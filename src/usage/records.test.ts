@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ledgerCommit, requestRow, temporaryStore } from '../db/store.fixture.ts'
+import { ledgerCommit, requestRow, anyStore } from '../db/store.fixture.ts'
 import { Refusal } from '../errors.ts'
 import { listRequests, requestById, type RequestFilter } from './records.ts'
 
 test('a record has exactly the fields of the contract', async (t) => {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const attempts = [{ upstream: 'ups_one', outcome: 'ok', http_status: 200, duration_ms: 10, cost: '0.0001' }]
   const row = requestRow('req_one', {
     at: Date.UTC(2026, 10, 21, 8),
@@ -41,7 +41,7 @@ test('a record has exactly the fields of the contract', async (t) => {
 })
 
 test('pages walk through all requests newest first, none twice, also where many have one time', async (t) => {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const rows = Array.from({ length: 25 }, (_, index) =>
     requestRow(`req_${index}`, { at: 1000 - (index % 3) }),
   )
@@ -59,7 +59,7 @@ test('pages walk through all requests newest first, none twice, also where many 
 })
 
 test('every filter narrows: from is included, to is not', async (t) => {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const rows = [
     requestRow('req_0', { at: 10 }),
     requestRow('req_1', { at: 20, account_id: 'acc_two', key_id: 'key_two' }),
@@ -78,7 +78,7 @@ test('every filter narrows: from is included, to is not', async (t) => {
 })
 
 test('a cursor of another list is refused', async (t) => {
-  const { db } = await temporaryStore(t)
+  const { db } = await anyStore(t)
   await assert.rejects(listRequests(db, {}, { limit: 1, cursor: 'x' }), (error) => {
     return error instanceof Refusal && error.status === 400 && error.detail.param === 'cursor'
   })

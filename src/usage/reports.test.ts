@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { ledgerCommit, requestRow, temporaryStore } from '../db/store.fixture.ts'
+import { anyStore, ledgerCommit, requestRow, type TestStore } from '../db/store.fixture.ts'
 import type { RequestRow } from '../db/messages.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema.ts'
-import type { Store } from '../db/store.ts'
 import { usageBetween, usageBy, usageByDay, type UsageFilter } from './reports.ts'
 
 const hourMs = 3_600_000
@@ -35,8 +34,8 @@ async function rolledUp(db: Db, rows: number): Promise<void> {
 }
 
 /** A store whose first rows are rolled up, and whose last are not yet. */
-async function storeWith(t: TestContext): Promise<{ store: Store; rows: RequestRow[] }> {
-  const store = await temporaryStore(t)
+async function storeWith(t: TestContext): Promise<{ store: TestStore; rows: RequestRow[] }> {
+  const store = await anyStore(t)
   const [old, fresh] = [rowsOf(0, 300), rowsOf(300, 100)]
   await store.commit(ledgerCommit(1, { requests: old }))
   await rolledUp(store.db, old.length)

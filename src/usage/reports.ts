@@ -44,7 +44,7 @@ const columns = { hour: 'hour', model: 'model', key: 'key_id', account: 'account
 const hourColumns = `hour, account_id, key_id, model, requests, errors,
   prompt_tokens, completion_tokens, cost_nanos, upstream_cost_nanos`
 const rowColumns = `at - at % ${hourMs} as hour, account_id, key_id, model, 1 as requests,
-  outcome in ('refused', 'failed', 'truncated') as errors,
+  case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end as errors,
   prompt_tokens, completion_tokens, cost_nanos, coalesce(upstream_cost_nanos, 0) as upstream_cost_nanos`
 const sumColumns = `coalesce(sum(requests), 0) as requests, coalesce(sum(errors), 0) as errors,
   coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,
@@ -77,9 +77,11 @@ function selection(
   const given = Object.entries(named).flatMap(([column, value]) =>
     value === undefined ? [] : [{ column, value }],
   )
-  // A plus before the time keeps SQLite on the row numbers; the other columns then have to follow.
-  const sign = time.startsWith('+') ? '+' : ''
-  const conditions = given.map(({ column }) => ` and ${sign}${column} = ?`).join('')
+  // An expression instead of the column keeps SQLite on the row numbers.
+  const isByNumber = time.startsWith('+')
+  const conditions = given
+    .map(({ column }) => ` and ${isByNumber ? `coalesce(${column}, '')` : column} = ?`)
+    .join('')
   return {
     text: `${begin} ${time} >= ? and ${time} < ?${conditions}`,
     parameters: [...span, ...given.map(({ value }) => value)],
@@ -135,9 +137,9 @@ export async function usageBy(
   const source = sourceOf(filter)
   const order = grouping === 'hour' ? 'name' : 'cost_nanos desc, name'
   const rows = await db.report<SumsRow>({
-    sql: `select ${columns[grouping]} as name, ${sumColumns} from (${source.text})
+    sql: `select ${columns[grouping]} as name, ${sumColumns} from (${source.text}) as source
       group by 1 order by ${order} limit ? offset ?`,
-    parameters: [...source.parameters, page?.limit ?? -1, page?.offset ?? 0],
+    parameters: [...source.parameters, page?.limit ?? Number.MAX_SAFE_INTEGER, page?.offset ?? 0],
   })
   return rows.map((row) => ({ name: String(row.name), ...sumsOf(row) }))
 }
@@ -180,7 +182,7 @@ export async function usageBetween(
 ): Promise<UsageSums> {
   const source = sourceOf({ account: accountId, from, to })
   const rows = await db.report<SumsRow>({
-    sql: `select '' as name, ${sumColumns} from (${source.text})`,
+    sql: `select '' as name, ${sumColumns} from (${source.text}) as source`,
     parameters: source.parameters,
   })
   const row = rows[0]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ledgerCommit, temporaryStore } from '../db/store.fixture.ts'
+import { ledgerCommit, anyStore } from '../db/store.fixture.ts'
 import type { EntryRow } from '../db/messages.ts'
 import { listMovements, type Movement } from './statement.ts'
 
@@ -22,7 +22,7 @@ function entry(fields: Partial<EntryRow>): EntryRow {
 }
 
 test('every movement has the balance after it, page by page, while others go on', async (t) => {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const owner = ledgerCommit(1).owners[0]
   assert.ok(owner)
   const entries = [

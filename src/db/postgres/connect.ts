@@ -1,0 +1,97 @@
+/**
+ * Connections to PostgreSQL, and what comes over them read as the schema says: `_nanos` as bigint, every other integer
+ * as number, bytes as bytes.
+ */
+
+import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
+import type { Parameter, Row, Statement, StatementResult } from '../messages.ts'
+import { withNumbers } from './text.ts'
+
+/** int8, int2, int4, numeric: how wide a number is says nothing about what it is, its column's name does. */
+const integers: ReadonlySet<number> = new Set([20, 21, 23, 1700])
+const asText = (text: string): string => text
+/** A node that has lost its network must not keep others waiting for rows that it has locked. */
+const idleInTransactionMs = 10_000
+const connectMs = 3000
+
+export interface Connecting {
+  readonly url: string
+  /** Shown in `pg_stat_activity`. */
+  readonly name: string
+  /** A statement that takes longer is given up. */
+  readonly statementMs: number
+  readonly readOnly?: boolean
+}
+
+/** Settings on which our promises rest, whatever the server's defaults are. */
+function configOf({ url, name, statementMs, readOnly = false }: Connecting): ClientConfig {
+  return {
+    connectionString: url,
+    application_name: name,
+    connectionTimeoutMillis: connectMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    statement_timeout: statementMs,
+    idle_in_transaction_session_timeout: idleInTransactionMs,
+    options: [
+      '-c default_transaction_isolation=read\\ committed',
+      `-c default_transaction_read_only=${readOnly ? 'on' : 'off'}`,
+      '-c synchronous_commit=on -c standard_conforming_strings=on -c timezone=UTC',
+    ].join(' '),
+    types: {
+      getTypeParser: ((oid: number) =>
+        integers.has(oid)
+          ? asText
+          : (types.getTypeParser(oid) as (text: string) => unknown)) as typeof types.getTypeParser,
+    },
+  }
+}
+
+/** One connection of its own. Its loss is told to the query that is under way, and to nobody else. */
+export async function openClient(connecting: Connecting): Promise<Client> {
+  const client = new Client(configOf(connecting))
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+  } catch (error) {
+    void client.end().catch(() => undefined)
+    throw error
+  }
+  return client
+}
+
+export function openPool(connecting: Connecting, most: number): Pool {
+  const pool = new Pool({ ...configOf(connecting), max: most, idleTimeoutMillis: 30_000 })
+  // A connection that is lost while nobody uses it is opened anew when somebody does.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** The rows of a result with their integers read. */
+export function rowsOf(result: QueryResult): Row[] {
+  const rows = result.rows as Row[]
+  const read = result.fields.filter(({ dataTypeID }) => integers.has(dataTypeID))
+  if (read.length === 0) return rows
+  for (const row of rows) {
+    for (const { name } of read) {
+      const text = row[name]
+      if (typeof text === 'string') row[name] = name.endsWith('_nanos') ? BigInt(text) : Number(text)
+    }
+  }
+  return rows
+}
+
+type Asked = Pick<Client, 'query'> | Pick<Pool, 'query'> | Pick<PoolClient, 'query'>
+
+/** Runs one statement whose parameters are written `?`. */
+export async function runOn(on: Asked, { sql, parameters }: Statement): Promise<StatementResult> {
+  const values: Parameter[] = [...parameters]
+  const result = await on.query(withNumbers(sql), values)
+  return { rows: rowsOf(result), changes: result.rowCount ?? 0 }
+}
+
+/** Runs a text of one or more statements without parameters in one round trip: the rows of each. */
+export async function runTexts(on: Asked, text: string): Promise<Row[][]> {
+  const results = (await on.query(text)) as QueryResult | QueryResult[]
+  return (Array.isArray(results) ? results : [results]).map(rowsOf)
+}

@@ -1,0 +1,223 @@
+/**
+ * The ledger's rows in PostgreSQL. A node's batch is one transaction of two round trips: the first locks what the batch
+ * touches, in the order of the rows' ids, so that no two nodes ever wait for each other; the second writes and commits.
+ * Its number is taken when everything is locked: commits that touch the same row are numbered in their order.
+ */
+
+import type { Client } from 'pg'
+import { entryColumns, ownerColumns, requestColumns } from '../journal.ts'
+import type { EntryRow, OwnerRow, Parameter, RequestRow, Row } from '../messages.ts'
+import { runTexts } from './connect.ts'
+import { sharedRowLock } from './locks.ts'
+import { literalOf, valuesText } from './text.ts'
+
+/** An owner with what is held of it by all nodes. */
+export interface SharedOwnerRow extends OwnerRow {
+  readonly held_nanos: bigint
+  readonly day_held_nanos: bigint
+  readonly month_held_nanos: bigint
+  /** JSON of the periods that are over while holds of theirs are open. */
+  readonly past: string
+}
+
+/** An open hold, or one whose node was retired: then `charged_nanos` is what it was charged. */
+export interface HoldRow {
+  readonly id: string
+  readonly node: string
+  /** The event that would make it again, as the journal has events. */
+  readonly body: string
+  readonly mark_input: number | null
+  readonly mark_output: number | null
+  readonly retired_at: number | null
+  readonly charged_nanos: bigint | null
+}
+
+export interface BatchNeeds {
+  readonly node: string
+  readonly epoch: number
+  /** Owners whose rows are there (see `insertOwners`). */
+  readonly owners: readonly string[]
+  /** Holds that this node does not know by itself. */
+  readonly holds: readonly string[]
+  /** Credits, of which it is asked whether they were entered before. */
+  readonly credits: readonly string[]
+}
+
+export interface LockedRows {
+  /** False: the node was retired, or another process runs in its name. Nothing is locked then. */
+  readonly isOurs: boolean
+  /** The order of this commit among those of all nodes. */
+  readonly seq: number
+  readonly owners: readonly SharedOwnerRow[]
+  readonly holds: readonly HoldRow[]
+  readonly credits: readonly { readonly ref: string; readonly debit: string; readonly amount_nanos: bigint }[]
+}
+
+export interface BatchRows {
+  readonly seq: number
+  readonly node: string
+  /** The commit's number in the node's chain; `null`: request rows alone, which the chain does not hold. */
+  readonly commit: {
+    readonly number: number
+    readonly at: number
+    readonly body: string
+    readonly prev: Uint8Array
+    readonly hash: Uint8Array
+  } | null
+  readonly entries: readonly EntryRow[]
+  readonly owners: readonly SharedOwnerRow[]
+  readonly requests: readonly RequestRow[]
+  /** New or changed. */
+  readonly holds: readonly Omit<HoldRow, 'node'>[]
+  readonly ended: readonly string[]
+}
+
+export const sharedOwnerColumns = [
+  ...ownerColumns,
+  'held_nanos',
+  'day_held_nanos',
+  'month_held_nanos',
+  'past',
+] as const satisfies (keyof SharedOwnerRow)[]
+
+const holdColumns = [
+  'id',
+  'node',
+  'body',
+  'mark_input',
+  'mark_output',
+  'retired_at',
+  'charged_nanos',
+] as const
+
+const listOf = (ids: readonly string[]): string => ids.map(literalOf).join(',')
+
+/** Makes rows for owners that have none, in a transaction of their own, before anything is locked. */
+export async function insertOwners(client: Client, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  const columns = ownerColumns.slice(1)
+  await client.query(
+    `insert into owners (id, ${columns.join(', ')})
+      select id, ${columns.map(() => '0').join(', ')} from unnest(array[${listOf(ids)}]) as id order by id collate "C"
+      on conflict (id) do nothing`,
+  )
+}
+
+function rowsAs<Shape>(rows: Row[] | undefined): Shape[] {
+  // The columns asked for are those of the shape, and connect.ts reads them as the schema says.
+  return (rows ?? []) as Shape[]
+}
+
+/** Begins the batch's transaction and locks its rows. Where the node is not ours any more, the transaction is ended. */
+export async function lockBatch(client: Client, needs: BatchNeeds): Promise<LockedRows> {
+  const { node, epoch, owners, holds, credits } = needs
+  const texts = [
+    `begin; ${sharedRowLock}`,
+    `select epoch from nodes where id = ${literalOf(node)} and epoch = ${epoch} for key share`,
+    owners.length === 0
+      ? 'select 1 where false'
+      : `select ${sharedOwnerColumns.join(', ')} from owners where id in (${listOf(owners)}) order by id for update`,
+    holds.length === 0
+      ? 'select 1 where false'
+      : `select ${holdColumns.join(', ')} from holds where id in (${listOf(holds)}) order by id for update`,
+    credits.length === 0
+      ? 'select 1 where false'
+      : `select ref, debit, amount_nanos from entries where ref in (${listOf(credits)}) and reason is not null`,
+    `select nextval('journal_order') as seq`,
+  ]
+  const [, , ours = [], ownerRows, holdRows, creditRows, order = []] = await runTexts(client, texts.join(';'))
+  if (ours.length === 0) await client.query('rollback')
+  return {
+    isOurs: ours.length > 0,
+    seq: Number(order[0]?.['seq']),
+    owners: rowsAs(ownerRows),
+    holds: rowsAs(holdRows),
+    credits: rowsAs(creditRows),
+  }
+}
+
+type Cell = Exclude<Parameter, Uint8Array>
+
+function cellsOf<Key extends string>(
+  rows: readonly Readonly<Record<Key, Cell>>[],
+  columns: readonly Key[],
+): Cell[][] {
+  return rows.map((row) => columns.map((column) => row[column]))
+}
+
+const replacing = (columns: readonly string[]): string =>
+  columns.map((column) => `${column} = excluded.${column}`).join(', ')
+
+function insertText(table: string, columns: readonly string[], rows: Cell[][]): string {
+  return `insert into ${table} (${columns.join(', ')}) values ${valuesText(rows)}`
+}
+
+const bytesOf = (bytes: Uint8Array): string => `decode('${Buffer.from(bytes).toString('hex')}', 'hex')`
+
+function textsOf(batch: BatchRows): string[] {
+  const { seq, node, commit, entries, owners, requests, holds, ended } = batch
+  const texts: string[] = []
+  if (commit !== null) {
+    const { number, at, body, prev, hash } = commit
+    const values = [seq, at, body, node, number].map(literalOf).join(', ')
+    texts.push(
+      `insert into journal (seq, at, body, node, number, prev, hash) values (${values}, ${bytesOf(prev)}, ${bytesOf(hash)})`,
+    )
+  }
+  if (entries.length > 0) {
+    const rows = cellsOf(entries, entryColumns).map((row) => [seq, ...row])
+    texts.push(insertText('entries', ['seq', ...entryColumns], rows))
+  }
+  if (owners.length > 0) {
+    const text = insertText('owners', sharedOwnerColumns, cellsOf(owners, sharedOwnerColumns))
+    texts.push(`${text} on conflict (id) do update set ${replacing(sharedOwnerColumns.slice(1))}`)
+  }
+  if (requests.length > 0) {
+    const text = insertText('requests', requestColumns, cellsOf(requests, requestColumns))
+    texts.push(`${text} on conflict (request_id) do nothing`)
+  }
+  if (holds.length > 0) {
+    const rows = holds.map((hold) => ({ ...hold, node }))
+    const text = insertText('holds', holdColumns, cellsOf(rows, holdColumns))
+    // Whose hold it is stays, also where another node ends it.
+    const set = replacing(holdColumns.filter((column) => column !== 'id' && column !== 'node'))
+    texts.push(`${text} on conflict (id) do update set ${set}`)
+  }
+  if (ended.length > 0) texts.push(`delete from holds where id in (${listOf(ended)})`)
+  return texts
+}
+
+/** Writes what the batch has come to and commits it, in one round trip. */
+export async function writeBatch(client: Client, batch: BatchRows): Promise<void> {
+  await client.query([...textsOf(batch), 'commit'].join(';'))
+}
+
+export interface NodeHead {
+  readonly number: number
+  readonly hash: Uint8Array
+}
+
+/**
+ * The end of a node's chain. Waits for a batch of the node that may still be committing somewhere, so that what is found
+ * is final; `undefined`: the node was retired, or another process runs in its name.
+ */
+export async function chainHeadOfNode(
+  client: Client,
+  node: string,
+  epoch: number,
+): Promise<NodeHead | null | undefined> {
+  const id = literalOf(node)
+  const [, ours = [], rows = []] = await runTexts(
+    client,
+    `begin;
+    select 1 from nodes where id = ${id} and epoch = ${epoch} for update;
+    select number, hash from journal where node = ${id} order by number desc limit 1;
+    commit`,
+  )
+  if (ours.length === 0) return undefined
+  const [row] = rows
+  if (row === undefined) return null
+  const hash = row['hash']
+  if (!(hash instanceof Uint8Array)) throw new Error('The journal has a row without its hash.')
+  return { number: Number(row['number']), hash }
+}

@@ -1,0 +1,12 @@
+/** The advisory locks of a cluster, all of them statements to run. */
+
+/** "SLUI": the number space of our locks. */
+const space = 0x534c5549
+
+/** Control-plane writes, one after the other until their transaction ends. */
+export const writeLock: string = `select pg_advisory_xact_lock(${space}, 1)`
+/** Migrations, until the connection ends. */
+export const migrationLock: string = `select pg_advisory_lock(${space}, 2)`
+/** Whoever adds request rows has it together with others; whoever has it alone knows that no lower number comes any more. */
+export const sharedRowLock: string = `select pg_advisory_xact_lock_shared(${space}, 3)`
+export const soleRowLock: string = `select pg_advisory_xact_lock(${space}, 3)`

@@ -1,0 +1,61 @@
+/**
+ * Brings a PostgreSQL database to this release's schema, one transaction for each migration, one node at a time:
+ * others that start meanwhile wait, and find it done. A newer schema is refused.
+ */
+
+import type { Client } from 'pg'
+import type { Migration } from '../migration.ts'
+import { migrations } from '../migrations.ts'
+import { openClient, runTexts } from './connect.ts'
+import { migrationLock } from './locks.ts'
+import { literalOf, postgresDdl } from './text.ts'
+
+const migrationMs = 3_600_000
+
+async function versionOf(client: Client): Promise<number> {
+  const [found = []] = await runTexts(client, `select to_regclass('schema_version') is null as absent`)
+  if (String(found[0]?.['absent']) === 'true') return 0
+  const [rows = []] = await runTexts(client, 'select max(version) as version from schema_version')
+  return Number(rows[0]?.['version'] ?? 0)
+}
+
+/** Throws when the database is of a newer release, or has tables of somebody else. Returns the version it has. */
+async function checkSchema(client: Client, list: readonly Migration[]): Promise<number> {
+  const version = await versionOf(client)
+  const newest = list.at(-1)?.version ?? 0
+  if (version > newest) {
+    throw new Error(
+      `The database has schema ${version}, made by a newer release; this one knows schemas up to ${newest}.`,
+    )
+  }
+  if (version > 0) return version
+  const count = `select count(*) as tables from pg_catalog.pg_tables where schemaname = current_schema() and tablename <> 'schema_version'`
+  const [rows = []] = await runTexts(client, count)
+  if (Number(rows[0]?.['tables']) > 0) throw new Error('The database belongs to another program.')
+  return 0
+}
+
+async function apply(client: Client, migration: Migration): Promise<void> {
+  const ddl = migration.postgres ?? postgresDdl(migration.ddl)
+  const record = [migration.version, migration.name, Date.now()].map(literalOf).join(', ')
+  await client.query(
+    `begin; ${ddl}; insert into schema_version (version, name, applied_at) values (${record}); commit`,
+  )
+}
+
+/** Applies what is missing, in order. A failed migration leaves the version before it. */
+export async function migratePostgres(url: string, list: readonly Migration[] = migrations): Promise<void> {
+  const client = await openClient({ url, name: 'sluice migration', statementMs: migrationMs })
+  try {
+    await client.query(migrationLock)
+    const version = await checkSchema(client, list)
+    await client.query(
+      `create table if not exists schema_version (version bigint primary key, name text not null, applied_at bigint not null)`,
+    )
+    for (const migration of list) {
+      if (migration.version > version) await apply(client, migration)
+    }
+  } finally {
+    await client.end()
+  }
+}

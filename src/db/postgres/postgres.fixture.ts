@@ -1,0 +1,130 @@
+/**
+ * A real PostgreSQL for tests: a cluster of its own in a directory of its own, on a socket there and a port of
+ * loopback, by a user that is not root; gone after the tests of the file.
+ */
+
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openClient } from './connect.ts'
+
+const installed = '/usr/lib/postgresql'
+/** `nobody`: PostgreSQL does not run as root. */
+const unprivileged = 65_534
+const startWithinMs = 20_000
+
+/** The folder of its programs; undefined where none is installed. */
+export function postgresPrograms(): string | undefined {
+  if (!existsSync(installed)) return undefined
+  const releases = readdirSync(installed).toSorted((a, b) => Number(b) - Number(a))
+  return releases
+    .map((release) => join(installed, release, 'bin'))
+    .find((bin) => existsSync(join(bin, 'initdb')))
+}
+
+/** Why tests over PostgreSQL are left out here; false where they run. */
+export const withoutPostgres: string | false =
+  postgresPrograms() === undefined ? 'PostgreSQL is not installed here' : false
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+export class PostgresServer {
+  readonly #bin: string
+  readonly #dir: string
+  readonly #port: number
+  #process: ChildProcess | undefined
+  #databases = 0
+
+  constructor(bin: string, dir: string, port: number) {
+    this.#bin = bin
+    this.#dir = dir
+    this.#port = port
+    process.once('exit', () => this.#signal('SIGQUIT'))
+  }
+
+  urlOf(database: string): string {
+    return `postgres://sluice@127.0.0.1:${this.#port}/${database}`
+  }
+
+  /** Makes an empty database, and tells its address. */
+  async database(): Promise<string> {
+    const name = `test_${(this.#databases += 1)}`
+    const client = await openClient({ url: this.urlOf('postgres'), name: 'tests', statementMs: 20_000 })
+    await client.query(`create database ${name}`)
+    await client.end()
+    return this.urlOf(name)
+  }
+
+  async start(): Promise<void> {
+    const settings = [
+      `port=${this.#port}`,
+      'listen_addresses=127.0.0.1',
+      `unix_socket_directories=${this.#dir}`,
+    ]
+    const options = ['fsync=off', 'max_connections=200', 'shared_buffers=64MB', ...settings]
+    this.#process = spawn(
+      join(this.#bin, 'postgres'),
+      ['-D', join(this.#dir, 'data'), ...options.flatMap((each) => ['-c', each])],
+      { stdio: 'ignore', ...identity() },
+    )
+    for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(30)) {
+      try {
+        await (await openClient({ url: this.urlOf('postgres'), name: 'tests', statementMs: 5000 })).end()
+        return
+      } catch {
+        // Not yet.
+      }
+    }
+    throw new Error('PostgreSQL did not start.')
+  }
+
+  /** Ends it, as an operator does (`SIGINT`: at once, cleanly) or as a crash does (`SIGQUIT`). */
+  async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+    const ended = this.#process
+    if (ended === undefined || ended.exitCode !== null) return
+    const exit = new Promise((resolve) => ended.once('exit', resolve))
+    this.#signal(signal)
+    await exit
+    this.#process = undefined
+  }
+
+  async remove(): Promise<void> {
+    await this.stop('SIGQUIT')
+    rmSync(this.#dir, { recursive: true, force: true })
+  }
+
+  #signal(signal: 'SIGINT' | 'SIGQUIT'): void {
+    this.#process?.kill(signal)
+  }
+}
+
+function identity(): { uid?: number; gid?: number } {
+  return process.getuid?.() === 0 ? { uid: unprivileged, gid: unprivileged } : {}
+}
+
+/** Starts one for the tests of a file, which remove it after the last. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const bin = postgresPrograms()
+  if (bin === undefined) throw new Error('PostgreSQL is not installed here.')
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
+  const { uid, gid } = identity()
+  if (uid !== undefined && gid !== undefined) chownSync(dir, uid, gid)
+  const made = spawnSync(
+    join(bin, 'initdb'),
+    ['-D', join(dir, 'data'), '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    { encoding: 'utf8', ...identity() },
+  )
+  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`)
+  const server = new PostgresServer(bin, dir, await freePort())
+  await server.start()
+  return server
+}

@@ -1,0 +1,34 @@
+/** The hourly roll-ups of rollup.ts over PostgreSQL, where several nodes add rows at the same time. */
+
+import type { Client } from 'pg'
+import { availabilityTexts } from '../availability-rollup.ts'
+import { addText, cursorText, moveText } from '../rollup.ts'
+import { runOn, runTexts } from './connect.ts'
+import { soleRowLock } from './locks.ts'
+
+const stepRows = 20_000
+
+/** Counts the next request rows, each exactly once; false when there are none. One node at a time may ask. */
+export async function rollUpShared(client: Client): Promise<boolean> {
+  const [, , rows = []] = await runTexts(
+    client,
+    `begin; ${soleRowLock}; select coalesce(max(row_id), 0) as last from requests; commit`,
+  )
+  const end = Number(rows[0]?.['last'])
+  await client.query('begin')
+  try {
+    const found = await runOn(client, { sql: cursorText, parameters: [] })
+    const position = Number(found.rows[0]?.['position'])
+    const last = Math.min(end, position + stepRows)
+    if (last > position) {
+      for (const sql of [addText, ...availabilityTexts])
+        await runOn(client, { sql, parameters: [position, last] })
+      await runOn(client, { sql: moveText, parameters: [last] })
+    }
+    await client.query('commit')
+    return last > position
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}

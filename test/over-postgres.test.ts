@@ -1,0 +1,74 @@
+/**
+ * What the store promises, and what stands on its queries, over PostgreSQL: the same tests as over SQLite, which the
+ * files named below run by themselves. Left out, in one line, where PostgreSQL is not installed.
+ */
+
+import { after, test, type TestContext } from 'node:test'
+import { chainHash, chainStart } from '../src/db/journal.ts'
+import type { LedgerCommit } from '../src/db/messages.ts'
+import { openClient } from '../src/db/postgres/connect.ts'
+import { openPostgresDb } from '../src/db/postgres/db.ts'
+import { insertOwners, lockBatch, writeBatch } from '../src/db/postgres/ledger-rows.ts'
+import { migratePostgres } from '../src/db/postgres/migrate.ts'
+import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
+import { rollUpShared } from '../src/db/postgres/rollup.ts'
+import { openStoresBy, type TestStore } from '../src/db/store.fixture.ts'
+
+const nothingHeld = { held_nanos: 0n, day_held_nanos: 0n, month_held_nanos: 0n, past: '[]' }
+
+/** A store over a database of its own, whose commits are those of one node. */
+async function openStore(server: PostgresServer, t: TestContext): Promise<TestStore> {
+  const url = await server.database()
+  await migratePostgres(url)
+  const db = openPostgresDb(url, 'test')
+  const client = await openClient({ url, name: 'test ledger', statementMs: 20_000 })
+  const roller = await openClient({ url, name: 'test roll-ups', statementMs: 20_000 })
+  let rolling = Promise.resolve(false)
+  const clock = setInterval(() => {
+    rolling = rolling.then(() => rollUpShared(roller))
+  }, 500)
+  t.after(async () => {
+    clearInterval(clock)
+    await rolling
+    await Promise.all([db.close(), client.end(), roller.end()])
+  })
+  await client.query(`insert into nodes values ('one', 'one', '0', 1, 'running', 0, 0)`)
+  let prev = chainStart
+  return {
+    db,
+    async commit({ seq: number, at, journal: body, entries, owners, requests }: LedgerCommit) {
+      const ids = owners.map(({ id }) => id)
+      await insertOwners(client, ids)
+      const { seq } = await lockBatch(client, { node: 'one', epoch: 1, owners: ids, holds: [], credits: [] })
+      const hash = chainHash(prev, body)
+      await writeBatch(client, {
+        seq,
+        node: 'one',
+        commit: { number, at, body, prev, hash },
+        entries,
+        owners: owners.map((row) => ({ ...row, ...nothingHeld })),
+        requests,
+        holds: [],
+        ended: [],
+      })
+      prev = hash
+    },
+  }
+}
+
+if (withoutPostgres === false) {
+  const server = await startPostgres()
+  after(() => server.remove())
+  openStoresBy((t) => openStore(server, t))
+  await import('../src/db/db.test.ts')
+  await import('../src/accounts/accounts.test.ts')
+  await import('../src/accounts/keys.test.ts')
+  await import('../src/accounts/directory.test.ts')
+  await import('../src/catalog/catalog.test.ts')
+  await import('../src/notices/notices.test.ts')
+  await import('../src/usage/records.test.ts')
+  await import('../src/usage/reports.test.ts')
+  await import('../src/usage/statement.test.ts')
+} else {
+  test('the tests of the store over PostgreSQL', { skip: withoutPostgres }, () => undefined)
+}
