@@ -6,6 +6,7 @@ import { factorPpmOf } from '../lib/money.ts'
 import type { Sealer } from '../lib/seal.ts'
 import type { UpstreamsTable } from '../db/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
+import { proxyOf } from '../lib/proxy.ts'
 import { providerNames } from '../providers/registry.ts'
 import { priceOf, type Price, type PriceInput } from './prices.ts'
 
@@ -156,27 +157,36 @@ export function newTimeouts(timeouts: UpstreamPatch['timeouts']): string {
   return JSON.stringify(JSON.parse(text, (_name, value: unknown) => value ?? undefined))
 }
 
-function cleanAddress(text: string, param: string, rules: UpstreamRules): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw invalid(param, 'has to be an address that begins with http:// or https://')
-  }
+/** Refuses an address that may not be called. */
+function mayBeCalled(text: string, param: string, rules: UpstreamRules): void {
   const reason = rules.checkUrl(text)
   if (reason !== null) throw refuse('invalid_request', { param, message: `${param}: ${reason}` })
-  return url.href
+}
+
+function cleanProxy(text: string, rules: UpstreamRules): string {
+  try {
+    mayBeCalled(`http://${proxyOf(text).authority}`, 'proxy', rules)
+    return new URL(text).href
+  } catch (error) {
+    if (error instanceof TypeError) throw invalid('proxy', error.message)
+    throw error
+  }
 }
 
 /** Without a slash at its end, so that paths are put behind it. */
 function cleanBaseUrl(text: string, rules: UpstreamRules): string {
-  const href = cleanAddress(text, 'base_url', rules)
-  const url = new URL(href)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw invalid('base_url', 'has to be an address that begins with http:// or https://')
+  }
+  mayBeCalled(text, 'base_url', rules)
   if (url.username !== '' || url.password !== '' || url.hash !== '' || url.search !== '') {
     throw invalid(
       'base_url',
       'may not carry a user name, a query or a fragment; the credential has its own field',
     )
   }
-  return href.replace(/\/+$/, '')
+  return url.href.replace(/\/+$/, '')
 }
 
 /** Without what a paste brings along. Refuses with 400 what is too long. */
@@ -206,9 +216,7 @@ function addressesOf(patch: UpstreamPatch, id: string, rules: UpstreamRules): Pa
   if (patch.credential !== undefined)
     set.credential = rules.sealer.seal(cleanCredential(patch.credential), id)
   if (patch.proxy === null) set.proxy = null
-  else if (patch.proxy !== undefined) {
-    set.proxy = rules.sealer.seal(cleanAddress(patch.proxy, 'proxy', rules), id)
-  }
+  else if (patch.proxy !== undefined) set.proxy = rules.sealer.seal(cleanProxy(patch.proxy, rules), id)
   return set
 }
 

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { openReadOnly } from '../db/read-only.ts'
 import { sql } from '../db/schema.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
+import { proxyOf } from '../lib/proxy.ts'
 import { hasControl } from '../server/control-socket.ts'
 import { LockedError, nameOf, takeLock } from '../server/lock.ts'
 import { reach } from '../server/reach.ts'
@@ -100,8 +101,10 @@ async function checkUpstream(control: Control, upstream: Fields, looks: Looks): 
   if (upstream['provider'] === 'demo') return ok(name, 'the demonstration, part of the relay')
   const url = String(upstream['base_url'])
   if (!looks.calls) {
-    const { ok: isReached, message, durationMs } = await reach(url, looks.allow, connectMaxMs)
-    const detail = `${url}: ${message}, ${durationMs} ms`
+    const proxy = typeof upstream['proxy'] === 'string' ? proxyOf(upstream['proxy']) : null
+    const first = proxy === null ? url : `${proxy.tls ? 'https' : 'http'}://${proxy.authority}`
+    const { ok: isReached, message, durationMs } = await reach(first, looks.allow, connectMaxMs)
+    const detail = `${proxy === null ? url : `its proxy ${proxy.authority}`}: ${message}, ${durationMs} ms`
     return isReached
       ? ok(name, detail)
       : fail(name, detail, 'Check its address, the network, and UPSTREAM_ALLOW.')

@@ -1,6 +1,6 @@
 /**
  * The HTTP/1.1 client of the hot path: what relaying to an upstream needs, and nothing else. No redirects, no
- * decompression, no cookies, no proxies; one object per exchange, nothing copied that need not be.
+ * decompression, no cookies; a proxy only where the origin names one; one object per exchange, nothing copied that need not be.
  * Certificates are verified, addresses are guarded at each connection, and answers are read strictly.
  */
 import { isIP } from 'node:net'
@@ -104,9 +104,10 @@ export class HttpClient {
 
   #openFor(exchange: RunningExchange): void {
     const { origin } = exchange.request
-    const reason = isIP(origin.host) === 0 ? null : forbiddenReason(origin.host, this.#options.allow)
-    if (reason !== null) {
-      process.nextTick(() => exchange.fail('forbidden_address', `${origin.host} is ${reason}`))
+    for (const host of origin.proxy ? [origin.proxy.host, origin.host] : [origin.host]) {
+      const reason = isIP(host) === 0 ? null : forbiddenReason(host, this.#options.allow)
+      if (reason === null) continue
+      process.nextTick(() => exchange.fail('forbidden_address', `${host} is ${reason}`))
       return
     }
     this.#open += 1

@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict'
-import { execFile, execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, test, type TestContext } from 'node:test'
+import { dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls'
 import { promisify } from 'node:util'
 import { parseCidrs, type AddressResolver } from './address-guard.ts'
+import { cert, key } from './certificate.fixture.ts'
 import { ask, listening, onRequest, openClient, rawServer, saying } from './http-client.fixture.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
-after(() => rmSync(folder, { recursive: true }))
-
-/** A certificate for models.test and 127.0.0.1, signed by itself. */
-const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-const certificate = `-keyout ${keyFile} -out ${certFile} -nodes -days 2 -subj /CN=models.test`
-const names = '-addext subjectAltName=DNS:models.test,IP:127.0.0.1'
-const newKey = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1'
-execFileSync('openssl', `req -x509 ${newKey} ${names} ${certificate}`.split(' '), { stdio: 'ignore' })
-const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')]
 
 /** Every name is at these addresses. */
 function resolvingTo(...addresses: string[]): AddressResolver {
@@ -137,6 +127,9 @@ test('NODE_EXTRA_CA_CERTS adds an authority', async (t) => {
       { origin, method: 'GET', path: '/', headers: headerLines([]), body: [], connectTimeoutMs: 5000 },
       { onHead: (status) => console.log(status), onData() {}, onEnd() {}, onFail: console.log },
     )`
+  const certFile = join(mkdtempSync(join(tmpdir(), 'sluice-tls-')), 'cert.pem')
+  t.after(() => rmSync(dirname(certFile), { recursive: true }))
+  writeFileSync(certFile, cert)
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: certFile },
   })

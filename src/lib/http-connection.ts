@@ -8,6 +8,8 @@ import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:
 import { failureKind, type FailureKind, type Stage } from './http-failure.ts'
 import { AnswerParser, type AnswerSink } from './http-parser.ts'
 import { writeRequest, type Origin, type OutgoingRequest } from './http-request.ts'
+import type { Proxy } from './proxy.ts'
+import { openTunnel } from './tunnel.ts'
 
 /** A request under way, as its connection sees it. */
 export interface Load {
@@ -51,7 +53,8 @@ export class Connection {
   readonly #origin: Origin
   expiresAt = 0
   readonly #around: Surroundings
-  readonly #socket: Socket
+  /** While a tunnel is being made, the socket to the proxy. */
+  #socket: Socket
   readonly #parser: AnswerParser
   #load: Load | null
   #stage: Stage = 'connecting'
@@ -68,14 +71,22 @@ export class Connection {
       () => this.#fail('timeout', 'connecting took too long'),
       load.request.connectTimeoutMs,
     )
-    this.#socket = origin.tls ? this.#openTls() : this.#openPlain()
-    this.#socket.on('end', () => this.#onEnd())
-    this.#socket.on('error', (error: NodeJS.ErrnoException) => {
+    if (origin.proxy) this.#socket = this.#openTunnel(origin.proxy)
+    else this.#socket = origin.tls ? this.#openTls() : this.#openPlain()
+    this.#watch(this.#socket)
+  }
+
+  #watch(socket: Socket): void {
+    socket.on('end', () => {
+      if (socket === this.#socket) this.#onEnd()
+    })
+    socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#fail(failureKind(error, this.#stage), error.message || (error.code ?? 'connection error'))
     })
-    this.#socket.on('close', () => {
+    socket.on('close', () => {
+      if (socket !== this.#socket) return
       this.#failClosed()
-      around.onClose(this)
+      this.#around.onClose(this)
     })
   }
 
@@ -128,14 +139,28 @@ export class Connection {
     return socket
   }
 
-  #openTls(): TLSSocket {
+  /** Through a proxy; reading from it takes a buffer of its own each time, which calls by proxy can bear. */
+  #openTunnel(proxy: Proxy): Socket {
+    const { lookup, secureContext } = this.#around
+    const tunnel = openTunnel({ proxy, target: this.#origin, lookup, secureContext }, () => {
+      if (this.#origin.tls) {
+        this.#socket = this.#openTls(tunnel)
+        this.#stage = 'securing'
+        this.#watch(this.#socket)
+        return
+      }
+      tunnel.on('data', (bytes: Buffer) => this.#onBytes(bytes, bytes.length))
+      this.#onOpen()
+    })
+    return tunnel
+  }
+
+  /** `inside`: over this socket instead of one of its own. */
+  #openTls(inside?: Socket): TLSSocket {
     const { host, port, key } = this.#origin
     const { sessions, secureContext, lookup } = this.#around
     const socket = connectTls({
-      ...socketOptions,
-      host,
-      port,
-      lookup,
+      ...(inside ? { socket: inside } : { ...socketOptions, host, port, lookup }),
       secureContext,
       servername: isIP(host) === 0 ? host.replace(/\.$/, '') : '',
       ALPNProtocols: ['http/1.1'],

@@ -5,9 +5,18 @@
 /**
  * `forbidden_address`: the guard said no, nothing was connected · `dns`: the name has no address · `refused`: no
  * connection, or no way there · `tls`: the handshake failed, or the certificate is not theirs · `timeout`: connecting
- * took too long · `reset`: the connection ended before the answer did · `malformed`: the answer is not HTTP.
+ * took too long · `proxy`: the proxy did not let us through · `reset`: the connection ended before the answer did ·
+ * `malformed`: the answer is not HTTP.
  */
-export type FailureKind = 'forbidden_address' | 'dns' | 'refused' | 'tls' | 'timeout' | 'reset' | 'malformed'
+export type FailureKind =
+  | 'forbidden_address'
+  | 'dns'
+  | 'refused'
+  | 'tls'
+  | 'timeout'
+  | 'proxy'
+  | 'reset'
+  | 'malformed'
 
 export interface ConnectionFailure {
   readonly kind: FailureKind
@@ -26,6 +35,7 @@ export type Stage = 'connecting' | 'securing' | 'open'
 export function failureKind(error: NodeJS.ErrnoException, stage: Stage): FailureKind {
   const code = error.code ?? ''
   if (code === 'ERR_FORBIDDEN_ADDRESS') return 'forbidden_address'
+  if (code === 'ERR_PROXY') return 'proxy'
   if (error.syscall === 'getaddrinfo' || code === 'ENOTFOUND' || code.startsWith('EAI_')) return 'dns'
   if (stage === 'securing' || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) return 'tls'
   if (code === 'ETIMEDOUT' && stage === 'connecting') return 'timeout'

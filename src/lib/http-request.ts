@@ -3,6 +3,7 @@
  * Whatever could break out of a line (CR, LF, spaces in a path) is refused here, once, so that nothing behind needs to look.
  */
 import type { Socket } from 'node:net'
+import type { Proxy } from './proxy.ts'
 
 /** Where requests go: one set of connections for each. Made by {@link originOf}. */
 export interface Origin {
@@ -12,7 +13,9 @@ export interface Origin {
   readonly port: number
   /** The value of the `Host` header. */
   readonly authority: string
-  /** The same for the same origin. */
+  /** What stands in between. */
+  readonly proxy: Proxy | null
+  /** The same for the same origin, reached the same way. */
   readonly key: string
 }
 
@@ -34,7 +37,7 @@ export interface OutgoingRequest {
 }
 
 /** @throws TypeError when it is not an http or https URL */
-export function originOf(url: string | URL): Origin {
+export function originOf(url: string | URL, proxy: Proxy | null = null): Origin {
   const { protocol, hostname, host, port } = new URL(url)
   const tls = protocol === 'https:'
   if (!tls && protocol !== 'http:') throw new TypeError(`No HTTP over ${protocol}`)
@@ -45,7 +48,8 @@ export function originOf(url: string | URL): Origin {
     host: bare,
     port: port === '' ? usualPort : Number(port),
     authority: host,
-    key: `${protocol}//${host}`,
+    proxy,
+    key: proxy === null ? `${protocol}//${host}` : `${protocol}//${host} by ${proxy.key}`,
   }
 }
 

@@ -33,6 +33,8 @@ export interface AttemptSetting {
   /** How the answer is told to the caller. */
   readonly wording: Wording
   readonly timeouts: Timeouts
+  /** The proxy's address, where calls go through one. */
+  readonly proxy: string | null
   /** The largest whole answer, and the largest event. */
   readonly maxAnswerBytes: number
   readonly now: () => number
@@ -100,11 +102,11 @@ export class Attempt implements AnswerHandler {
 
   #ask(token?: string): void {
     if (this.#isOver) return
-    const { timeouts, client, provider } = this.#setting
+    const { timeouts, client, provider, proxy } = this.#setting
     try {
       if (token !== undefined) this.#call = { ...this.#call, token }
       const outgoing = provider.ask(this.#call)
-      const { origin, path } = addressOf(outgoing.url)
+      const { origin, path } = addressOf(outgoing.url, proxy)
       const headers = headerLines(outgoing.headers)
       const { body } = outgoing
       const connectTimeoutMs = timeouts.connectMs

@@ -188,10 +188,8 @@ export class Failover {
     this.#isTold = false
     this.#candidate = candidate
     this.#startedAt = this.#parts.now()
-    if (!provider || upstream.proxy !== null) {
-      // Never around a proxy: whoever set one does not want to be seen without.
-      const words = provider ? 'Upstreams behind a proxy cannot be called yet.' : 'The provider is not known.'
-      const found = fault('forbidden', words)
+    if (!provider) {
+      const found = fault('forbidden', 'The provider is not known.')
       this.faults.push(found)
       return { kind: 'fault', fault: found }
     }
@@ -208,7 +206,7 @@ export class Failover {
       nowMs: this.#startedAt,
     }
     const timeouts = this.#timeoutsFor(candidate)
-    const attempt = new Attempt(call, { ...this.#parts, provider, wording, timeouts })
+    const attempt = new Attempt(call, { ...this.#parts, provider, wording, timeouts, proxy: upstream.proxy })
     this.attempt = attempt
     attempt.send()
     const result = await attempt.result

@@ -12,6 +12,8 @@ export function faultOfFailure(failure: ConnectionFailure): Fault {
       return fault('timeout', 'The upstream could not be reached in time.')
     case 'malformed':
       return fault('garbage', 'The upstream did not answer in HTTP.')
+    case 'proxy':
+      return fault('connection', `The way to the upstream is closed: ${failure.message}.`)
     default:
       return fault('connection', `The connection to the upstream failed (${failure.kind}).`)
   }

@@ -17,6 +17,7 @@ interface Means {
   readonly client: HttpClient
   readonly provider: Provider
   readonly timeouts: { readonly connectMs: number }
+  readonly proxy: string | null
   readonly now: () => number
 }
 
@@ -81,7 +82,7 @@ class TokenAnswer implements AnswerHandler {
     this.#resolve = resolve
     this.#reject = reject
     const { outgoing } = asked
-    const { origin, path } = addressOf(outgoing.url)
+    const { origin, path } = addressOf(outgoing.url, means.proxy)
     const headers = headerLines(outgoing.headers)
     const connectTimeoutMs = means.timeouts.connectMs
     const { body } = outgoing

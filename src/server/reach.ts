@@ -19,6 +19,7 @@ const meanings: Readonly<Record<FailureKind, string>> = {
   refused: 'no connection',
   tls: 'no secure connection',
   timeout: 'no answer in time',
+  proxy: 'the proxy does not let us through',
   reset: 'the connection was cut',
   malformed: 'the answer is not HTTP',
 }

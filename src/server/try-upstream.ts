@@ -27,10 +27,6 @@ export async function tryUpstream(
   const upstream = catalog.upstream(upstreamId)
   const provider = providerOf(upstream?.provider ?? '')
   if (!upstream || !provider) throw refuse('not_found', { message: 'There is no such upstream.' })
-  if (upstream.proxy !== null) {
-    const message = 'Upstreams behind a proxy cannot be called yet.'
-    return { ok: false, status: null, durationMs: 0, message }
-  }
   const name = model ?? modelFor(catalog, upstreamId)
   if (name === null) {
     throw refuse('invalid_request', {
@@ -39,7 +35,7 @@ export async function tryUpstream(
     })
   }
   const body = readChatRequest(Buffer.from(JSON.stringify({ model: name, ...question })))
-  const { baseUrl, credential, settings, timeouts } = upstream
+  const { baseUrl, credential, settings, timeouts, proxy } = upstream
   const call = {
     body,
     model: name,
@@ -51,7 +47,7 @@ export async function tryUpstream(
     modelMaximumTokens: null,
     nowMs: means.now(),
   }
-  const attempt = new Attempt(call, { ...means, provider, wording: body, timeouts })
+  const attempt = new Attempt(call, { ...means, provider, wording: body, timeouts, proxy })
   attempt.send()
   const result = await attempt.result
   const ok = result.kind === 'whole'

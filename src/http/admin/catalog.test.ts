@@ -22,8 +22,10 @@ test('an upstream keeps its credential to itself, in every answer and in the aud
   const office = await openOffice(t)
   const created = await done(office, 201, 'POST', '/upstreams', upstream)
   const through = { ...upstream, name: 'two', proxy: 'http://u:pass@proxy.example:8080' }
-  assert.equal(await refusedParam(office, 'POST', '/upstreams', through), 'proxy')
+  const proxied = await done(office, 201, 'POST', '/upstreams', through)
+  assert.equal(proxied['proxy'], 'http://proxy.example:8080/')
   const answers = [
+    proxied,
     created,
     await done(office, 200, 'GET', '/upstreams'),
     await done(office, 200, 'GET', `/upstreams/${String(created['id'])}`),

@@ -42,7 +42,11 @@ const patchFields = {
     .meta({ description: 'The dialect it is spoken to in.', example: 'openai-compatible' }),
   base_url: z.string().optional().meta({ description: 'May be left out where the provider has one.' }),
   credential: z.string().optional(),
-  proxy: z.string().nullish(),
+  proxy: z.string().nullish().meta({
+    description:
+      'Calls go through it: http:// or https:// (CONNECT), socks5:// or socks5h://, with a login where wanted.',
+    example: 'socks5h://user:password@proxy.example:1080',
+  }),
   priority: z.int().optional().meta({ description: 'Lower is tried first.' }),
   weight: z.int().optional(),
   prices: costsIn.nullish(),
@@ -141,12 +145,6 @@ function costsOf(given: z.infer<typeof costsIn>): UpstreamCosts {
   return { ...priceInputOf(prices), currency, rate }
 }
 
-/** Calls cannot go through a proxy yet, and never go around one that was asked for. */
-function noProxy(proxy: string | null | undefined): null | undefined {
-  if (typeof proxy !== 'string') return proxy
-  throw refuse('invalid_request', { param: 'proxy', message: 'proxy is not supported yet; leave it out.' })
-}
-
 function patchOf(given: z.infer<typeof upstreamPatch>): UpstreamPatch {
   const { prices, timeouts, settings } = given
   return {
@@ -154,7 +152,7 @@ function patchOf(given: z.infer<typeof upstreamPatch>): UpstreamPatch {
     provider: given.provider === undefined ? undefined : providerNamed(given.provider),
     baseUrl: given.base_url,
     credential: given.credential,
-    proxy: noProxy(given.proxy),
+    proxy: given.proxy,
     priority: given.priority,
     weight: given.weight,
     prices: prices === undefined || prices === null ? prices : costsOf(prices),
@@ -238,18 +236,13 @@ const test = createRoute({
   responses: okAnswer(trialOut, 'What happened; a failed call is 200 with `ok: false`.'),
 })
 
-/** A proxy may ask for a user and a password, which say nothing about where it is. */
-function withoutUser(url: string): string {
-  return url.replace(/^(https?:\/\/)[^/?#\\]*@/i, '$1')
-}
-
 export function upstreamRoutes(desk: Desk): OpenAPIHono {
   const { db, config, sealer } = desk.house
   const allow = parseCidrs(config.upstreamAllow.join(','))
   const rules: UpstreamRules = {
     by: desk.by,
     sealer,
-    checkUrl: (url) => checkUpstreamUrl(withoutUser(url), allow),
+    checkUrl: (url) => checkUpstreamUrl(url, allow),
   }
 
   async function known(idOrName: string): Promise<Upstream> {
