@@ -10,7 +10,8 @@ import type { modelOut, versionOut } from '../src/http/admin/models.ts'
 import type { providerOut } from '../src/http/admin/providers.ts'
 import type { requestOut } from '../src/http/admin/requests.ts'
 import type { tierOut } from '../src/http/admin/tiers.ts'
-import type { trialOut, upstreamOut } from '../src/http/admin/upstreams.ts'
+import type { modelsOut, trialOut } from '../src/http/admin/upstream-calls.ts'
+import type { upstreamOut } from '../src/http/admin/upstreams.ts'
 import type { rowOut } from '../src/http/admin/usage.ts'
 import type { voucherOut, vouchersOut } from '../src/http/admin/vouchers.ts'
 
@@ -27,6 +28,7 @@ export type RequestRecord = z.infer<typeof requestOut>
 export type Tier = z.infer<typeof tierOut>
 export type Upstream = z.infer<typeof upstreamOut>
 export type UpstreamTrial = z.infer<typeof trialOut>
+export type UpstreamModels = z.infer<typeof modelsOut>
 export type UsageRow = z.infer<typeof rowOut>
 export type Voucher = z.infer<typeof voucherOut>
 export type NewVouchers = z.infer<typeof vouchersOut>

@@ -78,6 +78,15 @@ async function tryOut(upstream: string, options: Format & { readonly model?: str
   if (trial['ok'] !== true) throw new CommandError(`${upstream} does not answer as it should: ${message}`)
 }
 
+async function fetchModels(upstream: string, options: Format): Promise<void> {
+  const told = await withControl({ command: 'upstream models' }, async (control) => {
+    return fieldsOf(await control.call('POST', `/upstreams/${encodeURIComponent(upstream)}/fetch-models`, {}))
+  })
+  const { models } = told
+  printResult(told, options, () => (Array.isArray(models) ? models.join('\n') : ''))
+  if (told['ok'] !== true) throw new CommandError(`${upstream}: ${String(told['message'])}`)
+}
+
 async function setEnabled(upstream: string, enabled: boolean, format: Format): Promise<void> {
   const changed = await withControl({ command: 'upstream' }, (control) =>
     control.call('PATCH', `/upstreams/${encodeURIComponent(upstream)}`, { enabled }),
@@ -129,6 +138,9 @@ export function completeUpstream(command: Command): void {
     .description('make one real, cheap call')
     .option('--model <name>', "the upstream's name of the model to call")
     .action(tryOut)
+  finished(command.command('models').argument('<upstream>', upstreamWords), 'upstream models deepseek')
+    .description('ask an upstream which models it has')
+    .action(fetchModels)
   finished(command.command('enable').argument('<upstream>', upstreamWords), 'upstream enable deepseek')
     .description('use an upstream')
     .action((upstream: string, format: Format) => setEnabled(upstream, true, format))

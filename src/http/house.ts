@@ -72,6 +72,16 @@ export interface CallHealth {
   readonly lately: Lately
 }
 
+/** What an upstream says it has. */
+export interface UpstreamModels {
+  readonly ok: boolean
+  readonly status: number | null
+  /** What happened, in words fit for an operator; without secrets. */
+  readonly message: string
+  /** In the order of the alphabet. */
+  readonly models: readonly string[]
+}
+
 export interface House {
   readonly config: Config
   readonly db: Db
@@ -92,6 +102,8 @@ export interface House {
   tryUpstream(upstreamId: string, model: string | null): Promise<UpstreamTrial>
   /** What is known of the health of these calls, in the same order. */
   health(circuits: readonly Circuits[]): Promise<CallHealth[]>
+  /** Asks an upstream which models it has. */
+  fetchModels(upstreamId: string): Promise<UpstreamModels>
   /** Seals upstreams' credentials for their rows. */
   readonly sealer: Sealer
   /** Prometheus text of the whole process. */

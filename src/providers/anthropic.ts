@@ -5,6 +5,7 @@
  */
 import { AnthropicStream, anthropicWhole } from './anthropic-answer.ts'
 import { anthropicBody } from './anthropic-request.ts'
+import { namesInData } from './chat-format.ts'
 import { chatRequestOf, refuseSeveralResults } from './chat-request.ts'
 import { objectIn, textIn } from './json-fields.ts'
 import type { Call, Failure, Outgoing, Provider } from './provider.ts'
@@ -52,5 +53,15 @@ export const anthropic: Provider = {
     whole: anthropicWhole,
     stream: (call) => new AnthropicStream(call),
   },
+  models: ({ baseUrl, credential }) => ({
+    url: `${baseUrl}/models?limit=1000`,
+    headers: [
+      ['accept', 'application/json'],
+      ['anthropic-version', version],
+      ['x-api-key', credential],
+      ['user-agent', 'sluice'],
+    ],
+    namesOf: namesInData,
+  }),
   statusOf,
 }

@@ -31,4 +31,6 @@ export const azure = commonProvider({
   maximumField: 'max_completion_tokens',
   keyHeader: 'api-key',
   addressOf,
+  // The other styles name deployments, which only Azure's own management tells.
+  modelsAddressOf: (baseUrl) => (new URL(baseUrl).pathname.endsWith('/v1') ? `${baseUrl}/models` : null),
 })

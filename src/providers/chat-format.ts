@@ -17,6 +17,8 @@ export interface Preset {
   readonly keyHeader?: string
   /** Where it is asked, in place of `{base}/chat/completions`. */
   addressOf?(call: Call): string
+  /** Where its list of models is, in place of `{base}/models`; `null`: nowhere. */
+  modelsAddressOf?(baseUrl: string): string | null
 }
 
 /** Words for an empty account that come as too many or as bad requests: OpenAI's, Moonshot's, Zhipu's, Alibaba's. */
@@ -46,16 +48,25 @@ function bodyOf(preset: Preset, call: Call): Buffer[] {
   return call.body.spliced({ model, withoutStreamOptions, maximum: { field, tokens: maximumTokens } })
 }
 
-function headersOf({ keyHeader }: Preset, call: Call): [string, string][] {
-  const headers: [string, string][] = [
+function headersOf(preset: Preset, call: Call): [string, string][] {
+  return [
     ['content-type', 'application/json'],
     ['accept', call.body.stream ? 'text/event-stream' : 'application/json'],
     ['user-agent', 'sluice'],
+    ...proofOf(preset, call.credential),
   ]
-  if (call.credential === '') return headers
-  return keyHeader === undefined
-    ? [...headers, ['authorization', `Bearer ${call.credential}`]]
-    : [...headers, [keyHeader, call.credential]]
+}
+
+function proofOf({ keyHeader }: Preset, credential: string): [string, string][] {
+  if (credential === '') return []
+  return keyHeader === undefined ? [['authorization', `Bearer ${credential}`]] : [[keyHeader, credential]]
+}
+
+/** The names in a list as the common format writes it: `{data: [{id}]}`, or the bare array of some. */
+export function namesInData(body: unknown): string[] {
+  const rows: unknown = isObject(body) ? body['data'] : body
+  if (!Array.isArray(rows)) throw new Error('There is no list of models in the answer.')
+  return rows.flatMap((row: unknown) => (isObject(row) ? (textIn(row, 'id') ?? []) : []))
 }
 
 /** A provider that speaks the common format. */
@@ -70,6 +81,16 @@ export function commonProvider(preset: Preset): Provider {
         headers: headersOf(preset, call),
         body: bodyOf(preset, call),
       }
+    },
+    models({ baseUrl, credential }) {
+      const url = preset.modelsAddressOf ? preset.modelsAddressOf(baseUrl) : `${baseUrl}/models`
+      if (url === null) return null
+      const headers = [
+        ['accept', 'application/json'],
+        ['user-agent', 'sluice'],
+        ...proofOf(preset, credential),
+      ] as const
+      return { url, headers, namesOf: namesInData }
     },
     statusOf,
   }

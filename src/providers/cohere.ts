@@ -5,7 +5,9 @@
 import { chatRequestOf, refuseSeveralResults } from './chat-request.ts'
 import { CohereStream, cohereWhole } from './cohere-answer.ts'
 import { cohereBody } from './cohere-request.ts'
+import { objectsIn, textIn } from './json-fields.ts'
 import type { Call, Outgoing, Provider } from './provider.ts'
+import { isObject } from './usage.ts'
 
 export const cohere: Provider = {
   name: 'cohere',
@@ -30,6 +32,20 @@ export const cohere: Provider = {
     whole: cohereWhole,
     stream: (call) => new CohereStream(call),
   },
+  // The list has stayed in the first version of its interface.
+  models: ({ baseUrl, credential }) => ({
+    url: `${baseUrl.replace(/\/v2$/, '/v1')}/models?endpoint=chat&page_size=1000`,
+    headers: [
+      ['accept', 'application/json'],
+      ['authorization', `Bearer ${credential}`],
+      ['user-agent', 'sluice'],
+    ],
+    namesOf(body) {
+      if (!isObject(body) || !Array.isArray(body['models']))
+        throw new Error('There is no list of models in the answer.')
+      return objectsIn(body, 'models').flatMap((model) => textIn(model, 'name') ?? [])
+    },
+  }),
   // Its trial keys end a month's calls with 429, its refusal of a token with 498.
   statusOf: ({ status }) => (status === 498 ? 401 : status),
 }

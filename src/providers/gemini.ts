@@ -43,11 +43,31 @@ export function googleStatus({ status, body }: Failure): number {
   return isKey || textIn(error, 'status') === 'FAILED_PRECONDITION' ? 403 : status
 }
 
+/** Models that write text; the folder before their names is left out, as `routes[].model` does. */
+function namesInModels(body: unknown): string[] {
+  if (!isObject(body) || !Array.isArray(body['models']))
+    throw new Error('There is no list of models in the answer.')
+  return objectsIn(body, 'models').flatMap((model) => {
+    const methods: unknown = model['supportedGenerationMethods']
+    const writes = !Array.isArray(methods) || methods.includes('generateContent')
+    return writes ? (textIn(model, 'name')?.replace(/^models\//, '') ?? []) : []
+  })
+}
+
 export const gemini: Provider = {
   name: 'gemini',
   title: 'Google Gemini',
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   ask: (call) => askGemini(call, call.baseUrl, ['x-goog-api-key', call.credential]),
   translation: geminiTranslation,
+  models: ({ baseUrl, credential }) => ({
+    url: `${baseUrl}/models?pageSize=1000`,
+    headers: [
+      ['accept', 'application/json'],
+      ['x-goog-api-key', credential],
+      ['user-agent', 'sluice'],
+    ],
+    namesOf: namesInModels,
+  }),
   statusOf: googleStatus,
 }

@@ -130,6 +130,14 @@ export interface Failure {
   readonly errorType: string | null
 }
 
+/** Where a provider tells which models it has. */
+export interface ModelList {
+  readonly url: string
+  readonly headers: Outgoing['headers']
+  /** The names that a route's `model` takes. Throws when the body cannot be such a list. */
+  readonly namesOf: (body: unknown) => readonly string[]
+}
+
 export interface Provider {
   /** The fixed name that an upstream's `provider` gives. */
   readonly name: string
@@ -146,6 +154,8 @@ export interface Provider {
   signIn?(call: Call): SignIn | null
   /** Absent for those that speak the common format. */
   readonly translation?: Translation
+  /** `null` where this address has no such list; absent where the provider has none that its key may read. */
+  models?(place: Pick<Call, 'baseUrl' | 'credential'>): ModelList | null
   /** The HTTP status that a failure amounts to, for providers whose own may mislead. */
   statusOf?(failure: Failure): number
 }

@@ -48,10 +48,10 @@ export async function countTokens(
   const first = new Choice([model], terms).next(true)
   const provider = first && providerOf(first.route.upstream.provider)
   const counter = provider && counting(provider)
-  if (!first || !counter || first.route.upstream.proxy !== null) return estimated(request)
+  if (!first || !counter) return estimated(request)
   const { credential } = first.credential
   const { upstream, upstreamModel } = first.route
-  const { baseUrl, settings, timeouts } = upstream
+  const { baseUrl, settings, timeouts, proxy } = upstream
   const wording = request.wordingFor(counter)
   const call = {
     body: wording,
@@ -66,7 +66,7 @@ export async function countTokens(
   }
   const answerMs = Math.min(timeouts.answerMs, mostMs)
   const bounded = { ...timeouts, answerMs, idleMs: Math.min(timeouts.idleMs, mostMs) }
-  const attempt = new Attempt(call, { ...means, provider: counter, wording, timeouts: bounded })
+  const attempt = new Attempt(call, { ...means, provider: counter, wording, timeouts: bounded, proxy })
   exchange.onGone = () => attempt.destroy()
   attempt.send()
   const result = await attempt.result

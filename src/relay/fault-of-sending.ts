@@ -21,7 +21,7 @@ export function faultOfFailure(failure: ConnectionFailure): Fault {
 
 /** The request could not be phrased or addressed. */
 export function faultOfSending(error: unknown): Fault {
-  if (error instanceof SignInFailed) return error.fault
+  if (error instanceof CallFailed) return error.fault
   if (error instanceof Inexpressible) {
     return { ...fault('unsupported', error.message, 400), param: error.param }
   }
@@ -29,13 +29,13 @@ export function faultOfSending(error: unknown): Fault {
   return fault('forbidden', error instanceof Error ? error.message : 'The request could not be phrased.')
 }
 
-/** Signing in brought no token. */
-export class SignInFailed extends Error {
+/** A call that had to come first, such as signing in, brought nothing. */
+export class CallFailed extends Error {
   readonly fault: Fault
 
   constructor(found: Fault) {
     super(found.message)
-    this.name = 'SignInFailed'
+    this.name = 'CallFailed'
     this.fault = found
   }
 }

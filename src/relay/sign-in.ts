@@ -2,22 +2,18 @@
  * Tokens for providers that want one got by signing in. One is fetched per credential, by whoever needs it first, and
  * kept until shortly before it ends or until the provider no longer takes it.
  */
-import { headerLines, type AnswerHandler, type AnswerHeaders, type HttpClient } from '../lib/http-client.ts'
 import type { Call, Provider, SignIn } from '../providers/provider.ts'
-import { SignInFailed, faultOfFailure } from './fault-of-sending.ts'
+import { askOnce, type CallMeans } from './ask-once.ts'
+import { CallFailed } from './fault-of-sending.ts'
 import { fault, faultOfStatus } from './fault.ts'
-import { addressOf } from './upstream-address.ts'
 
 interface Token {
   readonly token: string
   readonly lifetimeMs: number
 }
 
-interface Means {
-  readonly client: HttpClient
+interface Means extends CallMeans {
   readonly provider: Provider
-  readonly timeouts: { readonly connectMs: number }
-  readonly proxy: string | null
   readonly now: () => number
 }
 
@@ -29,7 +25,6 @@ interface Kept {
 
 /** By credential. As many as there are upstreams that sign in; an exchanged credential's token is let go at its end. */
 const tokens = new Map<string, Kept>()
-const answerWithinMs = 30_000
 const mostBytes = 65_536
 /** A token is not used in its last minute, so that it does not end on the way. */
 const spareMs = 60_000
@@ -42,7 +37,7 @@ export async function signIn(call: Call, means: Means): Promise<string | null> {
   const asked = means.provider.signIn?.(call) ?? null
   if (asked === null) return null
   for (const [credential, { endsAtMs }] of tokens) if (endsAtMs <= now) tokens.delete(credential)
-  const kept: Kept = { answer: new TokenAnswer(asked, call, means).result, endsAtMs: Infinity }
+  const kept: Kept = { answer: tokenFor(asked, call, means), endsAtMs: Infinity }
   tokens.set(call.credential, kept)
   try {
     const { token, lifetimeMs } = await kept.answer
@@ -59,74 +54,17 @@ export function signOut(call: Call): void {
   tokens.delete(call.credential)
 }
 
-/** One call for a token. */
-class TokenAnswer implements AnswerHandler {
-  readonly result: Promise<Token>
-  readonly #signIn: SignIn
-  readonly #call: Call
-  readonly #means: Means
-  readonly #resolve: (result: Token) => void
-  readonly #reject: (error: SignInFailed) => void
-  readonly #timer: NodeJS.Timeout
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
-  #status = 0
-  #retryAfter: string | null = null
-
-  constructor(asked: SignIn, call: Call, means: Means) {
-    this.#signIn = asked
-    this.#call = call
-    this.#means = means
-    const { promise, resolve, reject } = Promise.withResolvers<Token>()
-    this.result = promise
-    this.#resolve = resolve
-    this.#reject = reject
-    const { outgoing } = asked
-    const { origin, path } = addressOf(outgoing.url, means.proxy)
-    const headers = headerLines(outgoing.headers)
-    const connectTimeoutMs = means.timeouts.connectMs
-    const { body } = outgoing
-    const exchange = means.client.send(
-      { origin, method: 'POST', path, headers, body, connectTimeoutMs },
-      this,
-    )
-    this.#timer = setTimeout(() => {
-      exchange.destroy()
-      reject(new SignInFailed(fault('timeout', 'Signing in at the provider took too long.')))
-    }, answerWithinMs)
+async function tokenFor(asked: SignIn, { credential }: Call, means: Means): Promise<Token> {
+  const answer = await askOnce({ ...asked.outgoing, method: 'POST', mostBytes }, means)
+  if (answer.status !== 200) {
+    const found = faultOfStatus({ ...answer, errorType: null }, { credential, now: means.now() })
+    // The caller has no part in this request: what is wrong with it is wrong with the credential.
+    const kind = found.kind === 'request' || found.kind === 'missing' ? 'credential' : found.kind
+    throw new CallFailed({ ...found, kind })
   }
-
-  onHead(status: number, headers: AnswerHeaders): void {
-    this.#status = status
-    this.#retryAfter = headers.get('retry-after')
-  }
-
-  onData(chunk: Buffer): void {
-    this.#bytes += chunk.length
-    if (this.#bytes <= mostBytes) this.#chunks.push(Buffer.from(chunk))
-  }
-
-  onEnd(): void {
-    clearTimeout(this.#timer)
-    const bytes = Buffer.concat(this.#chunks)
-    if (this.#status !== 200) {
-      const { credential } = this.#call
-      const received = { status: this.#status, bytes, retryAfter: this.#retryAfter, errorType: null }
-      const found = faultOfStatus(received, { credential, now: this.#means.now() })
-      // The caller has no part in this request: what is wrong with it is wrong with the credential.
-      const kind = found.kind === 'request' || found.kind === 'missing' ? 'credential' : found.kind
-      this.#reject(new SignInFailed({ ...found, kind }))
-      return
-    }
-    try {
-      this.#resolve(this.#signIn.tokenOf(JSON.parse(bytes.toString('utf8'))))
-    } catch {
-      this.#reject(new SignInFailed(fault('garbage', 'The provider signed us in without a token.', 200)))
-    }
-  }
-
-  onFail(failure: Parameters<typeof faultOfFailure>[0]): void {
-    clearTimeout(this.#timer)
-    this.#reject(new SignInFailed(faultOfFailure(failure)))
+  try {
+    return asked.tokenOf(JSON.parse(answer.bytes.toString('utf8')))
+  } catch {
+    throw new CallFailed(fault('garbage', 'The provider signed us in without a token.', 200))
   }
 }

@@ -6,6 +6,7 @@ import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
 import { openCore, type Core } from './core.ts'
 import { Orders } from './orders.ts'
+import { fetchModels } from './fetch-models.ts'
 import { tryUpstream } from './try-upstream.ts'
 import { version } from './version.ts'
 
@@ -37,6 +38,7 @@ export function administrationOver(
     announce: (changes) => orders.announce(changes),
     verify: () => orders.verify(),
     tryUpstream: (id, model) => tryUpstream(core.catalog, means, id, model),
+    fetchModels: (id) => fetchModels(core.catalog, means, id),
     metrics: () => orders.metrics(),
     health: (circuits) => Promise.resolve(circuits.map((each) => core.health.of(each))),
     isReady: () => core.commits.admitting,

@@ -31,6 +31,7 @@ import type { RequestOutcome } from '../relay/bookkeeper.ts'
 import type { RelayDeps, RequestLine, Running } from '../relay/asked.ts'
 import { KeptAnswers } from '../usage/kept-answers.ts'
 import type { NodeState, WorkerBirth } from './messages.ts'
+import { fetchModels } from './fetch-models.ts'
 import { tryUpstream } from './try-upstream.ts'
 import { version } from './version.ts'
 import { WorkerHealth } from './worker-health.ts'
@@ -123,6 +124,7 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
     metrics: async () => (await port.order({ do: 'metrics' })) as string,
     tryUpstream: (id, model) => tryUpstream(catalog, relay, id, model),
     health: async (circuits) => (await port.order({ do: 'health', circuits })) as CallHealth[],
+    fetchModels: (id) => fetchModels(catalog, relay, id),
   }
 }
 

@@ -71,6 +71,7 @@ export async function openOffice(
     verify: absent,
     tryUpstream: absent,
     health: absent,
+    fetchModels: absent,
     metrics: absent,
     isReady: () => true,
     async announce(changes) {

@@ -25,6 +25,7 @@ import { providerRoutes } from './providers.ts'
 import { refundRoutes } from './refunds.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
+import { upstreamCallRoutes } from './upstream-calls.ts'
 import { upstreamRoutes } from './upstreams.ts'
 import { usageRoutes } from './usage.ts'
 import { voucherRoutes } from './vouchers.ts'
@@ -126,6 +127,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
   for (const routes of [
     providerRoutes,
     upstreamRoutes,
+    upstreamCallRoutes,
     modelRoutes,
     tierRoutes,
     accountRoutes,

@@ -8,6 +8,7 @@ export const providerOut = z
     name: z.string().meta({ description: 'What an upstream’s `provider` says.' }),
     title: z.string(),
     base_url: z.string().nullable().meta({ description: 'Its documented address; null: each has its own.' }),
+    lists_models: z.boolean().meta({ description: 'Whether it can be asked which models it has.' }),
   })
   .openapi('Provider')
 
@@ -22,7 +23,12 @@ const list = createRoute({
 export function providerRoutes(): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, (c) => {
-    const data = providers.map(({ name, title, baseUrl }) => ({ name, title, base_url: baseUrl }))
+    const data = providers.map(({ name, title, baseUrl, models }) => ({
+      name,
+      title,
+      base_url: baseUrl,
+      lists_models: models !== undefined,
+    }))
     return c.json({ data, next: null }, 200)
   })
   return app

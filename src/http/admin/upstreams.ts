@@ -101,10 +101,6 @@ export const upstreamOut = z
   })
   .openapi('Upstream')
 
-export const trialOut = z
-  .object({ ok: z.boolean(), status: z.int().nullable(), duration_ms: z.number(), message: z.string() })
-  .openapi('UpstreamTrial')
-
 function upstreamView(upstream: Upstream): z.infer<typeof upstreamOut> {
   const timeouts = { ...defaultTimeouts, ...upstream.timeouts }
   const { prices } = upstream
@@ -213,28 +209,12 @@ const remove = createRoute({
   request: { params: idPath },
   responses: okAnswer(gone, 'It is gone.'),
 })
-const test = createRoute({
-  method: 'post',
-  path: '/upstreams/{id}/test',
-  summary: 'Make one real, cheap call and tell what happened',
-  request: {
-    params: idPath,
-    body: {
-      content: {
-        'application/json': {
-          schema: z.strictObject({
-            model: z
-              .string()
-              .min(1)
-              .nullish()
-              .meta({ description: 'The upstream’s name of a model; default: one that is routed to it.' }),
-          }),
-        },
-      },
-    },
-  },
-  responses: okAnswer(trialOut, 'What happened; a failed call is 200 with `ok: false`.'),
-})
+/** By id or name. Refuses with 404. */
+export async function knownUpstream({ house }: Desk, idOrName: string): Promise<Upstream> {
+  const upstream = await upstreamById(house.db, idOrName, house.sealer)
+  if (upstream === undefined) throw refuse('not_found', { message: 'There is no such upstream.' })
+  return upstream
+}
 
 export function upstreamRoutes(desk: Desk): OpenAPIHono {
   const { db, config, sealer } = desk.house
@@ -245,11 +225,7 @@ export function upstreamRoutes(desk: Desk): OpenAPIHono {
     checkUrl: (url) => checkUpstreamUrl(url, allow),
   }
 
-  async function known(idOrName: string): Promise<Upstream> {
-    const upstream = await upstreamById(db, idOrName, sealer)
-    if (upstream === undefined) throw refuse('not_found', { message: 'There is no such upstream.' })
-    return upstream
-  }
+  const known = (idOrName: string): Promise<Upstream> => knownUpstream(desk, idOrName)
 
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
@@ -273,12 +249,6 @@ export function upstreamRoutes(desk: Desk): OpenAPIHono {
     const { id } = await known(c.req.valid('param').id)
     await announced(desk, deleteUpstream(db, id, desk.by))
     return c.json({ id, deleted: true as const }, 200)
-  })
-  app.openapi(test, async (c) => {
-    const { id } = await known(c.req.valid('param').id)
-    const trial = await desk.house.tryUpstream(id, c.req.valid('json').model ?? null)
-    const { ok, status, durationMs, message } = trial
-    return c.json({ ok, status, duration_ms: durationMs, message }, 200)
   })
   return app
 }
