@@ -87,7 +87,10 @@ test('a list of models that cannot be had is told in words, without the credenti
   const unread = await house.admin<Told>('POST', `/upstreams/${garbled.id}/fetch-models`)
   assert.deepEqual([unread.ok, unread.models], [false, []])
 
-  const silent = await house.upstream(saying('x'), { provider: 'bedrock', credential: 'AKIA:secret:eu-west-1' })
+  const silent = await house.upstream(saying('x'), {
+    provider: 'bedrock',
+    credential: 'AKIA:secret:eu-west-1',
+  })
   const without = await house.admin<Told>('POST', `/upstreams/${silent.id}/fetch-models`)
   assert.deepEqual([without.ok, silent.requests.length], [false, 0])
 })
