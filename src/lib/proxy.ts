@@ -25,7 +25,8 @@ const kinds: Readonly<Record<string, Proxy['kind']>> = {
   'socks5:': 'socks5',
   'socks5h:': 'socks5h',
 }
-const usualPorts: Readonly<Record<Proxy['kind'], number>> = { connect: 80, socks5: 1080, socks5h: 1080 }
+const usualPorts: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
+const usualSocksPort = 1080
 /** RFC 1929: user name and password have a length of one byte each. */
 const mostLoginBytes = 255
 
@@ -42,7 +43,8 @@ export function proxyOf(text: string): Proxy {
     throw new TypeError('has to be a host and a port, without a path')
   }
   const tls = url.protocol === 'https:'
-  const port = url.port === '' ? (tls ? 443 : usualPorts[kind]) : Number(url.port)
+  const usualPort = usualPorts[url.protocol] ?? usualSocksPort
+  const port = url.port === '' ? usualPort : Number(url.port)
   return {
     kind,
     tls,

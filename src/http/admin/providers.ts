@@ -23,11 +23,11 @@ const list = createRoute({
 export function providerRoutes(): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, (c) => {
-    const data = providers.map(({ name, title, baseUrl, models }) => ({
-      name,
-      title,
-      base_url: baseUrl,
-      lists_models: models !== undefined,
+    const data = providers.map((provider) => ({
+      name: provider.name,
+      title: provider.title,
+      base_url: provider.baseUrl,
+      lists_models: 'models' in provider,
     }))
     return c.json({ data, next: null }, 200)
   })
