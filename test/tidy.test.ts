@@ -31,7 +31,7 @@ const keepers = [
   {
     what: /^(undici|node:(net|tls|https?|http2|dgram))$/,
     harmless: /^(isIP|isIPv4|isIPv6|BlockList|SocketAddress|STATUS_CODES|METHODS)$/,
-    where: ['lib/http-', 'relay/attempt.ts', 'health/', 'http/server.ts', 'server/'],
+    where: ['lib/http-', 'lib/tunnel.ts', 'relay/attempt.ts', 'health/', 'http/server.ts', 'server/'],
   },
   { what: /^(node:sqlite|pg)$/, where: ['db/'] },
   { what: /^(ioredis|iovalkey)$/, where: ['shared/'] },
