@@ -7,6 +7,7 @@ import type { accountOut } from '../src/http/admin/accounts.ts'
 import type { keyOut, newKeyOut } from '../src/http/admin/keys.ts'
 import type { auditOut, verdictOut } from '../src/http/admin/ledger.ts'
 import type { modelOut, versionOut } from '../src/http/admin/models.ts'
+import type { inviteOut, linkOut, personOut } from '../src/http/admin/people.ts'
 import type { providerOut } from '../src/http/admin/providers.ts'
 import type { requestOut } from '../src/http/admin/requests.ts'
 import type { tierOut } from '../src/http/admin/tiers.ts'
@@ -33,6 +34,10 @@ export type UsageRow = z.infer<typeof rowOut>
 export type Voucher = z.infer<typeof voucherOut>
 export type NewVouchers = z.infer<typeof vouchersOut>
 
+export type PersonRow = z.infer<typeof personOut>
+export type Link = z.infer<typeof linkOut>
+export type Invite = z.infer<typeof inviteOut>
+
 export interface Page<Item> {
   readonly data: readonly Item[]
   readonly next: string | null
@@ -52,7 +57,6 @@ export type {
   Dashboard,
   FailureGroup,
   Found,
-  PersonRow,
 } from '../src/http/console/contract/operator.ts'
 export type { OpenSession, Passkey } from '../src/http/console/contract/person.ts'
 export type { Bill, Overview, Point, RequestDetail, RequestRow } from '../src/http/console/contract/usage.ts'

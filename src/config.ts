@@ -120,6 +120,31 @@ export const settings = {
     ...secret,
     read: (text: string | undefined): string | null => (text === undefined || text === '' ? null : text),
   },
+  signUp: {
+    env: 'SIGN_UP',
+    group: 'Access',
+    doc: 'Who may open an account in the console: anybody, whoever has an invite code of an operator, nobody.',
+    ...oneOf('open', ['open', 'invite', 'closed']),
+  },
+  smtpUrl: {
+    env: 'SMTP_URL',
+    group: 'Access',
+    doc: 'The mail server, such as `smtps://user:password@mail.example:465`. With it, e-mail addresses are verified before an account is opened, and a lost password is reset by mail; without it accounts can be used at once, and an operator hands out links.',
+    ...secret,
+    allowed: 'an smtp or smtps address',
+    read(text: string | undefined): string | null {
+      if (text === undefined) return null
+      if (!URL.canParse(text) || !/^smtps?:/.test(text)) throw new NotAllowed()
+      return text
+    },
+  },
+  mailFrom: {
+    env: 'MAIL_FROM',
+    group: 'Access',
+    doc: 'Whom mail of the relay comes from.',
+    ...word('Sluice <sluice@localhost>'),
+    allowed: 'an e-mail address, with a name or without',
+  },
   keysPerAccount: {
     env: 'KEYS_PER_ACCOUNT',
     group: 'Limits',

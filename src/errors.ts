@@ -33,6 +33,23 @@ const kinds = {
     type: 'authentication_error',
     message: 'The API key is missing or not valid.',
   },
+  session_required: { status: 401, type: 'authentication_error', message: 'Sign in first.' },
+  wrong_credentials: {
+    status: 401,
+    type: 'authentication_error',
+    message: 'The e-mail address and the password do not belong together.',
+  },
+  wrong_code: { status: 401, type: 'authentication_error', message: 'This code is not right.' },
+  password_refused: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'This password cannot be taken. Choose another one.',
+  },
+  link_invalid: {
+    status: 404,
+    type: 'invalid_request_error',
+    message: 'This link is not valid any more. Ask for a new one.',
+  },
   insufficient_quota: {
     status: 402,
     type: 'insufficient_quota',
@@ -46,6 +63,23 @@ const kinds = {
     final: true,
   },
   permission_denied: { status: 403, type: 'permission_error', message: 'This key may not do that.' },
+  cross_site: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This can only be asked by the console itself, on its own address.',
+  },
+  operators_only: { status: 403, type: 'permission_error', message: 'Only operators may do that.' },
+  no_account: {
+    status: 403,
+    type: 'permission_error',
+    message: 'You have no account of your own. Sign in as one to see its pages.',
+  },
+  sign_up_closed: { status: 403, type: 'permission_error', message: 'New accounts are not taken here.' },
+  invite_invalid: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This invite code is not valid, or no longer.',
+  },
   account_suspended: { status: 403, type: 'permission_error', message: 'This account is suspended.' },
   address_not_allowed: {
     status: 403,

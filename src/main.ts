@@ -43,6 +43,11 @@ const groups: readonly Group[] = [
     load: async () => (await import('./cli/restore.ts')).completeRestore,
   },
   {
+    name: 'admin',
+    summary: 'who runs the relay: links by which operators come in',
+    load: async () => (await import('./cli/admin.ts')).completeAdmin,
+  },
+  {
     name: 'account',
     summary: 'accounts, their credit, caps and limits',
     load: async () => (await import('./cli/account.ts')).completeAccount,

@@ -16,7 +16,7 @@ import type { Import, SourceFile } from './source-tree.ts'
 const floors: readonly (readonly string[])[] = [
   ['lib'],
   ['providers', 'db', 'shared'],
-  ['accounts', 'catalog', 'formats', 'ledger', 'limits', 'health', 'notices', 'usage'],
+  ['accounts', 'catalog', 'formats', 'ledger', 'limits', 'health', 'notices', 'people', 'usage'],
   ['relay'],
   ['http'],
   ['server'],

@@ -9,4 +9,12 @@ export const walkedElsewhere: Readonly<Record<string, string>> = {
   'POST /accounts/x/vouchers': 'test/vouchers.test.ts',
   'POST /vouchers/x/revoke': 'test/vouchers.test.ts',
   'POST /requests/x/refund': 'test/vouchers.test.ts',
+  'GET /people': 'test/console-entrance.test.ts',
+  'PATCH /people/x': 'test/console-entrance.test.ts',
+  'POST /people/x/access-link': 'test/console-entrance.test.ts',
+  'POST /accounts/x/access-link': 'test/console-entrance.test.ts',
+  'POST /operators/link': 'test/console-entrance.test.ts',
+  'GET /invites': 'test/console-entrance.test.ts',
+  'POST /invites': 'test/console-entrance.test.ts',
+  'DELETE /invites/x': 'test/console-entrance.test.ts',
 }

@@ -80,7 +80,7 @@ function Search({ close }: { readonly close: () => void }) {
   const asked = useDeferredValue(typed.trim())
   const search = useQuery({
     queryKey: ['search', asked],
-    queryFn: () => get<{ data: Found[] }>(`/console/operator/search${queryOf({ q: asked })}`),
+    queryFn: () => get<{ data: Found[] }>(`/admin/search${queryOf({ q: asked })}`),
     enabled: session.person?.role === 'operator' && asked.length >= 2,
   })
   const hits = [

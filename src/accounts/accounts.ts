@@ -8,7 +8,7 @@ import { refuse, type Refusal } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditRow } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
-import { expecting, type Db } from '../db/db.ts'
+import { expecting, type Db, type Query } from '../db/db.ts'
 import { sql, type AccountsTable } from '../db/schema.ts'
 import { isTaken, isUnmet } from '../db/store-error.ts'
 import { cleanEmail, cleanName, cleanPriceFactor, cleanTimezone, cleanCap, invalid } from './fields.ts'
@@ -97,8 +97,16 @@ function noSuchAccount(): Refusal {
   return refuse('not_found', { message: 'There is no such account.' })
 }
 
-/** Refuses with 400 naming the field, or with 409 when the e-mail address has an account. */
-export async function createAccount(db: Db, input: AccountInput, by: string): Promise<Changed<Account>> {
+/**
+ * Refuses with 400 naming the field, or with 409 when the e-mail address has an account. `also`: what else happens in
+ * the same batch, for the account of this id.
+ */
+export async function createAccount(
+  db: Db,
+  input: AccountInput,
+  by: string,
+  also: (accountId: string) => readonly Query[] = () => [],
+): Promise<Changed<Account>> {
   const { email, normalised } = cleanEmail(input.email)
   const tier = input.tier ?? defaultTier
   await checkTier(db, tier)
@@ -125,6 +133,7 @@ export async function createAccount(db: Db, input: AccountInput, by: string): Pr
     await db.write(
       sql.insertInto('accounts').values(row),
       auditRow(by, 'account.create', row.id, { email, tier }),
+      ...also(row.id),
     )
   } catch (error) {
     throw refusalFor(error)

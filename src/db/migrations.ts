@@ -11,6 +11,7 @@ import { keptAnswers } from './migrations/0005-kept-answers.ts'
 import { routing } from './migrations/0006-routing.ts'
 import { creditOrders } from './migrations/0007-credit-orders.ts'
 import { cluster } from './migrations/0008-cluster.ts'
+import { people as persons } from './migrations/0009-people.ts'
 
 const people = `
 create table tiers (
@@ -238,4 +239,5 @@ export const migrations: readonly Migration[] = [
   routing,
   creditOrders,
   cluster,
+  persons,
 ]

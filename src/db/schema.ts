@@ -26,6 +26,14 @@ import type {
 } from './tables/ledger.ts'
 import type { NoticePreferencesTable, NoticesTable } from './tables/notices.ts'
 import type { CreditOrdersTable, VouchersTable } from './tables/programmes.ts'
+import type {
+  InvitesTable,
+  PasskeysTable,
+  PersonsTable,
+  RecoveryCodesTable,
+  SessionsTable,
+  TicketsTable,
+} from './tables/people.ts'
 
 export type { UpstreamCredentialsTable } from './tables/catalog.ts'
 export type {
@@ -231,6 +239,12 @@ export interface Schema extends AvailabilityTables {
   audit: AuditTable
   notices: NoticesTable
   notice_preferences: NoticePreferencesTable
+  persons: PersonsTable
+  sessions: SessionsTable
+  tickets: TicketsTable
+  recovery_codes: RecoveryCodesTable
+  passkeys: PasskeysTable
+  invites: InvitesTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
 }
@@ -258,6 +272,12 @@ export const owners = {
   audit: 'db',
   notices: 'notices',
   notice_preferences: 'notices',
+  persons: 'people',
+  sessions: 'people',
+  tickets: 'people',
+  recovery_codes: 'people',
+  passkeys: 'people',
+  invites: 'people',
   cursors: 'db',
   settings: 'db',
 } as const satisfies Record<keyof Schema, string>

@@ -57,12 +57,12 @@ export function isReferenced(error: unknown): boolean {
   return error instanceof StoreError && error.constraint === 'FOREIGN KEY constraint failed'
 }
 
+/** Whether the batch was undone because some statement did not change as many rows as expected. */
+export function isUndone(error: unknown): boolean {
+  return error instanceof StoreError && error.class === 'conflict' && error.constraint === undefined
+}
+
 /** Whether the batch was undone because this statement did not change as many rows as expected. */
 export function isUnmet(error: unknown, statement: number): boolean {
-  return (
-    error instanceof StoreError &&
-    error.class === 'conflict' &&
-    error.constraint === undefined &&
-    error.statement === statement
-  )
+  return isUndone(error) && error instanceof StoreError && error.statement === statement
 }

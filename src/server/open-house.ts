@@ -39,6 +39,7 @@ export function administrationOver(
     verify: () => orders.verify(),
     tryUpstream: (id, model) => tryUpstream(core.catalog, means, id, model),
     fetchModels: (id) => fetchModels(core.catalog, means, id),
+    guard: orders.guard,
     metrics: () => orders.metrics(),
     health: (circuits) => Promise.resolve(circuits.map((each) => core.health.of(each))),
     isReady: () => core.commits.admitting,

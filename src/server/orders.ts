@@ -4,6 +4,7 @@ import { Gauge, Registry } from '@prometheus-io/client'
 import type { Change } from '../db/change.ts'
 import { databaseFileName } from '../db/store.ts'
 import type { CreditReceipt, LedgerVerdict, VoucherReceipt, Wallet } from '../http/house.ts'
+import { answerGuard, openGuard } from '../http/guard.ts'
 import type { Core } from './core.ts'
 import type { Order } from './messages.ts'
 import { Programmes } from './programmes.ts'
@@ -44,6 +45,7 @@ function cpuSeconds(): number {
 export class Orders {
   readonly #parts: OrderParts
   readonly programmes: Programmes
+  readonly guard = openGuard()
 
   constructor(parts: OrderParts) {
     this.#parts = parts
@@ -76,6 +78,8 @@ export class Orders {
         return core.health.board.probe(order.keys)
       case 'health':
         return order.circuits.map((circuits) => core.health.of(circuits))
+      case 'guard':
+        return answerGuard(this.guard, order.ask)
     }
   }
 

@@ -4,9 +4,13 @@
  */
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
 import { databaseFileName } from '../db/store.ts'
+import { operatorLink } from '../http/console/access-links.ts'
+import { linkTo } from '../http/public-address.ts'
 import { openLog, type Log } from '../lib/log.ts'
 import { decimalOf } from '../lib/money.ts'
+import { hasOperator } from '../people/people.ts'
 import { openCore, type Core } from './core.ts'
 import { serveControl } from './control-socket.ts'
 import { Crew } from './crew.ts'
@@ -75,7 +79,7 @@ export async function serve(config: Config): Promise<void> {
   })
   const models = watchModels(config, core, log)
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
-  printWelcome(config, demo)
+  printWelcome(config, demo, await setUpLinkOf(config, core.store.db))
   await signalled()
   log.info('draining')
   crew.tell({ isReady: false, isDraining: true })
@@ -92,6 +96,13 @@ export async function serve(config: Config): Promise<void> {
   lock.release()
   log.info('ended')
   process.exit(0)
+}
+
+/** A link to become the first operator; `null` where there is one. */
+async function setUpLinkOf(config: Config, db: Db): Promise<string | null> {
+  if (await hasOperator(db)) return null
+  const { token } = await operatorLink(db, null)
+  return linkTo(config, 'set-up', token)
 }
 
 /** Has the ledger recomputed as it grows; when it does not add up, `onDrift` is called, once. */

@@ -3,18 +3,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { consoleFolder, howToBuild } from '../http/console-files.ts'
+import { publicAddressOf } from '../http/public-address.ts'
 import type { Demo } from './demo.ts'
 
-/** The address under which callers reach the relay. */
-export function addressOf(config: Config): string {
-  if (config.publicUrl !== null) return config.publicUrl
-  const anywhere = config.host === '0.0.0.0' || config.host === '::'
-  const host = anywhere ? '127.0.0.1' : config.host
-  return `http://${host.includes(':') ? `[${host}]` : host}:${config.port}`
-}
-
-export function printWelcome(config: Config, demo: Demo | null): void {
-  const address = addressOf(config)
+/** `setUpLink`: where nobody runs the relay yet. */
+export function printWelcome(config: Config, demo: Demo | null, setUpLink: string | null): void {
+  const address = publicAddressOf(config)
   const isBuilt = existsSync(join(consoleFolder, 'index.html'))
   const lines = [
     '',
@@ -22,6 +16,14 @@ export function printWelcome(config: Config, demo: Demo | null): void {
     `  Health ${address}/readyz   Interface ${address}/openapi.json`,
     isBuilt ? `  Console ${address}/console/` : `  No console: ${howToBuild}.`,
   ]
+  if (setUpLink !== null) {
+    lines.push(
+      '',
+      '  Nobody runs this relay yet. Open this once to become its operator:',
+      '',
+      `  ${setUpLink}`,
+    )
+  }
   if (demo) {
     const body = JSON.stringify({
       model: demo.model,

@@ -21,6 +21,7 @@ import type {
   VoucherReceipt,
   Wallet,
 } from '../http/house.ts'
+import { guardBy } from '../http/guard.ts'
 import { answerMalformed } from '../http/malformed.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
@@ -121,6 +122,7 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
     wallet: async (account, key) => (await port.order({ do: 'wallet', account, key })) as Wallet,
     announce: async (changes) => void (await port.order({ do: 'announce', changes })),
     verify: async () => (await port.order({ do: 'verify' })) as LedgerVerdict,
+    guard: guardBy((ask) => port.order({ do: 'guard', ask })),
     metrics: async () => (await port.order({ do: 'metrics' })) as string,
     tryUpstream: (id, model) => tryUpstream(catalog, relay, id, model),
     health: async (circuits) => (await port.order({ do: 'health', circuits })) as CallHealth[],

@@ -13,6 +13,7 @@ import { temporaryStore } from '../../db/store.fixture.ts'
 import type { Store } from '../../db/store.ts'
 import { newDataKey, sealerOf } from '../../lib/seal.ts'
 import { fetchListener } from '../fetch-listener.ts'
+import { openGuard } from '../guard.ts'
 import type { House } from '../house.ts'
 import { adminPath, createAdminApp } from './app.ts'
 
@@ -73,6 +74,7 @@ export async function openOffice(
     health: absent,
     fetchModels: absent,
     metrics: absent,
+    guard: openGuard(),
     isReady: () => true,
     async announce(changes) {
       directory.apply(await loadDelta(db, changes))

@@ -9,6 +9,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { refuse, type Refusal } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
+import { boundedBody } from '../bounded-body.ts'
 import type { House } from '../house.ts'
 import { openapiDocument } from '../openapi.ts'
 import { accountMoneyRoutes } from './account-money.ts'
@@ -23,6 +24,7 @@ import { noticeRoutes } from './notices.ts'
 import { refusalOfThrown, refusalOfZod } from './problems.ts'
 import { providerRoutes } from './providers.ts'
 import { refundRoutes } from './refunds.ts'
+import { peopleRoutes } from './people.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
 import { upstreamCallRoutes } from './upstream-calls.ts'
@@ -33,13 +35,13 @@ import { voucherRoutes } from './vouchers.ts'
 export const adminPath = '/api/admin'
 
 export interface AdminOptions {
-  /** True over HTTP: ADMIN_API_KEY is asked for. False over the control socket, which only the owner can open. */
+  /** True over HTTP: ADMIN_API_KEY is asked for. False where whoever asks is known: the control socket, a session. */
   readonly authenticate: boolean
+  /** In whose name it acts, as the audit log names it; default: by the way that one came in. */
+  readonly by?: string
   /** Told about errors that are bugs of ours; the caller sees nothing of them. */
   readonly onBug?: (error: unknown, requestId: string) => void
 }
-
-const bodyMaxBytes = 1024 * 1024
 
 /** A model's id may have slashes, and scripts write them as they are: for the router they are one segment. */
 function pathOf(request: Request): string {
@@ -70,30 +72,6 @@ function guard(adminApiKey: string | null): MiddlewareHandler {
   }
 }
 
-async function readBounded(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of stream) {
-    size += part.byteLength
-    if (size > bodyMaxBytes) throw refuse('request_too_large')
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
-}
-
-/** Refuses a body that is too large; one that does not say its length is read as far as it may go. */
-const boundedBody: MiddlewareHandler = async (c, next) => {
-  const { raw, method } = c.req
-  const length = c.req.header('content-length')
-  if (Number(length ?? 0) > bodyMaxBytes) throw refuse('request_too_large')
-  const mayBeLong = length === undefined && ['POST', 'PATCH', 'PUT'].includes(method)
-  if (mayBeLong && raw.body !== null) {
-    const body = await readBounded(raw.body)
-    c.req.raw = new Request(raw.url, { method, headers: raw.headers, body })
-  }
-  await next()
-}
-
 /** The methods that a path has, in place of a bare "not found". */
 function methodsOf(app: OpenAPIHono): (path: string) => string[] {
   const routes = app.openAPIRegistry.definitions.flatMap((definition) => {
@@ -108,7 +86,7 @@ function methodsOf(app: OpenAPIHono): (path: string) => string[] {
 
 /** Every call of the contract as one application, with the interface's document, which anyone may read. */
 export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono {
-  const desk: Desk = { house, by: options.authenticate ? 'admin-api' : 'command-line' }
+  const desk: Desk = { house, by: options.by ?? (options.authenticate ? 'admin-api' : 'command-line') }
   const app = new OpenAPIHono({
     getPath: pathOf,
     defaultHook: (result) => {
@@ -138,6 +116,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     refundRoutes,
     usageRoutes,
     ledgerRoutes,
+    peopleRoutes,
     noticeRoutes,
     availabilityRoutes,
     incidentRoutes,

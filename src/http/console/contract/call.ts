@@ -31,7 +31,7 @@ export type BodyOf<One> = One extends Call<z.ZodType, infer Body> ? z.input<Body
 export type QueryOf<One> = One extends Call<z.ZodType, z.ZodType, infer Query> ? z.input<Query> : never
 
 const nothing = z.strictObject({})
-export type Nothing = typeof nothing
+type Nothing = typeof nothing
 
 /** `['POST', '/sign-in', 'anyone']` and its shapes; without a body or a query none is taken. */
 export function call<
@@ -41,13 +41,8 @@ export function call<
 >(
   [method, path, who]: readonly [Method, string, Who],
   shapes: { readonly answer: Answer; readonly body?: Body; readonly query?: Query },
-): Call<Answer, Body | Nothing, Query | Nothing> {
-  return {
-    method,
-    path,
-    who,
-    answer: shapes.answer,
-    body: shapes.body ?? nothing,
-    query: shapes.query ?? nothing,
-  }
+): Call<Answer, Body, Query> {
+  // Where none is named, `Body` and `Query` are the type of `nothing`.
+  const { answer, body = nothing as z.ZodType as Body, query = nothing as z.ZodType as Query } = shapes
+  return { method, path, who, answer, body, query }
 }
