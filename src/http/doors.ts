@@ -124,7 +124,8 @@ export class Doors {
     const { house } = this.#parts
     const { arrival, exchange } = visit
     const { method } = arrival
-    const path = arrival.path.startsWith('/v1/') ? arrival.path.slice(3) : arrival.path
+    // Clients of Anthropic's format add /v1 to whatever base address they are given.
+    const path = withoutVersion(withoutVersion(arrival.path))
     if (method === 'OPTIONS' && house.config.corsOrigins.length > 0) return exchange.answer(204, [], '')
     switch (path) {
       case '/chat/completions':
@@ -216,11 +217,15 @@ export class Doors {
   }
 }
 
+function withoutVersion(path: string): string {
+  return path.startsWith('/v1/') ? path.slice('/v1'.length) : path
+}
+
 /** Clients of Anthropic's format tell its version with every call. */
 function speaksMessages(arrival: Arrival): boolean {
   const { path } = arrival
   if (path.endsWith('/chat/completions')) return false
-  return /^(?:\/v1)?\/messages(?:\/|$)/.test(path) || arrival.header('anthropic-version') !== undefined
+  return /^(?:\/v1){0,2}\/messages(?:\/|$)/.test(path) || arrival.header('anthropic-version') !== undefined
 }
 
 function only({ arrival: { method }, headers }: Visit, allowed: 'GET' | 'POST'): void {
