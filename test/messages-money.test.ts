@@ -105,6 +105,22 @@ for (const model of ['claude', 'common']) {
   })
 }
 
+test('a request under an Idempotency-Key is answered the same again, whole and streamed, and charged once', async () => {
+  for (const model of ['claude', 'common']) {
+    for (const stream of [false, true]) {
+      const account = await house.account({ balance: '¥1' })
+      const headers = { 'idempotency-key': `${model}-${stream}` }
+      const first = await (await send(account, ask(model, { stream }), { headers })).text()
+      const charged = await account.balance()
+      assert.ok(Number(charged) < 1)
+      assert.equal(await (await send(account, ask(model, { stream }), { headers })).text(), first)
+      assert.equal(await account.balance(), charged)
+      const other = await refusalOf(await send(account, ask(model, { stream, max_tokens: 9 }), { headers }))
+      assert.deepEqual([other.type, other.code], ['invalid_request_error', 'idempotency_key_reused'])
+    }
+  }
+})
+
 test('a budget of thinking stays below a maximum that money has lowered', async () => {
   const poor = await house.account({ balance: '¥0.02' })
   for (const [budget, thinking] of [

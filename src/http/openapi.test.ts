@@ -32,6 +32,8 @@ test('the document describes every route of administration and the public interf
   )
   for (const path of [
     '/v1/chat/completions',
+    '/v1/messages',
+    '/v1/messages/count_tokens',
     '/v1/models',
     '/v1/balance',
     '/healthz',

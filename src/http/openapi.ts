@@ -3,8 +3,20 @@
  * which runs on raw node:http and is described here by hand.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi'
-
-type Json = Readonly<Record<string, unknown>>
+import { messagesPaths } from './openapi-messages.ts'
+import {
+  amount,
+  answer,
+  content,
+  count,
+  idempotencyKey,
+  keyed,
+  object,
+  optionalAmount,
+  refusals,
+  text,
+  type Json,
+} from './openapi-shapes.ts'
 
 const error: Json = {
   type: 'object',
@@ -23,39 +35,8 @@ const error: Json = {
   },
 }
 
-function content(schema: Json, type = 'application/json'): Json {
-  return { [type]: { schema } }
-}
-
-function answer(description: string, schema: Json): Json {
-  return { description, content: content(schema) }
-}
-
-const refusals: Readonly<Record<string, string>> = {
-  400: 'The request is not valid; `param` names the field.',
-  401: 'The API key is missing or not valid.',
-  402: 'The balance does not cover it (`insufficient_quota`) or a cap is reached (`spend_cap_exceeded`).',
-  403: 'This key may not do that.',
-  404: 'It does not exist.',
-  409: 'A request with this `Idempotency-Key` still runs, or its answer was not kept.',
-  413: 'The body is too large.',
-  422: 'This `Idempotency-Key` was used with another body.',
-  429: 'Too many requests; see `Retry-After`.',
-  500: 'Something went wrong on our side.',
-  503: 'Nothing can answer at the moment; see `Retry-After`.',
-}
-
 function refusing(...statuses: number[]): Json {
   return Object.fromEntries(statuses.map((status) => [status, answer(refusals[status] ?? '', error)]))
-}
-
-const text = { type: 'string' }
-const amount = { type: 'string', description: 'An amount as a decimal string.' }
-const optionalAmount = { type: ['string', 'null'] }
-const count = { type: 'integer' }
-
-function object(properties: Json, required: readonly string[] = Object.keys(properties)): Json {
-  return { type: 'object', properties, required }
 }
 
 const message = object({ role: text, content: {} }, ['role'])
@@ -145,7 +126,6 @@ const request = object({
   duration_ms: { type: 'number' },
 })
 
-const keyed = { security: [{ key: [] }], tags: ['Relay'] }
 const open = { security: [], tags: ['Operation'] }
 
 function parameter(name: string, place: 'path' | 'query'): Json {
@@ -158,15 +138,6 @@ function reading(summary: string, schema: Json, parameters: readonly Json[] = []
     ...refusing(401, 403, ...(parameters.length ? [404] : [])),
   }
   return { get: { ...keyed, summary, parameters, responses } }
-}
-
-const idempotencyKey: Json = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
-  description:
-    'For 24 hours the same key and body are answered what the first request was answered, and charged once.',
 }
 
 const relayPaths: Json = {
@@ -254,11 +225,17 @@ export function openapiDocument(app: OpenAPIHono, version: string): Json {
     servers: [{ url: '/' }],
     security: [{ admin: [] }],
     tags: [{ name: 'Relay' }, { name: 'Administration' }, { name: 'Operation' }],
-    paths: { ...relayPaths, ...operationPaths, ...Object.fromEntries(administered) },
+    paths: { ...relayPaths, ...messagesPaths, ...operationPaths, ...Object.fromEntries(administered) },
     components: {
       ...components,
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key of an account.' },
+        messagesKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-api-key',
+          description: 'The same key, as clients of Anthropic’s format send it.',
+        },
         admin: { type: 'http', scheme: 'bearer', description: 'ADMIN_API_KEY.' },
       },
     },

@@ -1,8 +1,9 @@
 /**
  * Which conversation a request belongs to, so that it can stay with the upstream that has its beginning in a cache:
- * what the caller says (`prompt_cache_key`, `user`), else how the conversation begins. Routes are then ranked by
+ * what the caller says (`prompt_cache_key`, `user`, Anthropic's `metadata.user_id`), else how the conversation begins. Routes are then ranked by
  * rendezvous: each by a number made of both names, so that a route that goes or comes moves only its own share.
  */
+import { isObject } from '../providers/usage.ts'
 import type { CallerRequest } from './caller-format.ts'
 
 /** Of the conversation's beginning, the messages up to the first of the user, and not more than this many. */
@@ -35,7 +36,8 @@ function isOfUser(message: unknown): boolean {
 
 /** A number for the conversation, among those of one account. */
 export function conversationOf(account: string, request: CallerRequest): number {
-  const { prompt_cache_key: key, user, system, messages } = request.parsed()
+  const { prompt_cache_key: key, user: named, metadata, system, messages } = request.parsed()
+  const user = named ?? (isObject(metadata) ? metadata['user_id'] : undefined)
   if (typeof key === 'string' && key !== '') return hashOf(`${account} key ${key}`)
   if (typeof user === 'string' && user !== '') return hashOf(`${account} user ${user}`)
   return hashOf(`${account} ${JSON.stringify(system)} ${beginningOf(messages)}`)
