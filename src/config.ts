@@ -4,6 +4,8 @@
  * A wrong value stops the start with the setting's name and what is allowed.
  */
 import { availableParallelism } from 'node:os'
+import { availabilitySettings } from './config/availability.ts'
+import { noticeSettings } from './config/notices.ts'
 import {
   addressList,
   bytes,
@@ -51,7 +53,7 @@ export const settings = {
   publicUrls: {
     env: 'PUBLIC_URLS',
     group: 'Where it listens',
-    doc: 'All addresses under which callers reach the relay, the primary one first. They are shown to users, and each is checked from here every minute.',
+    doc: 'All addresses under which callers reach the relay, the primary one first. They are shown to users, and each is looked at from here, see `PUBLIC_URL_CHECK`.',
     allowed: 'comma-separated http or https addresses',
     standard: '`PUBLIC_URL` alone',
     read(text: string | undefined, environment: Environment): string[] {
@@ -181,53 +183,14 @@ export const settings = {
     doc: 'Private addresses that upstreams may have, for models of your own. All others are refused when saved and again at each connection.',
     ...cidrList,
   },
-  objectivePercent: {
-    env: 'AVAILABILITY_OBJECTIVE',
-    group: 'Availability',
-    doc: 'Of a hundred requests that are ours to answer, so many have to be answered, by model and month. A model may have its own.',
-    allowed: 'a number from 50 to 99.9999',
-    standard: '99.9',
-    read(text: string | undefined): number {
-      const value = Number(text ?? 99.9)
-      if (!(value >= 50 && value <= 99.9999)) throw new NotAllowed()
-      return value
-    },
-  },
-  incidentWindowMs: {
-    env: 'INCIDENT_WINDOW',
-    group: 'Availability',
-    doc: 'Over so long a model is judged, and over ten times as long where there is little traffic. When its success falls below the objective, an incident is opened.',
-    ...duration('60s', 5000, 180_000),
-  },
-  incidentMinimum: {
-    env: 'INCIDENT_MINIMUM',
-    group: 'Availability',
-    doc: 'So many failures at least make an incident.',
-    ...wholeNumber(5, 1, 1_000_000),
-  },
-  incidentRecoveryMs: {
-    env: 'INCIDENT_RECOVERY',
-    group: 'Availability',
-    doc: 'A model has to be well for so long until its incident is closed.',
-    ...duration('30s', 1000, 1_200_000),
-  },
-  statusPage: {
-    env: 'STATUS_PAGE',
-    group: 'Availability',
-    doc: 'The public page `/status`, with `/status.json` and `/status.rss`: what state the listed models are in, their last 90 days, and what was told of incidents.',
-    allowed: '`1` or `0`',
-    standard: '1',
-    read(text: string | undefined): boolean {
-      if (text !== undefined && text !== '1' && text !== '0') throw new NotAllowed()
-      return text !== '0'
-    },
-  },
   keepAliveMs: {
     env: 'STREAM_KEEP_ALIVE',
     group: 'Upstreams',
     doc: 'A silent stream gets a comment this often, so that nothing between caller and relay gives it up.',
     ...duration('15s', 100, 600_000),
   },
+  ...availabilitySettings,
+  ...noticeSettings,
   workers: {
     env: 'WORKERS',
     group: 'Running',

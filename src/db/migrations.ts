@@ -12,6 +12,7 @@ import { routing } from './migrations/0006-routing.ts'
 import { creditOrders } from './migrations/0007-credit-orders.ts'
 import { cluster } from './migrations/0008-cluster.ts'
 import { people as persons } from './migrations/0009-people.ts'
+import { channels } from './migrations/0010-channels.ts'
 
 const people = `
 create table tiers (
@@ -240,4 +241,5 @@ export const migrations: readonly Migration[] = [
   creditOrders,
   cluster,
   persons,
+  channels,
 ]

@@ -24,7 +24,6 @@ import type {
   KeptAnswersTable,
   OwnersTable,
 } from './tables/ledger.ts'
-import type { NoticePreferencesTable, NoticesTable } from './tables/notices.ts'
 import type { CreditOrdersTable, VouchersTable } from './tables/programmes.ts'
 import type {
   InvitesTable,
@@ -34,6 +33,7 @@ import type {
   SessionsTable,
   TicketsTable,
 } from './tables/people.ts'
+import { noticeOwners, type NoticeTables } from './tables/notices.ts'
 
 export type { UpstreamCredentialsTable } from './tables/catalog.ts'
 export type {
@@ -43,9 +43,14 @@ export type {
   KeptAnswersTable,
   OwnersTable,
 } from './tables/ledger.ts'
-export type { IncidentPostsTable, IncidentsTable, IncidentStatus } from './tables/availability.ts'
-export type { NoticesTable } from './tables/notices.ts'
 export type { VouchersTable } from './tables/programmes.ts'
+export type {
+  IncidentPostsTable,
+  IncidentsTable,
+  IncidentStatus,
+  PublicAddressesTable,
+} from './tables/availability.ts'
+export type { ChannelKind, ChannelsTable, NoticesTable } from './tables/notices.ts'
 
 export type Flag = 0 | 1
 
@@ -218,7 +223,7 @@ export interface UsageHourlyTable {
   upstream_cost_nanos: bigint
 }
 
-export interface Schema extends AvailabilityTables {
+export interface Schema extends AvailabilityTables, NoticeTables {
   accounts: AccountsTable
   keys: KeysTable
   tiers: TiersTable
@@ -237,8 +242,6 @@ export interface Schema extends AvailabilityTables {
   kept_answers: KeptAnswersTable
   usage_hourly: UsageHourlyTable
   audit: AuditTable
-  notices: NoticesTable
-  notice_preferences: NoticePreferencesTable
   persons: PersonsTable
   sessions: SessionsTable
   tickets: TicketsTable
@@ -252,6 +255,7 @@ export interface Schema extends AvailabilityTables {
 /** The one room that writes each table; test/tidy.test.ts holds it. Ledger rows are written by db/ in a commit. */
 export const owners = {
   ...availabilityOwners,
+  ...noticeOwners,
   accounts: 'accounts',
   keys: 'accounts',
   tiers: 'accounts',
@@ -270,8 +274,6 @@ export const owners = {
   kept_answers: 'db',
   usage_hourly: 'db',
   audit: 'db',
-  notices: 'notices',
-  notice_preferences: 'notices',
   persons: 'people',
   sessions: 'people',
   tickets: 'people',

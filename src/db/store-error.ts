@@ -43,11 +43,11 @@ export function failureOf(error: unknown, statement?: number): StoreFailure {
   if (code === undefined) return { class: 'invalid', message, statement }
   const kind = code === sharedMemorySize ? 'full' : (classes[code & 0xff] ?? 'invalid')
   const constraint =
-    kind === 'conflict' ? (/constraint failed: (\S+)/.exec(message)?.[1] ?? message) : undefined
+    kind === 'conflict' ? (/constraint failed: ([^\s,]+)/.exec(message)?.[1] ?? message) : undefined
   return { class: kind, message, constraint, statement }
 }
 
-/** Whether a unique column (`accounts.email_normalised`) already has the value. */
+/** Whether a unique column (`accounts.email_normalised`), the first of several, already has the value. */
 export function isTaken(error: unknown, column: string): boolean {
   return error instanceof StoreError && error.class === 'conflict' && error.constraint === column
 }

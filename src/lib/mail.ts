@@ -5,6 +5,8 @@ export interface Letter {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** The same at every try, so that a mailbox can tell a repetition. */
+  readonly id?: string
 }
 
 export interface Mailer {
@@ -18,5 +20,11 @@ const patienceMs = 20_000
 export function mailerFor(url: string, from: string): Mailer {
   const times = { connectionTimeout: patienceMs, greetingTimeout: patienceMs, socketTimeout: patienceMs }
   const transport = createTransport({ url, ...times })
-  return { send: async (letter) => void (await transport.sendMail({ from, ...letter })) }
+  const domain = /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
+  return {
+    async send({ id, ...letter }) {
+      const messageId = id === undefined ? undefined : `<${id}@${domain}>`
+      await transport.sendMail({ from, messageId, ...letter })
+    },
+  }
 }

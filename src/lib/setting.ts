@@ -25,6 +25,7 @@ export type Group =
   | 'Limits'
   | 'Upstreams'
   | 'Availability'
+  | 'Notices'
   | 'Running'
   | 'Logs'
 export type Environment = Readonly<Record<string, string | undefined>>

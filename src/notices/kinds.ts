@@ -5,9 +5,9 @@ export const operator = 'operator'
 
 export const noticeKinds = {
   /** To an account: its caps, its balance, what changed about it. */
-  account: ['spend_cap', 'balance', 'account'],
+  account: ['spend_cap', 'balance', 'account', 'incident'],
   /** To operators. */
-  operator: ['promotion'],
+  operator: ['promotion', 'incident', 'availability', 'address'],
 } as const
 
 export type NoticeKind = (typeof noticeKinds)[keyof typeof noticeKinds][number]

@@ -1,7 +1,7 @@
 /**
  * Notices: what an account or the operators have to be told. Each is raised once per audience, kind, subject and period,
  * however often and by however many threads; it keeps a code and parameters, and words.ts makes texts of them in the
- * reader's language. Who delivers them by other channels reads on by `row`.
+ * reader's language. How they are brought elsewhere: outbox.ts.
  */
 import type { Selectable } from 'kysely'
 import { statementOf, type Db } from '../db/db.ts'
@@ -57,7 +57,7 @@ export async function raiseNotice(db: Db, ...inputs: NoticeInput[]): Promise<num
   return results.reduce((sum, { changes }) => sum + changes, 0)
 }
 
-function noticeOf(row: Selectable<NoticesTable>): Notice {
+export function noticeOf(row: Selectable<NoticesTable>): Notice {
   const { audience, severity, subject, period } = row
   return {
     id: row.id,
@@ -107,12 +107,6 @@ export async function listNotices(
   const data = rows.slice(0, page.limit).map(noticeOf)
   const last = rows.length > page.limit ? data.at(-1) : undefined
   return { data, next: last === undefined ? null : String(last.row) }
-}
-
-/** What was raised after a notice's `row`, in the order of arrival: for whoever passes notices on. */
-export async function noticesAfter(db: Db, row: number, limit: number): Promise<Notice[]> {
-  const query = sql.selectFrom('notices').selectAll().where('row_id', '>', row).orderBy('row_id').limit(limit)
-  return (await db.all(query)).map(noticeOf)
 }
 
 export async function unreadNotices(db: Db, audience: string): Promise<number> {

@@ -2,6 +2,7 @@
  * The words of every notice, in each language. A notice itself carries none: it keeps a code and what its words name.
  * `{name}` stands for the parameter of that name, `{name:time}` for a time as the clock of the notice's time zone shows it.
  */
+import { incidentWords } from './incident-words.ts'
 
 export const languages = ['en', 'zh-CN'] as const
 export type Language = (typeof languages)[number]
@@ -89,6 +90,7 @@ const words = {
       text: '感谢您的首次付款。从现在起适用“{to}”等级的限额，取代原“{from}”等级。',
     },
   },
+  ...incidentWords,
 } as const satisfies Record<string, NoticeWords>
 
 export type NoticeCode = keyof typeof words

@@ -15,6 +15,7 @@ import { openCore, type Core } from './core.ts'
 import { serveControl } from './control-socket.ts'
 import { Crew } from './crew.ts'
 import { openDemo } from './demo.ts'
+import { startJobs } from './jobs.ts'
 import { takeLock } from './lock.ts'
 import { administrationOver } from './open-house.ts'
 import { KeyUse } from './key-use.ts'
@@ -23,7 +24,6 @@ import { portProblem } from './reach.ts'
 import { printWelcome } from './welcome.ts'
 import { watchInThread } from './verify-thread.ts'
 import { version } from './version.ts'
-import { ModelWatch } from './watch-models.ts'
 
 /** Drift between journal, balances, entries and request rows is found within this time. */
 const watchEveryMs = 60_000
@@ -77,7 +77,7 @@ export async function serve(config: Config): Promise<void> {
     core.authority.distrust()
     crew.tell({ isAdmitting: false })
   })
-  const models = watchModels(config, core, log)
+  const endJobs = startJobs(config, core, log)
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
   printWelcome(config, demo, await setUpLinkOf(config, core.store.db))
   await signalled()
@@ -87,7 +87,7 @@ export async function serve(config: Config): Promise<void> {
   await crew.drain(config.drainGraceMs)
   await closeAll(core, [
     endWatch,
-    () => models.close(),
+    endJobs,
     endChores,
     () => keyUse.close(),
     () => control.close(),
@@ -116,30 +116,6 @@ function watchLedger(config: Config, log: Log, onDrift: () => void): () => Promi
       onDrift()
     },
     failed: (error) => log.error({ err: error }, 'the ledger could not be watched'),
-  })
-}
-
-/** Opens and closes incidents as the models' success falls and recovers. */
-function watchModels(config: Config, core: Core, log: Log): ModelWatch {
-  const { objectivePercent, incidentWindowMs, incidentMinimum, incidentRecoveryMs } = config
-  return new ModelWatch({
-    db: core.store.db,
-    log,
-    terms: {
-      objectivePercent,
-      windowMs: incidentWindowMs,
-      minimum: incidentMinimum,
-      recoveryMs: incidentRecoveryMs,
-    },
-    found(finding) {
-      if (finding.kind === 'burning') log.warn(finding, 'a model spends its budget of failures too fast')
-      else
-        log.warn(
-          { incident: finding.incident.id, models: finding.incident.models },
-          `incident ${finding.kind}`,
-        )
-      return Promise.resolve()
-    },
   })
 }
 

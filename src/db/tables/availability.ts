@@ -54,12 +54,26 @@ export interface IncidentPostsTable {
   message: string
 }
 
+/** How each of our public addresses was when it was looked at last. */
+export interface PublicAddressesTable {
+  url: string
+  is_well: 0 | 1
+  /** Looks in a row that failed. */
+  failures: number
+  /** Since when it is well, or not. */
+  since: number
+  checked_at: number
+  duration_ms: number | null
+  problem: string | null
+}
+
 export interface AvailabilityTables {
   availability_minutes: AvailabilityMinutesTable
   availability_days: AvailabilityDaysTable
   objectives: ObjectivesTable
   incidents: IncidentsTable
   incident_posts: IncidentPostsTable
+  public_addresses: PublicAddressesTable
 }
 
 export const availabilityOwners = {
@@ -68,4 +82,5 @@ export const availabilityOwners = {
   objectives: 'health',
   incidents: 'health',
   incident_posts: 'health',
+  public_addresses: 'health',
 } as const satisfies Record<keyof AvailabilityTables, string>

@@ -14,7 +14,9 @@ import type { House } from '../house.ts'
 import { openapiDocument } from '../openapi.ts'
 import { accountMoneyRoutes } from './account-money.ts'
 import { accountRoutes } from './accounts.ts'
+import { addressRoutes } from './addresses.ts'
 import { availabilityRoutes } from './availability.ts'
+import { channelRoutes } from './channels.ts'
 import type { Desk } from './desk.ts'
 import { incidentRoutes } from './incidents.ts'
 import { keyRoutes } from './keys.ts'
@@ -118,8 +120,10 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     ledgerRoutes,
     peopleRoutes,
     noticeRoutes,
+    addressRoutes,
     availabilityRoutes,
     incidentRoutes,
+    channelRoutes,
   ]) {
     app.route(adminPath, routes(desk))
   }

@@ -8,6 +8,7 @@ import {
   type Incident,
   type IncidentPatch,
 } from '../../health/incidents.ts'
+import { tellPost } from '../incident-telling.ts'
 import type { Desk } from './desk.ts'
 import {
   bodyOf,
@@ -137,7 +138,9 @@ export function incidentRoutes(desk: Desk): OpenAPIHono {
   app.openapi(create, async (c) => {
     const { opened_at: openedAt, title, ...rest } = c.req.valid('json')
     const input = { ...patchOf(rest), title, openedAt: msOf(openedAt) }
-    return c.json(incidentView(await createIncident(db, input, desk.by)), 201)
+    const incident = await createIncident(db, input, desk.by)
+    if (rest.message !== undefined) await tellPost(db, incident)
+    return c.json(incidentView(incident), 201)
   })
   app.openapi(list, async (c) => {
     const { limit, cursor, open } = c.req.valid('query')
@@ -151,7 +154,9 @@ export function incidentRoutes(desk: Desk): OpenAPIHono {
   app.openapi(read, async (c) => c.json(incidentView(await incidentById(db, c.req.valid('param').id)), 200))
   app.openapi(update, async (c) => {
     const patch = patchOf(c.req.valid('json'))
-    return c.json(incidentView(await updateIncident(db, c.req.valid('param').id, patch, desk.by)), 200)
+    const incident = await updateIncident(db, c.req.valid('param').id, patch, desk.by)
+    if (patch.message !== undefined) await tellPost(db, incident)
+    return c.json(incidentView(incident), 200)
   })
   return app
 }

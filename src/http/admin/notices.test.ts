@@ -63,9 +63,15 @@ test('preferences of the operators and of an account stand side by side', async 
     spend_cap: ['email'],
     balance: [],
     account: ['email'],
+    incident: [],
   })
   const operators = await office.call('PATCH', '/notice-preferences', { promotion: ['email', 'webhook'] })
-  assert.deepEqual(operators.body, { promotion: ['email', 'webhook'] })
+  assert.deepEqual(operators.body, {
+    promotion: ['email', 'webhook'],
+    incident: [],
+    availability: [],
+    address: [],
+  })
   assert.deepEqual((await office.call('GET', '/notice-preferences')).body, operators.body)
   assert.deepEqual(((await office.call('GET', path)).body as { balance: string[] }).balance, [])
   assert.equal((await office.call('PATCH', '/notice-preferences', { balance: [] })).status, 400)

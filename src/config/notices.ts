@@ -1,0 +1,23 @@
+/** Settings of notices: how they are brought elsewhere. */
+import { cidrList, duration, oneOf, type Setting } from '../lib/setting.ts'
+
+export const noticeSettings = {
+  noticeLanguage: {
+    env: 'NOTICE_LANGUAGE',
+    group: 'Notices',
+    doc: 'The language of notices that go to accounts by e-mail. Channels have their own.',
+    ...oneOf('en', ['en', 'zh-CN']),
+  },
+  noticePauseMs: {
+    env: 'NOTICE_PAUSE',
+    group: 'Notices',
+    doc: 'A channel gets one message in so long at most; notices that come meanwhile go together as the next one.',
+    ...duration('30s', 100, 3_600_000),
+  },
+  channelAllow: {
+    env: 'CHANNEL_ALLOW',
+    group: 'Notices',
+    doc: 'Private addresses that notices may be brought to by webhooks and the like, those of customers too. All others are refused when saved and again at each connection.',
+    ...cidrList,
+  },
+} as const satisfies Record<string, Setting<unknown>>

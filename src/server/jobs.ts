@@ -1,0 +1,54 @@
+/** The scheduled jobs of a node: beside requests, on the main thread, each closed before the store is. */
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import { tellAutomatic } from '../http/incident-telling.ts'
+import type { Log } from '../lib/log.ts'
+import { operator } from '../notices/kinds.ts'
+import { raiseNotice } from '../notices/notices.ts'
+import type { Core } from './core.ts'
+import { NoticeDelivery } from './deliver-notices.ts'
+import { AddressWatch } from './watch-addresses.ts'
+import { ModelWatch, type Finding } from './watch-models.ts'
+
+/** Starts them all; what is returned ends them. */
+export function startJobs(config: Config, core: Core, log: Log): () => Promise<void> {
+  const { db } = core.store
+  const { sealer } = core
+  const jobs = [
+    new NoticeDelivery({ db, sealer, log, config }),
+    new AddressWatch({ db, log, urls: config.publicUrls, everyMs: config.addressCheckMs }),
+    new ModelWatch({
+      db,
+      log,
+      terms: {
+        objectivePercent: config.objectivePercent,
+        windowMs: config.incidentWindowMs,
+        minimum: config.incidentMinimum,
+        recoveryMs: config.incidentRecoveryMs,
+      },
+      found: (finding) => tell(db, log, finding),
+    }),
+  ]
+  return async () => void (await Promise.all(jobs.map((job) => job.close())))
+}
+
+async function tell(db: Db, log: Log, finding: Finding): Promise<void> {
+  if (finding.kind !== 'burning') {
+    const { id, models } = finding.incident
+    log.warn({ incident: id, models }, `an incident was ${finding.kind}`)
+    await tellAutomatic(db, finding.incident)
+    return
+  }
+  const { model, rule, burn, objective } = finding
+  log.warn({ model, rule, burn }, 'a model spends its budget of failures too fast')
+  await raiseNotice(db, {
+    audience: operator,
+    kind: 'availability',
+    severity: rule === 'fast' ? 'critical' : 'warning',
+    subject: `model:${model}`,
+    // Once a day and pace: it goes on being shown under availability.
+    period: `${rule} ${new Date().toISOString().slice(0, 10)}`,
+    code: `${rule}_burn`,
+    params: { model, burn: burn.toFixed(1), objective: String(Number((objective * 100).toFixed(4))) },
+  })
+}
