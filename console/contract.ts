@@ -9,6 +9,7 @@ import type { auditOut, verdictOut } from '../src/http/admin/ledger.ts'
 import type { modelOut, versionOut } from '../src/http/admin/models.ts'
 import type { inviteOut, linkOut, personOut } from '../src/http/admin/people.ts'
 import type { providerOut } from '../src/http/admin/providers.ts'
+import type { referenceModelOut } from '../src/http/admin/reference-models.ts'
 import type { requestOut } from '../src/http/admin/requests.ts'
 import type { tierOut } from '../src/http/admin/tiers.ts'
 import type { modelsOut, trialOut } from '../src/http/admin/upstream-calls.ts'
@@ -25,6 +26,7 @@ export type LedgerVerdict = z.infer<typeof verdictOut>
 export type Model = z.infer<typeof modelOut>
 export type PriceVersion = z.infer<typeof versionOut>
 export type Provider = z.infer<typeof providerOut>
+export type ReferenceModel = z.infer<typeof referenceModelOut>
 export type RequestRecord = z.infer<typeof requestOut>
 export type Tier = z.infer<typeof tierOut>
 export type Upstream = z.infer<typeof upstreamOut>

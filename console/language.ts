@@ -11,12 +11,18 @@ const loaders = {
   en: {
     door: async () => (await import('./words/en/door.ts')).door,
     shell: async () => (await import('./words/en/shell.ts')).shell,
-    operator: async () => (await import('./words/en/operator.ts')).operator,
+    offer: async () => (await import('./words/en/offer.ts')).offer,
+    clients: async () => (await import('./words/en/clients.ts')).clients,
+    running: async () => (await import('./words/en/running.ts')).running,
+    account: async () => (await import('./words/en/account.ts')).account,
   },
   'zh-CN': {
     door: async () => (await import('./words/zh-cn/door.ts')).door,
     shell: async () => (await import('./words/zh-cn/shell.ts')).shell,
-    operator: async () => (await import('./words/zh-cn/operator.ts')).operator,
+    offer: async () => (await import('./words/zh-cn/offer.ts')).offer,
+    clients: async () => (await import('./words/zh-cn/clients.ts')).clients,
+    running: async () => (await import('./words/zh-cn/running.ts')).running,
+    account: async () => (await import('./words/zh-cn/account.ts')).account,
   },
 }
 

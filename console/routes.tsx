@@ -85,7 +85,7 @@ export const operator = createRoute({
     const { person } = await knownSession()
     if (person?.role !== 'operator') redirect({ to: '/', throw: true })
   },
-  loader: withWords('operator'),
+  loader: withWords('offer', 'clients', 'running'),
   component: Outlet,
 })
 
@@ -95,6 +95,64 @@ const operatorPages = [
     path: '/upstreams',
     validateSearch: texts('add', 'edit', 'test'),
     component: lazyRouteComponent(() => import('./pages/operator/upstreams.tsx'), 'Upstreams'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/models',
+    validateSearch: texts('q', 'add', 'seed'),
+    component: lazyRouteComponent(() => import('./pages/operator/models.tsx'), 'Models'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/models/$',
+    validateSearch: texts('edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/model.tsx'), 'ModelPage'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/vouchers',
+    validateSearch: texts('add'),
+    component: lazyRouteComponent(() => import('./pages/operator/vouchers.tsx'), 'Vouchers'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/tiers',
+    validateSearch: texts('add', 'edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/tiers.tsx'), 'Tiers'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/accounts',
+    validateSearch: texts('email', 'status', 'add'),
+    component: lazyRouteComponent(() => import('./pages/operator/accounts.tsx'), 'Accounts'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/accounts/$id',
+    validateSearch: texts('edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/account.tsx'), 'AccountPage'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/requests',
+    validateSearch: texts('account', 'key', 'model', 'outcome', 'from', 'to', 'request_id'),
+    component: lazyRouteComponent(() => import('./pages/operator/requests.tsx'), 'Requests'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/requests/$id',
+    component: lazyRouteComponent(() => import('./pages/operator/request.tsx'), 'RequestPage'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/ledger',
+    component: lazyRouteComponent(() => import('./pages/operator/ledger.tsx'), 'Ledger'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/audit',
+    validateSearch: texts('object'),
+    component: lazyRouteComponent(() => import('./pages/operator/audit.tsx'), 'Audit'),
   }),
 ] as const
 

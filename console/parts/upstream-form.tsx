@@ -71,7 +71,7 @@ function bodyOf(draft: Draft, isNew: boolean): Record<string, unknown> {
 }
 
 export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
-  const words = useWords('operator').upstreams
+  const words = useWords('offer').upstreams
   const shell = useWords('shell')
   const providers = useQuery(providersQuery).data?.data ?? []
   const { draft, set, field } = useDraft(draftOf(upstream))
@@ -161,7 +161,7 @@ interface CostsProps {
 }
 
 function UpstreamCosts({ draft, field }: CostsProps) {
-  const words = useWords('operator').upstreams
+  const words = useWords('offer').upstreams
   const isOpen = draft.cost_input !== '' || draft.cost_output !== ''
   return (
     <details className="more" open={isOpen}>
@@ -193,7 +193,7 @@ export interface UpstreamTestProps {
 
 /** One real, cheap call, and what it told; then the switch. */
 export function UpstreamTest({ upstream, close }: UpstreamTestProps) {
-  const words = useWords('operator').upstreams
+  const words = useWords('offer').upstreams
   const shell = useWords('shell')
   const { draft, field } = useDraft({ model: '' })
   const [trial, setTrial] = useState<UpstreamTrial | null>(null)

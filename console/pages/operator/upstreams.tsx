@@ -26,7 +26,7 @@ function useRoutedModels(): (upstreamId: string) => string[] {
 }
 
 export function Upstreams() {
-  const words = useWords('operator').upstreams
+  const words = useWords('offer').upstreams
   const navigate = route.useNavigate()
   const { add, edit, test } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
@@ -73,7 +73,7 @@ export function Upstreams() {
 }
 
 function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
-  const words = useWords('operator').upstreams
+  const words = useWords('offer').upstreams
   const shell = useWords('shell')
   const routed = useRoutedModels()
   const navigate = route.useNavigate()

@@ -47,6 +47,14 @@ export const shell = {
   wholeNumber: 'A whole number from 0, or nothing.',
   decimal: 'An amount such as 12.5.',
   required: 'This is needed.',
+  secretOnce: 'Copy the key now. It is shown only this once.',
+  secretKept: 'I have kept it',
+  limits: {
+    rpm: 'Requests per minute',
+    tpm: 'Tokens per minute',
+    rpd: 'Requests per day',
+    concurrency: 'At once',
+  },
   outcome: {
     ok: 'answered',
     refused: 'refused',

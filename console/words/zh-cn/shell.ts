@@ -48,6 +48,14 @@ export const shell: typeof english = {
   wholeNumber: '不小于 0 的整数，可留空。',
   decimal: '金额，例如 12.5。',
   required: '此项必填。',
+  secretOnce: '请立即复制密钥，它只显示这一次。',
+  secretKept: '我已保存',
+  limits: {
+    rpm: '每分钟请求数',
+    tpm: '每分钟词元数',
+    rpd: '每天请求数',
+    concurrency: '并发数',
+  },
   outcome: {
     ok: '已应答',
     refused: '已拒绝',

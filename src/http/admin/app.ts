@@ -27,6 +27,7 @@ import { refusalOfThrown, refusalOfZod } from './problems.ts'
 import { providerRoutes } from './providers.ts'
 import { refundRoutes } from './refunds.ts'
 import { peopleRoutes } from './people.ts'
+import { referenceModelRoutes } from './reference-models.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
 import { upstreamCallRoutes } from './upstream-calls.ts'
@@ -106,6 +107,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
   app.use(boundedBody)
   for (const routes of [
     providerRoutes,
+    referenceModelRoutes,
     upstreamRoutes,
     upstreamCallRoutes,
     modelRoutes,

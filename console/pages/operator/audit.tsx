@@ -1,0 +1,71 @@
+/** Who did what to which object. Nothing is ever changed or removed here. */
+import { Button, TextInput } from '@mantine/core'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { AuditRecord } from '../../contract.ts'
+import { useWords } from '../../language.ts'
+import { submitting } from '../../parts/action.ts'
+import { Paged } from '../../parts/loaded.tsx'
+import { Nothing } from '../../parts/notes.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Copyable, When } from '../../parts/shown.tsx'
+import { Table } from '../../parts/table.tsx'
+
+const route = getRouteApi('/shell/operator/audit')
+
+export function Audit() {
+  const words = useWords('running').audit
+  const { object } = route.useSearch()
+  const navigate = route.useNavigate()
+  const [typed, setTyped] = useState(object ?? '')
+  const find = async (): Promise<void> => {
+    await navigate({ search: { object: typed.trim() === '' ? undefined : typed.trim() } })
+  }
+  return (
+    <Page title={words.title} lead={words.lead}>
+      <form className="filters" onSubmit={submitting(find)}>
+        <TextInput
+          label={words.object}
+          description={words.objectHint}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+        <Button type="submit" variant="default">
+          {words.find}
+        </Button>
+      </form>
+      <Paged<AuditRecord>
+        name={['admin', 'audit']}
+        path="/admin/audit"
+        filter={{ object }}
+        empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
+      >
+        {(records) => (
+          <Table
+            label={words.title}
+            rows={records}
+            idOf={({ id }) => id}
+            columns={[
+              { head: words.time, cell: ({ time }) => <When at={time} /> },
+              { head: words.actor, cell: ({ actor }) => actor },
+              { head: words.action, names: true, cell: ({ action }) => <code>{action}</code> },
+              { head: words.object, cell: (record) => <Copyable text={record.object} /> },
+              {
+                head: words.detail,
+                cell: ({ detail }) => <code className="detail">{detailText(detail)}</code>,
+              },
+            ]}
+          />
+        )}
+      </Paged>
+    </Page>
+  )
+}
+
+/** `name: value, …` of what changed; nested values as JSON. */
+function detailText(detail: Readonly<Record<string, unknown>>): string {
+  const told = Object.entries(detail).filter(([, value]) => value !== undefined)
+  return told
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+}

@@ -1,0 +1,109 @@
+/** One request: who asked, what it used and cost, and every attempt at an upstream. */
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { upstreamsQuery } from '../../admin.ts'
+import { get } from '../../api.ts'
+import type { RequestRecord } from '../../contract.ts'
+import { useWords } from '../../language.ts'
+import { durationText, numberText } from '../../parts/format.ts'
+import { Asked } from '../../parts/loaded.tsx'
+import { Outcome } from '../../parts/outcome.tsx'
+import { Facts, Figures, Page, Section } from '../../parts/page.tsx'
+import { Copyable, exactTime, Money, ShortId, State } from '../../parts/shown.tsx'
+import { Table } from '../../parts/table.tsx'
+
+const route = getRouteApi('/shell/operator/requests/$id')
+
+function requestQuery(id: string) {
+  return queryOptions({
+    queryKey: ['admin', 'request', id],
+    queryFn: () => get<RequestRecord>(`/admin/requests/${encodeURIComponent(id)}`),
+  })
+}
+
+export function RequestPage() {
+  const { id } = route.useParams()
+  return <Asked options={requestQuery(id)}>{(request) => <Shown request={request} />}</Asked>
+}
+
+function Shown({ request }: { readonly request: RequestRecord }) {
+  const words = useWords('clients').request
+  const shell = useWords('shell')
+  return (
+    <Page title={words.title} lead={<Copyable text={request.request_id} />}>
+      <Figures
+        figures={[
+          { name: words.outcome, value: <Outcome outcome={request.outcome} status={request.http_status} /> },
+          { name: words.cost, value: <Money amount={request.cost} /> },
+          {
+            name: words.tokens,
+            value: `${numberText(request.prompt_tokens)} / ${numberText(request.completion_tokens)}`,
+            note: words.cachedAndReasoning(
+              numberText(request.cached_tokens),
+              numberText(request.reasoning_tokens),
+            ),
+          },
+          {
+            name: words.firstToken,
+            value: request.first_token_ms === null ? '–' : durationText(request.first_token_ms),
+          },
+          { name: words.duration, value: durationText(request.duration_ms) },
+        ]}
+      />
+      <Facts
+        facts={[
+          [words.time, exactTime(request.time)],
+          [
+            words.account,
+            <Link key="account" to="/operator/accounts/$id" params={{ id: request.account }}>
+              {request.account}
+            </Link>,
+          ],
+          [words.key, <ShortId key="key" id={request.key} />],
+          [words.model, request.model],
+          [words.status, String(request.http_status)],
+          [words.stream, request.stream ? shell.yes : shell.no],
+          [words.finish, request.finish ?? '–'],
+          [words.usageSource, request.usage_source === null ? '–' : words.sources[request.usage_source]],
+        ]}
+      />
+      <Section title={words.attempts} lead={words.attemptsLead}>
+        <Attempts request={request} />
+      </Section>
+    </Page>
+  )
+}
+
+function Attempts({ request }: { readonly request: RequestRecord }) {
+  const words = useWords('clients').request
+  const upstreams = useQuery(upstreamsQuery).data?.data ?? []
+  const nameOf = (id: string): string => upstreams.find((each) => each.id === id)?.name ?? id
+  if (request.attempts.length === 0) return <p className="quiet">{words.noAttempts}</p>
+  const rows = request.attempts.map((attempt, at) => ({ ...attempt, at: at + 1 }))
+  return (
+    <Table
+      label={words.attempts}
+      rows={rows}
+      idOf={({ at }) => String(at)}
+      columns={[
+        { head: words.number, figures: true, cell: ({ at }) => at },
+        { head: words.upstream, names: true, cell: ({ upstream }) => nameOf(upstream) },
+        {
+          head: words.outcome,
+          cell: ({ outcome }) => (
+            <State tone={outcome === 'ok' ? 'good' : 'bad'}>
+              <span lang="en">{outcome}</span>
+            </State>
+          ),
+        },
+        { head: words.status, figures: true, cell: ({ http_status: status }) => status ?? '–' },
+        { head: words.duration, figures: true, cell: (attempt) => durationText(attempt.duration_ms) },
+        {
+          head: words.itsCost,
+          figures: true,
+          cell: ({ cost }) => (cost === null ? words.unknownCost : <Money amount={cost} />),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,140 @@
+/** Every request that came, by whatever it is looked for; each leads to its attempts and its bill. */
+import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { modelsQuery, upstreamsQuery } from '../../admin.ts'
+import type { RequestRecord } from '../../contract.ts'
+import { useWords } from '../../language.ts'
+import { submitting } from '../../parts/action.ts'
+import { durationText, numberText } from '../../parts/format.ts'
+import { Paged } from '../../parts/loaded.tsx'
+import { Nothing } from '../../parts/notes.tsx'
+import { Outcome } from '../../parts/outcome.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Money, When } from '../../parts/shown.tsx'
+import { Table } from '../../parts/table.tsx'
+
+const route = getRouteApi('/shell/operator/requests')
+const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as const
+
+export function Requests() {
+  const words = useWords('clients').requests
+  const search = route.useSearch()
+  const { from, to, ...rest } = search
+  const isFiltered = Object.keys(search).length > 0
+  const filter = {
+    ...rest,
+    from: from === undefined ? undefined : new Date(from).toISOString(),
+    to: to === undefined ? undefined : new Date(to).toISOString(),
+  }
+  return (
+    <Page title={words.title} lead={words.lead}>
+      <Filters key={JSON.stringify(search)} />
+      <Paged<RequestRecord>
+        name={['admin', 'requests']}
+        path="/admin/requests"
+        filter={filter}
+        empty={
+          <Nothing title={isFiltered ? words.notFound : words.none}>
+            {isFiltered ? words.notFoundLead : words.noneLead}
+          </Nothing>
+        }
+      >
+        {(requests) => <RequestTable requests={requests} />}
+      </Paged>
+    </Page>
+  )
+}
+
+function Filters() {
+  const words = useWords('clients').requests
+  const shell = useWords('shell')
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const models = useQuery(modelsQuery).data?.data ?? []
+  const [draft, setDraft] = useState<typeof search>(search)
+  const set = (name: keyof typeof search, value: string): void =>
+    setDraft((before) => ({ ...before, [name]: value }))
+  const choose = (part: typeof search): void => void navigate({ search: { ...draft, ...part } })
+  const apply = async (): Promise<void> => {
+    await navigate({ search: draft })
+  }
+  const text = (name: keyof typeof search) => ({
+    value: draft[name] ?? '',
+    onChange: (event: { currentTarget: { value: string } }) => set(name, event.currentTarget.value),
+  })
+  return (
+    <form className="filters" onSubmit={submitting(apply)}>
+      <TextInput label={words.requestId} {...text('request_id')} />
+      <NativeSelect
+        label={words.outcome}
+        data={[
+          { value: '', label: shell.all },
+          ...outcomes.map((value) => ({ value, label: shell.outcome[value] })),
+        ]}
+        value={draft.outcome ?? ''}
+        onChange={(event) => choose({ outcome: event.currentTarget.value })}
+      />
+      <NativeSelect
+        label={words.model}
+        data={[{ value: '', label: shell.all }, ...models.map(({ id }) => ({ value: id, label: id }))]}
+        value={draft.model ?? ''}
+        onChange={(event) => choose({ model: event.currentTarget.value })}
+      />
+      <TextInput label={words.account} placeholder="acc_…" {...text('account')} />
+      <TextInput label={words.key} placeholder="key_…" {...text('key')} />
+      <TextInput label={words.from} type="datetime-local" {...text('from')} />
+      <TextInput label={words.to} type="datetime-local" {...text('to')} />
+      <Button type="submit" variant="default">
+        {words.apply}
+      </Button>
+      {Object.keys(search).length > 0 && (
+        <Button variant="subtle" onClick={() => void navigate({ search: {} })}>
+          {words.clear}
+        </Button>
+      )}
+    </form>
+  )
+}
+
+function RequestTable({ requests }: { readonly requests: readonly RequestRecord[] }) {
+  const words = useWords('clients').requests
+  const upstreams = useQuery(upstreamsQuery).data?.data ?? []
+  const nameOf = (id: string | null): string => upstreams.find((each) => each.id === id)?.name ?? id ?? '–'
+  return (
+    <Table
+      label={words.title}
+      rows={requests}
+      idOf={(request) => request.request_id}
+      hrefOf={(request) => `/operator/requests/${request.request_id}`}
+      columns={[
+        {
+          head: words.time,
+          names: true,
+          cell: (request) => (
+            <Link to="/operator/requests/$id" params={{ id: request.request_id }}>
+              <When at={request.time} />
+            </Link>
+          ),
+        },
+        {
+          head: words.outcome,
+          cell: ({ outcome, http_status: status }) => <Outcome outcome={outcome} status={status} />,
+        },
+        { head: words.model, cell: ({ model }) => model },
+        { head: words.upstream, wide: true, cell: ({ upstream }) => nameOf(upstream) },
+        { head: words.input, figures: true, cell: (request) => numberText(request.prompt_tokens) },
+        { head: words.output, figures: true, cell: (request) => numberText(request.completion_tokens) },
+        { head: words.cost, figures: true, cell: ({ cost }) => <Money amount={cost} /> },
+        {
+          head: words.firstToken,
+          figures: true,
+          wide: true,
+          cell: (request) => (request.first_token_ms === null ? '–' : durationText(request.first_token_ms)),
+        },
+        { head: words.duration, figures: true, cell: (request) => durationText(request.duration_ms) },
+      ]}
+    />
+  )
+}
