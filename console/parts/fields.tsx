@@ -108,12 +108,17 @@ export interface FormProps {
   readonly isIncomplete?: boolean
 }
 
+/** A dialogue puts the cursor where this mark is: into the first field. */
+function beginAtFirst(form: HTMLFormElement | null): void {
+  form?.querySelector('input, select, textarea')?.setAttribute('data-autofocus', '')
+}
+
 export function Form({ action, verb, cancel, children, beside = [], isIncomplete = false }: FormProps) {
   const words = useWords('shell')
   const param = action.error?.param ?? null
   const isBeside = param !== null && beside.some((name) => param === name || param.startsWith(`${name}.`))
   return (
-    <form className="stack" onSubmit={submitting(action.run)}>
+    <form ref={beginAtFirst} className="stack" onSubmit={submitting(action.run)}>
       {children}
       {action.error && !isBeside && <Refused error={action.error} />}
       <div className="row end">

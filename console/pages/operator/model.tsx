@@ -185,7 +185,7 @@ function History({ model }: { readonly model: Model }) {
               figures: true,
               wide: true,
               cell: ({ prices: { per_request: price } }) =>
-                typeof price === 'string' ? <Money amount={price} /> : '–',
+                typeof price === 'string' && Number(price) > 0 ? <Money amount={price} /> : '–',
             },
             {
               head: words.state,
