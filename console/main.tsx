@@ -30,6 +30,15 @@ function Console() {
   )
 }
 
+// After an upgrade the parts of an open page are gone under their old names: it starts over, once.
+window.addEventListener('vite:preloadError', (event) => {
+  const last = Number(sessionStorage.getItem('sluice.reloaded') ?? 0)
+  if (Date.now() - last < 60_000) return
+  sessionStorage.setItem('sluice.reloaded', String(Date.now()))
+  event.preventDefault()
+  window.location.reload()
+})
+
 await wordsOf(language(), 'door')
 const root = document.getElementById('root')
 if (root === null) throw new Error('The page has no place for the console.')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
@@ -48,7 +48,7 @@ function ask(path: string, headers: Record<string, string> = {}, method = 'GET')
 /** As it is written, without what a client would tidy up. */
 async function rawStatus(path: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
-  socket.end(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+  socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
   let text = ''
   for await (const bytes of socket) text += String(bytes)
   return text.replace(/^HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n/, '$1 ')
@@ -120,6 +120,18 @@ test('no path leads out of the folder, and what is not there is not there', asyn
     '/console/assets/',
   ]
   for (const way of ways) assert.match(await rawStatus(way), /^404 There is nothing here/, way)
+})
+
+test('a build while the relay runs is served from then on', async () => {
+  const dist = join(folder, 'later')
+  const later = await serving(dist)
+  assert.equal((await fetch(`http://127.0.0.1:${later}/console/`)).status, 503)
+  await mkdir(dist)
+  await writeFile(join(dist, 'index.html'), 'first')
+  assert.equal(await (await fetch(`http://127.0.0.1:${later}/console/`)).text(), 'first')
+  await writeFile(join(dist, 'new.js'), 'new')
+  await utimes(join(dist, 'index.html'), 1, 1)
+  assert.equal(await (await fetch(`http://127.0.0.1:${later}/console/new.js`)).text(), 'new')
 })
 
 test('a console that was not built says how to get it', async () => {

@@ -1,10 +1,10 @@
 /**
- * The console's files, as `npm run build` left them in console/dist. What exists is read once at the first visit;
- * only those names are ever opened, so no path leads anywhere else. Why under /console/:
+ * The console's files, as `npm run build` left them in console/dist. What exists is read at the first
+ * visit after a build; only those names are ever opened, so no path leads anywhere else. Why under /console/:
  * docs/decisions/0012-the-console-is-plain-files.md.
  */
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -150,13 +150,27 @@ async function answerTo(files: ConsoleFiles, incoming: IncomingMessage): Promise
   }
 }
 
+/** Gives the list of files: read anew after each build, so a running relay serves the console as it is now. */
+function freshFiles(folder: string): () => Promise<ConsoleFiles> {
+  let builtAt: number | undefined
+  let files: Promise<ConsoleFiles> | undefined
+  return async () => {
+    const about = await stat(join(folder, 'index.html')).catch(() => undefined)
+    if (files === undefined || about?.mtimeMs !== builtAt) {
+      builtAt = about?.mtimeMs
+      files = readConsoleFiles(folder)
+    }
+    return files
+  }
+}
+
 /** A listener of node:http for the console's addresses; never throws. */
 export function consoleListener(folder = consoleFolder) {
-  const files = readConsoleFiles(folder)
+  const files = freshFiles(folder)
   return async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     let answer: Answer
     try {
-      answer = await answerTo(await files, incoming)
+      answer = await answerTo(await files(), incoming)
     } catch {
       answer = said(503, 'The console cannot be read at the moment.')
     }
