@@ -2,45 +2,69 @@
  * The heart of a node, on the main thread: the store and what was read from it, the ledger, the limits, the authority
  * over both. Workers, the control socket and the command line all stand on one of these.
  */
+import { join } from 'node:path'
+import type { MessagePort } from 'node:worker_threads'
 import { loadDelta, loadDirectory, type Directory } from '../accounts/directory.ts'
 import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import { refuse } from '../errors.ts'
 import type { Change } from '../db/change.ts'
+import type { DbAccess } from '../db/access.ts'
 import type { Db } from '../db/db.ts'
+import type { LedgerVerdict, Wallet } from '../http/house.ts'
 import { sql } from '../db/schema.ts'
 import { openDataKey } from '../db/settings.ts'
-import { openStore, type Store } from '../db/store.ts'
+import { databaseFileName, openStore, type Store } from '../db/store.ts'
 import { books } from '../ledger/entries.ts'
 import type { LedgerState } from '../ledger/state.ts'
-import type { Rates } from '../limits/rates.ts'
+import type { RateStatus } from '../limits/rates.ts'
 import { sealerOf, type Sealer } from '../lib/seal.ts'
 import { Authority } from './authority.ts'
+import { AuthorityPort } from './authority-port.ts'
 import { CommitWaiters } from './commit-waiters.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { NodeHealth } from './node-health.ts'
 import { Credits } from './credits.ts'
 import { SpendNotices } from './spend-notices.ts'
 import { restoreLedger, type RestoredLedger } from './restore-ledger.ts'
+import { verifyInThread, watchInThread, type WatchListener } from './verify-thread.ts'
+import type { LineDuties, WorkerLine } from './worker-line.ts'
+
+/** Decides what workers ask beside requests. */
+export interface Deciding {
+  /** What an account, and within it a key, has now. */
+  wallet(account: string, key: string | null): Wallet | Promise<Wallet>
+  /** Takes a place in the rates for a request that costs nothing and is over at once. Throws the refusal. */
+  takeRate(id: string, key: string): RateStatus | Promise<RateStatus>
+  /** The ledger does not add up: nothing new is admitted until somebody has looked at it and started again. */
+  distrust(): void
+}
 
 export interface Core {
-  readonly store: Store
+  readonly store: { readonly db: Db }
   readonly directory: Directory
   readonly catalog: Catalog
   readonly sealer: Sealer
   readonly dataKey: Uint8Array
-  readonly state: LedgerState
-  readonly commits: CommitQueue
-  readonly authority: Authority
-  readonly credits: Credits
-  readonly rates: Rates
+  /** The open holds of this node, and what could not be charged. */
+  readonly state: Pick<LedgerState, 'holds' | 'overrun'>
+  readonly commits: { readonly durable: number; readonly admitting: boolean }
+  readonly authority: Deciding
+  readonly credits: Pick<Credits, 'enter' | 'enterAs'>
+  /** What this node has seen of its upstreams, and makes of it. */
   readonly health: NodeHealth
   /** Holds that an earlier end of the process had left open, ended at this start. */
   readonly expired: number
+  /** How a worker comes to the database; `ports` have to be transferred to it. */
+  accessForWorker(): { readonly db: DbAccess; readonly ports: readonly MessagePort[] }
+  /** The end of the line to a worker, with whoever decides behind it. */
+  lineTo(port: MessagePort, duties: LineDuties): WorkerLine
   /** Takes in what a write has changed. */
   refresh(changes: readonly Change[]): Promise<void>
-  /** Resolves when the commit is on disk; rejects when the store takes none. */
-  durable(commit: number): Promise<void>
+  /** Recomputes the whole ledger, beside everything else. */
+  verify(): Promise<LedgerVerdict>
+  /** Recomputes what has come to the ledger, again and again, until what is returned is called. */
+  watch(everyMs: number, listener: WatchListener): () => Promise<void>
   /** Waits for what is under way, and closes the store. */
   close(): Promise<void>
 }
@@ -65,7 +89,7 @@ const setBackMostMs = 60_000
 const sweepEveryMs = 60_000
 
 /** Milliseconds since the epoch, which small corrections of the system's clock do not turn back. */
-function wallClock(): () => number {
+export function wallClock(): () => number {
   let last = 0
   return () => {
     const now = Date.now()
@@ -75,7 +99,7 @@ function wallClock(): () => number {
 }
 
 /** Milliseconds since the epoch as of the start, and from then on by a clock that nobody sets. */
-function steadyClock(): () => number {
+export function steadyClock(): () => number {
   const startedAt = Date.now() - performance.now()
   return () => Math.floor(startedAt + performance.now())
 }
@@ -84,7 +108,7 @@ function steadyClock(): () => number {
 function openCommits(
   { state, lastCommit }: RestoredLedger,
   { store, now, listener }: { store: Store; now: () => number; listener: CoreListener },
-): Pick<Core, 'commits' | 'durable'> {
+): { commits: CommitQueue; durable: (commit: number) => Promise<void> } {
   const waiters = new CommitWaiters()
   const commits = new CommitQueue(
     state,
@@ -142,6 +166,7 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
   await commits.drained()
   const sweeping = setInterval(() => rates.sweep(steady()), sweepEveryMs)
   sweeping.unref()
+  const path = join(config.dataDir, databaseFileName)
   return {
     store,
     directory,
@@ -152,14 +177,19 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
     commits,
     authority,
     credits,
-    rates,
     health,
     expired: leftOpen.length,
+    accessForWorker() {
+      const access = store.portsForWorker()
+      return { db: access, ports: [access.writer, access.reader, access.reporter] }
+    },
+    lineTo: (port, duties) => new AuthorityPort(port, { authority, commits }, duties),
+    verify: () => verifyInThread(path),
+    watch: (everyMs, watcher) => watchInThread(path, everyMs, watcher),
     async refresh(changes) {
       directory.apply(await loadDelta(db, changes))
       catalog.apply(await loadCatalogDelta(db, changes))
     },
-    durable,
     async close() {
       clearInterval(sweeping)
       health.close()

@@ -6,10 +6,10 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { Change } from '../db/change.ts'
 import type { Log } from '../lib/log.ts'
-import { AuthorityPort } from './authority-port.ts'
 import type { Core } from './core.ts'
 import type { KeyUse } from './key-use.ts'
 import type { NodeState, Order, WorkerBirth } from './messages.ts'
+import type { WorkerLine } from './worker-line.ts'
 
 export interface CrewParts {
   readonly core: Core
@@ -21,7 +21,7 @@ export interface CrewParts {
 
 interface Member {
   readonly worker: Worker
-  readonly port: AuthorityPort
+  readonly port: WorkerLine
   readonly isReady: Promise<void>
   readonly isIdle: Promise<void>
 }
@@ -55,18 +55,16 @@ export class Crew {
   #hire(number: number): Member {
     const { core, config, log, carryOut, keyUse } = this.#parts
     const { port1, port2 } = new MessageChannel()
-    const db = core.store.portsForWorker()
+    const { db, ports } = core.accessForWorker()
     const birth: WorkerBirth = { authority: port2, db, config, number, dataKey: core.dataKey }
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData: birth,
       resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMiB },
-      transferList: [port2, db.writer, db.reader, db.reporter],
+      transferList: [port2, ...ports],
     })
     const ready = Promise.withResolvers<void>()
     const idle = Promise.withResolvers<void>()
-    const port = new AuthorityPort(port1, {
-      authority: core.authority,
-      commits: core.commits,
+    const port: WorkerLine = core.lineTo(port1, {
       carryOut,
       keyUse,
       health: core.health,
@@ -125,7 +123,7 @@ export class Crew {
   }
 
   /** Asks every worker; those that end meanwhile do not count. */
-  async ask<Reply>(word: Parameters<AuthorityPort['ask']>[0]): Promise<Reply[]> {
+  async ask<Reply>(word: Parameters<WorkerLine['ask']>[0]): Promise<Reply[]> {
     const members = [...this.#members.values()]
     const replies = await Promise.all(members.map(({ port }) => port.ask(word)))
     return replies.filter((reply) => reply !== undefined) as Reply[]

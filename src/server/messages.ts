@@ -7,7 +7,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { RefusalCode, RefusalDetail } from '../errors.ts'
 import type { Change } from '../db/change.ts'
-import type { DbPorts } from '../db/db.ts'
+import type { DbAccess } from '../db/access.ts'
 import type { GuardAsk } from '../http/guard.ts'
 import type { CreditOrder } from '../http/house.ts'
 import type {
@@ -114,7 +114,7 @@ export interface NodeState {
 /** What a worker is born with. */
 export interface WorkerBirth {
   readonly authority: MessagePort
-  readonly db: DbPorts
+  readonly db: DbAccess
   readonly config: Config
   readonly number: number
   readonly dataKey: Uint8Array

@@ -34,7 +34,7 @@ export function administrationOver(
     credit: (order) => orders.programmes.credit(order),
     enterOrder: (id) => orders.programmes.enterOrder(id),
     redeem: (account, code, by) => orders.programmes.redeem(account, code, by),
-    wallet: (account, key) => Promise.resolve(core.authority.wallet(account, key)),
+    wallet: async (account, key) => core.authority.wallet(account, key),
     announce: (changes) => orders.announce(changes),
     verify: () => orders.verify(),
     tryUpstream: (id, model) => tryUpstream(core.catalog, means, id, model),
@@ -62,7 +62,6 @@ export async function openHouse(config: Config): Promise<OpenHouse> {
   }
   const orders = new Orders({
     core,
-    dataDir: config.dataDir,
     broadcast: () => Promise.resolve(),
     counts: () => Promise.resolve([]),
   })

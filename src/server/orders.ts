@@ -1,18 +1,14 @@
 /** What the authority does for the doors beside requests. */
-import { join } from 'node:path'
 import { Gauge, Registry } from '@prometheus-io/client'
 import type { Change } from '../db/change.ts'
-import { databaseFileName } from '../db/store.ts'
 import type { CreditReceipt, LedgerVerdict, VoucherReceipt, Wallet } from '../http/house.ts'
 import { answerGuard, openGuard } from '../http/guard.ts'
 import type { Core } from './core.ts'
 import type { Order } from './messages.ts'
 import { Programmes } from './programmes.ts'
-import { verifyInThread } from './verify-thread.ts'
 
 export interface OrderParts {
   readonly core: Core
-  readonly dataDir: string
   /** Tells every worker, and waits until each works with the change. */
   readonly broadcast: (changes: readonly Change[]) => Promise<void>
   /** What every worker has counted. */
@@ -63,7 +59,7 @@ export class Orders {
       case 'redeem':
         return (await this.programmes.redeem(order.account, order.code, order.by)) satisfies VoucherReceipt
       case 'wallet':
-        return core.authority.wallet(order.account, order.key) satisfies Wallet
+        return (await core.authority.wallet(order.account, order.key)) satisfies Wallet
       case 'announce':
         return this.announce(order.changes)
       case 'verify':
@@ -90,7 +86,7 @@ export class Orders {
   }
 
   verify(): Promise<LedgerVerdict> {
-    return verifyInThread(join(this.#parts.dataDir, databaseFileName))
+    return this.#parts.core.verify()
   }
 
   async metrics(): Promise<string> {

@@ -2,10 +2,8 @@
  * `sluice serve`: takes the data directory, opens the core, starts the workers, and serves until a signal; then
  * drains. The order here is the order of the process's life.
  */
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
-import { databaseFileName } from '../db/store.ts'
 import { operatorLink } from '../http/console/access-links.ts'
 import { linkTo } from '../http/public-address.ts'
 import { openLog, type Log } from '../lib/log.ts'
@@ -22,7 +20,6 @@ import { KeyUse } from './key-use.ts'
 import { Orders } from './orders.ts'
 import { portProblem } from './reach.ts'
 import { printWelcome } from './welcome.ts'
-import { watchInThread } from './verify-thread.ts'
 import { version } from './version.ts'
 
 /** Drift between journal, balances, entries and request rows is found within this time. */
@@ -57,7 +54,6 @@ export async function serve(config: Config): Promise<void> {
   core.health.logTo(log)
   const orders = new Orders({
     core,
-    dataDir: config.dataDir,
     broadcast: async (changes) => crew?.broadcast(changes),
     counts: async () => (await crew?.ask<object>((call) => ({ kind: 'count', call }))) ?? [],
   })
@@ -72,7 +68,7 @@ export async function serve(config: Config): Promise<void> {
   const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
   crew.tell({ isReady: true })
   const endChores = orders.programmes.startChores(log)
-  const endWatch = watchLedger(config, log, () => {
+  const endWatch = watchLedger(core, log, () => {
     isTrusted = false
     core.authority.distrust()
     crew.tell({ isAdmitting: false })
@@ -106,9 +102,9 @@ async function setUpLinkOf(config: Config, db: Db): Promise<string | null> {
 }
 
 /** Has the ledger recomputed as it grows; when it does not add up, `onDrift` is called, once. */
-function watchLedger(config: Config, log: Log, onDrift: () => void): () => Promise<void> {
+function watchLedger(core: Core, log: Log, onDrift: () => void): () => Promise<void> {
   let isTold = false
-  return watchInThread(join(config.dataDir, databaseFileName), watchEveryMs, {
+  return core.watch(watchEveryMs, {
     verdict({ ok, drift, findings }) {
       if (ok || isTold) return
       isTold = true

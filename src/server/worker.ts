@@ -7,7 +7,8 @@ import { workerData } from 'node:worker_threads'
 import { loadDelta, loadDirectory, type Directory } from '../accounts/directory.ts'
 import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
-import { connectDb, type Db } from '../db/db.ts'
+import { openAccess } from '../db/access.ts'
+import type { Db } from '../db/db.ts'
 import type { Change } from '../db/change.ts'
 import type { Refusal } from '../errors.ts'
 import { consoleListener } from '../http/console-files.ts'
@@ -132,7 +133,7 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
 
 async function start(birth: WorkerBirth): Promise<void> {
   const { config } = birth
-  const db = connectDb(birth.db)
+  const db = openAccess(birth.db)
   const sealer = sealerOf(birth.dataKey)
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
   const copies = new Copies(db, directory, catalog)
