@@ -81,17 +81,38 @@ export class Recomputation {
    * `JournalUnreadable` when an event cannot follow from those before.
    */
   take(commit: CommitOnDisk): void {
-    const computed: Transfer[] = []
-    for (const event of decodeEvents(commit.body)) {
+    const { transfers, bills } = this.follow(commit)
+    for (const bill of bills) this.#bill(bill)
+    this.#compareEntries(commit, transfers)
+  }
+
+  /** As `take`, for a reader who compares entries and bills itself: what they have to be. */
+  follow({ seq, body, holds }: Omit<CommitOnDisk, 'entries'>): {
+    readonly transfers: readonly Transfer[]
+    readonly bills: readonly BillOnDisk[]
+  } {
+    const transfers: Transfer[] = []
+    const bills: BillOnDisk[] = []
+    for (const event of decodeEvents(body)) {
       const account = this.state.holds.get(event.id)?.account ?? ''
       apply(this.state, event)
-      if (event.kind === 'settled' && event.charge > 0n) this.#bill(billOf(event))
-      computed.push(...transfersOf(event, account))
+      if (event.kind === 'settled' && event.charge > 0n) bills.push(billOf(event))
+      for (const transfer of transfersOf(event, account)) transfers.push(transfer)
     }
-    this.#compareEntries(commit, computed)
-    if (commit.holds !== undefined && commit.holds !== encodeHolds(this.state)) {
-      this.find(`the checkpoint at commit ${commit.seq} has other holds than the journal`)
-    }
+    if (holds !== undefined && holds !== encodeHolds(this.state))
+      this.find(`the checkpoint at commit ${seq} has other holds than the journal`)
+    return { transfers, bills }
+  }
+
+  /** Counts an entry that is on disk as it has to be. */
+  accept({ debit, credit, amount }: Transfer): void {
+    this.#entries += 1
+    this.#sum(debit, -amount)
+    this.#sum(credit, amount)
+  }
+
+  #sum(book: string, nanos: bigint): void {
+    this.#sums.set(book, (this.#sums.get(book) ?? 0n) + nanos)
   }
 
   /** Bills whose request row is awaited. */
@@ -163,8 +184,8 @@ export class Recomputation {
       this.find(`commit ${seq} has an entry of ${ref} that the journal does not give`, amount)
     }
     for (const { debit, credit, amount } of entries) {
-      this.#sums.set(debit, (this.#sums.get(debit) ?? 0n) - amount)
-      this.#sums.set(credit, (this.#sums.get(credit) ?? 0n) + amount)
+      this.#sum(debit, -amount)
+      this.#sum(credit, amount)
     }
   }
 

@@ -13,6 +13,7 @@ import { nanoPrice, noCaps, stream, usageOf } from '../ledger/ledger.fixture.ts'
 import { accountOwner, emptyState, keyOwner } from '../ledger/state.ts'
 import * as ledger from '../ledger/step.ts'
 import { CommitQueue } from './commit-queue.ts'
+import { verifySwiftly } from './swift-verify.ts'
 import { verifyLedger } from './verify-ledger.ts'
 import { inSnapshot, verifyInThread, watchInThread } from './verify-thread.ts'
 
@@ -98,7 +99,10 @@ function tamper(path: string, ...statements: string[]): void {
 }
 
 test('an untouched ledger verifies: every entry counted, no drift, nothing held', async (t) => {
-  const verdict = await verifyInThread(await copied(t))
+  const path = await copied(t)
+  const verdict = await verifyInThread(path)
+  assert.deepEqual(await verifySwiftly(path), verdict)
+  assert.deepEqual(await verified(path), verdict)
   assert.deepEqual(verdict, { ok: true, entries: 21, drift: 0n, openHolds: 0, overrun: 0n, findings: [] })
 })
 
@@ -185,6 +189,7 @@ for (const [name, { statements, finding, drift }] of Object.entries(tamperings))
   test(`verify finds ${name}`, async (t) => {
     const path = await copied(t)
     tamper(path, ...statements)
+    assert.equal(await verifySwiftly(path), null)
     const verdict = await verified(path)
     assert.equal(verdict.ok, false)
     assert.match(verdict.findings.join('\n'), finding)
@@ -206,6 +211,7 @@ test('verify finds a journal that was rewritten with a chain of its own, but can
     prev = hash
   }
   database.close()
+  assert.equal(await verifySwiftly(path), null)
   const verdict = await verified(path)
   assert.equal(verdict.ok, false)
   assert.match(verdict.findings[0] ?? '', /settlement of req_3 does not equal its cost/)

@@ -3,9 +3,11 @@
  * all of it, or again and again what is new.
  */
 import { parentPort, workerData, Worker, type MessagePort } from 'node:worker_threads'
+import { resourceLimits } from '../db/ledger-reader.ts'
 import { statementOf, type Db, type Query } from '../db/db.ts'
 import { openReader, type Connection } from '../db/sqlite.ts'
 import type { LedgerVerdict } from '../http/house.ts'
+import { verifySwiftly } from './swift-verify.ts'
 import { verifyLedger } from './verify-ledger.ts'
 import { LedgerWatch } from './watch-ledger.ts'
 
@@ -41,7 +43,7 @@ export async function inSnapshot<Result>(
 }
 
 function start(birth: Birth): Worker {
-  return new Worker(new URL(import.meta.url), { workerData: birth })
+  return new Worker(new URL(import.meta.url), { workerData: birth, resourceLimits })
 }
 
 /** Starts the thread for one recomputation. `path`: the database file. */
@@ -95,7 +97,8 @@ export function watchInThread(path: string, everyMs: number, listener: WatchList
 async function serve({ path, manner }: Birth, port: MessagePort): Promise<void> {
   const connection = openReader(path)
   if (manner === 'once') {
-    port.postMessage(await inSnapshot(connection, verifyLedger))
+    // Nearly always nothing is wrong; only what is has to be told apart.
+    port.postMessage((await verifySwiftly(path)) ?? (await inSnapshot(connection, verifyLedger)))
     connection.close()
     return
   }

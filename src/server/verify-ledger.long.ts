@@ -1,0 +1,31 @@
+/** A million entries, verified within ten seconds on two cores: as they come under load, and one request at a time. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { databaseFileName } from '../db/store.ts'
+import { writeLedger } from './large-ledger.fixture.ts'
+import { verifyInThread } from './verify-thread.ts'
+
+const requests = Number(process.env['LEDGER_REQUESTS'] ?? '1000000')
+const withinMs = (requests / 1_000_000) * 10_000
+
+for (const [words, perCommit, isBound] of [
+  ['of commits under load', 16, true],
+  ['of calls one at a time, two commits each', 1, false],
+] as const) {
+  test(`a ledger of ${requests} requests, ${words}, verifies`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-large-'))
+    t.after(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, databaseFileName)
+    await writeLedger(path, { requests, perCommit })
+    const startedMs = performance.now()
+    const { ok, entries, drift } = await verifyInThread(path)
+    const tookMs = performance.now() - startedMs
+    t.diagnostic(`${entries} entries in ${(tookMs / 1000).toFixed(1)} s`)
+    assert.deepEqual({ ok, drift }, { ok: true, drift: 0n })
+    assert.ok(entries > requests)
+    if (isBound) assert.ok(tookMs < withinMs, `${tookMs} ms`)
+  })
+}
