@@ -25,12 +25,12 @@ const sentences = [
   'Das Maß ist voll, sagte der Zähler – und zählte weiter.\n',
 ]
 
-/** The body of a request: a conversation of about this many bytes. */
-export function questionBody(question: Question): Buffer {
+/** The body of a request to a model: a conversation of about this many bytes. */
+export function questionBody(question: Question, model: string): Buffer {
   const bytes = question === '40kb' ? 40 * 1024 : 1024
   const messages = [{ role: 'system', content: 'You are a careful assistant. Answer briefly.' }]
   const fields = {
-    model: clientModel,
+    model,
     messages,
     temperature: 0.7,
     max_tokens: 512,
@@ -60,6 +60,13 @@ export function isThinking(body: Buffer): boolean {
   return body.includes(thinkMark)
 }
 
+/** The words of a whole answer, and of the deltas of a streamed one. */
+export const answerText = text(600)
+export const deltaTexts: readonly string[] = Array.from(
+  { length: eventsPerStream - 4 },
+  (_, index) => ` word${index}`,
+)
+
 /** A whole answer of about 1 KB. */
 export const wholeAnswer = Buffer.from(
   JSON.stringify({
@@ -70,7 +77,7 @@ export const wholeAnswer = Buffer.from(
     choices: [
       {
         index: 0,
-        message: { role: 'assistant', content: text(600), refusal: null },
+        message: { role: 'assistant', content: answerText, refusal: null },
         logprobs: null,
         finish_reason: 'stop',
       },
@@ -97,9 +104,7 @@ function streamPayloads(): string[] {
     })
   const delta = (content: object, finish: string | null = null) =>
     chunk([{ index: 0, delta: content, logprobs: null, finish_reason: finish }])
-  const deltas = Array.from({ length: eventsPerStream - 4 }, (_, index) =>
-    delta({ content: ` word${index}` }),
-  )
+  const deltas = deltaTexts.map((content) => delta({ content }))
   const usage = chunk([], { usage: usageObject() })
   return [delta({ role: 'assistant', content: '' }), ...deltas, delta({}, 'stop'), usage, '[DONE]']
 }

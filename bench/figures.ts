@@ -22,7 +22,7 @@ export interface Figures {
   p99Ms: number
   /** Chunks of streams per read of the caller: 1 when each was passed on by itself. */
   chunksPerRead: number
-  /** Against the bare relay in the same round. */
+  /** Against the base of the measurement in the same round. */
   ratio: number | undefined
   invalid: string | undefined
 }
@@ -31,7 +31,7 @@ export function figuresOf(measured: Measured, subject: SubjectName): Figures | u
   const samples = measured.samples.get(subject) ?? []
   if (samples.length === 0) return undefined
   const micros = samples.map((sample) => microsOf(measured, sample))
-  const bare = measured.samples.get('bare') ?? []
+  const bare = measured.samples.get(measured.measurement.base?.name ?? 'bare') ?? []
   const ratios = micros.flatMap((own, round) => {
     const beside = bare[round]
     return beside ? [own / microsOf(measured, beside)] : []

@@ -14,6 +14,9 @@ export interface LoadSettings {
   port: number
   key: string
   question: Question
+  model: string
+  /** The answer is passed on, byte for byte; else translated. */
+  isPassedOn: boolean
   connections: number
   warmSeconds: number
   seconds: number
@@ -55,7 +58,14 @@ let ended = 0
 const request = requestBytes()
 const callers = Array.from(
   { length: settings.connections },
-  () => new Caller({ port: settings.port, request, streamed: settings.question === 'stream', tell: told }),
+  () =>
+    new Caller({
+      port: settings.port,
+      request,
+      streamed: settings.question === 'stream',
+      isPassedOn: settings.isPassedOn,
+      tell: told,
+    }),
 )
 
 function told(caller: Caller, event: 'answer' | 'failure' | 'read', value: number | string): void {
@@ -81,7 +91,7 @@ function told(caller: Caller, event: 'answer' | 'failure' | 'read', value: numbe
 }
 
 function requestBytes(): Buffer {
-  const body = questionBody(settings.question)
+  const body = questionBody(settings.question, settings.model)
   const head = [
     'POST /v1/chat/completions HTTP/1.1',
     `host: 127.0.0.1:${settings.port}`,

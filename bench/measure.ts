@@ -4,6 +4,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
+import { clientModel } from './bodies.ts'
 import { cpuMicros } from './cpu.ts'
 import type { LoadMessage, LoadResult, LoadSettings, LoadTotals } from './load.ts'
 import type { Subject } from './subjects.ts'
@@ -18,10 +19,11 @@ export interface Sample extends LoadResult {
 /** How long what is in flight at the end of the measured time may take. */
 const drainSeconds = 20
 
-export type Load = Omit<LoadSettings, 'port' | 'key'>
+export type Load = Omit<LoadSettings, 'port' | 'key' | 'model' | 'isPassedOn'>
 
 export async function measure(subject: Subject, load: Load): Promise<Sample> {
-  const settings: LoadSettings = { ...load, port: subject.port, key: subject.key }
+  const { port, key, model = clientModel } = subject
+  const settings: LoadSettings = { ...load, port, key, model, isPassedOn: model === clientModel }
   const child = fork(fileURLToPath(new URL('load.ts', import.meta.url)), [JSON.stringify(settings)])
   let before = 0
   let sample: Sample | undefined

@@ -4,7 +4,7 @@ import { eventsPerStream, thinkMs } from './bodies.ts'
 import type { Load } from './measure.ts'
 import type { SubjectName } from './subjects.ts'
 
-export const groups = ['1kb', '40kb', 'stream', 'latency', '256'] as const
+export const groups = ['1kb', '40kb', 'stream', 'latency', '256', 'dialects'] as const
 export type Group = (typeof groups)[number]
 
 export interface Measurement {
@@ -13,7 +13,11 @@ export interface Measurement {
   load: Load
   /** What processor time is divided by. */
   unit: 'request' | 'chunk'
-  /** The most that the product may take, as a share of what the bare relay takes. */
+  /** What is compared with, and called so in the tables; the bare relay unless said. */
+  base?: { readonly name: SubjectName; readonly words: string }
+  /** Whom the target is for; the product unless said. */
+  judged?: SubjectName[]
+  /** The most that the judged may take, as a share of what the base takes. */
   targetRatio?: number
   /** The most that the product may add to the median latency, beside one disk sync. */
   targetAddedMs?: number
@@ -42,6 +46,8 @@ export function planOf(seconds: number): Measurement[] {
       targetAddedMs: 0.5,
     },
     { ...wholeAnswers('1kb', 256, seconds), group: '256', targetNoFailure: true },
+    translated(wholeAnswers('1kb', 64, seconds)),
+    { ...translated(pacedStreams(seconds)), targetRatio: 2 },
   ]
 }
 
@@ -68,6 +74,18 @@ function pacedStreams(seconds: number): Measurement {
     },
     unit: 'chunk',
     subjects: relays,
+  }
+}
+
+/** Answers of other dialects, translated, beside the same answers passed on. */
+function translated(measurement: Measurement): Measurement {
+  return {
+    ...measurement,
+    group: 'dialects',
+    title: `Translated: ${measurement.title}`,
+    subjects: ['sluice', 'anthropic', 'gemini'],
+    base: { name: 'sluice', words: 'passing on' },
+    judged: ['anthropic', 'gemini'],
   }
 }
 

@@ -50,22 +50,32 @@ export async function startProduct(place: Place): Promise<Subject> {
   }
 }
 
+/** The product again, asked for models whose upstreams speak other dialects. */
+export function translatingSubjects(product: Subject): Subject[] {
+  const as = (name: 'anthropic' | 'gemini', title: string): Subject => ({
+    ...product,
+    name,
+    title,
+    model: `${clientModel}-${name}`,
+    stop: () => Promise.resolve(),
+  })
+  return [as('anthropic', 'Sluice, from Anthropic’s format'), as('gemini', 'Sluice, from Gemini’s format')]
+}
+
 async function fill(
   relay: RelayProcess,
   upstreamPort: number,
 ): Promise<{ accountId: string; secret: string }> {
-  await relay.admin('POST', '/upstreams', {
-    name: 'bench',
-    provider: 'openai-compatible',
-    base_url: `http://127.0.0.1:${upstreamPort}/v1`,
-    credential: 'sk-upstream',
-  })
-  await relay.admin('POST', '/models', {
-    id: clientModel,
-    context_tokens: 131_072,
-    prices,
-    routes: [{ upstream: 'bench', model: upstreamModel }],
-  })
+  for (const [provider, model] of [
+    ['openai-compatible', clientModel],
+    ['anthropic', `${clientModel}-anthropic`],
+    ['gemini', `${clientModel}-gemini`],
+  ]) {
+    const address = { base_url: `http://127.0.0.1:${upstreamPort}/v1`, credential: 'sk-upstream' }
+    await relay.admin('POST', '/upstreams', { name: provider, provider, ...address })
+    const routes = [{ upstream: provider, model: upstreamModel }]
+    await relay.admin('POST', '/models', { id: model, context_tokens: 131_072, prices, routes })
+  }
   // Limits that are never reached, so that they are counted as they would be.
   const limits = { rpm: 1_000_000_000, tpm: 1_000_000_000_000, rpd: 1_000_000_000, concurrency: 100_000 }
   await relay.admin('POST', '/tiers', { name: 'bench', ...limits })

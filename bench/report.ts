@@ -5,7 +5,7 @@ import { cpus, release, totalmem } from 'node:os'
 import { addedMs, figuresOf } from './figures.ts'
 import type { Figures, Measured } from './figures.ts'
 import type { SyncTimes } from './disk.ts'
-import type { Subject } from './subjects.ts'
+import type { Subject, SubjectName } from './subjects.ts'
 
 export interface Run {
   date: string
@@ -28,31 +28,38 @@ export interface Verdict {
 
 export function verdictsOf(run: Run): Verdict[] {
   return run.measured.flatMap((measured) => {
-    const { measurement } = measured
-    const own = figuresOf(measured, 'sluice')
-    if (!own) return []
-    const verdict = (target: string, figure: string, met: boolean): Verdict[] => [
-      {
-        what: measurement.title,
-        target,
-        figure: own.invalid ?? figure,
-        met: met && own.invalid === undefined,
-      },
-    ]
-    const { targetRatio, targetAddedMs, targetNoFailure } = measurement
-    if (targetRatio !== undefined && own.ratio !== undefined) {
-      const what = `CPU per ${measurement.unit} ≤ ${targetRatio} × the bare relay`
-      return verdict(what, `${own.ratio.toFixed(2)} ×`, own.ratio <= targetRatio)
-    }
-    if (targetAddedMs !== undefined) {
-      const most = targetAddedMs + run.sync.p50Ms
-      const added = addedMs(measured, 'sluice') ?? Infinity
-      const what = `adds ≤ ${most.toFixed(2)} ms to the median (${targetAddedMs} ms and one disk sync)`
-      return verdict(what, `${added.toFixed(2)} ms`, added <= most)
-    }
-    if (targetNoFailure) return verdict('no failure', 'none', true)
-    return []
+    const { judged = ['sluice' as const] } = measured.measurement
+    return judged.flatMap((name) => verdictOf(run, measured, name))
   })
+}
+
+function verdictOf(run: Run, measured: Measured, name: SubjectName): Verdict[] {
+  const { measurement } = measured
+  const own = figuresOf(measured, name)
+  if (!own) return []
+  const title = run.subjects.find((subject) => subject.name === name)?.title ?? name
+  const verdict = (target: string, figure: string, met: boolean): Verdict[] => [
+    {
+      what: name === 'sluice' ? measurement.title : `${measurement.title}: ${title}`,
+      target,
+      figure: own.invalid ?? figure,
+      met: met && own.invalid === undefined,
+    },
+  ]
+  const { targetRatio, targetAddedMs, targetNoFailure } = measurement
+  if (targetRatio !== undefined && own.ratio !== undefined) {
+    const base = measurement.base?.words ?? 'the bare relay'
+    const what = `CPU per ${measurement.unit} ≤ ${targetRatio} × ${base}`
+    return verdict(what, `${own.ratio.toFixed(2)} ×`, own.ratio <= targetRatio)
+  }
+  if (targetAddedMs !== undefined) {
+    const most = targetAddedMs + run.sync.p50Ms
+    const added = addedMs(measured, name) ?? Infinity
+    const what = `adds ≤ ${most.toFixed(2)} ms to the median (${targetAddedMs} ms and one disk sync)`
+    return verdict(what, `${added.toFixed(2)} ms`, added <= most)
+  }
+  if (targetNoFailure) return verdict('no failure', 'none', true)
+  return []
 }
 
 export function reportOf(run: Run): string {
@@ -99,11 +106,11 @@ function machine(run: Run): string {
 }
 
 function loadTable(run: Run, measured: Measured): string[] {
-  const { unit, group } = measured.measurement
+  const { unit, group, base } = measured.measurement
   const latency = group === 'latency'
   const stream = unit === 'chunk'
   const head = ['', `CPU µs per ${unit}`, `${unit}s/s per core`, `${unit}s/s seen`, 'p50 ms', 'p99 ms']
-  const last = latency ? 'added to p50, ms' : '× bare relay'
+  const last = latency ? 'added to p50, ms' : `× ${base?.words ?? 'bare relay'}`
   const rows = run.subjects.flatMap((subject) => {
     const figures = figuresOf(measured, subject.name)
     if (!figures) return []
@@ -146,7 +153,7 @@ function howToRead(run: Run): string[] {
     '## How to read and repeat this',
     '',
     '`npm run bench` takes some minutes and wants the machine for itself. `npm run bench -- --only 1kb,stream` measures',
-    `a part (of 1kb, 40kb, stream, latency, 256), \`--seconds\`, \`--rounds\` and \`--workers\` change the rest, and`,
+    `a part (of 1kb, 40kb, stream, latency, 256, dialects), \`--seconds\`, \`--rounds\` and \`--workers\` change the rest, and`,
     '`--data-dir` the disk. Only a whole run writes this page. nginx is left out where it is not installed.',
     '',
     'The relays stand side by side in one run, each in front of the same upstream on the same machine, over loopback and',
@@ -165,6 +172,8 @@ function howToRead(run: Run): string[] {
     '- **per core**: a million divided by that. **seen**: what the load generator got, with everything on one machine.',
     '- **p50, p99**: until the last byte of a whole answer, the first event of a stream.',
     '- **× bare relay**: CPU against the bare relay’s in the same round.',
+    '- **Translated**: upstreams that speak another format, with the same words and the same usage; **× passing on** is CPU',
+    '  against the product where nothing is translated, in the same round.',
     '- **added to p50**: against asking the upstream directly in the same round. An answer is paid for durably before its',
     '  last byte goes out, and its hold before the first: the hold’s sync hides behind an upstream that takes its time, and',
     '  shows where the upstream answers at once.',

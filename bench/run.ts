@@ -16,13 +16,13 @@ import type { Measured } from './figures.ts'
 import { measure } from './measure.ts'
 import { groups, planOf, streamPaceMs } from './plan.ts'
 import type { Measurement } from './plan.ts'
-import { startProduct } from './product.ts'
+import { startProduct, translatingSubjects } from './product.ts'
 import { reportOf } from './report.ts'
 import { nginxVersion, startBareRelay, startNginx, startUpstream } from './subjects.ts'
 import type { Place, Subject } from './subjects.ts'
 
 const help = `npm run bench -- [options]
-  --only 1kb,40kb,stream,latency,256   measure a part, and do not write docs/performance.md
+  --only 1kb,40kb,stream,latency,256,dialects   measure a part, and do not write docs/performance.md
   --seconds 2.5                        measured time of one sample
   --rounds 3                           how often each relay has its turn
   --workers 1                          workers of each relay
@@ -49,7 +49,7 @@ async function startSubjects(place: Place): Promise<Subject[]> {
   else subjects.push(await startNginx(place))
   subjects.push(await startBareRelay(place))
   await startProduct(place).then(
-    (product) => subjects.push(product),
+    (product) => subjects.push(product, ...translatingSubjects(product)),
     (error: unknown) => {
       console.log(`Sluice did not start: left out (${String(error)})`)
       process.exitCode = 1
@@ -114,7 +114,8 @@ async function main(): Promise<void> {
     for (const measurement of planOf(seconds).filter(({ group }) => only.includes(group))) {
       measured.push(await measureInTurns(measurement, subjects, rounds))
     }
-    const peaks = new Map(relays.map((relay) => [relay, peakRssBytes(relay.pid)]))
+    const processes = relays.filter(({ model }) => model === undefined)
+    const peaks = new Map(processes.map((relay) => [relay, peakRssBytes(relay.pid)]))
     const date = new Date().toISOString().slice(0, 10)
     const nginx = nginxVersion()
     const report = reportOf({

@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 
 import { freePort } from '../test/dead-ends.ts'
 
-export type SubjectName = 'direct' | 'nginx' | 'bare' | 'sluice'
+export type SubjectName = 'direct' | 'nginx' | 'bare' | 'sluice' | 'anthropic' | 'gemini'
 
 export interface Subject {
   readonly name: SubjectName
@@ -22,6 +22,8 @@ export interface Subject {
   readonly port: number
   /** What callers show: `Authorization: Bearer <key>`. */
   readonly key: string
+  /** The model that callers name, where it is another than the usual one. */
+  readonly model?: string
   /** The root of its processes; 0 for the upstream itself, whose cost is not measured. */
   readonly pid: number
   /** Checks that so many more answers were charged since the last check; throws when the books say otherwise. */

@@ -8,31 +8,44 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
 import { isStream, isThinking, streamEvents, thinkMs, wholeAnswer } from './bodies.ts'
+import { anthropic, gemini, type Canned } from './dialects.ts'
 
 /** Between two events of one stream. */
 const paceMs = Number(process.argv[2] ?? 20)
 /** Streams are spread over this many slots of the pace, so that their events do not come all at once. */
 const slotCount = 10
 
-const whole = Buffer.concat([
-  Buffer.from(
-    `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${wholeAnswer.length}\r\n\r\n`,
-  ),
-  wholeAnswer,
-])
 const streamHead = Buffer.from(
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n',
 )
-const streamWrites = streamEvents.map((event, index) =>
-  Buffer.concat([
-    Buffer.from(`${event.length.toString(16)}\r\n`),
-    event,
-    Buffer.from(index === streamEvents.length - 1 ? '\r\n0\r\n\r\n' : '\r\n'),
-  ]),
-)
+
+/** An answer framed in HTTP: whole, and as the writes of its stream. */
+function framed({ whole, events }: Canned): Canned {
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${whole.length}\r\n\r\n`
+  return {
+    whole: Buffer.concat([Buffer.from(head), whole]),
+    events: events.map((event, index) =>
+      Buffer.concat([
+        Buffer.from(`${event.length.toString(16)}\r\n`),
+        event,
+        Buffer.from(index === events.length - 1 ? '\r\n0\r\n\r\n' : '\r\n'),
+      ]),
+    ),
+  }
+}
+
+const common = framed({ whole: wholeAnswer, events: streamEvents })
+const byAnthropic = framed(anthropic)
+const byGemini = framed(gemini)
+
+function dialectOf(head: string): Canned {
+  if (head.startsWith('POST /v1/messages ')) return byAnthropic
+  return head.includes('enerateContent') ? byGemini : common
+}
 
 interface Stream {
   readonly socket: Socket
+  readonly writes: readonly Buffer[]
   sent: number
 }
 
@@ -43,17 +56,18 @@ let opened = 0
 setInterval(() => {
   const slot = turn++ % slotCount
   slots[slot] = (slots[slot] ?? []).filter((stream) => {
-    const bytes = streamWrites[stream.sent++]
+    const bytes = stream.writes[stream.sent++]
     if (bytes === undefined || stream.socket.destroyed) return false
     stream.socket.write(bytes)
-    return stream.sent < streamWrites.length
+    return stream.sent < stream.writes.length
   })
 }, paceMs / slotCount)
 
-function answer(socket: Socket, body: Buffer): void {
-  if (isStream(body)) {
+function answer(socket: Socket, head: string, body: Buffer): void {
+  const { whole, events } = dialectOf(head)
+  if (isStream(body) || head.includes(':streamGenerateContent')) {
     socket.write(streamHead)
-    slots[opened++ % slotCount]?.push({ socket, sent: 0 })
+    slots[opened++ % slotCount]?.push({ socket, writes: events, sent: 0 })
   } else if (isThinking(body)) {
     const due = performance.now() + thinkMs
     // Timers tick in whole milliseconds; the last two are waited out turn by turn.
@@ -71,7 +85,8 @@ const server = createServer({ noDelay: true }, (socket) => {
     if (typeof bytes === 'string') return
     let rest: Buffer = pending ? Buffer.concat([pending, bytes]) : bytes
     for (let end = requestEnd(rest); end > 0; end = requestEnd(rest)) {
-      answer(socket, rest.subarray(rest.indexOf('\r\n\r\n') + 4, end))
+      const headEnd = rest.indexOf('\r\n\r\n')
+      answer(socket, rest.toString('latin1', 0, headEnd), rest.subarray(headEnd + 4, end))
       rest = rest.subarray(end)
     }
     pending = rest.length > 0 ? rest : undefined
