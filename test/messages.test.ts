@@ -7,9 +7,10 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { recordOf } from './answers.ts'
+import { eventsOf, recordOf } from './answers.ts'
 import { shareHouse } from './house.ts'
 import { ask, messageIn, send, sayingMessage, toldIn, version } from './messages.ts'
+import { truncating } from './mishaps.ts'
 import { events, failing, json, recordedStream, saying } from './scripts.ts'
 
 const house = await shareHouse()
@@ -164,6 +165,44 @@ test('an error in the middle of a stream ends it with an error event, and is cha
     [record.outcome, record.usage_source, record.completion_tokens],
     ['truncated', 'estimate', 4],
   )
+})
+
+test('a search of Anthropic’s own goes out as it happens, and what was written for it counts', async () => {
+  const search = [
+    {
+      type: 'message_start',
+      message: { id: 'msg_1', role: 'assistant', content: [], usage: { input_tokens: 9, output_tokens: 1 } },
+    },
+    {
+      type: 'content_block_start',
+      index: 0,
+      content_block: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+    },
+    {
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'input_json_delta', partial_json: '{"query":"weather in Bern"}' },
+    },
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'content_block_start',
+      index: 1,
+      content_block: { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+    },
+    { type: 'content_block_stop', index: 1 },
+  ].map((event) => JSON.stringify(event))
+  const leaving = new AbortController()
+  upstream.next(truncating(6, 'hang', recordedStream([...search, '{"type":"ping"}'])))
+  const reply = await send(alice, ask('claude', { stream: true }), { signal: leaving.signal })
+  let seen = 0
+  for await (const event of eventsOf(reply)) {
+    assert.equal(event.split('data: ')[1], search[seen])
+    seen += 1
+    if (seen === search.length) break
+  }
+  leaving.abort()
+  const record = await recordOf(alice, reply)
+  assert.deepEqual([record.outcome, record.completion_tokens], ['aborted', 10])
 })
 
 test('tokens are counted by an upstream of the dialect, for nothing; where there is none they are estimated', async () => {

@@ -62,7 +62,9 @@ export class RequestHead {
 
   /** The value of a header, or undefined when there is none. */
   header(name: HeaderName): string | undefined {
-    const place = 2 * names.indexOf(name)
+    const index = names.indexOf(name)
+    if (index === -1) return undefined
+    const place = 2 * index
     const [start = 0, end = 0] = [this.#places[place], this.#places[place + 1]]
     return start === 0 ? undefined : this.#bytes?.toString('latin1', start, end)
   }

@@ -71,6 +71,12 @@ const statuses: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
+/**
+ * Calls of tools that Anthropic itself carries out. Only callers of its own format can ask for them; here they are told
+ * so that what the model writes is seen and counted as it comes.
+ */
+const serverTools = new Set(['server_tool_use', 'mcp_tool_use'])
+
 /** A block that has begun and not ended. */
 interface OpenBlock {
   readonly type: string
@@ -150,6 +156,9 @@ export class AnthropicStream implements StreamTranslation {
       const detail = encryptedDetail(textIn(block, 'data') ?? '', { format: anthropicFormat, index })
       return this.#out.delta({ reasoning_details: [detail] })
     }
+    if (serverTools.has(type)) {
+      return this.#out.delta({ server_tool_calls: [{ name: textIn(block, 'name') ?? '' }] })
+    }
     if (type !== 'tool_use') return []
     const called = { name: textIn(block, 'name') ?? '', arguments: '' }
     const begun = { index: open.call, id: textIn(block, 'id') ?? '', type: 'function', function: called }
@@ -170,7 +179,7 @@ export class AnthropicStream implements StreamTranslation {
         if (open) open.signature = (open.signature ?? '') + (textIn(delta, 'signature') ?? '')
         return []
       case 'input_json_delta':
-        return open?.type === 'tool_use' ? this.#onInput(open, textIn(delta, 'partial_json') ?? '') : []
+        return open ? this.#onInput(open, textIn(delta, 'partial_json') ?? '') : []
       default:
         return []
     }
@@ -178,6 +187,8 @@ export class AnthropicStream implements StreamTranslation {
 
   #onInput(open: OpenBlock, text: string): Chunk[] {
     if (text === '') return []
+    if (serverTools.has(open.type)) return this.#out.delta({ server_tool_calls: [{ arguments: text }] })
+    if (open.type !== 'tool_use') return []
     open.text += text
     return this.#out.delta({ tool_calls: [{ index: open.call, function: { arguments: text } }] })
   }

@@ -107,18 +107,22 @@ export function bytesOf(provider: Provider, payloads: readonly string[], lineEnd
   return Buffer.concat(frames)
 }
 
-/** The chunks of a stream that comes in these pieces, as the relay would see them. */
-export function chunksOf(provider: Provider, call: Call, pieces: Iterable<Buffer>): Chunk[] {
+/** The chunks of a stream that comes in these pieces, as the relay would see them. `most`: the bound of one event. */
+export function chunksOf(
+  provider: Provider,
+  call: Call,
+  pieces: Iterable<Buffer>,
+  most = 16 * 1024 * 1024,
+): Chunk[] {
   const chunks: Chunk[] = []
   const stream = provider.translation?.stream(call)
   const take = (event: StreamEvent): void => {
     if (stream && !stream.isOver) chunks.push(...stream.take(event))
     else if (!stream && event.text !== '[DONE]') chunks.push(JSON.parse(event.text) as Chunk)
   }
-  const most = 16 * 1024 * 1024
   const splitter = new EventSplitter((event) => {
     if (event.hasData) take({ name: event.name, text: event.text })
-  })
+  }, most)
   const framing = provider.translation?.framing?.(take, most) ?? splitter
   for (const piece of pieces) framing.push(piece)
   chunks.push(...(stream?.end() ?? []))
