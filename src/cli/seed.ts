@@ -1,8 +1,10 @@
 /** `sluice seed`: the reference models and prices, to be looked at first and added only then. */
 
 import type { Command } from 'commander'
+import { listedProviders, priceListOf } from '../catalog/price-lists.ts'
 import { referenceModels, type ReferenceModel } from '../catalog/reference.ts'
 import { readConfig } from '../config.ts'
+import { factorPpmOf } from '../lib/money.ts'
 import { hasDatabase, listAll, withControl, type Control } from './client.ts'
 import { finished, given, list } from './options.ts'
 import {
@@ -19,6 +21,8 @@ interface SeedOptions extends Format {
   readonly upstream?: string
   readonly name?: readonly string[]
   readonly only?: readonly string[]
+  readonly from?: string
+  readonly rate?: string
   readonly live?: boolean
   readonly yes?: boolean
 }
@@ -30,11 +34,33 @@ interface Plan {
   readonly exists: boolean
 }
 
-function chosen(only: readonly string[] | undefined): readonly ReferenceModel[] {
-  if (only === undefined) return referenceModels
-  const unknown = only.filter((id) => !referenceModels.some((model) => model.id === id))
-  if (unknown.length > 0) throw new UsageError(`There is no reference model ${unknown.join(', ')}.`)
-  return referenceModels.filter((model) => only.includes(model.id))
+/** A model to seed; its context length is not always known. */
+type Seedling = Omit<ReferenceModel, 'contextTokens' | 'priceSource'> & {
+  readonly contextTokens: number | null
+  readonly priceSource: string
+}
+
+/** The reference models, or those of a provider's price list. */
+function seedlings({ from, rate }: SeedOptions): readonly Seedling[] {
+  if (from === undefined) return referenceModels
+  const models = priceListOf(from, factorPpmOf(rate ?? '1', 'rate'), new Date().toISOString().slice(0, 10))
+  if (models === null) throw new UsageError(`There is a price list for ${listedProviders.join(', ')}.`)
+  return models.map(({ id, contextTokens, prices, remarks }) => ({
+    id,
+    contextTokens,
+    prices,
+    ownedBy: from,
+    priceSource: [from, ...remarks.map((remark) => remark.replaceAll('_', ' '))].join(', '),
+  }))
+}
+
+function chosen(options: SeedOptions): readonly Seedling[] {
+  const { only } = options
+  const models = seedlings(options)
+  if (only === undefined) return models
+  const unknown = only.filter((id) => !models.some((model) => model.id === id))
+  if (unknown.length > 0) throw new UsageError(`There is no such model to seed: ${unknown.join(', ')}.`)
+  return models.filter((model) => only.includes(model.id))
 }
 
 /** `family-a-small=gpt-x`: the upstream's names of models. */
@@ -49,7 +75,7 @@ function namesOf(words: readonly string[] = []): ReadonlyMap<string, string> {
   )
 }
 
-function bodyOf(model: ReferenceModel, options: SeedOptions, names: ReadonlyMap<string, string>): Fields {
+function bodyOf(model: Seedling, options: SeedOptions, names: ReadonlyMap<string, string>): Fields {
   const { prices } = model
   const isFree = prices !== undefined && 'free' in prices
   const words = isFree || prices === undefined ? undefined : prices
@@ -84,12 +110,19 @@ async function plan(control: Control | null, options: SeedOptions): Promise<Plan
     if (control === null) throw new CommandError(`There is no upstream ${options.upstream} yet.`)
     await control.call('GET', `/upstreams/${encodeURIComponent(options.upstream)}`)
   }
-  return chosen(options.only).map((model) => ({
+  return chosen(options).map((model) => ({
     body: bodyOf(model, options, names),
     priceSource: model.priceSource,
     exists: ids.has(model.id),
   }))
 }
+
+function stateOf({ body, exists }: Pick<Plan, 'body' | 'exists'>, added: string): string {
+  if (exists) return 'exists, stays as it is'
+  return canBeAdded(body) ? added : 'left out: its context length is not known'
+}
+
+const canBeAdded = (body: Fields): boolean => body['context_tokens'] !== null
 
 function tableOfPlans(plans: readonly Plan[], isDone: boolean): string {
   const added = isDone ? 'added' : 'new'
@@ -116,7 +149,7 @@ function tableOfPlans(plans: readonly Plan[], isDone: boolean): string {
       fieldAt(body, 'prices.per_request'),
       priceSource,
       fieldAt(body, 'routes.0.model'),
-      exists ? 'exists, stays as it is' : added,
+      stateOf({ body, exists }, added),
     ]),
   )
 }
@@ -126,7 +159,7 @@ async function seed(options: SeedOptions): Promise<void> {
   const work = async (control: Control | null): Promise<Plan[]> => {
     const plans = await plan(control, options)
     for (const { body, exists } of isSure ? plans : []) {
-      if (!exists) await control?.call('POST', '/models', body)
+      if (!exists && canBeAdded(body)) await control?.call('POST', '/models', body)
     }
     return plans
   }
@@ -154,6 +187,8 @@ export function completeSeed(command: Command): void {
   )
     .option('--upstream <upstream>', 'the id or name of the upstream to route them to')
     .option('--name <model=name>', "the upstream's name of a model; else the same; several times", list)
+    .option('--from <provider>', 'the models of its price list instead of the reference models')
+    .option('--rate <number>', 'what a dollar of that list is to be in your currency, your margin included')
     .option('--only <models>', 'only these, with commas', list)
     .option('--live', 'list them at once')
     .option('--yes', 'add them; without it they are only shown')

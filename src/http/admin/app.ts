@@ -24,6 +24,7 @@ import { ledgerRoutes } from './ledger.ts'
 import { modelRoutes } from './models.ts'
 import { noticeRoutes } from './notices.ts'
 import { refusalOfThrown, refusalOfZod } from './problems.ts'
+import { priceListRoutes } from './price-lists.ts'
 import { providerRoutes } from './providers.ts'
 import { refundRoutes } from './refunds.ts'
 import { peopleRoutes } from './people.ts'
@@ -107,6 +108,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
   app.use(boundedBody)
   for (const routes of [
     providerRoutes,
+    priceListRoutes,
     referenceModelRoutes,
     upstreamRoutes,
     upstreamCallRoutes,
