@@ -64,6 +64,9 @@ export async function openAutomatic(
   const { model, severity, at } = about
   try {
     if (former !== undefined) return await reopen(db, former.id, about)
+    const listed = await db.first(
+      sql.selectFrom('models').select('listed').where('id', '=', model).where('deleted_at', 'is', null),
+    )
     const row: IncidentsTable = {
       id: newId('inc'),
       title: automaticTitle(model),
@@ -71,7 +74,8 @@ export async function openAutomatic(
       severity,
       models: JSON.stringify([model]),
       watched_model: model,
-      is_public: 1,
+      // What is not listed is not for everybody.
+      is_public: listed?.listed ?? 0,
       opened_at: at,
       closed_at: null,
       updated_at: at,

@@ -30,7 +30,7 @@ export async function lookAt(url: string): Promise<Look> {
   const durationMs = (): number => Math.round(performance.now() - started)
   try {
     const signal = AbortSignal.timeout(patienceMs)
-    const { statusCode, body } = await request(`${url.replace(/\/v1$/, '')}/healthz`, { signal })
+    const { statusCode, body } = await request(`${url}/healthz`, { signal })
     await body.dump({ limit: 65_536 })
     return { problem: statusCode === 200 ? null : `HTTP ${statusCode}`, durationMs: durationMs() }
   } catch (error) {

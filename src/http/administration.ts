@@ -1,6 +1,6 @@
 /**
  * The doors that are not in a hurry, over Hono: the console's interface, the automation contract and the description of
- * both. The contract is open to whoever has its key, and to operators by their session.
+ * both; and the public status. The contract is open to whoever has its key, and to operators by their session.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { OpenAPIHono } from '@hono/zod-openapi'
@@ -13,6 +13,8 @@ import { refusalOfThrown } from './admin/problems.ts'
 import { Callers } from './caller.ts'
 import { fetchListener, type FetchDoor } from './fetch-listener.ts'
 import type { House } from './house.ts'
+import { statusDoor } from './status/door.ts'
+import { statusPathOf } from './status/paths.ts'
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
@@ -44,7 +46,7 @@ function contractDoor(desk: ConsoleDesk): FetchDoor {
   }
 }
 
-/** The listener for `/api` and `/openapi.json`; made once per house. `onBug`: told what is shown to nobody. */
+/** The listener for `/api`, `/openapi.json` and the public status; made once per house. `onBug`: told what is shown to nobody. */
 export function administration(house: House, onBug: (error: unknown, requestId: string) => void): Listener {
   const known = made.get(house)
   if (known) return known
@@ -54,10 +56,12 @@ export function administration(house: House, onBug: (error: unknown, requestId: 
   const desk: ConsoleDesk = { house, callers, mailer, onBug }
   const contract = contractDoor(desk)
   const pages = createConsoleApp(desk)
+  const status = statusDoor(house)
   const listener = fetchListener(async (request, peer) => {
-    if (new URL(request.url).pathname.startsWith(`${consolePath}/`)) return pages.fetch(request, { peer })
+    const { pathname } = new URL(request.url)
+    if (pathname.startsWith(`${consolePath}/`)) return pages.fetch(request, { peer })
     try {
-      return await contract(request, peer)
+      return await (statusPathOf(pathname) === undefined ? contract : status)(request, peer)
     } catch (error) {
       const { refusal, isOurs } = refusalOfThrown(error)
       if (isOurs) onBug(error, '')

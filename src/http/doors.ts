@@ -15,6 +15,7 @@ import { isConsolePath } from './console-files.ts'
 import { corsHeaders } from './cors.ts'
 import type { House } from './house.ts'
 import { NodeArrival } from './node-arrival.ts'
+import { statusPathOf } from './status/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './v1/account.ts'
 import type { Progress } from '../relay/asked.ts'
 import { chatCompletions, type ChatDoor } from './v1/chat-completions.ts'
@@ -73,13 +74,18 @@ export class Doors {
     // Some proxies send the whole address (RFC 9112, 3.2.2).
     if (!incoming.url?.startsWith('/')) incoming.url = incoming.url?.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
     const { url = '/' } = incoming
-    if (url.startsWith('/api') || url === '/openapi.json') {
+    if (url.startsWith('/api') || url === '/openapi.json' || this.#isStatus(url)) {
       const other = await this.#parts.other()
       other(incoming, outgoing)
       return
     }
     if (isConsolePath(url)) return this.#parts.console()(incoming, outgoing)
     await this.receive(new NodeArrival(incoming, outgoing))
+  }
+
+  /** The public status, where the operator has it. */
+  #isStatus(url: string): boolean {
+    return statusPathOf(url) !== undefined && this.#parts.house.config.statusPage
   }
 
   /** Answers one request of the public interface; never throws. */

@@ -3,6 +3,7 @@
  * which runs on raw node:http and is described here by hand.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi'
+import { statusPaths } from './openapi-status.ts'
 import { messagesPaths } from './openapi-messages.ts'
 import {
   amount,
@@ -205,6 +206,7 @@ const operationPaths: Json = {
   '/metrics': probe('Prometheus metrics of the process', {
     200: { description: 'Text.', content: content(text, 'text/plain') },
   }),
+  ...statusPaths,
 }
 
 /** The whole document (OpenAPI 3.1), plain JSON. `app` is the one of `createAdminApp`. */
@@ -224,7 +226,7 @@ export function openapiDocument(app: OpenAPIHono, version: string): Json {
     },
     servers: [{ url: '/' }],
     security: [{ admin: [] }],
-    tags: [{ name: 'Relay' }, { name: 'Administration' }, { name: 'Operation' }],
+    tags: [{ name: 'Relay' }, { name: 'Administration' }, { name: 'Operation' }, { name: 'Status' }],
     paths: { ...relayPaths, ...messagesPaths, ...operationPaths, ...Object.fromEntries(administered) },
     components: {
       ...components,

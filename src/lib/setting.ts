@@ -113,12 +113,12 @@ export const cidrList = {
   },
 }
 
-/** Addresses separated by commas, without a slash at their end. */
+/** Addresses separated by commas, without the `/v1` and the slash that people write at their end. */
 export function addressList(text: string | undefined): string[] {
   const parts = (text ?? '').split(/[\s,]+/).filter((part) => part !== '')
   return parts.map((part) => {
     if (!URL.canParse(part) || !/^https?:/.test(part)) throw new NotAllowed()
-    return part.replace(/\/+$/, '')
+    return part.replace(/\/+$/, '').replace(/\/v1$/, '')
   })
 }
 

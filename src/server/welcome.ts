@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { consoleFolder, howToBuild } from '../http/console-files.ts'
-import { publicAddressOf } from '../http/public-address.ts'
+import { baseUrlsOf, publicAddressOf } from '../http/public-address.ts'
 import type { Demo } from './demo.ts'
 
 /** `setUpLink`: where nobody runs the relay yet. */
@@ -16,6 +16,9 @@ export function printWelcome(config: Config, demo: Demo | null, setUpLink: strin
     `  Health ${address}/readyz   Interface ${address}/openapi.json`,
     isBuilt ? `  Console ${address}/console/` : `  No console: ${howToBuild}.`,
   ]
+  const others = baseUrlsOf(config).slice(1)
+  if (others.length > 0) lines.push(`  Also at ${others.join(', ')}`)
+  if (config.statusPage) lines.push(`  Status ${address}/status`)
   if (setUpLink !== null) {
     lines.push(
       '',
