@@ -30,9 +30,11 @@ const kinds = [
 
 function insertRow(connection: Connection, index: number, fields: object): void {
   const row: Record<string, unknown> = { ...requestRow(`req_${index}`), ...fields }
-  const marks = requestColumns.map(() => '?').join(', ')
-  const parameters = requestColumns.map((column) => row[column] as string)
-  connection.run({ sql: `insert into requests (${requestColumns.join(', ')}) values (${marks})`, parameters })
+  const there = connection.run({ sql: `select name from pragma_table_info('requests')`, parameters: [] })
+  const columns = requestColumns.filter((column) => there.rows.some(({ name }) => name === column))
+  const marks = columns.map(() => '?').join(', ')
+  const parameters = columns.map((column) => row[column] as string)
+  connection.run({ sql: `insert into requests (${columns.join(', ')}) values (${marks})`, parameters })
 }
 
 function countsIn(connection: Connection, table: string): unknown {

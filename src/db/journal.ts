@@ -71,6 +71,11 @@ export const requestColumns = [
   'error_code',
   'hold_nanos',
   'price_version',
+  'cache_write_tokens',
+  'factor_ppm',
+  'balance_nanos',
+  'fault',
+  'fault_upstream',
 ] as const satisfies (keyof RequestRow)[]
 
 export const keptColumns = [

@@ -13,6 +13,7 @@ import { creditOrders } from './migrations/0007-credit-orders.ts'
 import { cluster } from './migrations/0008-cluster.ts'
 import { people as persons } from './migrations/0009-people.ts'
 import { channels } from './migrations/0010-channels.ts'
+import { consoleReads } from './migrations/0011-console.ts'
 
 const people = `
 create table tiers (
@@ -242,4 +243,5 @@ export const migrations: readonly Migration[] = [
   cluster,
   persons,
   channels,
+  consoleReads,
 ]

@@ -5,6 +5,7 @@
 
 import { rollUpAvailability } from './availability-rollup.ts'
 import type { Connection } from './sqlite.ts'
+import { rollUpTraffic } from './traffic-rollup.ts'
 
 /** About 2 ms of the store thread, so that no commit waits longer behind a step. */
 export const rollupStepRows = 1000
@@ -41,6 +42,7 @@ export function rollUpStep(connection: Connection, rows = rollupStepRows): boole
   if (typeof last !== 'number') return false
   connection.run({ sql: addText, parameters: [position, last] })
   rollUpAvailability(connection, position, last)
+  rollUpTraffic(connection, position, last)
   connection.run({ sql: moveText, parameters: [last] })
   return true
 }

@@ -25,16 +25,13 @@ import type {
   OwnersTable,
 } from './tables/ledger.ts'
 import type { CreditOrdersTable, VouchersTable } from './tables/programmes.ts'
-import type {
-  InvitesTable,
-  PasskeysTable,
-  PersonsTable,
-  RecoveryCodesTable,
-  SessionsTable,
-  TicketsTable,
-} from './tables/people.ts'
 import { noticeOwners, type NoticeTables } from './tables/notices.ts'
+import type { ConsoleTables } from './tables/console.ts'
+import type { PeopleTables } from './tables/people.ts'
 
+import type { RequestsTable, UsageHourlyTable } from './tables/usage.ts'
+
+export type { Outcome, RequestsTable } from './tables/usage.ts'
 export type { UpstreamCredentialsTable } from './tables/catalog.ts'
 export type {
   CheckpointsTable,
@@ -177,53 +174,7 @@ export interface RoutesTable {
   weight: number | null
 }
 
-export type Outcome = 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'
-
-export interface RequestsTable {
-  /** Order of settlement; roll-ups and pages go by it. */
-  row_id: Generated<number>
-  request_id: string
-  at: number
-  account_id: string
-  key_id: string
-  model: string
-  upstream_id: string | null
-  http_status: number
-  outcome: Outcome
-  stream: Flag
-  finish: string | null
-  prompt_tokens: number
-  cached_tokens: number
-  completion_tokens: number
-  reasoning_tokens: number
-  usage_source: 'provider' | 'estimate' | null
-  cost_nanos: bigint
-  upstream_cost_nanos: bigint | null
-  first_token_ms: number | null
-  duration_ms: number
-  /** JSON array of the upstream attempts. */
-  attempts: string
-  error_code: string | null
-  hold_nanos: bigint
-  price_version: number | null
-}
-
-export interface UsageHourlyTable {
-  /** The start of the hour, UTC. */
-  hour: number
-  account_id: string
-  key_id: string
-  model: string
-  requests: number
-  /** Requests that were refused, failed or truncated. */
-  errors: number
-  prompt_tokens: number
-  completion_tokens: number
-  cost_nanos: bigint
-  upstream_cost_nanos: bigint
-}
-
-export interface Schema extends AvailabilityTables, NoticeTables {
+export interface Schema extends AvailabilityTables, ConsoleTables, PeopleTables {
   accounts: AccountsTable
   keys: KeysTable
   tiers: TiersTable
@@ -242,12 +193,8 @@ export interface Schema extends AvailabilityTables, NoticeTables {
   kept_answers: KeptAnswersTable
   usage_hourly: UsageHourlyTable
   audit: AuditTable
-  persons: PersonsTable
-  sessions: SessionsTable
-  tickets: TicketsTable
-  recovery_codes: RecoveryCodesTable
-  passkeys: PasskeysTable
-  invites: InvitesTable
+  notices: NoticesTable
+  notice_preferences: NoticePreferencesTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
 }
@@ -280,6 +227,11 @@ export const owners = {
   recovery_codes: 'people',
   passkeys: 'people',
   invites: 'people',
+  traffic_hourly: 'db',
+  latency_daily: 'db',
+  failures_hourly: 'db',
+  limit_requests: 'accounts',
+  announcements: 'notices',
   cursors: 'db',
   settings: 'db',
 } as const satisfies Record<keyof Schema, string>

@@ -65,6 +65,11 @@ export function requestRow(requestId: string, fields: Partial<RequestRow> = {}):
     error_code: null,
     hold_nanos: 0n,
     price_version: 1,
+    cache_write_tokens: 0,
+    factor_ppm: 1_000_000,
+    balance_nanos: null,
+    fault: null,
+    fault_upstream: null,
     ...fields,
   }
 }

@@ -55,6 +55,9 @@ export interface RequestOutcome {
   readonly upstream: string | null
   readonly finish: string | null
   readonly errorCode: string | null
+  /** Why no upstream has answered, as the last attempt tells it, and which one that was. */
+  readonly fault?: string | undefined
+  readonly faultUpstream?: string | undefined
   readonly firstTokenMs: number | null
   readonly durationMs: number
   /** Upstreams tried, as JSON of the automation contract's `attempts`. */

@@ -19,6 +19,8 @@ export interface Result {
   readonly outcome: RequestOutcome['outcome']
   readonly finish: string | null
   readonly errorCode: string | null
+  readonly fault?: string | undefined
+  readonly faultUpstream?: string | undefined
   readonly firstTokenMs: number | null
 }
 

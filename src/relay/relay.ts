@@ -184,6 +184,8 @@ class Relaying implements Running {
         outcome: wasLeft ? 'aborted' : 'failed',
         finish: null,
         errorCode: wasLeft ? null : refusal.code,
+        fault: this.#failover.faults.at(-1)?.kind,
+        faultUpstream: this.#failover.records.at(-1)?.upstream,
         firstTokenMs: null,
       },
       { fault: briefOf(found) },

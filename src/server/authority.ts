@@ -210,7 +210,8 @@ export class Authority {
     const { charge } = settled
     if (held.claim && (charge > 0n || kept?.isWhole === true))
       this.#claims.keep(held, held.claim, charge, kept?.sealed ?? null)
-    const bill = { usage, cause, charge }
+    const { balance } = ownerOf(state, accountOwner(held.account))
+    const bill = { usage, cause, charge, balance }
     return { result: charge, commit: commits.addRequest(requestRow(held, outcome, bill)) }
   }
 
@@ -226,7 +227,8 @@ export class Authority {
     if (!event) return
     this.#record(event, held.account, held.key)
     if (event.kind === 'settled') this.#parts.spending.settled(held, caps)
-    const bill = event.kind === 'settled' ? event : null
+    const { balance } = ownerOf(state, accountOwner(held.account))
+    const bill = event.kind === 'settled' ? { ...event, balance } : null
     if (held.claim && bill && bill.charge > 0n) this.#claims.keep(held, held.claim, bill.charge, null)
     commits.need(commits.addRequest(requestRow(held, goneOutcome(held, at), bill)))
   }

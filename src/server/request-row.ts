@@ -11,12 +11,16 @@ export interface Asker {
   readonly account: string
   readonly key: string
   readonly amount: bigint
+  /** By which the price is multiplied; absent where nothing was set aside. */
+  readonly factorPpm?: number
 }
 
 export interface Charged {
   readonly usage: Usage
   readonly cause: SettleCause
   readonly charge: bigint
+  /** The account's balance after it. */
+  readonly balance: bigint
 }
 
 export function requestRow(
@@ -37,6 +41,7 @@ export function requestRow(
     finish: outcome.finish,
     prompt_tokens: bill?.usage.input ?? 0,
     cached_tokens: bill?.usage.cachedInput ?? 0,
+    cache_write_tokens: bill?.usage.cacheWrite ?? 0,
     completion_tokens: bill?.usage.output ?? 0,
     reasoning_tokens: bill?.usage.reasoning ?? 0,
     usage_source: bill?.cause === 'provider' ? 'provider' : 'estimate',
@@ -46,7 +51,11 @@ export function requestRow(
     duration_ms: outcome.durationMs,
     attempts: outcome.attempts,
     error_code: outcome.errorCode,
+    fault: outcome.fault ?? null,
+    fault_upstream: outcome.faultUpstream ?? null,
     hold_nanos: hold.amount,
+    factor_ppm: hold.factorPpm ?? null,
+    balance_nanos: bill?.balance ?? null,
     price_version: 'price' in hold ? hold.price.version : hold.priceVersion,
   }
 }

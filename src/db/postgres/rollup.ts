@@ -2,6 +2,7 @@
 
 import type { Client } from 'pg'
 import { availabilityTexts } from '../availability-rollup.ts'
+import { trafficTexts } from '../traffic-rollup.ts'
 import { addText, cursorText, moveText } from '../rollup.ts'
 import { runOn, runTexts } from './connect.ts'
 import { soleRowLock } from './locks.ts'
@@ -21,7 +22,7 @@ export async function rollUpShared(client: Client): Promise<boolean> {
     const position = Number(found.rows[0]?.['position'])
     const last = Math.min(end, position + stepRows)
     if (last > position) {
-      for (const sql of [addText, ...availabilityTexts])
+      for (const sql of [addText, ...availabilityTexts, ...trafficTexts])
         await runOn(client, { sql, parameters: [position, last] })
       await runOn(client, { sql: moveText, parameters: [last] })
     }

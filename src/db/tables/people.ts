@@ -77,3 +77,12 @@ export interface InvitesTable {
   expires_at: number | null
   created_at: number
 }
+
+export interface PeopleTables {
+  persons: PersonsTable
+  sessions: SessionsTable
+  tickets: TicketsTable
+  recovery_codes: RecoveryCodesTable
+  passkeys: PasskeysTable
+  invites: InvitesTable
+}

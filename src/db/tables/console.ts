@@ -1,0 +1,69 @@
+/** What the console's pages read: roll-ups made by db/, requests for limits by accounts/, announcements by notices/. */
+
+export interface TrafficHourlyTable {
+  /** The start of the hour, UTC. */
+  hour: number
+  /** Empty for what is no model of ours. */
+  model: string
+  requests: number
+  errors: number
+  cost_nanos: bigint
+  upstream_cost_nanos: bigint
+}
+
+export interface LatencyDailyTable {
+  /** Empty: all accounts together. */
+  account_id: string
+  /** The start of the day, UTC. */
+  day: number
+  model: string
+  measure: 'first_token' | 'duration'
+  /** Which step of the ladder in latency-rollup.ts. */
+  bucket: number
+  requests: number
+}
+
+export interface FailuresHourlyTable {
+  hour: number
+  cause: string
+  /** Empty: none was asked. */
+  upstream_id: string
+  model: string
+  http_status: number
+  requests: number
+  first_at: number
+  last_at: number
+  /** The id of one of the requests. */
+  sample: string
+}
+
+export interface LimitRequestsTable {
+  id: string
+  account_id: string
+  /** JSON object of the limits wanted. */
+  wanted: string
+  reason: string
+  status: 'open' | 'granted' | 'declined'
+  answer: string | null
+  created_at: number
+  answered_at: number | null
+}
+
+export interface AnnouncementsTable {
+  id: string
+  /** JSON object by language. */
+  title: string
+  message: string
+  severity: 'info' | 'warning' | 'critical'
+  begins_at: number
+  ends_at: number | null
+  created_at: number
+}
+
+export interface ConsoleTables {
+  traffic_hourly: TrafficHourlyTable
+  latency_daily: LatencyDailyTable
+  failures_hourly: FailuresHourlyTable
+  limit_requests: LimitRequestsTable
+  announcements: AnnouncementsTable
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { rollUpStep } from './rollup.ts'
+import { ledgerCommit, requestRow, temporaryDir } from './store.fixture.ts'
+import { openWriter, type Connection } from './sqlite.ts'
+import { migrate } from './migrate.ts'
+import { packedCommit } from './packed-commit.ts'
+import { StoreWriter } from './store-writer.ts'
+import type { RequestRow } from './messages.ts'
+import { latencyLadderMs } from './traffic-rollup.ts'
+
+function rolledUp(t: TestContext, rows: readonly RequestRow[]): Connection {
+  const connection = openWriter(join(temporaryDir(t), 'some.db'))
+  t.after(() => connection.close())
+  migrate(connection.database)
+  connection.run({
+    sql: `insert into models (id, context_tokens, hidden_reasoning, owned_by, listed, created_at, updated_at)
+      values ('m', 1000, 0, 'x', 1, 0, 0)`,
+    parameters: [],
+  })
+  const writer = new StoreWriter(connection)
+  const commit = packedCommit(ledgerCommit(1, { requests: rows }))
+  writer.runGroup([{ id: 1, kind: 'commit', commit }])
+  while (rollUpStep(connection, 2));
+  return connection
+}
+
+function rowsOf(connection: Connection, sql: string): unknown[] {
+  return connection.run({ sql, parameters: [] }).rows.map((row) => Object.values(row))
+}
+
+const hour = 3_600_000
+
+test('traffic is summed by hour and model, and names that are no model are one', (t) => {
+  const connection = rolledUp(t, [
+    requestRow('req_1', { at: 10, model: 'm', cost_nanos: 5n, upstream_cost_nanos: 2n }),
+    requestRow('req_2', { at: 20, model: 'm', cost_nanos: 7n, outcome: 'truncated' }),
+    requestRow('req_3', { at: hour, model: 'm', cost_nanos: 1n }),
+    requestRow('req_4', { at: 30, model: 'a', cost_nanos: 0n, outcome: 'refused' }),
+    requestRow('req_5', { at: 30, model: 'b', cost_nanos: 0n, outcome: 'refused' }),
+  ])
+  assert.deepEqual(rowsOf(connection, 'select * from traffic_hourly order by hour, model'), [
+    [0, '', 2, 2, 0n, 0n],
+    [0, 'm', 2, 1, 12n, 2n],
+    [hour, 'm', 1, 0, 1n, 0n],
+  ])
+})
+
+test('latency is a ladder of durations, of each account and of all, answered requests alone', (t) => {
+  const fields = { model: 'm', account_id: 'acc' }
+  const connection = rolledUp(t, [
+    requestRow('req_1', { ...fields, duration_ms: 10, first_token_ms: 5 }),
+    requestRow('req_2', { ...fields, duration_ms: 11 }),
+    requestRow('req_3', { ...fields, duration_ms: 9_999_999 }),
+    requestRow('req_4', { ...fields, duration_ms: 10, outcome: 'failed' }),
+  ])
+  const text = 'select measure, bucket, requests from latency_daily where account_id = '
+  const expected = [
+    ['duration', 0, 1],
+    ['duration', 1, 1],
+    ['duration', latencyLadderMs.length, 1],
+    ['first_token', 0, 1],
+  ]
+  assert.deepEqual(rowsOf(connection, `${text}'acc' order by 1, 2`), expected)
+  assert.deepEqual(rowsOf(connection, `${text}'' order by 1, 2`), expected)
+})
+
+test('failures are counted by cause and place, with the first, the last and one of them by name', (t) => {
+  const failed = {
+    model: 'm',
+    outcome: 'failed',
+    http_status: 503,
+    error_code: 'upstream_unavailable',
+  } as const
+  const connection = rolledUp(t, [
+    requestRow('req_1', { ...failed, at: 10, fault: 'timeout', fault_upstream: 'ups_a' }),
+    requestRow('req_2', { ...failed, at: 30, fault: 'timeout', fault_upstream: 'ups_a' }),
+    requestRow('req_3', { ...failed, at: 20, fault: 'timeout', fault_upstream: 'ups_a' }),
+    requestRow('req_4', {
+      model: 'm',
+      at: 40,
+      outcome: 'refused',
+      http_status: 402,
+      error_code: 'insufficient_quota',
+    }),
+    requestRow('req_5', {
+      model: 'm',
+      at: 50,
+      outcome: 'truncated',
+      error_code: 'upstream_unavailable',
+      upstream_id: 'ups_b',
+    }),
+    requestRow('req_6', { model: 'm', at: 60 }),
+  ])
+  const rows = rowsOf(connection, 'select * from failures_hourly order by last_at')
+  assert.deepEqual(rows, [
+    [0, 'timeout', 'ups_a', 'm', 503, 3, 10, 30, 'req_2'],
+    [0, 'insufficient_quota', '', 'm', 402, 1, 40, 40, 'req_4'],
+    [0, 'truncated', 'ups_b', 'm', 200, 1, 50, 50, 'req_5'],
+  ])
+})
