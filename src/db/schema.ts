@@ -174,7 +174,7 @@ export interface RoutesTable {
   weight: number | null
 }
 
-export interface Schema extends AvailabilityTables, ConsoleTables, PeopleTables {
+export interface Schema extends AvailabilityTables, ConsoleTables, NoticeTables, PeopleTables {
   accounts: AccountsTable
   keys: KeysTable
   tiers: TiersTable
@@ -193,8 +193,6 @@ export interface Schema extends AvailabilityTables, ConsoleTables, PeopleTables 
   kept_answers: KeptAnswersTable
   usage_hourly: UsageHourlyTable
   audit: AuditTable
-  notices: NoticesTable
-  notice_preferences: NoticePreferencesTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
 }
