@@ -68,6 +68,11 @@ const groups: readonly Group[] = [
     load: async () => (await import('./cli/model.ts')).completeModel,
   },
   {
+    name: 'route',
+    summary: 'who would be asked for a model, in which order, and why',
+    load: async () => (await import('./cli/route.ts')).completeRoute,
+  },
+  {
     name: 'seed',
     summary: 'add the reference models and prices, after a look at them',
     load: async () => (await import('./cli/seed.ts')).completeSeed,

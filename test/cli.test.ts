@@ -54,6 +54,7 @@ const commands = [
   'verify',
   'backup',
   'restore',
+  'route',
   'seed',
   'docs',
   ...Object.entries(wordsOfGroups).flatMap(([group, words]) => words.map((word) => `${group} ${word}`)),

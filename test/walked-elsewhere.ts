@@ -17,4 +17,10 @@ export const walkedElsewhere: Readonly<Record<string, string>> = {
   'GET /invites': 'test/console-entrance.test.ts',
   'POST /invites': 'test/console-entrance.test.ts',
   'DELETE /invites/x': 'test/console-entrance.test.ts',
+  'GET /upstreams/health': 'test/failover-circuits.test.ts',
+  'GET /upstreams/x/credentials': 'test/credentials.test.ts',
+  'POST /upstreams/x/credentials': 'test/credentials.test.ts',
+  'PATCH /upstreams/x/credentials/x': 'test/credentials.test.ts',
+  'DELETE /upstreams/x/credentials/x': 'test/credentials.test.ts',
+  'GET /models/x/route': 'test/routing.test.ts',
 }

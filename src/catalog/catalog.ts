@@ -88,6 +88,12 @@ export class Catalog {
     return Array.from(this.#rows.keys(), (id) => this.model(id)).filter((model) => model !== undefined)
   }
 
+  /** Names of upstreams that a model has routes to, and that are not enabled. */
+  disabledRoutes(id: string): string[] {
+    const upstreams = this.#rows.get(id)?.routes.map((route) => this.#upstreams.get(route.upstream_id)) ?? []
+    return upstreams.flatMap((upstream) => (upstream && !upstream.enabled ? [upstream.name] : []))
+  }
+
   upstream(id: string): LiveUpstream | undefined {
     return this.#upstreams.get(id)
   }

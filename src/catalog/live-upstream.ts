@@ -94,6 +94,7 @@ export function liveUpstream(delta: UpstreamDelta, sealer: Sealer): LiveUpstream
   const row = delta.upstream
   const costs = parsedCosts(row.prices)
   const credential = sealer.unseal(row.credential, row.id)
+  const proxy = row.proxy === null ? null : sealer.unseal(row.proxy, row.id)
   return {
     id: row.id,
     name: row.name,
@@ -101,8 +102,8 @@ export function liveUpstream(delta: UpstreamDelta, sealer: Sealer): LiveUpstream
     baseUrl: row.base_url,
     credential,
     credentials: liveCredentials(delta, credential, sealer),
-    circuit: `${row.id}.${fingerprint(row.base_url)}`,
-    proxy: row.proxy === null ? null : sealer.unseal(row.proxy, row.id),
+    circuit: `${row.id}.${fingerprint(`${row.base_url} ${proxy ?? ''}`)}`,
+    proxy,
     priority: row.priority,
     weight: row.weight,
     price: costs === null ? null : { ...upstreamPrice(costs), version: 0 },

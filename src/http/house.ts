@@ -71,6 +71,8 @@ export interface UpstreamTrial {
 export interface CallHealth {
   readonly circuits: Readonly<Record<Blame, Circuit>>
   readonly lately: Lately
+  /** From when on anything is known. */
+  readonly knownSince: number
 }
 
 /** What an upstream says it has. */

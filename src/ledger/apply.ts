@@ -129,8 +129,10 @@ export function closeHold(
 
 function applySettled(state: LedgerState, event: Settled): void {
   const hold = holdNamed(state, event.id)
-  const { charge, overrun } = event
-  if (charge < 0n || overrun < 0n || charge + overrun !== costOf(hold.price, event.usage, hold.factorPpm)) {
+  const { charge, overrun, usage } = event
+  const most = costOf(hold.price, usage, hold.factorPpm)
+  const cost = event.price ? costOf(event.price, usage, hold.factorPpm) : most
+  if (charge < 0n || overrun < 0n || charge + overrun !== cost || cost > most) {
     throw new LedgerBroken(`settlement of ${event.id} does not equal its cost`)
   }
   const account = touchedOwner(state, accountOwner(hold.account))

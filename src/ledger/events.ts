@@ -49,7 +49,7 @@ export interface Marked {
 
 export type SettleCause = 'provider' | 'estimate' | 'mark'
 
-/** The hold ended with a bill. `charge + overrun` is the full cost of `usage` at the hold's price, or at a lower one. */
+/** The hold ended with a bill. `charge + overrun` is the full cost of `usage` at the hold's price, or at `price`. */
 export interface Settled {
   readonly kind: 'settled'
   readonly id: string
@@ -58,6 +58,8 @@ export interface Settled {
   readonly usage: Usage
   readonly charge: bigint
   readonly overrun: bigint
+  /** Of the model that answered in the place of the one asked for, where that costs less. */
+  readonly price?: Price
 }
 
 /** The hold ended and cost nothing. */

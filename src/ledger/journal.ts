@@ -5,7 +5,7 @@
  *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd, claim…]
  *   x extended  [x, id, at, amount, output]
  *   m marked    [m, id, at, input, output]
- *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun]
+ *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun, price…]
  *   r released  [r, id, at]
  *   c credited  [c, id, at, account, amount, source, reason]
  *   l late      [l, id, at, account, overrun]
@@ -56,7 +56,8 @@ function cellsOf(event: LedgerEvent): Cell[] {
     case 'settled': {
       const { input, cachedInput, cacheWrite, output, reasoning } = event.usage
       const counts = [input, cachedInput, cacheWrite, output, reasoning]
-      return ['s', id, at, event.cause, ...counts, textOf(event.charge), textOf(event.overrun)]
+      const sums = [textOf(event.charge), textOf(event.overrun)]
+      return ['s', id, at, event.cause, ...counts, ...sums, ...(event.price ? cellsOfPrice(event.price) : [])]
     }
     case 'released':
       return ['r', id, at]
@@ -185,7 +186,9 @@ function eventIn(cells: Cells): LedgerEvent {
         output: cells.count(),
         reasoning: cells.count(),
       }
-      return { kind: 'settled', id, at, cause, usage, charge: cells.nanos(), overrun: cells.nanos() }
+      const [charge, overrun] = [cells.nanos(), cells.nanos()]
+      const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
+      return cells.isOver ? settled : { ...settled, price: priceIn(cells) }
     }
     case 'r':
       return { kind: 'released', id, at }

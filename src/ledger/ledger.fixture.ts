@@ -106,8 +106,14 @@ export class TestLedger {
     return this.#kept(ledger.mark(this.state, { id, at: 3, inputTokens, outputTokens }))
   }
 
-  settle(id: string, usage: Usage, caps: Partial<Caps> = {}): { charge: bigint; overrun: bigint } | null {
-    const operation = { id, at: 4, usage, cause: 'provider' as const, caps: { ...noCaps, ...caps } }
+  settle(
+    id: string,
+    usage: Usage,
+    caps: Partial<Caps> = {},
+    otherPrice?: Price,
+  ): { charge: bigint; overrun: bigint } | null {
+    const at = { id, at: 4, cause: 'provider' as const }
+    const operation = { ...at, usage, caps: { ...noCaps, ...caps }, otherPrice }
     const settled = ledger.settle(this.state, operation)
     this.#kept(settled?.event ?? null)
     return settled && { charge: settled.charge, overrun: settled.overrun }

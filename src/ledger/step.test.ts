@@ -165,6 +165,7 @@ test('an event that cannot follow from the state is refused', () => {
     [...held, { ...settled, charge: 11n }],
     [...held, { ...settled, charge: -5n, overrun: 15n }],
     [...held, settled, settled],
+    [...held, { ...settled, charge: 20n, price: { ...nanoPrice, output: nanoPrice.output * 2n } }],
     [...held, ...held.slice(1)],
     [settled],
     [{ kind: 'released', id: 'r', at: 1 }],
@@ -181,6 +182,8 @@ test('an event that cannot follow from the state is refused', () => {
     }, LedgerBroken)
   }
 })
+
+const lower = { ...nanoPrice, version: 7, input: nanoPrice.input / 2n }
 
 /** Any operation on a few accounts, keys and requests, many of them pointless. */
 const operations = fc.array(
@@ -207,7 +210,8 @@ function carriedOut(steps: typeof operations extends fc.Arbitrary<infer Value> ?
     else if (what === 'hold') books.hold(id, { account, key, manner, inputTokens: tokens, caps })
     else if (what === 'extend') books.extend(id, 10_000, caps)
     else if (what === 'mark') books.mark(id, tokens, 5)
-    else if (what === 'settle') books.settle(id, usageOf(tokens, tokens), caps)
+    else if (what === 'settle')
+      books.settle(id, usageOf(tokens, tokens), caps, amount % 2n ? lower : undefined)
     else if (what === 'release') books.release(id)
     else books.expire(id)
     assertConserved(books.state)
@@ -232,7 +236,7 @@ test('whatever is asked in whatever order: money is conserved, nothing goes belo
       let cost = 0n
       for (const event of events) {
         if (event.kind === 'held') owner.set(event.id, event.account)
-        if (event.kind === 'settled') cost += costOf(nanoPrice, event.usage, 1_000_000)
+        if (event.kind === 'settled') cost += costOf(event.price ?? nanoPrice, event.usage, 1_000_000)
         for (const { debit, credit, amount } of transfersOf(event, owner.get(event.id) ?? '')) {
           assert.ok(amount > 0n)
           books.set(debit, (books.get(debit) ?? 0n) - amount)

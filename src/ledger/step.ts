@@ -132,12 +132,15 @@ export function settle(
   const { id, at, usage, cause, otherPrice } = operation
   const own = costOf(held.price, usage, held.factorPpm)
   const other = otherPrice ? costOf(otherPrice, usage, held.factorPpm) : own
-  const cost = other < own ? other : own
+  const isLower = other < own
+  const cost = isLower ? other : own
   const most = held.amount + roomOfHold(state, held, operation.caps)
   const charge = cost <= most ? cost : most
-  const event: LedgerEvent = { kind: 'settled', id, at, cause, usage, charge, overrun: cost - charge }
+  const overrun = cost - charge
+  const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
+  const event: LedgerEvent = isLower ? { ...settled, price: otherPrice } : settled
   apply(state, event)
-  return { event, charge, overrun: cost - charge }
+  return { event, charge, overrun }
 }
 
 /** Ends a hold that costs nothing; `null` when it has ended before. */

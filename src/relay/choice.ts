@@ -8,7 +8,7 @@ import type { Circuits } from '../health/observation.ts'
 import { costOf, type Usage } from '../ledger/price.ts'
 import { hashOf, rendezvous } from './affinity.ts'
 import type { HealthPort } from './health-port.ts'
-import { circuitsWith, placeOf, usualMs } from './place.ts'
+import { circuitsWith, placeOf } from './place.ts'
 
 /** One call that could be made. */
 export interface Candidate {
@@ -25,7 +25,8 @@ export interface Candidate {
 
 export interface ChoiceTerms {
   readonly health: Pick<HealthPort, 'circuits'>
-  readonly stream: boolean
+  /** Smoothed milliseconds that a route takes; `null`: not known, or long ago. */
+  readonly latencyOf: (route: LiveRoute) => number | null
   /** Stays the same for a conversation; `null` where every request is drawn anew. */
   readonly conversation: number | null
   /** Milliseconds since the epoch. */
@@ -37,8 +38,8 @@ export interface ChoiceTerms {
 /** `ready`: nothing is known against it. `due`: it may be probed. */
 export type Standing = 'ready' | 'due' | 'resting'
 
-/** Of those whose latency is not known, one in so many requests is spent on finding out. */
-const explored = 0.1
+/** While the latency of some is not known, this share of the requests is spent on finding out. */
+const explored = 0.5
 
 export function standingOf(circuits: Circuits, terms: Pick<ChoiceTerms, 'health' | 'now'>): Standing {
   const known = terms.health.circuits
@@ -191,8 +192,7 @@ export class Choice {
   }
 
   #fastest(group: readonly LiveRoute[]): LiveRoute[] {
-    const { stream, now, chance } = this.#terms
-    const latencyOf = (route: LiveRoute): number | null => usualMs(placeOf(route), stream, now())
+    const { latencyOf, chance } = this.#terms
     const unknown = group.filter((route) => latencyOf(route) === null)
     if (unknown.length === group.length) return unknown
     if (unknown.length > 0 && chance() < explored) return unknown

@@ -44,7 +44,7 @@ export async function countTokens(
   exchange: CallerExchange,
 ): Promise<Buffer | string> {
   const { health, now } = means
-  const terms = { health, stream: false, conversation: null, now, chance: Math.random }
+  const terms = { health, latencyOf: () => null, conversation: null, now, chance: Math.random }
   const first = new Choice([model], terms).next(true)
   const provider = first && providerOf(first.route.upstream.provider)
   const counter = provider && counting(provider)

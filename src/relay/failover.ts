@@ -135,7 +135,7 @@ export class Failover {
     const { health, now } = this.#parts
     this.#choice ??= new Choice(models, {
       health,
-      stream: request.stream,
+      latencyOf: (route) => usualMs(placeOf(route), request.stream, now()),
       conversation,
       now,
       chance: Math.random,

@@ -21,11 +21,13 @@ export class NodeHealth {
   readonly budget = new RetryBudget()
   readonly #catalog: Catalog
   readonly #now: () => number
+  readonly #startedAt: number
   readonly #sweeping: NodeJS.Timeout
 
   constructor(catalog: Catalog, now: () => number) {
     this.#catalog = catalog
     this.#now = now
+    this.#startedAt = now()
     this.board = new HealthBoard({ now, chance: Math.random })
     this.#sweeping = setInterval(() => this.board.sweep(), sweepEveryMs)
     this.#sweeping.unref()
@@ -47,7 +49,11 @@ export class NodeHealth {
   }
 
   of(circuits: Circuits): CallHealth {
-    return { circuits: this.board.statesOf(circuits), lately: this.board.lately(circuits.place) }
+    return {
+      circuits: this.board.statesOf(circuits),
+      lately: this.board.lately(circuits.place),
+      knownSince: this.#startedAt,
+    }
   }
 
   /** Tells the log of each change, in the operator's names. */

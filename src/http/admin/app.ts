@@ -17,10 +17,12 @@ import { accountRoutes } from './accounts.ts'
 import { addressRoutes } from './addresses.ts'
 import { availabilityRoutes } from './availability.ts'
 import { channelRoutes } from './channels.ts'
+import { credentialRoutes } from './credentials.ts'
 import type { Desk } from './desk.ts'
 import { incidentRoutes } from './incidents.ts'
 import { keyRoutes } from './keys.ts'
 import { ledgerRoutes } from './ledger.ts'
+import { modelRouteRoutes } from './model-route.ts'
 import { modelRoutes } from './models.ts'
 import { noticeRoutes } from './notices.ts'
 import { refusalOfThrown, refusalOfZod } from './problems.ts'
@@ -32,6 +34,7 @@ import { referenceModelRoutes } from './reference-models.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
 import { upstreamCallRoutes } from './upstream-calls.ts'
+import { upstreamHealthRoutes } from './upstream-health.ts'
 import { upstreamRoutes } from './upstreams.ts'
 import { usageRoutes } from './usage.ts'
 import { voucherRoutes } from './vouchers.ts'
@@ -50,7 +53,7 @@ export interface AdminOptions {
 /** A model's id may have slashes, and scripts write them as they are: for the router they are one segment. */
 function pathOf(request: Request): string {
   const path = new URL(request.url).pathname
-  const match = /^(\/api\/admin\/models\/)(.+?)(\/prices)?$/.exec(path)
+  const match = /^(\/api\/admin\/models\/)(.+?)(\/prices|\/route)?$/.exec(path)
   return match === null ? path : `${match[1]}${match[2]?.replaceAll('/', '%2F')}${match[3] ?? ''}`
 }
 
@@ -110,8 +113,11 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     providerRoutes,
     priceListRoutes,
     referenceModelRoutes,
+    upstreamHealthRoutes,
     upstreamRoutes,
     upstreamCallRoutes,
+    credentialRoutes,
+    modelRouteRoutes,
     modelRoutes,
     tierRoutes,
     accountRoutes,

@@ -10,6 +10,7 @@ import {
   type ModelPatch,
 } from '../../catalog/models.ts'
 import { priceHistory, priceMissing, type PriceInput } from '../../catalog/prices.ts'
+import { preferences } from '../../catalog/routing.ts'
 import { refuse } from '../../errors.ts'
 import { announced, type Desk } from './desk.ts'
 import {
@@ -46,6 +47,18 @@ const patchFields = {
       }),
     )
     .optional(),
+  prefer: z.enum(preferences).optional().meta({
+    description:
+      'Among upstreams of one priority: by weight, the one that costs us least, or the one that answers soonest.',
+  }),
+  affinity: z.boolean().optional().meta({
+    description:
+      'A conversation, or requests of one `prompt_cache_key` or `user`, stays with its upstream while that is healthy.',
+  }),
+  fallbacks: z.array(z.string()).optional().meta({
+    description:
+      'Models that may answer when no upstream of this one does: in this order, and none that costs more.',
+  }),
   owned_by: z.string().optional(),
   listed: z.boolean().optional(),
 }
@@ -68,6 +81,9 @@ export const modelOut = z
         weight: z.int().nullable(),
       }),
     ),
+    prefer: z.enum(preferences),
+    affinity: z.boolean(),
+    fallbacks: z.array(z.string()),
     owned_by: z.string(),
     listed: z.boolean(),
     created_at: time,
@@ -92,6 +108,9 @@ function modelView(model: Model): z.infer<typeof modelOut> {
       priority: route.priority,
       weight: route.weight,
     })),
+    prefer: model.routing.prefer,
+    affinity: model.routing.affinity,
+    fallbacks: [...model.routing.fallbacks],
     owned_by: model.ownedBy,
     listed: model.listed,
     created_at: timeOf(model.createdAt),
@@ -115,6 +134,9 @@ function patchOf(given: z.infer<typeof modelPatch>): ModelPatch {
     listed: given.listed,
     prices: pricesOf(given),
     routes: given.routes,
+    prefer: given.prefer,
+    affinity: given.affinity,
+    fallbacks: given.fallbacks,
   }
 }
 

@@ -61,6 +61,9 @@ const patchFields = {
     .meta({ description: 'null is the default.' }),
   on_abort: z.enum(['cancel', 'drain']).optional(),
   enabled: z.boolean().optional(),
+  health_check_ms: z.int().nullish().meta({
+    description: 'How often it is asked something small when nobody else asks it; null is never.',
+  }),
   settings: z
     .strictObject({
       maximum_field: z.enum(['max_tokens', 'max_completion_tokens']).optional().meta({
@@ -95,6 +98,8 @@ export const upstreamOut = z
     }),
     on_abort: z.enum(['cancel', 'drain']),
     enabled: z.boolean(),
+    health_check_ms: z.int().nullable(),
+    last_four: z.string().nullable().meta({ description: 'Of its credential.' }),
     settings: z.object({ maximum_field: z.string().optional() }),
     created_at: time,
     updated_at: time,
@@ -124,6 +129,8 @@ function upstreamView(upstream: Upstream): z.infer<typeof upstreamOut> {
     },
     on_abort: upstream.onAbort,
     enabled: upstream.enabled,
+    health_check_ms: upstream.healthCheckMs,
+    last_four: upstream.lastFour,
     settings: { maximum_field: upstream.settings.maximumField },
     created_at: timeOf(upstream.createdAt),
     updated_at: timeOf(upstream.updatedAt),
@@ -160,6 +167,7 @@ function patchOf(given: z.infer<typeof upstreamPatch>): UpstreamPatch {
     },
     onAbort: given.on_abort,
     enabled: given.enabled,
+    healthCheckMs: given.health_check_ms,
     settings: settings && { maximumField: settings.maximum_field },
   }
 }
