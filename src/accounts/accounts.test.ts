@@ -4,6 +4,7 @@ import { listAudit } from '../db/audit.ts'
 import { temporaryDb } from '../db/store.fixture.ts'
 import { Refusal } from '../errors.ts'
 import { accountByEmail, accountById, createAccount, listAccounts, updateAccount } from './accounts.ts'
+import { mailboxOf } from './fields.ts'
 import { createTier, listTiers, tierByName, updateTier } from './tiers.ts'
 
 function refusedWith(status: number, param?: string): (error: unknown) => boolean {
@@ -160,4 +161,18 @@ test('every change leaves its line in the audit log, and a refused one leaves no
   )
   assert.deepEqual(lines[0]?.detail, { cap_daily_nanos: '5' })
   assert.equal((await listAudit(db, { limit: 10 })).length, 2)
+})
+
+test('one mailbox is one, however its address is written', () => {
+  const same = [
+    ['ann.lee@gmail.com', 'AnnLee@googlemail.com', 'a.n.n.l.e.e+trial@gmail.com', 'annlee+1+2@GMAIL.com'],
+    ['bob@example.com', 'BOB@example.com', 'bob+again@example.com'],
+    ['bob@bücher.example', 'bob@xn--bcher-kva.example'],
+    ['+start@example.com', '+START@example.com'],
+  ]
+  for (const group of same) assert.equal(new Set(group.map(mailboxOf)).size, 1, group.join())
+  assert.equal(
+    new Set([...same.map(([first = '']) => mailboxOf(first)), mailboxOf('b.ob@example.com')]).size,
+    5,
+  )
 })

@@ -44,6 +44,26 @@ export function cleanEmail(text: string): Email {
   return { email, normalised: `${local}@${ascii}`.toLowerCase() }
 }
 
+/** Mailboxes that one person reads under many names: the dots of a name do not count there. */
+const dotless = new Map([
+  ['gmail.com', 'gmail.com'],
+  ['googlemail.com', 'gmail.com'],
+])
+
+/**
+ * The mailbox behind an address, as far as its writing tells: what follows a plus does not count, nor do dots where the
+ * provider overlooks them. For what a person gets once; two accounts may share a mailbox.
+ */
+export function mailboxOf(text: string): string {
+  const { normalised } = cleanEmail(text)
+  const at = normalised.lastIndexOf('@')
+  const domain = normalised.slice(at + 1)
+  const local = normalised.slice(0, at)
+  const plain = local.replace(/(?<=.)\+.*$/, '')
+  const dotlessDomain = dotless.get(domain)
+  return dotlessDomain === undefined ? `${plain}@${domain}` : `${plain.replaceAll('.', '')}@${dotlessDomain}`
+}
+
 /** An IANA name or an offset that this Node's Intl knows, in Intl's spelling. */
 export function cleanTimezone(text: string): string {
   try {

@@ -14,6 +14,7 @@ import { cluster } from './migrations/0008-cluster.ts'
 import { people as persons } from './migrations/0009-people.ts'
 import { channels } from './migrations/0010-channels.ts'
 import { consoleReads } from './migrations/0011-console.ts'
+import { promotions } from './migrations/0012-promotions.ts'
 
 const people = `
 create table tiers (
@@ -244,4 +245,5 @@ export const migrations: readonly Migration[] = [
   persons,
   channels,
   consoleReads,
+  promotions,
 ]

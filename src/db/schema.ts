@@ -24,7 +24,7 @@ import type {
   KeptAnswersTable,
   OwnersTable,
 } from './tables/ledger.ts'
-import type { CreditOrdersTable, VouchersTable } from './tables/programmes.ts'
+import { programmeOwners, type ProgrammeTables } from './tables/programmes.ts'
 import { noticeOwners, type NoticeTables } from './tables/notices.ts'
 import type { ConsoleTables } from './tables/console.ts'
 import type { PeopleTables } from './tables/people.ts'
@@ -40,7 +40,7 @@ export type {
   KeptAnswersTable,
   OwnersTable,
 } from './tables/ledger.ts'
-export type { VouchersTable } from './tables/programmes.ts'
+export type { PromotionsTable, TrialGrantsTable, VouchersTable } from './tables/programmes.ts'
 export type {
   IncidentPostsTable,
   IncidentsTable,
@@ -174,7 +174,8 @@ export interface RoutesTable {
   weight: number | null
 }
 
-export interface Schema extends AvailabilityTables, ConsoleTables, NoticeTables, PeopleTables {
+export interface Schema
+  extends AvailabilityTables, ConsoleTables, NoticeTables, PeopleTables, ProgrammeTables {
   accounts: AccountsTable
   keys: KeysTable
   tiers: TiersTable
@@ -183,8 +184,6 @@ export interface Schema extends AvailabilityTables, ConsoleTables, NoticeTables,
   models: ModelsTable
   prices: PricesTable
   routes: RoutesTable
-  vouchers: VouchersTable
-  credit_orders: CreditOrdersTable
   journal: JournalTable
   checkpoints: CheckpointsTable
   entries: EntriesTable
@@ -201,6 +200,7 @@ export interface Schema extends AvailabilityTables, ConsoleTables, NoticeTables,
 export const owners = {
   ...availabilityOwners,
   ...noticeOwners,
+  ...programmeOwners,
   accounts: 'accounts',
   keys: 'accounts',
   tiers: 'accounts',
@@ -209,8 +209,6 @@ export const owners = {
   models: 'catalog',
   prices: 'catalog',
   routes: 'catalog',
-  vouchers: 'ledger',
-  credit_orders: 'ledger',
   journal: 'db',
   checkpoints: 'db',
   entries: 'db',

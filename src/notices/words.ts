@@ -80,6 +80,36 @@ const words = {
       text: '请求将被拒绝：余额剩余 {balance} {currency}。充值后可继续使用。',
     },
   },
+  trial_ending: {
+    en: {
+      title: 'Your trial credit ends soon',
+      text: 'What is left of it, {left} {currency}, can be used until {ends_at:time}.',
+    },
+    'zh-CN': {
+      title: '试用额度即将到期',
+      text: '剩余的试用额度 {left} {currency} 可使用至 {ends_at:time}。',
+    },
+  },
+  trial_ended: {
+    en: {
+      title: 'Your trial credit has ended',
+      text: '{taken} {currency} of it were left and are no longer available. Recharge to go on.',
+    },
+    'zh-CN': {
+      title: '试用额度已到期',
+      text: '未使用的 {taken} {currency} 已失效。充值后可继续使用。',
+    },
+  },
+  promotion_used_up: {
+    en: {
+      title: 'The promotion “{promotion}” is used up',
+      text: 'All {grants} credits are granted. New accounts get none from now on.',
+    },
+    'zh-CN': {
+      title: '优惠活动“{promotion}”的名额已用完',
+      text: '全部 {grants} 份试用额度均已发放，之后的新账户将不再获得。',
+    },
+  },
   tier_changed: {
     en: {
       title: 'Your account is now in the tier “{to}”',

@@ -50,7 +50,7 @@ export interface Core {
   readonly state: Pick<LedgerState, 'holds' | 'overrun'>
   readonly commits: { readonly durable: number; readonly admitting: boolean }
   readonly authority: Deciding
-  readonly credits: Pick<Credits, 'enter' | 'enterAs'>
+  readonly credits: Pick<Credits, 'enter' | 'enterAs' | 'endTrial'>
   /** What this node has seen of its upstreams, and makes of it. */
   readonly health: NodeHealth
   /** Holds that an earlier end of the process had left open, ended at this start. */

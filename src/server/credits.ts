@@ -6,6 +6,7 @@ import { refuse } from '../errors.ts'
 import type { CreditOrder, CreditReceipt } from '../http/house.ts'
 import { decimalOf } from '../lib/money.ts'
 import { accountOwner, ownerOf, type LedgerState } from '../ledger/state.ts'
+import { endTrial, type TrialEnd } from '../ledger/end-trial.ts'
 import * as ledger from '../ledger/step.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import type { SpendNotices } from './spend-notices.ts'
@@ -76,6 +77,22 @@ export class Credits {
     await durable(commit)
     if (source !== 'refund') this.#parts.spending.credited(account, id, amount)
     return { id, amount, balance: ownerOf(state, accountOwner(account)).balance, isNew: true }
+  }
+
+  /** Takes back what is left of a trial credit; `isDone`: there will be no more. Resolves when it is durable. */
+  async endTrial(end: Omit<TrialEnd, 'at'>): Promise<{ taken: bigint; isDone: boolean }> {
+    const { state, commits, durable } = this.#parts
+    const known = state.credits.get(end.id) ?? (await this.#parts.onDisk(end.id))
+    if (known !== null) {
+      await durable(commits.newest)
+      return { taken: -known, isDone: false }
+    }
+    if (!commits.admitting) throw refuse('service_unavailable')
+    const { event, isDone } = endTrial(state, { ...end, at: this.#parts.now() })
+    if (event?.kind !== 'credited') return { taken: 0n, isDone }
+    const commit = commits.add(event, [accountOwner(end.account)], end.account)
+    await durable(commit)
+    return { taken: -event.amount, isDone }
   }
 
   #repeated(id: string, amount: bigint, order: Money): CreditReceipt {

@@ -20,6 +20,7 @@ import { noticeRow } from '../notices/notices.ts'
 import type { Log } from '../lib/log.ts'
 import { Attempts } from './attempts.ts'
 import type { Core } from './core.ts'
+import { tendTrials } from './trials.ts'
 
 export interface ProgrammeParts {
   readonly core: Core
@@ -119,6 +120,7 @@ export class Programmes {
       for (const account of await unnotedPayers(db, paidSources)) await this.#noteFirstPayment(account)
       this.#mayHaveMissed = false
     }
+    await tendTrials(this.#parts.core, Date.now())
     if (failures.length > 0) throw failures[0]
   }
 }

@@ -3,7 +3,6 @@ import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   accountByEmail,
   accountById,
-  createAccount,
   listAccounts,
   updateAccount,
   type Account,
@@ -13,6 +12,7 @@ import type { Db } from '../../db/db.ts'
 import { refuse } from '../../errors.ts'
 import { decimalOf, factorOf, factorPpmOf } from '../../lib/money.ts'
 import { currency } from '../../usage/records.ts'
+import { openAccount, type TrialOutcome } from '../trial.ts'
 import { announced, type Desk } from './desk.ts'
 import {
   bodyOf,
@@ -44,7 +44,8 @@ const accountIn = z.strictObject({
   name: z.string().optional(),
   tier: z.string().optional(),
   timezone: z.string().optional().meta({ description: 'IANA; decides when a day and a month end.' }),
-  trial: z.boolean().optional(),
+  trial: z.boolean().optional().meta({ description: 'With the credit of a promotion, if one runs.' }),
+  promotion: z.string().optional().meta({ description: 'The code of one that is not for everybody.' }),
 })
 const accountPatch = z.strictObject({
   email: z.string().optional(),
@@ -82,6 +83,18 @@ export const accountOut = z
     updated_at: time,
   })
   .openapi('Account')
+const trialOut = z.object({
+  granted: z.boolean(),
+  amount: money.nullable(),
+  promotion: z.string().nullable().meta({ description: 'Its id.' }),
+  expires_at: time.nullable().meta({ description: 'What is left then is taken back.' }),
+  reason: z.enum(['no_promotion', 'granted_before']).nullable().meta({
+    description: 'Why nothing is granted: no promotion runs, or this mailbox has had its credit.',
+  }),
+})
+const newAccountOut = accountOut
+  .extend({ trial_credit: trialOut.nullable().meta({ description: 'null: not asked for.' }) })
+  .openapi('NewAccount')
 
 async function accountView({ house }: Desk, account: Account): Promise<z.infer<typeof accountOut>> {
   const wallet = await house.wallet(account.id, null)
@@ -125,7 +138,7 @@ const create = createRoute({
   path: '/accounts',
   summary: 'Open an account',
   request: { body: bodyOf(accountIn) },
-  responses: createdAnswer(accountOut, 'The account.'),
+  responses: createdAnswer(newAccountOut, 'The account.'),
 })
 const list = createRoute({
   method: 'get',
@@ -150,6 +163,20 @@ const update = createRoute({
   request: { params: idPath, body: bodyOf(accountPatch) },
   responses: okAnswer(accountOut, 'The account as it is now.'),
 })
+
+function trialView(trial: TrialOutcome): z.infer<typeof trialOut> {
+  if (!trial.granted) {
+    return { granted: false, amount: null, promotion: null, expires_at: null, reason: trial.reason }
+  }
+  return {
+    granted: true,
+    amount: decimalOf(trial.amountNanos),
+    promotion: trial.promotion.id,
+    expires_at: timeOf(trial.expiresAt),
+    reason: null,
+  }
+}
+
 /** Refuses with 404. */
 export async function knownAccount(db: Db, id: string): Promise<Account> {
   const account = await accountById(db, id)
@@ -160,11 +187,12 @@ export async function knownAccount(db: Db, id: string): Promise<Account> {
 export function accountRoutes(desk: Desk): OpenAPIHono {
   const { house, by } = desk
   const { db } = house
-
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
-    const account = await announced(desk, createAccount(db, c.req.valid('json'), by))
-    return c.json(await accountView(desk, account), 201)
+    const { account, trial } = await openAccount(house, c.req.valid('json'), by)
+    await house.announce(account.changes)
+    const view = await accountView(desk, account.value)
+    return c.json({ ...view, trial_credit: trial === null ? null : trialView(trial) }, 201)
   })
   app.openapi(list, async (c) => {
     const { limit, cursor, email, status: wanted } = c.req.valid('query')

@@ -27,6 +27,7 @@ import { modelRoutes } from './models.ts'
 import { noticeRoutes } from './notices.ts'
 import { refusalOfThrown, refusalOfZod } from './problems.ts'
 import { priceListRoutes } from './price-lists.ts'
+import { promotionRoutes } from './promotions.ts'
 import { providerRoutes } from './providers.ts'
 import { refundRoutes } from './refunds.ts'
 import { peopleRoutes } from './people.ts'
@@ -124,6 +125,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     accountMoneyRoutes,
     keyRoutes,
     voucherRoutes,
+    promotionRoutes,
     requestRoutes,
     refundRoutes,
     usageRoutes,
