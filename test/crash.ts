@@ -70,8 +70,16 @@ interface Followed {
   readonly isComplete: boolean
 }
 
+/** Callers of one load: what comes after the freeze, nobody has seen. */
+interface Callers {
+  readonly account: Account
+  readonly url: string
+  isFrozen: boolean
+}
+
 /** One call, read until its end or until the connection breaks. */
-function follow(account: Account, url: string, name: string, stream: boolean): Promise<Followed> {
+function follow(callers: Callers, name: string, stream: boolean): Promise<Followed> {
+  const { account, url } = callers
   const body = question('m', { stream, messages: [{ role: 'user', content: name }] })
   const headers = { authorization: `Bearer ${account.key.secret}`, 'content-type': 'application/json' }
   const { promise, resolve } = Promise.withResolvers<Followed>()
@@ -85,8 +93,8 @@ function follow(account: Account, url: string, name: string, stream: boolean): P
   const asking = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent: false }, (reply) => {
     id = String(reply.headers['x-request-id'])
     reply.setEncoding('utf8')
-    reply.on('data', (part: string) => (raw += part))
-    reply.on('end', () => over(reply.complete))
+    reply.on('data', (part: string) => (raw += callers.isFrozen ? '' : part))
+    reply.on('end', () => over(reply.complete && !callers.isFrozen))
     reply.on('error', () => over(false))
   })
   asking.on('error', () => over(false))
@@ -96,22 +104,20 @@ function follow(account: Account, url: string, name: string, stream: boolean): P
 
 /** Streams that are open and whole requests that come one after the other, until something ends them. */
 export class Load {
-  readonly #account: Account
-  readonly #url: string
+  readonly #callers: Callers
   readonly #followed: Promise<Followed>[] = []
   #number = 0
   #isOver = false
 
   constructor(account: Account, url: string) {
-    this.#account = account
-    this.#url = url
+    this.#callers = { account, url, isFrozen: false }
   }
 
   /** Opens so many streams, each of another length and pace. */
   stream(count: number): void {
     for (let index = 0; index < count; index += 1) {
       const name = `call-${this.#number++}-${20 + ((index * 37) % 150)}-${1 + (index % 9)}`
-      this.#followed.push(follow(this.#account, this.#url, name, true))
+      this.#followed.push(follow(this.#callers, name, true))
     }
   }
 
@@ -122,10 +128,16 @@ export class Load {
 
   async #repeat(index: number): Promise<void> {
     for (let turn = index; !this.#isOver; turn += 1) {
-      const following = follow(this.#account, this.#url, `call-${this.#number++}-3-0`, turn % 2 === 0)
+      const following = follow(this.#callers, `call-${this.#number++}-3-0`, turn % 2 === 0)
       this.#followed.push(following)
       if (!(await following).isComplete) return
     }
+  }
+
+  /** From this moment on nobody sees anything any more. */
+  freeze(): void {
+    this.#isOver = true
+    this.#callers.isFrozen = true
   }
 
   /** Nothing more is asked; what came of everything. */
