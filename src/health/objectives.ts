@@ -21,7 +21,7 @@ export function objectiveFor({ own, standard }: Objectives, model: string): numb
 export async function readObjectives(db: Db, standardPercent: number): Promise<Objectives> {
   const rows = await db.all(sql.selectFrom('objectives').selectAll())
   const own = new Map(rows.map((row) => [row.model, row.parts_per_million / million]))
-  return { standard: standardPercent / 100, own }
+  return { standard: Math.round(standardPercent * 10_000) / million, own }
 }
 
 /** `percent` null: the deployment's again. Refuses with 400 naming the field, 404 for an unknown model. */

@@ -2,7 +2,7 @@
  * How the last minutes' requests ended, by model and five seconds, for whoever has to notice an outage at once: read
  * from the request rows as they are written, a bounded number at a time, and kept in memory only.
  */
-import { availabilitySums, endOfRequest } from '../db/availability-rollup.ts'
+import { availabilitySums, countedModels, endOfRequest } from '../db/availability-rollup.ts'
 import type { Db } from '../db/db.ts'
 import type { Counts } from './availability.ts'
 
@@ -13,9 +13,9 @@ const bucketMs = 5000
 const rowsAtOnce = 20_000
 
 const lastText = `select max(row_id) as last, count(*) as rows_read from
-  (select row_id from requests where row_id > ? order by row_id limit ${rowsAtOnce})`
+  (select row_id from requests where row_id > ? order by row_id limit ${rowsAtOnce}) as next_rows`
 const countText = `select model, ${endOfRequest} - ${endOfRequest} % ${bucketMs} as start, ${availabilitySums}
-  from requests where row_id > ? and row_id <= ? and ${endOfRequest} >= ?
+  from requests where row_id > ? and row_id <= ? and ${endOfRequest} >= ? and ${countedModels}
   group by 1, 2`
 const beginText = `select coalesce(
   (select min(row_id) - 1 from requests where at >= ?), (select max(row_id) from requests), 0) as row_before`
