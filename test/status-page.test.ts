@@ -26,7 +26,8 @@ interface Status {
 }
 
 const dayMs = 86_400_000
-const second = await openReceiver()
+const well = { body: '{"status":"ok"}' }
+const second = await openReceiver(() => well)
 const env = {
   PUBLIC_URLS: `http://one.example/v1/, ${second.url}`,
   PUBLIC_URL_CHECK: '1s',
@@ -163,7 +164,11 @@ test('all public addresses are told to users, each looked at from here, and oper
     return data.filter(({ params }) => params.url === second.url).map(({ code }) => code)
   }
   await until('the notice', async () => (await codes()).includes('address_down'))
-  second.answer = () => ({})
+  second.answer = () => ({ body: '<html>This domain is for sale.</html>' })
+  const looks = second.received.length
+  await until('another look', async () => second.received.length > looks + 1)
+  await until('the page to say so', async () => (await states())[1]?.[1] === 'down')
+  second.answer = () => well
   await until('the other notice', async () => (await codes()).includes('address_up'))
   assert.deepEqual(await codes(), ['address_up', 'address_down'])
   const { data } = await house.admin<{ data: { primary: boolean; state: string; problem: string | null }[] }>(

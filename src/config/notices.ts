@@ -5,7 +5,7 @@ export const noticeSettings = {
   noticeLanguage: {
     env: 'NOTICE_LANGUAGE',
     group: 'Notices',
-    doc: 'The language of notices that go to accounts by e-mail. Channels have their own.',
+    doc: 'The language of notices that go by e-mail to accounts without a person of the console, whose own it is else. Channels have theirs.',
     ...oneOf('en', ['en', 'zh-CN']),
   },
   noticePauseMs: {

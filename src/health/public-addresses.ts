@@ -18,6 +18,7 @@ export interface PublicAddress {
 }
 
 const patienceMs = 10_000
+const mostBytes = 4096
 
 interface Look {
   readonly problem: string | null
@@ -31,11 +32,27 @@ export async function lookAt(url: string): Promise<Look> {
   try {
     const signal = AbortSignal.timeout(patienceMs)
     const { statusCode, body } = await request(`${url}/healthz`, { signal })
-    await body.dump({ limit: 65_536 })
-    return { problem: statusCode === 200 ? null : `HTTP ${statusCode}`, durationMs: durationMs() }
+    if (statusCode !== 200) {
+      await body.dump({ limit: mostBytes })
+      return { problem: `HTTP ${statusCode}`, durationMs: durationMs() }
+    }
+    const isOurs = await isRelay(body)
+    return { problem: isOurs ? null : 'HTTP 200, another content', durationMs: durationMs() }
   } catch (error) {
     return { problem: nameOf(error), durationMs: durationMs() }
   }
+}
+
+/** Some other page may answer there: a parked domain, a portal. */
+async function isRelay(body: AsyncIterable<Buffer>): Promise<boolean> {
+  let size = 0
+  const parts: Buffer[] = []
+  for await (const part of body) {
+    parts.push(part)
+    size += part.length
+    if (size > mostBytes) return false
+  }
+  return Buffer.concat(parts).toString().trim() === '{"status":"ok"}'
 }
 
 function nameOf(error: unknown): string {

@@ -47,7 +47,7 @@ async function dueIn(db: Db): Promise<[string, number][]> {
     channelId,
     (await noticesIn(db, id)).length,
   ])
-  return (await Promise.all(counts)).toSorted()
+  return (await Promise.all(counts)).toSorted(([left], [right]) => (left < right ? -1 : 1))
 }
 
 test('a notice is queued once for each channel that brings it, and by mail only where there is a mail server', async (t) => {

@@ -22,6 +22,7 @@ import {
   queueNotices,
   type DueMessage,
 } from '../notices/outbox.ts'
+import { languages, type Language } from '../notices/words.ts'
 import { HttpSender, sendMessage, type Attempted, type SendMeans } from '../notices/send.ts'
 
 export interface NoticeDeliveryParts {
@@ -110,13 +111,13 @@ export class NoticeDelivery {
   }
 
   async #attempt({ id, channelId }: DueMessage): Promise<Attempted> {
-    const { db, sealer, config } = this.#parts
+    const { db, sealer } = this.#parts
     try {
       const notices = await noticesIn(db, id)
       const account = accountOfMail(channelId)
       if (account !== null) {
-        const address = await this.#addressOf(account)
-        const message = messageOf(id, notices, config.noticeLanguage)
+        const { address, language } = await this.#mailOf(account)
+        const message = messageOf(id, notices, language)
         return await sendMessage(this.#means, 'email', { address, secret: null, server: null }, message)
       }
       const { kind, language, enabled } = await channelById(db, channelId)
@@ -128,10 +129,17 @@ export class NoticeDelivery {
     }
   }
 
-  async #addressOf(account: string): Promise<string> {
-    const query = sql.selectFrom('accounts').select('email').where('id', '=', account)
-    const row = await this.#parts.db.first(query)
+  /** Where an account's mail goes, and in which language its person reads. */
+  async #mailOf(account: string): Promise<{ address: string; language: Language }> {
+    const { db, config } = this.#parts
+    const query = sql
+      .selectFrom('accounts')
+      .leftJoin('persons', 'persons.account_id', 'accounts.id')
+      .select(['accounts.email', 'persons.language'])
+      .where('accounts.id', '=', account)
+    const row = await db.first(query)
     if (row === undefined) throw new Error('The account is no more.')
-    return row.email
+    const known = languages.find((language) => language === row.language)
+    return { address: row.email, language: known ?? config.noticeLanguage }
   }
 }
