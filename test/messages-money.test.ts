@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
+import { question } from './account.ts'
 import { eventsOf, recordOf } from './answers.ts'
 import type { Script } from './exchange.ts'
 import { shareHouse } from './house.ts'
@@ -104,6 +105,27 @@ for (const model of ['claude', 'common']) {
     assert.deepEqual(rest, given)
   })
 }
+
+test('what Anthropic keeps for an hour has a price of its own, or costs as what it keeps for minutes', async () => {
+  const usage = {
+    input_tokens: 10,
+    cache_creation_input_tokens: 7,
+    cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 },
+    output_tokens: 6,
+  }
+  const writing = await house.upstream(sayingMessage(['Hi'], { usage }), { provider: 'anthropic' })
+  const apart = { input: '0.002', output: '0.008', cache_write: '0.0025' }
+  await house.model('apart', { upstreams: [writing], prices: { ...apart, cache_write_1h: '0.004' } })
+  await house.model('alike', { upstreams: [writing], prices: apart })
+  const account = await house.account({ balance: '¥1' })
+  for (const [model, cost] of [
+    ['apart', '0.0000915'],
+    ['alike', '0.0000855'],
+  ] as const) {
+    assert.equal((await send(account, ask(model))).headers.get('x-sluice-cost'), cost)
+    assert.equal((await account.post(question(model))).headers.get('x-sluice-cost'), cost)
+  }
+})
 
 test('a request under an Idempotency-Key is answered the same again, whole and streamed, and charged once', async () => {
   for (const model of ['claude', 'common']) {

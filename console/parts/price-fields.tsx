@@ -14,6 +14,7 @@ export const priceNames = [
   'output',
   'cached_input',
   'cache_write',
+  'cache_write_1h',
   'reasoning',
   'per_request',
 ] as const
@@ -26,6 +27,7 @@ export function priceDraftOf(prices: Prices | null): PriceDraft {
     output: prices?.output ?? '',
     cached_input: prices?.cached_input ?? '',
     cache_write: prices?.cache_write ?? '',
+    cache_write_1h: prices?.cache_write_1h ?? '',
     reasoning: prices?.reasoning ?? '',
     per_request: prices?.per_request ?? '',
     free: prices?.free === true ? 'yes' : '',

@@ -101,6 +101,7 @@ test('an upstream starts with the defaults, and what it costs us is in our curre
     output: 71_000_000_000n,
     cachedInput: 8_875_000_000n,
     cacheWrite: null,
+    cacheWrite1h: null,
     reasoning: null,
     perRequest: 0n,
     version: 0,

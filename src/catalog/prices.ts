@@ -18,6 +18,8 @@ export interface Price {
   readonly cachedInput: bigint | null
   /** null costs what input costs. */
   readonly cacheWrite: bigint | null
+  /** For an hour; null costs what any other cache write costs. */
+  readonly cacheWrite1h: bigint | null
   /** null costs what output costs. */
   readonly reasoning: bigint | null
   readonly perRequest: bigint
@@ -29,6 +31,7 @@ export interface PriceWords {
   readonly output: string
   readonly cachedInput?: string | null
   readonly cacheWrite?: string | null
+  readonly cacheWrite1h?: string | null
   readonly reasoning?: string | null
   readonly perRequest?: string | null
 }
@@ -49,6 +52,7 @@ const freePrice: Price = {
   output: 0n,
   cachedInput: null,
   cacheWrite: null,
+  cacheWrite1h: null,
   reasoning: null,
   perRequest: 0n,
 }
@@ -81,6 +85,7 @@ export function priceOf(input: PriceInput): Price {
     output: pricePerMillionOf(input.output, 'prices.output'),
     cachedInput: optionalPrice(input.cachedInput, 'prices.cached_input'),
     cacheWrite: optionalPrice(input.cacheWrite, 'prices.cache_write'),
+    cacheWrite1h: optionalPrice(input.cacheWrite1h, 'prices.cache_write_1h'),
     reasoning: optionalPrice(input.reasoning, 'prices.reasoning'),
     perRequest: amountFrom0(input.perRequest ?? '0', 'prices.per_request'),
   }
@@ -102,6 +107,7 @@ export function priceWords(price: Price): PriceInput {
     output: pricePer1KOf(price.output),
     cachedInput: optional(price.cachedInput),
     cacheWrite: optional(price.cacheWrite),
+    cacheWrite1h: optional(price.cacheWrite1h),
     reasoning: optional(price.reasoning),
     perRequest: decimalOf(price.perRequest),
   }
@@ -119,6 +125,7 @@ export function priceFromRow(row: PriceRow): Price {
     output: row.output_per_million_nanos,
     cachedInput: row.cached_input_per_million_nanos,
     cacheWrite: row.cache_write_per_million_nanos,
+    cacheWrite1h: row.cache_write_1h_per_million_nanos,
     reasoning: row.reasoning_per_million_nanos,
     perRequest: row.per_request_nanos,
   }
@@ -134,6 +141,7 @@ export function priceRow(modelId: string, price: Price, effectiveAt: number): Om
     output_per_million_nanos: price.output,
     cached_input_per_million_nanos: price.cachedInput,
     cache_write_per_million_nanos: price.cacheWrite,
+    cache_write_1h_per_million_nanos: price.cacheWrite1h,
     reasoning_per_million_nanos: price.reasoning,
     per_request_nanos: price.perRequest,
   }

@@ -117,6 +117,7 @@ export function upstreamPrice(costs: UpstreamCosts): Price {
     output: converted(price.output, rate),
     cachedInput: optional(price.cachedInput),
     cacheWrite: optional(price.cacheWrite),
+    cacheWrite1h: optional(price.cacheWrite1h),
     reasoning: optional(price.reasoning),
     perRequest: converted(price.perRequest, rate),
   }

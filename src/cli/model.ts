@@ -10,6 +10,7 @@ interface PriceOptions {
   readonly output?: string
   readonly cachedInput?: string
   readonly cacheWrite?: string
+  readonly cacheWrite1h?: string
   readonly reasoning?: string
   readonly perRequest?: string
   readonly free?: boolean
@@ -35,6 +36,11 @@ function withPrices(command: Command): Command {
     .option('--output <price>', 'yuan for 1,000 tokens out', decimal)
     .option('--cached-input <price>', 'for 1,000 tokens read from a cache; else as input', decimal)
     .option('--cache-write <price>', 'for 1,000 tokens written to a cache; else as input', decimal)
+    .option(
+      '--cache-write-1h <price>',
+      'for 1,000 tokens written for an hour; else as --cache-write',
+      decimal,
+    )
     .option('--reasoning <price>', 'for 1,000 tokens of reasoning; else as output', decimal)
     .option('--per-request <amount>', 'yuan for each request, such as a search fee', decimal)
     .option('--free', 'it costs nothing')
@@ -48,6 +54,7 @@ function pricesOf(options: PriceOptions): Fields {
     output: options.output,
     cached_input: options.cachedInput,
     cache_write: options.cacheWrite,
+    cache_write_1h: options.cacheWrite1h,
     reasoning: options.reasoning,
     per_request: options.perRequest,
   })

@@ -92,6 +92,7 @@ function bodyOf(model: Seedling, options: SeedOptions, names: ReadonlyMap<string
           output: words?.output,
           cached_input: words?.cachedInput,
           cache_write: words?.cacheWrite,
+          cache_write_1h: words?.cacheWrite1h,
           reasoning: words?.reasoning,
           per_request: words?.perRequest,
         }),

@@ -15,6 +15,7 @@ import { people as persons } from './migrations/0009-people.ts'
 import { channels } from './migrations/0010-channels.ts'
 import { consoleReads } from './migrations/0011-console.ts'
 import { promotions } from './migrations/0012-promotions.ts'
+import { hourLongCacheWrites } from './migrations/0013-hour-long-cache-writes.ts'
 
 const people = `
 create table tiers (
@@ -246,4 +247,5 @@ export const migrations: readonly Migration[] = [
   channels,
   consoleReads,
   promotions,
+  hourLongCacheWrites,
 ]

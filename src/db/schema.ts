@@ -158,6 +158,8 @@ export interface PricesTable {
   cached_input_per_million_nanos: bigint | null
   /** null costs what input costs. */
   cache_write_per_million_nanos: bigint | null
+  /** null costs what any other cache write costs. */
+  cache_write_1h_per_million_nanos: bigint | null
   /** null costs what output costs. */
   reasoning_per_million_nanos: bigint | null
   per_request_nanos: bigint

@@ -17,10 +17,15 @@ export function usageOfMessage(usage: TokenUsage): Json {
   return {
     input_tokens: usage.input - usage.cachedInput - usage.cacheWrite,
     cache_creation_input_tokens: usage.cacheWrite,
+    ...(usage.cacheWrite1h ? { cache_creation: keptTimes(usage.cacheWrite, usage.cacheWrite1h) } : {}),
     cache_read_input_tokens: usage.cachedInput,
     output_tokens: usage.output,
     ...(reasoning > 0 ? { output_tokens_details: { thinking_tokens: reasoning } } : {}),
   }
+}
+
+function keptTimes(written: number, long: number): Json {
+  return { ephemeral_5m_input_tokens: written - long, ephemeral_1h_input_tokens: long }
 }
 
 export function blockStop(index: number): Buffer {

@@ -1,6 +1,7 @@
 /**
  * Events as the journal keeps them: one JSON array per commit, each event a flat array that begins with a
- * letter. Amounts are decimal strings of nanos, so that no reader ever makes a float of them.
+ * letter. Amounts are decimal strings of nanos, so that no reader ever makes a float of them. Where something is written to
+ * a provider's cache for an hour, the cell of what is written, price or tokens, is the text `all/hour`.
  *
  *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd, claim…]
  *   x extended  [x, id, at, amount, output]
@@ -11,7 +12,7 @@
  *   l late      [l, id, at, account, overrun]
  */
 import type { CreditKind, LedgerEvent, SettleCause } from './events.ts'
-import type { Price } from './price.ts'
+import type { Price, Usage } from './price.ts'
 
 type Cell = string | number | null
 
@@ -23,10 +24,18 @@ function cellsOfPrice(price: Price): Cell[] {
     textOf(price.input),
     textOf(price.output),
     textOf(price.cachedInput),
-    textOf(price.cacheWrite),
+    writtenPrice(price),
     textOf(price.reasoning),
     textOf(price.perRequest),
   ]
+}
+
+function writtenPrice({ cacheWrite, cacheWrite1h = null }: Price): string | null {
+  return cacheWrite1h === null ? textOf(cacheWrite) : `${cacheWrite ?? ''}/${cacheWrite1h}`
+}
+
+function writtenTokens({ cacheWrite, cacheWrite1h = 0 }: Usage): Cell {
+  return cacheWrite1h === 0 ? cacheWrite : `${cacheWrite}/${cacheWrite1h}`
 }
 
 function cellsOf(event: LedgerEvent): Cell[] {
@@ -54,8 +63,8 @@ function cellsOf(event: LedgerEvent): Cell[] {
     case 'marked':
       return ['m', id, at, event.inputTokens, event.outputTokens]
     case 'settled': {
-      const { input, cachedInput, cacheWrite, output, reasoning } = event.usage
-      const counts = [input, cachedInput, cacheWrite, output, reasoning]
+      const { input, cachedInput, output, reasoning } = event.usage
+      const counts = [input, cachedInput, writtenTokens(event.usage), output, reasoning]
       const sums = [textOf(event.charge), textOf(event.overrun)]
       return ['s', id, at, event.cause, ...counts, ...sums, ...(event.price ? cellsOfPrice(event.price) : [])]
     }
@@ -119,6 +128,27 @@ class Cells {
     this.#next += 1
     return null
   }
+
+  writtenPrice(): Pick<Price, 'cacheWrite' | 'cacheWrite1h'> {
+    const [all, hour] = this.#parts()
+    if (hour === undefined) return { cacheWrite: this.nanosOrNull() }
+    this.#next += 1
+    return { cacheWrite: all === '' ? null : BigInt(all), cacheWrite1h: BigInt(hour) }
+  }
+
+  writtenTokens(): Pick<Usage, 'cacheWrite' | 'cacheWrite1h'> {
+    const [all, hour] = this.#parts()
+    if (hour === undefined) return { cacheWrite: this.count() }
+    this.#next += 1
+    return { cacheWrite: Number(all), cacheWrite1h: Number(hour) }
+  }
+
+  /** The two halves of the next cell, where it has two. */
+  #parts(): [all: string, hour?: string] {
+    const cell = this.#cells[this.#next]
+    const slash = typeof cell === 'string' ? cell.indexOf('/') : -1
+    return typeof cell === 'string' && slash !== -1 ? [cell.slice(0, slash), cell.slice(slash + 1)] : ['']
+  }
 }
 
 /** Requests have few prices, and each is seven numbers: those that were read are kept, by the cells they were read from. */
@@ -145,7 +175,7 @@ function newPriceIn(cells: Cells): Price {
     input: cells.nanos(),
     output: cells.nanos(),
     cachedInput: cells.nanosOrNull(),
-    cacheWrite: cells.nanosOrNull(),
+    ...cells.writtenPrice(),
     reasoning: cells.nanosOrNull(),
     perRequest: cells.nanos(),
   }
@@ -182,7 +212,7 @@ function eventIn(cells: Cells): LedgerEvent {
       const usage = {
         input: cells.count(),
         cachedInput: cells.count(),
-        cacheWrite: cells.count(),
+        ...cells.writtenTokens(),
         output: cells.count(),
         reasoning: cells.count(),
       }

@@ -12,6 +12,7 @@ const prices = fc.record<Price>({
   output: nanos,
   cachedInput: maybe,
   cacheWrite: maybe,
+  cacheWrite1h: maybe,
   reasoning: maybe,
   perRequest: fc.constant(0n),
 })
@@ -27,7 +28,8 @@ const usages = fc
   .map(({ input, output, a, b }): Usage => {
     const cachedInput = Math.floor(input * a)
     const cacheWrite = Math.floor((input - cachedInput) * b)
-    return { input, cachedInput, cacheWrite, output, reasoning: Math.floor(output * b) }
+    const cacheWrite1h = Math.floor(cacheWrite * a)
+    return { input, cachedInput, cacheWrite, cacheWrite1h, output, reasoning: Math.floor(output * b) }
   })
 
 function sum(left: Usage, right: Usage): Usage {
@@ -35,6 +37,7 @@ function sum(left: Usage, right: Usage): Usage {
     input: left.input + right.input,
     cachedInput: left.cachedInput + right.cachedInput,
     cacheWrite: left.cacheWrite + right.cacheWrite,
+    cacheWrite1h: (left.cacheWrite1h ?? 0) + (right.cacheWrite1h ?? 0),
     output: left.output + right.output,
     reasoning: left.reasoning + right.reasoning,
   }
@@ -58,7 +61,8 @@ test('a cost is rounded up by less than a nano, and never below 0', () => {
       const exact =
         (fresh * price.input +
           BigInt(usage.cachedInput) * (price.cachedInput ?? price.input) +
-          BigInt(usage.cacheWrite) * (price.cacheWrite ?? price.input) +
+          BigInt(usage.cacheWrite - (usage.cacheWrite1h ?? 0)) * (price.cacheWrite ?? price.input) +
+          BigInt(usage.cacheWrite1h ?? 0) * (price.cacheWrite1h ?? price.cacheWrite ?? price.input) +
           BigInt(usage.output - usage.reasoning) * price.output +
           BigInt(usage.reasoning) * (price.reasoning ?? price.output)) *
         BigInt(factor)

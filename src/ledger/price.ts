@@ -13,6 +13,8 @@ export interface Price {
   readonly cachedInput: bigint | null
   /** Input tokens the provider wrote to its cache; `null`: as input. */
   readonly cacheWrite: bigint | null
+  /** Of these, tokens that the provider keeps for an hour; `null`, absent: as any other written to the cache. */
+  readonly cacheWrite1h?: bigint | null
   /** Output tokens spent on thinking; `null`: as output. */
   readonly reasoning: bigint | null
   /** A fee per answered request, such as a search fee. */
@@ -27,6 +29,8 @@ export interface Usage {
   readonly cachedInput: number
   /** Of the input: written to the provider's cache. */
   readonly cacheWrite: number
+  /** Of these: kept for an hour; absent: none. */
+  readonly cacheWrite1h?: number
   /** All output tokens, reasoning included. */
   readonly output: number
   /** Of the output: spent on thinking. */
@@ -48,9 +52,16 @@ function weightOf(price: Price, usage: Usage): bigint {
   const written = Math.max(0, usage.output - usage.reasoning)
   let sum = BigInt(fresh) * price.input + BigInt(written) * price.output
   if (usage.cachedInput > 0) sum += BigInt(usage.cachedInput) * (price.cachedInput ?? price.input)
-  if (usage.cacheWrite > 0) sum += BigInt(usage.cacheWrite) * (price.cacheWrite ?? price.input)
+  if (usage.cacheWrite > 0) sum += writtenWeightOf(price, usage)
   if (usage.reasoning > 0) sum += BigInt(usage.reasoning) * (price.reasoning ?? price.output)
   return sum + price.perRequest * million
+}
+
+function writtenWeightOf(price: Price, { cacheWrite, cacheWrite1h = 0 }: Usage): bigint {
+  const usual = price.cacheWrite ?? price.input
+  const long = Math.min(cacheWrite1h, cacheWrite)
+  if (long === 0) return BigInt(cacheWrite) * usual
+  return BigInt(cacheWrite - long) * usual + BigInt(long) * (price.cacheWrite1h ?? usual)
 }
 
 /** What a request costs, in nanos, rounded up once. `factorPpm`: 1,000,000 is the list price. */
@@ -70,7 +81,8 @@ export function ceilingOf(
   outputTokens: number,
   factorPpm: number,
 ): bigint {
-  const input = BigInt(inputTokens) * larger(larger(price.input, price.cacheWrite), price.cachedInput)
+  const written = larger(larger(price.input, price.cacheWrite), price.cacheWrite1h ?? null)
+  const input = BigInt(inputTokens) * larger(written, price.cachedInput)
   const output = BigInt(outputTokens) * larger(price.output, price.reasoning)
   return ((input + output + price.perRequest * million) * BigInt(factorPpm) + scale - 1n) / scale
 }

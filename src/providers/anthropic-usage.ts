@@ -1,12 +1,14 @@
 /** Anthropic's bill: what was read from and written to the cache stands beside `input_tokens` there. */
 import { countIn, hasCount, objectIn, objectsIn, type Json } from './json-fields.ts'
-import type { TokenUsage } from './usage.ts'
+import { keptLong, type TokenUsage } from './usage.ts'
 
 function countsOf(usage: Json): TokenUsage {
   const cachedInput = countIn(usage, 'cache_read_input_tokens')
   const cacheWrite = countIn(usage, 'cache_creation_input_tokens')
+  const long = countIn(objectIn(usage, 'cache_creation') ?? {}, 'ephemeral_1h_input_tokens')
   const input = countIn(usage, 'input_tokens') + cachedInput + cacheWrite
-  return { input, cachedInput, cacheWrite, output: countIn(usage, 'output_tokens'), reasoning: 0 }
+  const output = countIn(usage, 'output_tokens')
+  return { input, cachedInput, cacheWrite, ...keptLong(Math.min(long, cacheWrite)), output, reasoning: 0 }
 }
 
 /**
@@ -26,6 +28,7 @@ export function anthropicUsage(usage: Json | undefined): TokenUsage | null {
     input: sum((each) => each.input),
     cachedInput: sum((each) => each.cachedInput),
     cacheWrite: sum((each) => each.cacheWrite),
+    ...keptLong(sum((each) => each.cacheWrite1h ?? 0)),
     output,
     reasoning: Math.min(countIn(details, 'thinking_tokens'), output),
   }

@@ -38,7 +38,11 @@ export function invoice(usage: TokenUsage): Json {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    prompt_tokens_details: { cached_tokens: usage.cachedInput, cache_write_tokens: usage.cacheWrite },
+    prompt_tokens_details: present({
+      cached_tokens: usage.cachedInput,
+      cache_write_tokens: usage.cacheWrite,
+      cache_write_1h_tokens: usage.cacheWrite1h,
+    }),
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   }
 }

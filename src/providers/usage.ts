@@ -8,6 +8,8 @@ export interface TokenUsage {
   readonly input: number
   readonly cachedInput: number
   readonly cacheWrite: number
+  /** Of these: kept for an hour; absent: none. */
+  readonly cacheWrite1h?: number
   readonly output: number
   readonly reasoning: number
 }
@@ -54,13 +56,20 @@ export function usageOf(value: unknown): TokenUsage | null {
     countIn(value, 'prompt_tokens_details', 'cache_creation_tokens') ??
     0
   const cachedInput = Math.min(cached, input)
+  const kept = Math.min(cacheWrite, input - cachedInput)
   return {
     input,
     cachedInput,
-    cacheWrite: Math.min(cacheWrite, input - cachedInput),
+    cacheWrite: kept,
+    ...keptLong(Math.min(countIn(value, 'prompt_tokens_details', 'cache_write_1h_tokens') ?? 0, kept)),
     output,
     reasoning: Math.min(reasoning, output),
   }
+}
+
+/** Written to a cache for an hour: told only where there is any. */
+export function keptLong(tokens: number): { cacheWrite1h?: number } {
+  return tokens > 0 ? { cacheWrite1h: tokens } : {}
 }
 
 /** Bounds a provider's bill by what the model can hold; `clamped` tells that it claimed more. */
@@ -72,11 +81,13 @@ export function boundedUsage(
   const input = Math.min(usage.input, most.input)
   const output = Math.min(usage.output, most.output)
   const cachedInput = Math.min(usage.cachedInput, input)
+  const cacheWrite = Math.min(usage.cacheWrite, input - cachedInput)
   return {
     usage: {
       input,
       cachedInput,
-      cacheWrite: Math.min(usage.cacheWrite, input - cachedInput),
+      cacheWrite,
+      ...keptLong(Math.min(usage.cacheWrite1h ?? 0, cacheWrite)),
       output,
       reasoning: Math.min(usage.reasoning, output),
     },

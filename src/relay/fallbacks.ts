@@ -10,8 +10,17 @@ import type { Price } from '../ledger/price.ts'
 const none: readonly PricedModel[] = []
 
 function components(price: Price): bigint[] {
-  const { input, output, cachedInput, cacheWrite, reasoning, perRequest } = price
-  return [input, output, cachedInput ?? input, cacheWrite ?? input, reasoning ?? output, perRequest]
+  const { input, output, cachedInput, cacheWrite, cacheWrite1h, reasoning, perRequest } = price
+  const written = cacheWrite ?? input
+  return [
+    input,
+    output,
+    cachedInput ?? input,
+    written,
+    cacheWrite1h ?? written,
+    reasoning ?? output,
+    perRequest,
+  ]
 }
 
 /** Whether no usage can cost more at the one price than at the other. */

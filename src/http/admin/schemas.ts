@@ -82,6 +82,7 @@ const priceFields = {
   output: money.optional(),
   cached_input: money.nullish(),
   cache_write: money.nullish(),
+  cache_write_1h: money.nullish(),
   reasoning: money.nullish(),
   per_request: money.nullish(),
   free: z.literal(true).optional(),
@@ -108,6 +109,7 @@ export function priceInputOf(given: z.infer<typeof pricesIn>): PriceInput {
     output: required(words.output, 'prices.output'),
     cachedInput: words.cached_input,
     cacheWrite: words.cache_write,
+    cacheWrite1h: words.cache_write_1h,
     reasoning: words.reasoning,
     perRequest: words.per_request,
   }
@@ -129,6 +131,7 @@ export function priceInputView(words: PriceInput): z.infer<typeof pricesOut> {
     output: words.output,
     cached_input: words.cachedInput ?? null,
     cache_write: words.cacheWrite ?? null,
+    cache_write_1h: words.cacheWrite1h ?? null,
     reasoning: words.reasoning ?? null,
     per_request: words.perRequest ?? null,
   }

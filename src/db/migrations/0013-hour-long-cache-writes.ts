@@ -1,0 +1,11 @@
+import type { Migration } from '../migration.ts'
+
+/** What is written to a provider's cache for an hour may have a price of its own. */
+export const hourLongCacheWrites: Migration = {
+  version: 13,
+  name: 'hour-long cache writes',
+  ddl: `
+alter table prices add column cache_write_1h_per_million_nanos integer
+  check (cache_write_1h_per_million_nanos >= 0);
+`,
+}

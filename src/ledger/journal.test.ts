@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LedgerEvent } from './events.ts'
+import { decodeEvents, encodeEvents } from './journal.ts'
+import { nanoPrice } from './ledger.fixture.ts'
+
+const held: LedgerEvent = {
+  kind: 'held',
+  id: 'req_1',
+  at: 1,
+  account: 'acc_1',
+  key: 'key_1',
+  model: 'm',
+  amount: 5n,
+  price: nanoPrice,
+  factorPpm: 1_000_000,
+  inputTokens: 1,
+  outputTokens: 2,
+  dayEnd: 3,
+  monthEnd: 4,
+  claim: undefined,
+}
+const usage = { input: 9, cachedInput: 1, cacheWrite: 6, output: 3, reasoning: 0 }
+const settled: LedgerEvent = {
+  kind: 'settled',
+  id: 'req_1',
+  at: 2,
+  cause: 'provider',
+  usage,
+  charge: 5n,
+  overrun: 0n,
+}
+
+test('what is written to a cache for an hour survives the journal, its price and its tokens, with a claim and without', () => {
+  const price = { ...nanoPrice, cacheWrite1h: 8n }
+  const claim = { key: 'k', body: 'b' }
+  const events: LedgerEvent[] = [
+    held,
+    { ...held, claim },
+    { ...held, price },
+    { ...held, price, claim },
+    { ...held, price: { ...price, cacheWrite: 5n } },
+    settled,
+    { ...settled, usage: { ...usage, cacheWrite1h: 4 } },
+    { ...settled, usage: { ...usage, cacheWrite1h: 4 }, price },
+  ]
+  assert.deepEqual(decodeEvents(encodeEvents(events)), events)
+})
+
+test('where nothing is written for an hour, a row is as it always was', () => {
+  const rows = JSON.parse(
+    encodeEvents([held, { ...held, price: { ...nanoPrice, cacheWrite1h: null } }, settled]),
+  ) as unknown[][]
+  assert.deepEqual(
+    rows.map((cells) => cells.length),
+    [19, 19, 11],
+  )
+})
