@@ -147,6 +147,18 @@ export const settings = {
     ...word('Sluice <sluice@localhost>'),
     allowed: 'an e-mail address, with a name or without',
   },
+  staleKeysMs: {
+    env: 'STALE_KEYS',
+    group: 'Access',
+    doc: 'A key that nobody has used for so long is marked as stale in the console.',
+    ...duration('90d', 3_600_000, 3650 * 86_400_000),
+  },
+  keysDeletedMs: {
+    env: 'DELETE_STALE_KEYS',
+    group: 'Access',
+    doc: 'A key that nobody has used for so long is deleted. `0s`: none is.',
+    ...duration('0s', 0, 3650 * 86_400_000),
+  },
   keysPerAccount: {
     env: 'KEYS_PER_ACCOUNT',
     group: 'Limits',

@@ -14,7 +14,7 @@ import { isUnmet } from '../db/store-error.ts'
 import { cleanModels, cleanNetworks } from './allowlists.ts'
 import { cleanCap, cleanRequiredName, invalid } from './fields.ts'
 import { limitsOf, limitsPatchJson, ownLimits, type LimitsPatch, type OwnLimits } from './limits.ts'
-import { hashOfKey, newSecret } from './secret.ts'
+import { hashOfKey, newSecret, shownLength } from './secret.ts'
 
 export interface KeyCaps {
   readonly dailyNanos: bigint | null
@@ -69,7 +69,6 @@ export interface KeyRules {
 }
 
 const defaultKeysMax = 10
-const shownLength = 11
 
 export function keyOf(row: KeysTable): Key {
   return {
@@ -159,6 +158,7 @@ function guards(accountId: string, keysMax: number): Parameters<Db['write']> {
     .select((build) => build.fn.countAll<number>().as('held'))
     .where('account_id', '=', accountId)
     .where('deleted_at', 'is', null)
+    .where('id', 'like', 'key%')
     .having((build) => build.fn.countAll(), '<', keysMax)
   return [expecting(account, 1), expecting(held, 1)]
 }
@@ -179,8 +179,9 @@ export async function createKey(db: Db, input: KeyInput, rules: KeyRules): Promi
   return { value: { ...keyOf(row), secret }, changes: [{ kind: 'key', id: row.id }] }
 }
 
+/** What people hold; the key that the console itself calls with is none of them (console-key.ts). */
 function living(): ReturnType<typeof allKeys> {
-  return allKeys().where('deleted_at', 'is', null)
+  return allKeys().where('deleted_at', 'is', null).where('id', 'like', 'key%')
 }
 
 function allKeys() {
@@ -197,6 +198,13 @@ export async function keyById(db: Db, id: string): Promise<Key | undefined> {
 export async function listKeys(db: Db, accountId: string): Promise<Key[]> {
   const rows = await db.all(living().where('account_id', '=', accountId).orderBy('id'))
   return rows.map(keyOf)
+}
+
+/** The names of keys by their ids, also of deleted ones. */
+export async function namesOfKeys(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.all(sql.selectFrom('keys').select(['id', 'name']).where('id', 'in', ids))
+  return new Map(rows.map((row) => [row.id, row.name]))
 }
 
 /** Disables, renames, restricts. Refuses with 404 for an unknown or deleted key, 400 naming the field. */
@@ -244,6 +252,7 @@ export async function deleteStaleKeys(db: Db, unusedSince: number, by: string): 
       .selectFrom('keys')
       .select('id')
       .where('deleted_at', 'is', null)
+      .where('id', 'like', 'key%')
       .where((build) => build(build.fn.coalesce('last_used_at', 'created_at'), '<', unusedSince))
       .limit(500),
   )

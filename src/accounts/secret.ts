@@ -10,6 +10,8 @@ export const secretPrefix = 'sk-slu-'
 const randomLength = 32
 const checksumLength = 6
 const secretLength = secretPrefix.length + randomLength + checksumLength
+/** How much of a secret is kept, to recognise the key by. */
+export const shownLength = 11
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** The greatest multiple of 62 in a byte: bytes from here on are thrown away, so every character is as likely. */
 const fairBelow = 248

@@ -15,6 +15,9 @@ export type HeaderName =
   | 'x-api-key'
   | 'anthropic-version'
   | 'anthropic-beta'
+  | 'cookie'
+  | 'host'
+  | 'sec-fetch-site'
 
 export interface Arrival {
   readonly method: string

@@ -12,6 +12,7 @@ import type { Arrival } from './arrival.ts'
 import { BodyBudget } from './body.ts'
 import { Callers } from './caller.ts'
 import { isConsolePath } from './console-files.ts'
+import { callerOfSession } from './console/playground.ts'
 import { corsHeaders } from './cors.ts'
 import type { House } from './house.ts'
 import { NodeArrival } from './node-arrival.ts'
@@ -56,6 +57,8 @@ interface Visit {
 }
 
 const json = ['content-type', 'application/json']
+/** A call of the console's own pages, by their session. */
+const playgroundPath = '/api/console/chat/completions'
 
 export class Doors {
   readonly #parts: DoorParts
@@ -74,7 +77,8 @@ export class Doors {
     // Some proxies send the whole address (RFC 9112, 3.2.2).
     if (!incoming.url?.startsWith('/')) incoming.url = incoming.url?.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
     const { url = '/' } = incoming
-    if (url.startsWith('/api') || url === '/openapi.json' || this.#isStatus(url)) {
+    const isOther = url.startsWith('/api') && url !== playgroundPath
+    if (isOther || url === '/openapi.json' || this.#isStatus(url)) {
       const other = await this.#parts.other()
       other(incoming, outgoing)
       return
@@ -137,6 +141,10 @@ export class Doors {
       case '/chat/completions':
         only(visit, 'POST')
         return this.#ask(visit, chatCompletions)
+      case playgroundPath:
+        only(visit, 'POST')
+        visit.caller = await callerOfSession(house, arrival)
+        return this.#ask(visit, chatCompletions)
       case '/messages':
         only(visit, 'POST')
         return this.#ask(visit, messages)
@@ -177,8 +185,12 @@ export class Doors {
 
   #identify(visit: Visit): Caller {
     const { arrival } = visit
-    const caller = this.callers.identifyByEither(arrival.header('x-api-key'), arrival.header('authorization'))
-    visit.caller = caller
+    // A page of the console has come in by its session.
+    visit.caller ??= this.callers.identifyByEither(
+      arrival.header('x-api-key'),
+      arrival.header('authorization'),
+    )
+    const { caller } = visit
     this.callers.admit(caller, arrival.peer, arrival.header('x-forwarded-for'))
     return caller
   }

@@ -74,3 +74,55 @@ export async function listMovements(
   const last = data.at(-1)
   return { data, next: rows.length > page.limit && last !== undefined ? `${last.id}.${balance}` : null }
 }
+
+type CreditRow = Pick<
+  EntriesTable,
+  'at' | 'credit' | 'amount_nanos' | 'kind' | 'reason' | 'source' | 'ref'
+> & {
+  id: number
+}
+
+/** A movement seen without those around it. */
+export type Credit = Omit<Movement, 'balanceNanos'>
+
+function creditOf(row: CreditRow, book: string): Credit {
+  const { id, at, kind, reason, source, ref } = row
+  const amountNanos = row.credit === book ? row.amount_nanos : -row.amount_nanos
+  return { id, at, kind, amountNanos, reason, source, reference: ref }
+}
+
+const creditColumns = `id, at, credit, amount_nanos, kind, reason, source, ref
+  from entries where account_id = ? and kind = 'credit'`
+
+/** Credits alone, newest first; they have an index of their own. */
+export async function listCredits(
+  db: Db,
+  accountId: string,
+  page: { readonly limit: number; readonly cursor?: string | undefined },
+): Promise<{ data: Credit[]; next: string | null }> {
+  const below = page.cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(page.cursor)
+  const rows = await db.report<CreditRow>({
+    sql: `select ${creditColumns} and id < ? order by id desc limit ?`,
+    parameters: [accountId, below, page.limit + 1],
+  })
+  const data = rows.slice(0, page.limit).map((row) => creditOf(row, `account:${accountId}`))
+  return { data, next: rows.length > page.limit ? String(data.at(-1)?.id) : null }
+}
+
+/** Credits of a span of time, oldest first. */
+export async function creditsBetween(db: Db, accountId: string, from: number, to: number): Promise<Credit[]> {
+  const rows = await db.report<CreditRow>({
+    sql: `select ${creditColumns} and at >= ? and at < ? order by id`,
+    parameters: [accountId, from, to],
+  })
+  return rows.map((row) => creditOf(row, `account:${accountId}`))
+}
+
+/** When the account's money moved for the first time; null: never. */
+export async function firstMovementAt(db: Db, accountId: string): Promise<number | null> {
+  const [row] = await db.report<{ at: number }>({
+    sql: 'select at from entries where account_id = ? order by id limit 1',
+    parameters: [accountId],
+  })
+  return row?.at ?? null
+}

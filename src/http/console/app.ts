@@ -8,11 +8,18 @@ import { refuse, type Refusal } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
 import { refusalOfThrown } from '../admin/problems.ts'
 import { boundedBody } from '../bounded-body.ts'
+import { customerCalls } from './account.ts'
 import { actingCalls } from './acting.ts'
+import { moneyCalls } from './billing.ts'
+import { csvRoutes } from './csv.ts'
+import { ownKeyCalls } from './keys.ts'
 import { newPasswordCalls } from './new-password.ts'
+import { overviewCalls } from './overview.ts'
 import { meCalls } from './person.ts'
+import { requestCalls } from './requests.ts'
 import { signInCalls } from './sign-in.ts'
 import { signUpCalls } from './sign-up.ts'
+import { reportCalls } from './usage.ts'
 import { route, type Bound, type ConsoleApp, type ConsoleContext, type ConsoleDesk } from './visit.ts'
 
 export const consolePath = '/api/console'
@@ -23,6 +30,12 @@ export const boundCalls: readonly Bound[] = [
   ...signUpCalls,
   ...newPasswordCalls,
   ...meCalls,
+  ...overviewCalls,
+  ...ownKeyCalls,
+  ...reportCalls,
+  ...requestCalls,
+  ...moneyCalls,
+  ...customerCalls,
   ...actingCalls,
 ]
 
@@ -42,6 +55,7 @@ export function createConsoleApp(desk: ConsoleDesk): ConsoleApp {
     await next()
   })
   app.use(boundedBody)
+  csvRoutes(app, desk)
   for (const each of boundCalls) route(app, desk, each)
   app.notFound((context) => answerTo(context, refuse('not_found')))
   app.onError((error, context) => {

@@ -18,8 +18,8 @@ const entry = z.object({
   kind: z.enum(['charge', 'credit']),
   /** Negative is money that went. */
   amount: money,
-  /** After this entry. */
-  balance: money,
+  /** After this entry; null in a list of credits alone, which does not see the charges between them. */
+  balance: money.nullable(),
   /** Where a credit came from: `credit`, `trial`, `voucher`, `refund`, `demo`. */
   source: z.string().nullable(),
   /** An operator's words. */
@@ -54,7 +54,7 @@ const statement = z.object({
 export const billingCalls = {
   wallet: call(['GET', '/billing', 'customer'], { answer: wallet }),
   entries: call(['GET', '/billing/entries', 'customer'], {
-    query: z.strictObject({ ...pageFields, kind: z.enum(['charge', 'credit']).optional() }),
+    query: z.strictObject({ ...pageFields, kind: z.literal('credit').optional() }),
     answer: pageOf(entry),
   }),
   setCaps: call(['PATCH', '/billing/caps', 'customer'], { body: capsIn, answer: wallet }),
