@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { hangingUp } from '../test/mishaps.ts'
 import { failing, saying } from '../test/scripts.ts'
 import { openUpstream } from '../test/scripted-upstream.ts'
 import { eventsPerStream } from './bodies.ts'
+import { measureLedger } from './ledger.ts'
 import { measure } from './measure.ts'
 import { startUpstream } from './subjects.ts'
 import type { Subject } from './subjects.ts'
@@ -47,4 +51,16 @@ test('a wrong answer, a refusal, a lost connection and an uncharged answer make 
   t.after(() => good.stop())
   const uncharged = { ...good, charged: () => Promise.reject(new Error('the balance is off')) }
   assert.equal((await measure(uncharged, { ...load, question: '1kb' })).invalid, 'the balance is off')
+})
+
+test('the ledger alone holds and settles, and adds up', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const figures = await measureLedger(directory, 0.2, 1)
+  assert.deepEqual(
+    figures.map(({ inFlight }) => inFlight),
+    [64, 512],
+  )
+  for (const { perSecond, p50Ms, p99Ms, micros } of figures)
+    assert.ok(perSecond > 100 && p99Ms >= p50Ms && micros > 0)
 })

@@ -5,6 +5,7 @@ import { cpus, release, totalmem } from 'node:os'
 import { addedMs, figuresOf } from './figures.ts'
 import type { Figures, Measured } from './figures.ts'
 import type { SyncTimes } from './disk.ts'
+import type { LedgerFigures } from './ledger.ts'
 import type { Subject, SubjectName } from './subjects.ts'
 
 export interface Run {
@@ -16,8 +17,11 @@ export interface Run {
   sync: SyncTimes
   subjects: Subject[]
   measured: Measured[]
+  ledger: LedgerFigures[]
   peakRssBytes: Map<Subject, number>
 }
+
+const leastSettledPerSecond = 10_000
 
 export interface Verdict {
   what: string
@@ -27,10 +31,17 @@ export interface Verdict {
 }
 
 export function verdictsOf(run: Run): Verdict[] {
-  return run.measured.flatMap((measured) => {
+  const loads = run.measured.flatMap((measured) => {
     const { judged = ['sluice' as const] } = measured.measurement
     return judged.flatMap((name) => verdictOf(run, measured, name))
   })
+  const ledger = run.ledger.map(({ inFlight, perSecond }) => ({
+    what: `The ledger alone, ${inFlight} requests in flight`,
+    target: `holds and settles ≥ ${grouped(leastSettledPerSecond)} a second`,
+    figure: grouped(perSecond),
+    met: perSecond >= leastSettledPerSecond,
+  }))
+  return [...loads, ...ledger]
 }
 
 function verdictOf(run: Run, measured: Measured, name: SubjectName): Verdict[] {
@@ -83,6 +94,7 @@ export function reportOf(run: Run): string {
       ...loadTable(run, measured),
       '',
     ]),
+    ...ledgerTable(run),
     '## Memory',
     '',
     ...table(
@@ -124,6 +136,19 @@ function loadTable(run: Run, measured: Measured): string[] {
   return table([...head, last, ...(stream ? ['chunks per read'] : [])], rows)
 }
 
+function ledgerTable({ ledger }: Run): string[] {
+  if (ledger.length === 0) return []
+  const head = ['', 'CPU µs per request', 'requests/s seen', 'p50 ms', 'p99 ms']
+  const rows = ledger.map(({ inFlight, micros, perSecond, p50Ms, p99Ms }) => [
+    `${inFlight} in flight`,
+    micros.toFixed(1),
+    grouped(perSecond),
+    p50Ms.toFixed(2),
+    p99Ms.toFixed(2),
+  ])
+  return ['## The ledger alone: hold and settle', '', ...table(head, rows), '']
+}
+
 function numbersOf(figures: Figures, isMeasured: boolean): string[] {
   const range = `${figures.lowestMicros.toFixed(0)}–${figures.highestMicros.toFixed(0)}`
   return [
@@ -153,7 +178,7 @@ function howToRead(run: Run): string[] {
     '## How to read and repeat this',
     '',
     '`npm run bench` takes some minutes and wants the machine for itself. `npm run bench -- --only 1kb,stream` measures',
-    `a part (of 1kb, 40kb, stream, latency, 256, dialects), \`--seconds\`, \`--rounds\` and \`--workers\` change the rest, and`,
+    `a part (of 1kb, 40kb, stream, latency, 256, dialects, ledger), \`--seconds\`, \`--rounds\` and \`--workers\` change the rest, and`,
     '`--data-dir` the disk. Only a whole run writes this page. nginx is left out where it is not installed.',
     '',
     'The relays stand side by side in one run, each in front of the same upstream on the same machine, over loopback and',
@@ -178,6 +203,8 @@ function howToRead(run: Run): string[] {
     '  last byte goes out, and its hold before the first: the hold’s sync hides behind an upstream that takes its time, and',
     '  shows where the upstream answers at once.',
     '- **chunks per read**: 1.00 when each chunk reached the caller by itself; more when a relay was late and gathered them.',
+    '- **The ledger alone**: one worker’s thread holds and settles over the same line to the authority as a relay’s, through the',
+    '  store to the disk, without HTTP and upstream; p50 and p99 are from asking for the hold until the bill is on the disk.',
     '- *1 KB* and *40 KB* are the sizes of the request’s body; whole answers have about 1 KB.',
     `- Each relay ran with ${run.workers} worker${run.workers === 1 ? '' : 's'}: Sluice’s worker threads (beside its threads for money and disk), nginx’s worker`,
     '  processes, the bare relay’s threads.',

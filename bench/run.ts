@@ -13,6 +13,7 @@ import { peakRssBytes } from './cpu.ts'
 import { measureSync } from './disk.ts'
 import { figuresOf } from './figures.ts'
 import type { Measured } from './figures.ts'
+import { measureLedger } from './ledger.ts'
 import { measure } from './measure.ts'
 import { groups, planOf, streamPaceMs } from './plan.ts'
 import type { Measurement } from './plan.ts'
@@ -22,7 +23,7 @@ import { nginxVersion, startBareRelay, startNginx, startUpstream } from './subje
 import type { Place, Subject } from './subjects.ts'
 
 const help = `npm run bench -- [options]
-  --only 1kb,40kb,stream,latency,256,dialects   measure a part, and do not write docs/performance.md
+  --only 1kb,40kb,stream,latency,256,dialects,ledger   measure a part, and do not write docs/performance.md
   --seconds 2.5                        measured time of one sample
   --rounds 3                           how often each relay has its turn
   --workers 1                          workers of each relay
@@ -114,6 +115,7 @@ async function main(): Promise<void> {
     for (const measurement of planOf(seconds).filter(({ group }) => only.includes(group))) {
       measured.push(await measureInTurns(measurement, subjects, rounds))
     }
+    const ledger = only.includes('ledger') ? await measureLedger(directory, seconds, rounds) : []
     const processes = relays.filter(({ model }) => model === undefined)
     const peaks = new Map(processes.map((relay) => [relay, peakRssBytes(relay.pid)]))
     const date = new Date().toISOString().slice(0, 10)
@@ -127,6 +129,7 @@ async function main(): Promise<void> {
       sync,
       subjects,
       measured,
+      ledger,
       peakRssBytes: peaks,
     })
     console.log(`\n${report}`)
