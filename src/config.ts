@@ -6,6 +6,7 @@
 import { availableParallelism } from 'node:os'
 import { availabilitySettings } from './config/availability.ts'
 import { noticeSettings } from './config/notices.ts'
+import { tlsSettings } from './config/tls.ts'
 import {
   addressList,
   bytes,
@@ -40,6 +41,7 @@ export const settings = {
     doc: 'The port to listen on.',
     ...wholeNumber(8080, 1, 65_535),
   },
+  ...tlsSettings,
   publicUrl: {
     env: 'PUBLIC_URL',
     group: 'Where it listens',

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 
 import { freePort } from './dead-ends.ts'
 
-const program = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
+const ownProgram = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 const startWithinMs = 15_000
 const stopWithinMs = 30_000
 
@@ -27,6 +27,8 @@ export interface RelaySettings {
   env?: Record<string, string>
   /** Where its output goes instead of `lines`. */
   logFile?: string
+  /** Another program than that of this folder. */
+  program?: string
 }
 
 export interface Exit {
@@ -73,7 +75,7 @@ export class RelayProcess {
     this.adminKey = env['ADMIN_API_KEY'] ?? ''
     const output = settings.logFile === undefined ? 'pipe' : openSync(settings.logFile, 'a')
     // A process group of its own, so that a kill takes everything it may have started.
-    this.child = spawn(process.execPath, [program, 'serve'], {
+    this.child = spawn(process.execPath, [settings.program ?? ownProgram, 'serve'], {
       env: { ...outside(), ...env },
       stdio: ['ignore', output, output],
       detached: true,

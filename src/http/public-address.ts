@@ -6,7 +6,8 @@ export function publicAddressOf(config: Config): string {
   if (config.publicUrl !== null) return config.publicUrl
   const anywhere = config.host === '0.0.0.0' || config.host === '::'
   const host = anywhere ? '127.0.0.1' : config.host
-  return `http://${host.includes(':') ? `[${host}]` : host}:${config.port}`
+  const scheme = config.tlsCertFile === null ? 'http' : 'https'
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${config.port}`
 }
 
 /** What an application is given, with its `/v1`: the best one first. */

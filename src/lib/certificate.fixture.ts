@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-function makeCertificate(): { readonly key: string; readonly cert: string } {
+export function makeCertificate(): { readonly key: string; readonly cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
   try {
     const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]

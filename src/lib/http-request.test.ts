@@ -9,6 +9,7 @@ test('the same origin has the same key, and another has another', () => {
     host: 'api.example.com',
     port: 443,
     authority: 'api.example.com',
+    proxy: null,
     key: 'https://api.example.com',
   })
   assert.deepEqual(originOf('http://[::1]:8080/'), {
@@ -16,6 +17,7 @@ test('the same origin has the same key, and another has another', () => {
     host: '::1',
     port: 8080,
     authority: '[::1]:8080',
+    proxy: null,
     key: 'http://[::1]:8080',
   })
   assert.equal(originOf('https://a.test:443/x').key, originOf('https://a.test/y').key)

@@ -19,6 +19,7 @@ import { administrationOver } from './open-house.ts'
 import { KeyUse } from './key-use.ts'
 import { Orders } from './orders.ts'
 import { portProblem } from './reach.ts'
+import { tlsProblem } from './tls-listener.ts'
 import { printWelcome } from './welcome.ts'
 import { version } from './version.ts'
 
@@ -34,6 +35,8 @@ export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel)
   const lock = takeLock(config.dataDir, { command: 'serve' })
   await checkPort(config)
+  const problem = tlsProblem(config)
+  if (problem !== null) throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE cannot be used: ${problem}`)
   let crew: Crew | null = null
   let patience: NodeJS.Timeout | undefined
   let isTrusted = true

@@ -3,6 +3,7 @@
  * the authority ends its requests if it is gone.
  */
 import { createServer, type Server } from 'node:http'
+import type { Server as Listener } from 'node:net'
 import { workerData } from 'node:worker_threads'
 import { loadDelta, loadDirectory, type Directory } from '../accounts/directory.ts'
 import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.ts'
@@ -34,6 +35,7 @@ import type { RelayDeps, RequestLine, Running } from '../relay/asked.ts'
 import { KeptAnswers } from '../usage/kept-answers.ts'
 import type { NodeState, WorkerBirth } from './messages.ts'
 import { fetchModels } from './fetch-models.ts'
+import { listenerOf } from './tls-listener.ts'
 import { tryUpstream } from './try-upstream.ts'
 import { version } from './version.ts'
 import { WorkerHealth } from './worker-health.ts'
@@ -170,6 +172,9 @@ async function start(birth: WorkerBirth): Promise<void> {
     highWaterMark: waitingBytes,
   }
   const server = createServer(options, (incoming, outgoing) => void doors.handle(incoming, outgoing))
+  const listener = listenerOf(server, { config, highWaterMark: waitingBytes }, (error) =>
+    log.error({ err: error }, 'the new certificate cannot be used; the old one stays'),
+  )
   server.on('clientError', answerMalformed)
   const lane = new FastLane(server, (arrival) => void doors.receive(arrival), {
     idleMs: keepAliveMs,
@@ -183,24 +188,27 @@ async function start(birth: WorkerBirth): Promise<void> {
     count: () => metrics.registry.getMetricsAsJSON(),
     state: (next) => (state = next),
     circuits: (news) => health.hear(news),
-    drain: () => void drained(server, lane, running).then(() => port.tell({ kind: 'idle' })),
+    drain: () => void drained({ listener, server, lane }, running).then(() => port.tell({ kind: 'idle' })),
     end: () => {
       for (const request of running) request.end({ kind: 'shutdown' })
     },
   })
-  await listening(server, config)
+  await listening(listener, config)
   port.tell({ kind: 'ready' })
 }
 
-function listening(server: Server, { host, port, workers }: WorkerBirth['config']): Promise<void> {
+function listening(listener: Listener, { host, port, workers }: WorkerBirth['config']): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
-  server.listen({ host, port, reusePort: workers > 1, backlog: 4096 }, resolve)
+  listener.once('error', reject)
+  listener.listen({ host, port, reusePort: workers > 1, backlog: 4096 }, resolve)
   return promise
 }
 
 /** Resolves when nothing listens and nothing runs. */
-function drained(server: Server, lane: FastLane, running: ReadonlySet<Running>): Promise<void> {
+function drained(
+  { listener, server, lane }: { listener: Listener; server: Server; lane: FastLane },
+  running: ReadonlySet<Running>,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const closeIdle = (): void => {
     server.closeIdleConnections()
@@ -209,7 +217,7 @@ function drained(server: Server, lane: FastLane, running: ReadonlySet<Running>):
   const idle = setInterval(() => {
     if (running.size === 0) closeIdle()
   }, 50)
-  server.close(() => {
+  listener.close(() => {
     clearInterval(idle)
     resolve()
   })

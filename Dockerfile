@@ -1,0 +1,32 @@
+# Sluice as an image: `docker build -t sluice .`; what it wants is in docs/operations.md.
+ARG NODE=node:26.10.0-bookworm-slim
+
+# The console, built as `npm ci` builds it.
+FROM ${NODE} AS console
+WORKDIR /sluice
+COPY . .
+RUN npm ci --no-fund --no-audit
+
+# What runs needs no build tools, and no second Node beside the image's own.
+FROM ${NODE} AS modules
+WORKDIR /sluice
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-fund --no-audit
+
+FROM ${NODE}
+WORKDIR /sluice
+COPY package.json LICENSE README.md ./
+COPY bin bin
+COPY src src
+COPY --from=modules /sluice/node_modules node_modules
+COPY --from=console /sluice/console/dist console/dist
+RUN mkdir -p /data /var/cache/sluice && chown node:node /data /var/cache/sluice
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data NODE_COMPILE_CACHE=/var/cache/sluice
+USER node
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "bin/sluice.js"]
+CMD ["serve"]
