@@ -69,6 +69,8 @@ export async function serve(config: Config): Promise<void> {
   await crew.start(workers)
   const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
   const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
+  // Before anybody is told that it is ready: a signal from then on has to find somebody.
+  const signal = signalled()
   crew.tell({ isReady: true })
   const endChores = orders.programmes.startChores(log)
   const endWatch = watchLedger(core, log, () => {
@@ -79,7 +81,7 @@ export async function serve(config: Config): Promise<void> {
   const endJobs = startJobs(config, core, log)
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
   printWelcome(config, demo, await setUpLinkOf(config, core.store.db))
-  await signalled()
+  await signal
   log.info('draining')
   crew.tell({ isReady: false, isDraining: true })
   await new Promise((resolve) => setTimeout(resolve, config.drainDelayMs))
