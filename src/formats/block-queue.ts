@@ -5,6 +5,7 @@
  */
 import { newId } from '../lib/ids.ts'
 import type { Json } from '../providers/json-fields.ts'
+import { callIdOf } from './call-ids.ts'
 import { JsonEnd } from './json-end.ts'
 import { carried, withoutWords } from './carried-thinking.ts'
 import { blockStop, eventOf, type BlockLog } from './messages-events.ts'
@@ -71,7 +72,7 @@ export class BlockQueue {
   ): void {
     let block = this.#calls.get(index)
     if (!block) {
-      const use = { type: 'tool_use', id: about.id ?? newId('toolu'), name: about.name, input: {} }
+      const use = { type: 'tool_use', id: callIdOf(about.id || newId('toolu')), name: about.name, input: {} }
       block = this.#begin('tool', use, index)
       this.#calls.set(index, block)
       this.hasCalls = true

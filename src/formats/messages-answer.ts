@@ -2,6 +2,7 @@
 import { newId } from '../lib/ids.ts'
 import { objectIn, objectsIn, textIn, type Json } from '../providers/json-fields.ts'
 import { usageOf } from '../providers/usage.ts'
+import { callIdOf } from './call-ids.ts'
 import { carried, withoutWords } from './carried-thinking.ts'
 import { usageOfMessage, type Stop } from './messages-events.ts'
 
@@ -105,10 +106,10 @@ function contentOf(message: Json, provider: string): Json[] {
     ...(text === '' ? [] : [{ type: 'text', text }]),
     ...calls.flatMap((call) => {
       const called = objectIn(call, 'function') ?? {}
-      const id = textIn(call, 'id') ?? newId('toolu')
+      const id = textIn(call, 'id') || newId('toolu')
       const own = details.filter((detail) => isHidden(detail) && detail['id'] === id)
       const input = inputOf(textIn(called, 'arguments') ?? '')
-      const use = { type: 'tool_use', id, name: textIn(called, 'name') ?? '', input }
+      const use = { type: 'tool_use', id: callIdOf(id), name: textIn(called, 'name') ?? '', input }
       return [...own.map((detail) => redactedBlock(provider, detail)), use]
     }),
   ]

@@ -1,6 +1,7 @@
 /** The conversation of a request of Anthropic's format as messages of the common one. */
 import { present, textIn, type Json } from '../providers/json-fields.ts'
 import { isObject } from '../providers/usage.ts'
+import { originalCallId, shortCallId } from './call-ids.ts'
 import { carriedIn, detailWith } from './carried-thinking.ts'
 import { blocksIn, contentOf, partsOf, wrong, type Placed } from './messages-blocks.ts'
 import type { Taste } from './provider-tastes.ts'
@@ -10,7 +11,7 @@ const paragraph = '\n\n'
 /** A tool's answer. Images cannot stand there: they follow, with a word on whose they are. */
 function toolAnswer({ block, at }: Placed, taste: Taste): { message: Json; images: Json[] } {
   const parts = blocksIn(block['content'], `${at}.content`).flatMap((placed) => partsOf(placed, taste))
-  const id = textIn(block, 'tool_use_id') ?? ''
+  const id = callId(textIn(block, 'tool_use_id'), taste)
   const images = parts.filter((part) => part['type'] !== 'text')
   const words = parts.map((part) => textIn(part, 'text') ?? '').filter((text) => text !== '')
   const said = words.join(paragraph)
@@ -32,9 +33,14 @@ function userMessages(placed: readonly Placed[], taste: Taste): Json[] {
   return [...answers.map(({ message }) => message), ...said]
 }
 
-function toolCallOf({ block }: Placed): Json {
+function callId(id = '', { shortCallIds }: Taste): string {
+  const original = originalCallId(id)
+  return shortCallIds ? shortCallId(original) : original
+}
+
+function toolCallOf({ block }: Placed, taste: Taste): Json {
   const called = { name: textIn(block, 'name') ?? '', arguments: JSON.stringify(block['input'] ?? {}) }
-  return { id: textIn(block, 'id') ?? '', type: 'function', function: called }
+  return { id: callId(textIn(block, 'id'), taste), type: 'function', function: called }
 }
 
 /** Thinking goes back to whoever made it; what Anthropic signed is dropped, for no other provider could read it. */
@@ -65,7 +71,7 @@ function assistantMessage(placed: readonly Placed[], taste: Taste): Json {
     role: 'assistant',
     content: parts.length === 0 && calls.length > 0 ? null : contentOf(parts, ''),
     ...thinkingOf(placed.filter(isThinking), taste),
-    tool_calls: calls.length > 0 ? calls.map(toolCallOf) : undefined,
+    tool_calls: calls.length > 0 ? calls.map((call) => toolCallOf(call, taste)) : undefined,
   })
 }
 

@@ -13,6 +13,8 @@ export interface Taste {
   readonly cache: boolean
   readonly topK: boolean
   readonly user: boolean
+  /** Names of tool calls have nine letters and digits. */
+  readonly shortCallIds: boolean
   readonly thinking: ThinkingTaste
   /** A file may be named by its address. */
   readonly fileUrl: boolean
@@ -55,6 +57,7 @@ export function tasteOf({ name, translation }: Provider): Taste {
     cache: isDialect || cached.has(name),
     topK: isDialect || topped.has(name),
     user: !withoutUser.has(name),
+    shortCallIds: name === 'mistral',
     thinking: isDialect ? 'all' : thinkingOf(name),
     fileUrl: isDialect || name === 'openrouter',
   }

@@ -62,6 +62,29 @@ test('thinking comes back to the dialect that signed it, as it was, and to no ot
   }
 })
 
+test('names of calls suit whoever gets them: regular for Anthropic, as they were for their maker, nine letters for Mistral', () => {
+  const calls = [
+    { id: 'functions.clock:0', type: 'function', function: { name: 'clock', arguments: '{}' } },
+    { id: 'call_1', type: 'function', function: { name: 'clock', arguments: '{}' } },
+  ]
+  const choice = { message: { role: 'assistant', tool_calls: calls }, finish_reason: 'tool_calls' }
+  const answer = messageOfChat({ choices: [choice] }, { provider: 'moonshot', stops: [] })
+  const messages = turnAfter(answer as ReturnType<typeof messageIn>)
+  const idsIn = (name: string): string[] =>
+    Array.from(
+      JSON.stringify(sent(name, { messages })).matchAll(/"(?:id|tool_use_id|tool_call_id)":"([^"]*)"/g),
+      ([, id = '']) => id,
+    )
+  const [odd = '', plain] = idsIn('anthropic')
+  assert.match(odd, /^[a-zA-Z0-9_-]+$/)
+  assert.deepEqual(idsIn('anthropic'), [odd, 'call_1', odd, 'call_1'])
+  assert.equal(plain, 'call_1')
+  assert.deepEqual(idsIn('moonshot'), ['functions.clock:0', 'call_1', 'functions.clock:0', 'call_1'])
+  const [first, second, ...again] = idsIn('mistral')
+  assert.match(`${first} ${second}`, /^[a-zA-Z0-9]{9} [a-zA-Z0-9]{9}$/)
+  assert.deepEqual(again, [first, second])
+})
+
 test('what Anthropic signed goes to Anthropic as it is, and nowhere else', () => {
   const content = [
     { type: 'thinking', thinking: 'Hm.', signature: 'c2lnbmVk' },
