@@ -9,6 +9,7 @@ import type { Db } from '../db/db.ts'
 import { sql, type ModelsTable, type PriceRow, type RoutesTable } from '../db/schema.ts'
 import { liveUpstream, type LiveUpstream, type UpstreamDelta, type VersionedPrice } from './live-upstream.ts'
 import { priceFromRow } from './prices.ts'
+import { limitsOfModel, type ModelLimits } from './limits.ts'
 import { parsedRouting, type Routing } from './routing.ts'
 
 export type { LiveCredential, LiveUpstream, VersionedPrice } from './live-upstream.ts'
@@ -31,6 +32,8 @@ export interface PricedModel extends Routing {
   readonly price: VersionedPrice
   /** To enabled upstreams only: lower priority first, then the greater weight. */
   readonly routes: readonly LiveRoute[]
+  /** Of each account that calls it; null: none of its own. */
+  readonly limits: ModelLimits | null
 }
 
 /** Rows to put in place, plain so that they can be sent to another thread; credentials are still sealed. */
@@ -131,6 +134,7 @@ export class Catalog {
       price: { ...priceFromRow(price), version: price.version },
       routes: row.routes.flatMap((route) => this.#routeOf(route)).toSorted(inOrder),
       ...parsedRouting(model.routing),
+      limits: limitsOfModel(model.limits),
     }
   }
 

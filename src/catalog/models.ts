@@ -21,6 +21,7 @@ import {
   type PriceInput,
 } from './prices.ts'
 import { checkFallbacks, parsedRouting, plainRouting, type Preference, type Routing } from './routing.ts'
+import { limitsOfModel, patchedLimits, type ModelLimits, type ModelLimitsPatch } from './limits.ts'
 import { resolvedRoutes, routeOf, routesWritten, type Route, type RouteInput } from './routes.ts'
 
 export interface Model {
@@ -35,6 +36,8 @@ export interface Model {
   readonly priceVersion: number
   readonly routes: readonly Route[]
   readonly routing: Routing
+  /** Of each account that calls it; null: none of its own. */
+  readonly limits: ModelLimits | null
   readonly createdAt: number
   readonly updatedAt: number
 }
@@ -51,6 +54,7 @@ export interface ModelPatch {
   readonly prefer?: Preference
   readonly affinity?: boolean
   readonly fallbacks?: readonly string[]
+  readonly limits?: ModelLimitsPatch | null
 }
 
 export interface ModelInput extends ModelPatch {
@@ -131,6 +135,7 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
     owned_by: 'sluice',
     listed: 1,
     routing: routingOf(input, plainRouting) ?? '{}',
+    limits: patchedLimits(null, input.limits ?? null),
     created_at: now,
     updated_at: now,
     deleted_at: null,
@@ -168,7 +173,9 @@ export async function updateModel(
   if (known === undefined) throw noSuchModel()
   await checkFallbacks(db, id, patch.fallbacks ?? [])
   const routing = routingOf(patch, known.routing)
-  const set = { ...changesOf(patch), ...(routing === undefined ? {} : { routing }), updated_at: now }
+  const set: Partial<ModelsTable> = { ...changesOf(patch), updated_at: now }
+  if (routing !== undefined) set.routing = routing
+  if (patch.limits !== undefined) set.limits = patchedLimits(known.limits, patch.limits)
   const price = patch.prices === undefined ? undefined : priceOf(patch.prices)
   const before = price === undefined ? undefined : await currentPrice(db, id)
   const changed = price !== undefined && (before === undefined || !samePrice(before.price, price))
@@ -232,6 +239,7 @@ function modelOf({ model: row, price, routes }: ModelDelta): Model[] {
       priceVersion: price.version,
       routes: routes.map(routeOf),
       routing: parsedRouting(row.routing),
+      limits: limitsOfModel(row.limits),
       createdAt: row.created_at,
       updatedAt: row.updated_at,
     },

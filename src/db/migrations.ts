@@ -16,6 +16,7 @@ import { channels } from './migrations/0010-channels.ts'
 import { consoleReads } from './migrations/0011-console.ts'
 import { promotions } from './migrations/0012-promotions.ts'
 import { hourLongCacheWrites } from './migrations/0013-hour-long-cache-writes.ts'
+import { modelLimits } from './migrations/0014-model-limits.ts'
 
 const people = `
 create table tiers (
@@ -248,4 +249,5 @@ export const migrations: readonly Migration[] = [
   consoleReads,
   promotions,
   hourLongCacheWrites,
+  modelLimits,
 ]

@@ -142,6 +142,8 @@ export interface ModelsTable {
   listed: Flag
   /** JSON: {prefer?, affinity?, fallbacks?}; see catalog/routing.ts. */
   routing: string
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}, of each account that calls it. */
+  limits: string
   created_at: number
   updated_at: number
   deleted_at: number | null

@@ -9,6 +9,7 @@ import {
   claimName,
   emptyOwner,
   keyOwner,
+  modelOwner,
   periodOf,
   type Hold,
   type LedgerState,
@@ -106,6 +107,11 @@ function applyHeld(state: LedgerState, event: Held): void {
     openPeriods(owner, event)
     post(owner, event, event.amount, 0n)
     owner.dayRequests += 1
+  }
+  if (event.countsForModel) {
+    const requests = touchedOwner(state, modelOwner(event.account, event.model))
+    openPeriods(requests, event)
+    requests.dayRequests += 1
   }
   openHold(state, event)
   checkCovered(touchedOwner(state, accountOwner(event.account)), event.id)

@@ -23,6 +23,8 @@ export interface Caps {
   readonly keyTotal: bigint | null
   readonly accountRequestsPerDay: number | null
   readonly keyRequestsPerDay: number | null
+  /** Of the account for the model; absent: none, and they are not counted. */
+  readonly modelRequestsPerDay?: number | null
 }
 
 /** The open periods of the account's time zone at the operation's time: used when the last ones are over. */
@@ -36,7 +38,11 @@ export type CapName = 'accountDay' | 'accountMonth' | 'keyDay' | 'keyMonth' | 'k
 export type Denial =
   | { readonly kind: 'balance' }
   | { readonly kind: 'cap'; readonly cap: CapName; readonly resumesAt: number | null }
-  | { readonly kind: 'requests-per-day'; readonly of: 'account' | 'key'; readonly resumesAt: number }
+  | {
+      readonly kind: 'requests-per-day'
+      readonly of: 'account' | 'key' | 'model'
+      readonly resumesAt: number
+    }
   | { readonly kind: 'known' }
 
 /** A period whose end lies further ahead than any can was opened by a clock that was wrong, and is not open. */

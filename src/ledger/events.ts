@@ -25,6 +25,8 @@ export interface Held {
   readonly outputTokens: number
   readonly dayEnd: number
   readonly monthEnd: number
+  /** The model has a limit of requests per day: this one counts in it. */
+  readonly countsForModel?: true | undefined
   /** Most requests claim nothing. */
   readonly claim?: Claim | undefined
 }

@@ -3,7 +3,7 @@
  * letter. Amounts are decimal strings of nanos, so that no reader ever makes a float of them. Where something is written to
  * a provider's cache for an hour, the cell of what is written, price or tokens, is the text `all/hour`.
  *
- *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd, claim…]
+ *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd, claim…, model]
  *   x extended  [x, id, at, amount, output]
  *   m marked    [m, id, at, input, output]
  *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun, price…]
@@ -11,7 +11,7 @@
  *   c credited  [c, id, at, account, amount, source, reason]
  *   l late      [l, id, at, account, overrun]
  */
-import type { CreditKind, LedgerEvent, SettleCause } from './events.ts'
+import type { Claim, CreditKind, Held, LedgerEvent, SettleCause } from './events.ts'
 import type { Price, Usage } from './price.ts'
 
 type Cell = string | number | null
@@ -38,6 +38,12 @@ function writtenTokens({ cacheWrite, cacheWrite1h = 0 }: Usage): Cell {
   return cacheWrite1h === 0 ? cacheWrite : `${cacheWrite}/${cacheWrite1h}`
 }
 
+/** What few holds have: a claim (two empty cells where only the other is there), and that it counts for its model. */
+function cellsOfCounts({ claim, countsForModel }: Held): Cell[] {
+  if (!claim && !countsForModel) return []
+  return [claim?.key ?? '', claim?.body ?? '', ...(countsForModel ? [1] : [])]
+}
+
 function cellsOf(event: LedgerEvent): Cell[] {
   const { id, at } = event
   switch (event.kind) {
@@ -56,7 +62,7 @@ function cellsOf(event: LedgerEvent): Cell[] {
         event.outputTokens,
         event.dayEnd,
         event.monthEnd,
-        ...(event.claim ? [event.claim.key, event.claim.body] : []),
+        ...cellsOfCounts(event),
       ]
     case 'extended':
       return ['x', id, at, textOf(event.amount), event.outputTokens]
@@ -181,6 +187,12 @@ function newPriceIn(cells: Cells): Price {
   }
 }
 
+function claimIn(cells: Cells): Claim | undefined {
+  if (cells.isOver) return undefined
+  const claim = { key: cells.text(), body: cells.text() }
+  return claim.key === '' ? undefined : claim
+}
+
 function eventIn(cells: Cells): LedgerEvent {
   const letter = cells.text()
   const id = cells.text()
@@ -201,7 +213,8 @@ function eventIn(cells: Cells): LedgerEvent {
         outputTokens: cells.count(),
         dayEnd: cells.count(),
         monthEnd: cells.count(),
-        claim: cells.isOver ? undefined : { key: cells.text(), body: cells.text() },
+        claim: claimIn(cells),
+        countsForModel: cells.isOver || cells.count() !== 1 ? undefined : true,
       }
     case 'x':
       return { kind: 'extended', id, at, amount: cells.nanos(), outputTokens: cells.count() }

@@ -1,7 +1,7 @@
 /** A ledger with an account or two, for tests of its rules: short ways to ask it for things, and what must always hold. */
 import assert from 'node:assert/strict'
 import type { Caps } from './caps.ts'
-import type { LedgerEvent } from './events.ts'
+import type { Claim, LedgerEvent } from './events.ts'
 import type { Terms } from './holds.ts'
 import { noUsage, type Price, type Usage } from './price.ts'
 import { accountOwner, emptyState, keyOwner, ownerOf, type LedgerState } from './state.ts'
@@ -50,6 +50,7 @@ export interface Asked extends Partial<Terms> {
   readonly account?: string
   readonly key?: string
   readonly caps?: Partial<Caps>
+  readonly claim?: Claim
   readonly dayEnd?: number
   readonly monthEnd?: number
 }

@@ -104,6 +104,8 @@ export function emptyState(): LedgerState {
 
 export const accountOwner = (accountId: string): string => `a:${accountId}`
 export const keyOwner = (keyId: string): string => `k:${keyId}`
+/** The requests of an account for one model, where they are counted: `m:<account>:<model>`, without money. */
+export const modelOwner = (accountId: string, model: string): string => `m:${accountId}:${model}`
 /** An account's keys are its own: another account's of the same name is another one. */
 export const claimName = (accountId: string, claim: Claim): string => `${accountId} ${claim.key}`
 

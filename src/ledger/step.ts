@@ -9,7 +9,7 @@ import type { Caps, Denial, Periods } from './caps.ts'
 import type { Claim, CreditKind, LedgerEvent, SettleCause } from './events.ts'
 import { ceilingOf, costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type Terms } from './holds.ts'
-import { accountOwner, claimName, keyOwner, ownerOf, type LedgerState } from './state.ts'
+import { accountOwner, claimName, keyOwner, modelOwner, ownerOf, type LedgerState } from './state.ts'
 
 export interface HoldOperation extends Terms, Periods {
   readonly id: string
@@ -47,6 +47,12 @@ export function hold(state: LedgerState, operation: HoldOperation): Granted | De
   if (caps.keyRequestsPerDay !== null && key.dayRequests >= caps.keyRequestsPerDay) {
     return { kind: 'requests-per-day', of: 'key', resumesAt: periods.dayEnd }
   }
+  const modelMost = caps.modelRequestsPerDay ?? null
+  if (modelMost !== null) {
+    const model = ownerOf(state, modelOwner(operation.account, operation.model))
+    if (ownerIn(model, periods, 0n).dayRequests >= modelMost)
+      return { kind: 'requests-per-day', of: 'model', resumesAt: periods.dayEnd }
+  }
   const event: LedgerEvent = {
     kind: 'held',
     id: operation.id,
@@ -61,6 +67,7 @@ export function hold(state: LedgerState, operation: HoldOperation): Granted | De
     outputTokens: size.outputTokens,
     ...periods,
     claim,
+    countsForModel: modelMost === null ? undefined : true,
   }
   apply(state, event)
   return { event, outputTokens: size.outputTokens, maximumTokens: size.maximumTokens }

@@ -1,6 +1,6 @@
 /**
- * May this call start now? Requests and tokens per minute and concurrency, of the account and of the key, checked
- * all or nothing: refused by one window, a call has consumed no other. A rate is reserved under the request's id; the
+ * May this call start now? Requests and tokens per minute and concurrency, of the account, of the key and of the
+ * account for the model, checked all or nothing: refused by one window, a call has consumed no other. A rate is reserved under the request's id; the
  * real usage corrects it, and a call that the ledger refuses gives it back.
  */
 import { SlidingWindow, windowSeconds } from './window.ts'
@@ -12,7 +12,10 @@ export interface RateLimits {
   readonly concurrency: number | null
 }
 
-/** Who is limited (`account:…`, `key:…`) and by what. */
+/** An account's use of one model: its limits are the model's, for each account. */
+export const modelSubject = (accountId: string, model: string): string => `model:${accountId}:${model}`
+
+/** Who is limited (`account:…`, `key:…`, `model:…`) and by what. */
 export interface Claim {
   readonly subject: string
   readonly limits: RateLimits

@@ -9,13 +9,14 @@ import type { Wallet } from '../http/house.ts'
 import type { LedgerEvent } from '../ledger/events.ts'
 import { dayEndOf, monthEndOf } from '../ledger/periods.ts'
 import { availableOf, ownerAt, type Caps, type Denial, type Periods } from '../ledger/caps.ts'
-import { accountOwner, keyOwner, ownerOf, type Hold, type LedgerState } from '../ledger/state.ts'
+import { accountOwner, keyOwner, modelOwner, ownerOf, type Hold, type LedgerState } from '../ledger/state.ts'
 import * as ledger from '../ledger/step.ts'
-import type { Claim, Rates, RateStatus } from '../limits/rates.ts'
+import type { Rates, RateStatus } from '../limits/rates.ts'
 import type { HoldAnswer, HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
 import { Claims } from './claims.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { deniedByLedger, deniedByRate } from './denials.ts'
+import { capsFor, capsOf, claimsOf, noCaps } from './caller-limits.ts'
 import { requestRow } from './request-row.ts'
 import type { SpendNotices } from './spend-notices.ts'
 import type { Committed } from './messages.ts'
@@ -31,35 +32,6 @@ export interface AuthorityParts {
   readonly now: () => number
   /** Milliseconds that never go back: the clock of the windows. */
   readonly steady: () => number
-}
-
-const noCaps: Caps = {
-  accountDay: null,
-  accountMonth: null,
-  keyDay: null,
-  keyMonth: null,
-  keyTotal: null,
-  accountRequestsPerDay: null,
-  keyRequestsPerDay: null,
-}
-
-function capsOf(caller: Caller): Caps {
-  return {
-    accountDay: caller.accountCaps.dailyNanos,
-    accountMonth: caller.accountCaps.monthlyNanos,
-    keyDay: caller.keyCaps.dailyNanos,
-    keyMonth: caller.keyCaps.monthlyNanos,
-    keyTotal: caller.keyCaps.totalNanos,
-    accountRequestsPerDay: caller.accountLimits.rpd,
-    keyRequestsPerDay: caller.keyLimits.rpd,
-  }
-}
-
-function claimsOf(caller: Caller): Claim[] {
-  return [
-    { subject: `account:${caller.accountId}`, limits: caller.accountLimits },
-    { subject: `key:${caller.keyId}`, limits: caller.keyLimits },
-  ]
 }
 
 export class Authority {
@@ -98,6 +70,13 @@ export class Authority {
     return this.#parts.commits.add(event, [accountOwner(account), keyOwner(key)], account)
   }
 
+  /** As `#record`; a model's requests per day are an owner of their own. */
+  #recordHold(event: LedgerEvent, { accountId, keyId }: Caller, model: PricedModel): number {
+    if (model.limits === null || model.limits.rpd === null) return this.#record(event, accountId, keyId)
+    const owners = [accountOwner(accountId), keyOwner(keyId), modelOwner(accountId, model.id)]
+    return this.#parts.commits.add(event, owners, accountId)
+  }
+
   /** Admits a request: rates first, then money; refused by one, it has consumed nothing of the other. */
   hold(ask: HoldAsk): HoldAnswer {
     const { directory, catalog, commits, rates } = this.#parts
@@ -112,7 +91,7 @@ export class Authority {
     }
     const taken = ask.claim ? this.#claims.denial(caller.accountId, ask.claim) : null
     if (taken) return taken
-    const claims = claimsOf(caller)
+    const claims = claimsOf(caller, model)
     const modelTokens = model.maxOutputTokens ?? model.contextTokens
     const asked = ask.askedTokens === null ? 0 : Math.min(ask.askedTokens, modelTokens) * ask.results
     if (this.#parts.state.holds.has(ask.id))
@@ -126,7 +105,7 @@ export class Authority {
       return { granted: false, ...deniedByLedger(held, now), rates: rates.status(claims, steady) }
     }
     const { outputTokens, maximumTokens } = held
-    const commit = this.#record(held.event, caller.accountId, caller.keyId)
+    const commit = this.#recordHold(held.event, caller, model)
     return { granted: true, outputTokens, maximumTokens, commit, rates: rates.status(claims, steady) }
   }
 
@@ -136,7 +115,7 @@ export class Authority {
     const steady = this.#parts.steady()
     const caller = directory.keyById(keyId)
     if (!caller) throw refuse('invalid_api_key')
-    const claims = claimsOf(caller)
+    const claims = claimsOf(caller, null)
     const denial = rates.reserve(id, claims, 0, steady)
     if (denial) {
       const { code, detail } = deniedByRate(denial)
@@ -161,7 +140,7 @@ export class Authority {
       askedTokens: ask.askedTokens,
       modelTokens: model.maxOutputTokens ?? model.contextTokens,
       manner: model.hiddenReasoning ? 'hidden' : manner,
-      caps: capsOf(caller),
+      caps: capsFor(caller, model),
       claim: ask.claim && { key: ask.claim.key, body: ask.claim.body },
       ...this.#periodsAt(caller.timezone, now),
     })

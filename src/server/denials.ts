@@ -11,6 +11,9 @@ const capNames: Record<CapName, string> = {
   keyTotal: 'total spend cap of this key',
 }
 
+/** Whose limit it is, by the beginning of the subject. */
+const ownerNames: Readonly<Record<string, string>> = { key: 'this key', model: 'this model' }
+
 export interface Denied {
   readonly code: RefusalCode
   readonly detail: RefusalDetail
@@ -18,7 +21,7 @@ export interface Denied {
 
 export function deniedByRate(denial: RateDenial): Denied {
   const { rate, limit, retryAfterMs } = denial
-  const owner = denial.subject.startsWith('key:') ? 'this key' : 'this account'
+  const owner = ownerNames[denial.subject.slice(0, denial.subject.indexOf(':'))] ?? 'this account'
   if (retryAfterMs === null) {
     const message = `The request is larger than the limit of ${owner}: ${limit} ${rate}.`
     return { code: 'rate_limit_exceeded', detail: { message, final: true } }

@@ -24,9 +24,12 @@ import {
   pricesIn,
   pricesOut,
   pricesView,
+  tierLimits,
   time,
   timeOf,
 } from './schemas.ts'
+
+const limitIn = z.int().min(0).nullish()
 
 const patchFields = {
   context_tokens: z.int().optional(),
@@ -59,6 +62,10 @@ const patchFields = {
     description:
       'Models that may answer when no upstream of this one does: in this order, and none that costs more.',
   }),
+  limits: z
+    .strictObject({ rpm: limitIn, tpm: limitIn, rpd: limitIn, concurrency: limitIn })
+    .nullish()
+    .meta({ description: 'Of each account that calls it, beside its own; null removes them.' }),
   owned_by: z.string().optional(),
   listed: z.boolean().optional(),
 }
@@ -84,6 +91,7 @@ export const modelOut = z
     prefer: z.enum(preferences),
     affinity: z.boolean(),
     fallbacks: z.array(z.string()),
+    limits: z.object(tierLimits).nullable(),
     owned_by: z.string(),
     listed: z.boolean(),
     created_at: time,
@@ -111,6 +119,7 @@ function modelView(model: Model): z.infer<typeof modelOut> {
     prefer: model.routing.prefer,
     affinity: model.routing.affinity,
     fallbacks: [...model.routing.fallbacks],
+    limits: model.limits,
     owned_by: model.ownedBy,
     listed: model.listed,
     created_at: timeOf(model.createdAt),
@@ -137,6 +146,7 @@ function patchOf(given: z.infer<typeof modelPatch>): ModelPatch {
     prefer: given.prefer,
     affinity: given.affinity,
     fallbacks: given.fallbacks,
+    limits: given.limits,
   }
 }
 
