@@ -45,7 +45,18 @@ async function chat(house: House, { secret, model }: Made): Promise<number> {
 const wordsOfGroups = {
   account: ['create', 'list', 'show', 'credit', 'set'],
   key: ['create', 'list', 'disable', 'enable', 'delete'],
-  upstream: ['add', 'list', 'test', 'enable', 'disable', 'remove'],
+  upstream: [
+    'add',
+    'list',
+    'test',
+    'enable',
+    'disable',
+    'remove',
+    'health',
+    'credentials',
+    'credential-add',
+    'credential-remove',
+  ],
   model: ['add', 'list', 'set', 'price', 'remove'],
 }
 const commands = [

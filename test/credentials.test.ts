@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import { question } from './account.ts'
 import { eventually, recordOf } from './answers.ts'
 import type { Script } from './exchange.ts'
+import { CommandLine } from './command-line.ts'
 import { shareHouse, type KnownUpstream } from './house.ts'
 import { failing, saying } from './scripts.ts'
 import { healthOf } from './upstream-health.ts'
@@ -139,6 +140,24 @@ test('an upstream whose only credential is refused is replaced by the next one',
   await ask('only', 5)
   assert.equal(upstream.requests.length, 1)
   assert.equal((await healthOf(house, upstream.id)).state, 'open')
+})
+
+test('credentials and health are administered from the command line as well', async () => {
+  const upstream = await house.upstream(byCredential({ [one]: well, [two]: well }), { credential: one })
+  await house.model('by-command', { upstreams: [upstream] })
+  const commands = new CommandLine(house.dataDir, { PORT: String(house.relay.port) })
+  const words = ['upstream', 'credential-add', upstream.name, '--label', 'spare', '--credential-stdin']
+  const { id } = await commands.json<Credential>(words, `${two}\n`)
+  assert.match(
+    await commands.output(['upstream', 'credentials', upstream.name]),
+    /main .*1111[^]*spare .*2222/,
+  )
+  assert.match(await commands.output(['upstream', 'health']), new RegExp(`${upstream.name} .*closed`))
+  await commands.output(['upstream', 'credential-remove', upstream.name, id])
+  assert.doesNotMatch(await commands.output(['upstream', 'credentials', upstream.name]), /2222/)
+  const change = ['model', 'set', 'by-command', '--prefer', 'fastest', '--affinity', '--fallback', 'refused']
+  const model = await commands.json<Record<string, unknown>>(change)
+  assert.deepEqual([model['prefer'], model['affinity'], model['fallbacks']], ['fastest', true, ['refused']])
 })
 
 test('what is wrong with a credential is refused with its field', async () => {

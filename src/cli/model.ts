@@ -1,6 +1,6 @@
 /** `sluice model …`: what callers name, what it costs them, and who serves it. */
 
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { listAll, withControl } from './client.ts'
 import { decimal, finished, given, list as listOption, wholeNumber } from './options.ts'
 import { fieldAt, fieldsOf, printResult, tableOf, UsageError, type Fields, type Format } from './output.ts'
@@ -22,6 +22,9 @@ interface ModelOptions extends Format {
   readonly hiddenReasoning?: boolean
   readonly ownedBy?: string
   readonly route?: readonly string[]
+  readonly prefer?: string
+  readonly affinity?: boolean
+  readonly fallback?: readonly string[]
   readonly listed?: boolean
 }
 
@@ -76,6 +79,9 @@ function bodyOf(id: string, options: ModelOptions): Fields | undefined {
     hidden_reasoning: options.hiddenReasoning,
     owned_by: options.ownedBy,
     routes: options.route?.map((word) => routeOf(word, id)),
+    prefer: options.prefer,
+    affinity: options.affinity,
+    fallbacks: options.fallback,
     listed: options.listed,
   })
 }
@@ -145,6 +151,15 @@ function withModelOptions(command: Command): Command {
     .option('--hidden-reasoning', 'its stream does not show the reasoning that it bills')
     .option('--owned-by <text>', 'shown in the list of models')
     .option('--route <upstream=model>', 'who serves it, and under which name; several times', listOption)
+    .addOption(
+      new Option('--prefer <what>', 'among upstreams of one priority').choices([
+        'weight',
+        'cheapest',
+        'fastest',
+      ]),
+    )
+    .option('--affinity', 'a conversation stays with its upstream')
+    .option('--fallback <model>', 'a model that may answer in its place; several times', listOption)
 }
 
 export function completeModel(command: Command): void {
@@ -169,6 +184,7 @@ export function completeModel(command: Command): void {
     .option('--context <tokens>', 'how many tokens it takes', wholeNumber)
     .option('--listed', 'shown in the list of models')
     .option('--no-listed', 'not shown in it')
+    .option('--no-affinity', 'each request is drawn anew')
   withModelOptions(setCommand).action(set)
   withPrices(
     finished(

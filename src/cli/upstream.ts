@@ -3,6 +3,7 @@
 import { Option, type Command } from 'commander'
 import { listAll, withControl } from './client.ts'
 import { credentialOf, finished, given, wholeNumber, type SecretOptions } from './options.ts'
+import { completeCredentials } from './upstream-credentials.ts'
 import { CommandError, fieldsOf, printResult, tableOf, type Format } from './output.ts'
 
 interface AddOptions extends Format, SecretOptions {
@@ -16,6 +17,7 @@ interface AddOptions extends Format, SecretOptions {
   readonly idleMs?: number
   readonly answerMs?: number
   readonly disabled?: boolean
+  readonly healthCheckMs?: number
 }
 
 async function add(name: string, options: AddOptions, command: Command): Promise<void> {
@@ -37,6 +39,7 @@ async function add(name: string, options: AddOptions, command: Command): Promise
     weight,
     timeouts,
     on_abort: onAbort,
+    health_check_ms: options.healthCheckMs,
     enabled,
   }
   const upstream = await withControl({ command: 'upstream add', create: true }, (control) =>
@@ -123,6 +126,7 @@ function completeAdd(command: Command): void {
     .option('--first-token-ms <ms>', "time-out of a stream's first token", wholeNumber)
     .option('--idle-ms <ms>', 'time-out of a silent stream', wholeNumber)
     .option('--answer-ms <ms>', 'time-out of a whole answer', wholeNumber)
+    .option('--health-check-ms <ms>', 'check it when nobody has asked it for so long', wholeNumber)
     .option('--disabled', 'not used until it is enabled')
     .addHelpText('after', '\nThe credential may also stand in the environment, as UPSTREAM_CREDENTIAL.')
     .action(add)
@@ -130,6 +134,7 @@ function completeAdd(command: Command): void {
 
 export function completeUpstream(command: Command): void {
   completeAdd(command.command('add'))
+  completeCredentials(command)
   finished(command.command('list'), 'upstream list').description('list upstreams').action(list)
   finished(
     command.command('test').argument('<upstream>', upstreamWords),

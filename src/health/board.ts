@@ -119,6 +119,11 @@ export class HealthBoard {
     return (this.#recent.get(place) ?? new Recent()).at(this.#parts.now())
   }
 
+  /** When a place was last heard of; 0: never, or long ago. */
+  heardAt(place: string): number {
+    return this.#recent.get(place)?.heardAt ?? 0
+  }
+
   /** Every circuit that is not closed. */
   states(): CircuitNews[] {
     return [...this.#circuits].flatMap(([key, circuit]) =>

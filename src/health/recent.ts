@@ -17,6 +17,8 @@ export class Recent {
   readonly #failed = new Float64Array(steps)
   readonly #latencyMs = new Float64Array(steps)
   #step = 0
+  /** When anything was last heard; milliseconds since the epoch. */
+  heardAt = 0
 
   #advance(now: number): number {
     const step = Math.floor(now / stepMs)
@@ -35,12 +37,14 @@ export class Recent {
   /** `latencyMs`: of all these answers together. */
   answered(count: number, latencyMs: number, now: number): void {
     const index = this.#advance(now)
+    this.heardAt = now
     this.#answered[index] = (this.#answered[index] ?? 0) + count
     this.#latencyMs[index] = (this.#latencyMs[index] ?? 0) + latencyMs
   }
 
   failed(now: number): void {
     const index = this.#advance(now)
+    this.heardAt = now
     this.#failed[index] = (this.#failed[index] ?? 0) + 1
   }
 

@@ -92,6 +92,12 @@ function drawn<Item extends { readonly weight: number }>(
   return group.find(({ weight }) => (point -= weight) < 0) ?? first
 }
 
+/** An upstream that is checked is probed by its checks, and no caller has to wait for that. */
+function standingFor(route: LiveRoute, credential: LiveCredential, terms: ChoiceTerms): Standing {
+  const standing = standingOf(circuitsWith(route, credential), terms)
+  return standing === 'due' && route.upstream.healthCheckMs !== null ? 'resting' : standing
+}
+
 export class Choice {
   readonly #terms: ChoiceTerms
   /** The model asked for, then those that may answer in its place. */
@@ -209,11 +215,11 @@ export class Choice {
     const spent = this.#spent.get(route)
     const [only] = credentials
     if (!spent && credentials.length === 1 && only) {
-      return standingOf(circuitsWith(route, only), this.#terms) === 'resting' ? null : only
+      return standingFor(route, only, this.#terms) === 'resting' ? null : only
     }
     const left = credentials.filter((credential) => !spent?.has(credential))
-    const ready = left.filter((one) => standingOf(circuitsWith(route, one), this.#terms) === 'ready')
-    const due = left.filter((one) => standingOf(circuitsWith(route, one), this.#terms) === 'due')
+    const ready = left.filter((one) => standingFor(route, one, this.#terms) === 'ready')
+    const due = left.filter((one) => standingFor(route, one, this.#terms) === 'due')
     // One that is due goes first, for somebody has to be its probe; most are told no and take another.
     const [probe] = due
     if (probe) return probe

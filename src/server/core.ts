@@ -12,6 +12,7 @@ import type { Change } from '../db/change.ts'
 import type { DbAccess } from '../db/access.ts'
 import type { Db } from '../db/db.ts'
 import type { LedgerVerdict, Wallet } from '../http/house.ts'
+import type { RequestRow } from '../db/messages.ts'
 import { sql } from '../db/schema.ts'
 import { openDataKey } from '../db/settings.ts'
 import { databaseFileName, openStore, type Store } from '../db/store.ts'
@@ -53,6 +54,8 @@ export interface Core {
   readonly credits: Pick<Credits, 'enter' | 'enterAs' | 'endTrial'>
   /** What this node has seen of its upstreams, and makes of it. */
   readonly health: NodeHealth
+  /** Writes down, with the next commit, a call that no caller asked for. */
+  record(row: RequestRow): void
   /** Holds that an earlier end of the process had left open, ended at this start. */
   readonly expired: number
   /** How a worker comes to the database; `ports` have to be transferred to it. */
@@ -183,6 +186,7 @@ export async function openCore(config: Config, listener: CoreListener): Promise<
       const access = store.portsForWorker()
       return { db: access, ports: [access.writer, access.reader, access.reporter] }
     },
+    record: (row) => void commits.addRequest(row),
     lineTo: (port, duties) => new AuthorityPort(port, { authority, commits }, duties),
     verify: () => verifyInThread(path),
     watch: (everyMs, watcher) => watchInThread(path, everyMs, watcher),

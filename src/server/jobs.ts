@@ -5,7 +5,10 @@ import { tellAutomatic } from '../http/incident-telling.ts'
 import type { Log } from '../lib/log.ts'
 import { operator } from '../notices/kinds.ts'
 import { raiseNotice } from '../notices/notices.ts'
+import { parseCidrs } from '../lib/address-guard.ts'
+import { defaultBounds, HttpClient } from '../lib/http-client.ts'
 import type { Core } from './core.ts'
+import { HealthChecks } from './health-checks.ts'
 import { NoticeDelivery } from './deliver-notices.ts'
 import { AddressWatch } from './watch-addresses.ts'
 import { ModelWatch, type Finding } from './watch-models.ts'
@@ -14,7 +17,9 @@ import { ModelWatch, type Finding } from './watch-models.ts'
 export function startJobs(config: Config, core: Core, log: Log): () => Promise<void> {
   const { db } = core.store
   const { sealer } = core
+  const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
   const jobs = [
+    new HealthChecks(core, { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now }),
     new NoticeDelivery({ db, sealer, log, config }),
     new AddressWatch({ db, log, urls: config.publicUrls, everyMs: config.addressCheckMs }),
     new ModelWatch({

@@ -1,10 +1,11 @@
 /** One real, cheap call of an upstream, to see whether it answers. */
-import type { Catalog } from '../catalog/catalog.ts'
+import type { Catalog, LiveUpstream } from '../catalog/catalog.ts'
 import { refuse } from '../errors.ts'
 import type { UpstreamTrial } from '../http/house.ts'
 import type { AttemptMeans } from '../relay/failover.ts'
 import { Attempt } from '../relay/attempt.ts'
 import { readChatRequest } from '../relay/request-body.ts'
+import type { Provider } from '../providers/provider.ts'
 import { providerOf } from '../providers/registry.ts'
 
 const question = { messages: [{ role: 'user', content: 'Answer with OK.' }], max_tokens: 16 }
@@ -34,11 +35,37 @@ export async function tryUpstream(
       message: 'Name a model of the upstream: no route leads to it.',
     })
   }
-  const body = readChatRequest(Buffer.from(JSON.stringify({ model: name, ...question })))
-  const { baseUrl, credential, settings, timeouts, proxy } = upstream
+  const attempt = cheapCall(means, { upstream, provider, credential: upstream.credential, model: name })
+  const result = await attempt.result
+  const ok = result.kind === 'whole'
+  const message = result.kind === 'fault' ? result.fault.message : 'It answers.'
+  return { ok, status: attempt.status, durationMs: attempt.ageMs, message }
+}
+
+export interface CheapCall {
+  readonly upstream: LiveUpstream
+  readonly provider: Provider
+  readonly credential: string
+  /** The upstream's name for it. */
+  readonly model: string
+  /** How long the answer may take; default: as long as the upstream is given. */
+  readonly mostMs?: number
+}
+
+/** Asks for a word, and no more than sixteen tokens. */
+export function cheapCall(means: AttemptMeans, asked: CheapCall): Attempt {
+  const { upstream, provider, credential, model, mostMs = Infinity } = asked
+  const body = readChatRequest(Buffer.from(JSON.stringify({ model, ...question })))
+  const { baseUrl, settings, proxy } = upstream
+  const { answerMs, idleMs } = upstream.timeouts
+  const timeouts = {
+    ...upstream.timeouts,
+    answerMs: Math.min(answerMs, mostMs),
+    idleMs: Math.min(idleMs, mostMs),
+  }
   const call = {
     body,
-    model: name,
+    model,
     maximumTokens: null,
     baseUrl,
     credential,
@@ -49,8 +76,5 @@ export async function tryUpstream(
   }
   const attempt = new Attempt(call, { ...means, provider, wording: body, timeouts, proxy })
   attempt.send()
-  const result = await attempt.result
-  const ok = result.kind === 'whole'
-  const message = result.kind === 'fault' ? result.fault.message : 'It answers.'
-  return { ok, status: attempt.status, durationMs: attempt.ageMs, message }
+  return attempt
 }
