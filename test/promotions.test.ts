@@ -10,6 +10,7 @@ import { runningPromotion } from '../src/ledger/promotions.ts'
 import { grantRows } from '../src/ledger/trial-grants.ts'
 import { Account, question } from './account.ts'
 import { eventually } from './answers.ts'
+import { CommandLine } from './command-line.ts'
 import { answered, refused, type Fields, type List } from './contract.ts'
 import { openHouse, type House } from './house.ts'
 import { saying } from './scripts.ts'
@@ -196,4 +197,21 @@ test('at its end what is left of a trial credit is taken back; it was spent befo
   const notices = await answered<List>(house, 200, ['GET', `/notices?account=${people.get('unspent')?.id}`])
   assert.ok(notices.data.some((notice) => notice['code'] === 'trial_ended'))
   await house.nothingHeld()
+})
+
+test('the command line says what came of the wish, with a relay running or not', async (t) => {
+  const house = await openHouse(t)
+  const sluice = new CommandLine(house.dataDir, { PORT: String(house.relay.port) })
+  const made = (email: string) => sluice.output(['account', 'create', email, '--trial'])
+  assert.match(await made('early@example.com'), /no promotion runs/)
+  await promote(house)
+  assert.match(await made('one@example.com'), /5 are credited for trying out/)
+  await house.stop()
+  assert.match(await made('two@example.com'), /5 are credited for trying out/)
+  assert.match(await made('one+more@example.com'), /has had a credit/)
+  const paid = ['account', 'credit', 'two@example.com', '3', '--reason', 'an invoice', '--kind', 'payment']
+  assert.match(await sluice.output(paid), /the balance is 8/)
+  assert.partialDeepStrictEqual(await sluice.json(['account', 'show', 'two@example.com']), {
+    tier: 'standard',
+  })
 })

@@ -57,7 +57,18 @@ async function create(email: string, { json, ...rest }: CreateOptions): Promise<
     control.call('POST', '/accounts', { email, ...rest }),
   )
   const id = String(fieldsOf(account)['id'])
-  printResult(account, { json }, () => `Account ${id} for ${email} is made.`)
+  printResult(account, { json }, () => `Account ${id} for ${email} is made.${trialWords(fieldsOf(account))}`)
+}
+
+/** What came of `--trial`. */
+function trialWords(account: Fields): string {
+  const granted = fieldAt(account, 'trial_credit.granted')
+  if (granted === true)
+    return ` ${String(fieldAt(account, 'trial_credit.amount'))} are credited for trying out.`
+  if (granted !== false) return ''
+  return fieldAt(account, 'trial_credit.reason') === 'granted_before'
+    ? ' Its mailbox has had a credit for trying out before.'
+    : ' It has no credit: no promotion runs.'
 }
 
 async function list({ json, ...query }: Format & { readonly status?: string }): Promise<void> {
@@ -83,6 +94,7 @@ async function show(idOrEmail: string, format: Format): Promise<void> {
 
 interface CreditOptions extends Format {
   readonly reason: string
+  readonly kind: string
   readonly idempotencyKey?: string
 }
 
@@ -90,6 +102,7 @@ async function credit(idOrEmail: string, amount: string, options: CreditOptions)
   const body = {
     amount,
     reason: options.reason,
+    kind: options.kind,
     idempotency_key: options.idempotencyKey ?? randomUUID(),
   }
   const receipt = await withControl({ command: 'account credit' }, async (control) => {
@@ -150,6 +163,7 @@ export function completeAccount(command: Command): void {
   )
     .description('add to the balance, or take back from it')
     .requiredOption('--reason <text>', 'stands in the ledger')
+    .option('--kind <kind>', 'credit, payment (the first may change the tier) or refund', 'credit')
     .option('--idempotency-key <text>', 'the same key twice credits once')
     .action(credit)
   const setCommand = command.command('set').argument('<account>', accountWords)
