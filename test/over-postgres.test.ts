@@ -66,6 +66,7 @@ if (withoutPostgres === false) {
   await import('../src/accounts/directory.test.ts')
   await import('../src/catalog/catalog.test.ts')
   await import('../src/health/incidents.test.ts')
+  await import('../src/ledger/programmes.test.ts')
   await import('../src/notices/notices.test.ts')
   await import('../src/notices/outbox.test.ts')
   await import('../src/usage/records.test.ts')
