@@ -7,6 +7,7 @@ import { payloadsOf, question, type Account } from './account.ts'
 import { eventsOf, lastError, recordOf, refusalIn, usagesIn } from './answers.ts'
 import type { Received } from './exchange.ts'
 import { shareHouse } from './house.ts'
+import { ask, send } from './messages.ts'
 import { pausingAfter, slow, truncating, waitingFor } from './mishaps.ts'
 import { failing, saying, sayingMany } from './scripts.ts'
 
@@ -261,4 +262,20 @@ test('a key of 1 to 255 visible characters is taken, any other is refused by nam
     assert.equal((await refusalIn(reply)).param, 'Idempotency-Key')
   }
   await spentOnce(account)
+})
+
+test('other formats have it too: a message and its stream are told once more, and a key is its endpoint’s', async () => {
+  const account = await house.account({ balance: '¥1' })
+  for (const stream of [false, true]) {
+    const body = ask('m', { stream })
+    const headers = { 'idempotency-key': newKey() }
+    const first = await send(account, body, { headers })
+    const told = await first.text()
+    assert.equal(first.status, 200, told)
+    const again = await send(account, body, { headers })
+    assert.equal(await again.text(), told)
+    for (const name of ['request-id', 'x-request-id'])
+      assert.equal(again.headers.get(name), first.headers.get(name), name)
+    assert.equal((await account.post(body, { headers })).status, 422)
+  }
 })

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { apply, LedgerBroken } from './apply.ts'
+import { encodeHolds, restoreState } from './checkpoint.ts'
+import { decodeEvents, encodeEvents } from './journal.ts'
+import { nanoPrice, noCaps, stream, usageOf } from './ledger.fixture.ts'
+import { emptyState, type LedgerState } from './state.ts'
+import * as ledger from './step.ts'
+
+const claim = { key: 'key', body: 'body' }
+const periods = { dayEnd: 1e9, monthEnd: 2e9 }
+
+function funded(): LedgerState {
+  const state = emptyState()
+  for (const account of ['acc', 'other']) {
+    const credit = { id: `credit of ${account}`, at: 0, account, amount: 10n ** 9n, reason: 'test' }
+    assert.ok(typeof ledger.credit(state, { ...credit, source: 'credit' }) !== 'string')
+  }
+  return state
+}
+
+function hold(state: LedgerState, id: string, account = 'acc'): ReturnType<typeof ledger.hold> {
+  const who = { id, at: 0, account, key: 'key', model: 'm', price: nanoPrice, caps: noCaps, claim }
+  return ledger.hold(state, { ...stream, ...who, ...periods })
+}
+
+test('a claimed key is one open hold’s of its account', () => {
+  const state = funded()
+  assert.ok('event' in hold(state, 'req_1'))
+  assert.deepEqual(hold(state, 'req_2'), { kind: 'known' })
+  assert.ok('event' in hold(state, 'req_3', 'other'))
+})
+
+for (const [how, end] of Object.entries({
+  'settled with a bill': (state: LedgerState) =>
+    ledger.settle(state, { id: 'req_1', at: 1, usage: usageOf(1, 1), cause: 'provider', caps: noCaps }),
+  released: (state: LedgerState) => ledger.release(state, { id: 'req_1', at: 1 }),
+  'expired after a crash': (state: LedgerState) => ledger.expire(state, { id: 'req_1', at: 1, caps: noCaps }),
+})) {
+  test(`a claim ends with its hold, ${how}`, () => {
+    const state = funded()
+    hold(state, 'req_1')
+    assert.ok(end(state))
+    assert.equal(state.claims.size, 0)
+    assert.ok('event' in hold(state, 'req_2'))
+  })
+}
+
+test('a claim is in the journal and in checkpoints, and a start finds it', () => {
+  const state = funded()
+  const held = hold(state, 'req_1')
+  assert.ok('event' in held)
+  assert.deepEqual(decodeEvents(encodeEvents([held.event])), [held.event])
+  const owners = [...state.owners]
+  const journal = [encodeEvents([held.event])]
+  for (const from of [
+    { holds: null, journal },
+    { holds: encodeHolds(state), journal: [] },
+  ]) {
+    const restored = restoreState({ ...from, owners, overrun: 0n })
+    assert.deepEqual([...restored.claims.keys()], [...state.claims.keys()])
+    assert.deepEqual(hold(restored, 'req_2'), { kind: 'known' })
+  }
+})
+
+test('a journal in which a key is claimed twice cannot have happened', () => {
+  const state = funded()
+  const held = hold(state, 'req_1')
+  assert.ok('event' in held && held.event.kind === 'held')
+  const twice = { ...held.event, id: 'req_2' }
+  assert.throws(() => apply(state, twice), LedgerBroken)
+})
