@@ -103,6 +103,12 @@ test('an open incident outlives kill -9, stays the only one, and is closed by th
   const [opened] = [await underTraffic(account, 'ill', async () => (await incidentsOf(own, 'ill'))[0])]
   await own.kill()
   await own.restart()
+  // The roll-ups of before the crash are there, and the pace is judged with the first look.
+  await underTraffic(account, 'ill', async () => {
+    const { data } = await own.admin<{ data: { code: string }[] }>('GET', '/notices?audience=operator')
+    const codes = data.map(({ code }) => code)
+    return ['fast_burn', 'slow_burn', 'model_failing'].every((code) => codes.includes(code)) || undefined
+  })
   for (let sent = 0; sent < 10; sent += 1) await (await account.post(question('ill'))).text()
   upstream.always(saying('Hello!'))
   await underTraffic(account, 'ill', async () => (await incidentsOf(own, 'ill', 'open=false'))[0])

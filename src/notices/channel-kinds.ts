@@ -39,6 +39,8 @@ interface HttpKind {
   outgoing(target: Target, message: Message, nowMs: number): Outgoing
   /** Why it was not taken, or null. */
   problem(answer: Answer): string | null
+  /** When it may come again, where the answer's body tells it. */
+  retryAfterMs?(answer: Answer): number | null
 }
 
 const json = { 'content-type': 'application/json; charset=utf-8' }
@@ -165,6 +167,11 @@ const telegram: HttpKind = {
     const { ok, description } = objectIn(answer)
     if (ok === true) return null
     return `HTTP ${answer.status} ${typeof description === 'string' ? description : ''}`.trim()
+  },
+  retryAfterMs(answer) {
+    const { parameters } = objectIn(answer)
+    const isTold = typeof parameters === 'object' && parameters !== null && 'retry_after' in parameters
+    return isTold && typeof parameters.retry_after === 'number' ? parameters.retry_after * 1000 : null
   },
 }
 

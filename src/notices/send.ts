@@ -101,7 +101,7 @@ export async function sendMessage(
     const problem = service.problem(answer)
     return {
       problem: problem === null ? null : withoutSecrets(problem, target),
-      retryAfterMs: answer.retryAfterMs,
+      retryAfterMs: service.retryAfterMs?.(answer) ?? answer.retryAfterMs,
     }
   } catch (error) {
     return { problem: withoutSecrets(wordsOf(error), target), retryAfterMs: null }
