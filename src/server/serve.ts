@@ -71,6 +71,7 @@ export async function serve(config: Config): Promise<void> {
   const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
   // Before anybody is told that it is ready: a signal from then on has to find somebody.
   const signal = signalled()
+  const setUpLink = await setUpLinkOf(config, core.store.db)
   crew.tell({ isReady: true })
   const endChores = orders.programmes.startChores(log)
   const endWatch = watchLedger(core, log, () => {
@@ -80,7 +81,7 @@ export async function serve(config: Config): Promise<void> {
   })
   const endJobs = startJobs(config, core, log)
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
-  printWelcome(config, demo, await setUpLinkOf(config, core.store.db))
+  printWelcome(config, demo, setUpLink)
   await signal
   log.info('draining')
   crew.tell({ isReady: false, isDraining: true })
