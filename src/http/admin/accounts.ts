@@ -93,7 +93,7 @@ const trialOut = z.object({
   }),
 })
 const newAccountOut = accountOut
-  .extend({ trial_credit: trialOut.nullable().meta({ description: 'null: not asked for.' }) })
+  .extend({ trial_credit: trialOut.optional().meta({ description: 'Where `trial` was asked for.' }) })
   .openapi('NewAccount')
 
 async function accountView({ house }: Desk, account: Account): Promise<z.infer<typeof accountOut>> {
@@ -192,7 +192,7 @@ export function accountRoutes(desk: Desk): OpenAPIHono {
     const { account, trial } = await openAccount(house, c.req.valid('json'), by)
     await house.announce(account.changes)
     const view = await accountView(desk, account.value)
-    return c.json({ ...view, trial_credit: trial === null ? null : trialView(trial) }, 201)
+    return c.json(trial === null ? view : { ...view, trial_credit: trialView(trial) }, 201)
   })
   app.openapi(list, async (c) => {
     const { limit, cursor, email, status: wanted } = c.req.valid('query')
