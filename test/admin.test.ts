@@ -214,6 +214,9 @@ test('every call that the document names does its work', async (t) => {
   }
   await works(201, 'POST /upstreams', '', { name: 'more', provider: 'openai', credential: '' })
   await works(200, 'GET /upstreams', '')
+  await works(200, 'GET /providers', '')
+  await works(200, 'GET /reference-models', '')
+  await works(200, 'GET /price-lists/{provider}', 'openai')
   await works(200, 'GET /upstreams/{id}', up.id)
   await works(200, 'PATCH /upstreams/{id}', up.name, { weight: 2 })
   await works(200, 'DELETE /upstreams/{id}', spare.id)
