@@ -2,27 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { question, type Account } from './account.ts'
-import { answered, refused, type Fields, type List } from './contract.ts'
+import { answered, callsOf, refused, type Fields, type List } from './contract.ts'
 import { connectionRefusedUrl } from './dead-ends.ts'
 import { openHouse, type House } from './house.ts'
 import { failing, saying } from './scripts.ts'
 import { walkedElsewhere } from './walked-elsewhere.ts'
-
-interface Document {
-  readonly paths: Record<string, Record<string, unknown>>
-}
-
-/** Every call of the contract that the document names, with something in the place of each id. */
-async function callsOf(house: House): Promise<[method: string, path: string][]> {
-  const document = (await (await fetch(`${house.url}/openapi.json`)).json()) as Document
-  const calls = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method): [string, string] => [
-      method.toUpperCase(),
-      path.replaceAll(/\{\w+\}/g, 'x'),
-    ]),
-  )
-  return calls.filter(([, path]) => path.startsWith('/api/admin/'))
-}
 
 async function stranger(
   house: House,

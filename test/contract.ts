@@ -31,3 +31,19 @@ export async function refused(
   assert.deepEqual(Object.keys(error as Fields).toSorted(), ['code', 'message', 'param', 'type'])
   return (error as Fields)['param']
 }
+
+interface Document {
+  readonly paths: Record<string, Record<string, unknown>>
+}
+
+/** Every call of the contract that the document names, with something in the place of each id. */
+export async function callsOf(house: House): Promise<[method: string, path: string][]> {
+  const document = (await (await fetch(`${house.url}/openapi.json`)).json()) as Document
+  const calls = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method): [string, string] => [
+      method.toUpperCase(),
+      path.replaceAll(/\{\w+\}/g, 'x'),
+    ]),
+  )
+  return calls.filter(([, path]) => path.startsWith('/api/admin/'))
+}

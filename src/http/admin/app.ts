@@ -14,6 +14,7 @@ import type { House } from '../house.ts'
 import { openapiDocument } from '../openapi.ts'
 import { accountMoneyRoutes } from './account-money.ts'
 import { accountRoutes } from './accounts.ts'
+import { askedRoutes } from './asked.ts'
 import { addressRoutes } from './addresses.ts'
 import { availabilityRoutes } from './availability.ts'
 import { channelRoutes } from './channels.ts'
@@ -30,7 +31,9 @@ import { priceListRoutes } from './price-lists.ts'
 import { promotionRoutes } from './promotions.ts'
 import { providerRoutes } from './providers.ts'
 import { refundRoutes } from './refunds.ts'
+import { officeRoutes } from './office.ts'
 import { peopleRoutes } from './people.ts'
+import { reportRoutes } from './reports.ts'
 import { referenceModelRoutes } from './reference-models.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
@@ -131,6 +134,9 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     usageRoutes,
     ledgerRoutes,
     peopleRoutes,
+    reportRoutes,
+    officeRoutes,
+    askedRoutes,
     noticeRoutes,
     addressRoutes,
     availabilityRoutes,

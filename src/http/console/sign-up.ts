@@ -20,6 +20,7 @@ import {
 } from '../../people/people.ts'
 import { makeTicket, orInvalid, takeTicket, ticketBy, usingTicket } from '../../people/tickets.ts'
 import { isTaken, isUndone } from '../../db/store-error.ts'
+import { grantTrial } from '../trial.ts'
 import { publicAddressOf, linkTo } from '../public-address.ts'
 import { entranceCalls } from './contract/entrance.ts'
 import { post } from './post.ts'
@@ -34,6 +35,7 @@ interface Asked {
   readonly passwordHash: string
   readonly timezone: string | null
   readonly invite: string | null
+  readonly promotion: string | null
 }
 
 type SignUp = Visit<typeof entranceCalls.signUp>
@@ -71,10 +73,15 @@ async function open(visit: Visit, asked: Asked, isVerified: boolean): Promise<Pe
   return made
 }
 
-/** As `open`, with the words for what somebody else was quicker at. */
+/** As `open`, with the trial credit that there is, and the words for what somebody else was quicker at. */
 async function opened(visit: Visit, asked: Asked, isVerified: boolean): Promise<Person> {
   try {
-    return await open(visit, asked, isVerified)
+    const person = await open(visit, asked, isVerified)
+    const { accountId: account, email } = person
+    if (account !== null) {
+      await grantTrial(visit.house, { account, email, promotion: asked.promotion ?? undefined })
+    }
+    return person
   } catch (error) {
     if (isTaken(error, 'persons.email_normalised')) throw emailTaken()
     // The one expectation of the batch that can fail is the use of the invite.
@@ -93,7 +100,8 @@ async function askedBy(visit: SignUp): Promise<Asked> {
   if (signUp === 'invite') await checkInvite(house.db, body.invite)
   const passwordHash = await house.guard.hashOfPassword(body.password)
   const invite = signUp === 'invite' ? (body.invite ?? null) : null
-  return { email, name, language: body.language, passwordHash, timezone, invite }
+  const promotion = body.promotion ?? null
+  return { email, name, language: body.language, passwordHash, timezone, invite, promotion }
 }
 
 async function signUp(visit: SignUp) {

@@ -1,0 +1,124 @@
+/**
+ * What operators see of the whole relay: traffic and money by hour, day and model, and failures by cause and place. All
+ * of it is read from roll-ups; what is not rolled up yet is there within a second.
+ */
+import type { Db } from '../db/db.ts'
+
+export interface Takings {
+  readonly requests: number
+  readonly errors: number
+  readonly revenueNanos: bigint
+  readonly upstreamCostNanos: bigint
+}
+
+export const noTakings: Takings = { requests: 0, errors: 0, revenueNanos: 0n, upstreamCostNanos: 0n }
+
+export interface TakingsRow extends Takings {
+  /** The hour's start as text, or the model. */
+  readonly name: string
+}
+
+interface Row {
+  name: string | number
+  requests: number
+  errors: number
+  cost_nanos: bigint
+  upstream_cost_nanos: bigint
+}
+
+/** Sums of a span of hours, by the hour or by the model. */
+export async function takingsBy(
+  db: Db,
+  grouping: 'hour' | 'model',
+  span: { readonly from: number; readonly to: number },
+): Promise<TakingsRow[]> {
+  const rows = await db.report<Row>({
+    sql: `select ${grouping} as name, sum(requests) as requests, sum(errors) as errors,
+        sum(cost_nanos) as cost_nanos, sum(upstream_cost_nanos) as upstream_cost_nanos
+      from traffic_hourly where hour >= ? and hour < ? group by ${grouping} order by 1`,
+    parameters: [span.from, span.to],
+  })
+  return rows.map((row) => ({
+    name: String(row.name),
+    requests: row.requests,
+    errors: row.errors,
+    revenueNanos: row.cost_nanos,
+    upstreamCostNanos: row.upstream_cost_nanos,
+  }))
+}
+
+export function addedTakings(left: Takings, right: Takings): Takings {
+  return {
+    requests: left.requests + right.requests,
+    errors: left.errors + right.errors,
+    revenueNanos: left.revenueNanos + right.revenueNanos,
+    upstreamCostNanos: left.upstreamCostNanos + right.upstreamCostNanos,
+  }
+}
+
+export interface FailureGroup {
+  readonly cause: string
+  /** null: no upstream was asked. */
+  readonly upstreamId: string | null
+  readonly model: string
+  readonly httpStatus: number
+  readonly count: number
+  readonly firstAt: number
+  readonly lastAt: number
+  readonly sample: string
+}
+
+interface FailureRow {
+  cause: string
+  upstream_id: string
+  model: string
+  http_status: number
+  requests: number
+  first_at: number
+  last_at: number
+  sample: string
+}
+
+export interface FailureFilter {
+  readonly from: number
+  readonly to: number
+  readonly model?: string | undefined
+  readonly upstream?: string | undefined
+}
+
+const groupsMost = 200
+
+/** Most frequent first; whole hours that overlap with the span. */
+export async function failureGroups(db: Db, filter: FailureFilter): Promise<FailureGroup[]> {
+  const { from, to, model, upstream } = filter
+  const named = Object.entries({ model, upstream_id: upstream }).filter(
+    (each): each is [string, string] => each[1] !== undefined,
+  )
+  const conditions = named.map(([column]) => ` and ${column} = ?`).join('')
+  const rows = await db.report<FailureRow>({
+    sql: `select cause, upstream_id, model, http_status, sum(requests) as requests,
+        min(first_at) as first_at, max(last_at) as last_at, max(sample) as sample
+      from failures_hourly where hour >= ? and hour < ?${conditions}
+      group by cause, upstream_id, model, http_status order by 5 desc, cause limit ${groupsMost}`,
+    parameters: [from - (from % 3_600_000), to, ...named.map(([, value]) => value)],
+  })
+  return rows.map((row) => ({
+    cause: row.cause,
+    upstreamId: row.upstream_id === '' ? null : row.upstream_id,
+    model: row.model,
+    httpStatus: row.http_status,
+    count: row.requests,
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+    sample: row.sample,
+  }))
+}
+
+/** Requests whose row was written since a moment. */
+export async function requestsSince(db: Db, since: number): Promise<number> {
+  const [row] = await db.report<{ requests: number }>({
+    sql: 'select count(*) as requests from requests where at >= ?',
+    parameters: [since],
+  })
+  return row?.requests ?? 0
+}
