@@ -88,7 +88,7 @@ function foundOffers({ house: { catalog } }: Desk, q: string): Found[] {
 function valueText(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ')
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 export function officeRoutes(desk: Desk): OpenAPIHono {
