@@ -1,7 +1,6 @@
 /** A mail server for one test: takes what comes and keeps it (RFC 5321, as far as our own client speaks it). */
 import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
-import type { AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
 export interface MailServer {

@@ -4,8 +4,8 @@ import { refuse } from '../errors.ts'
 export const operator = 'operator'
 
 export const noticeKinds = {
-  /** To an account: its caps, its balance, what changed about it. */
-  account: ['spend_cap', 'balance', 'account', 'incident'],
+  /** To an account: its caps, its balance, what changed about it, a key that is used unusually. */
+  account: ['spend_cap', 'balance', 'account', 'key', 'incident'],
   /** To operators. */
   operator: ['promotion', 'incident', 'availability', 'address'],
 } as const

@@ -80,6 +80,7 @@ test('preferences name channels by kind, change by what is named, and know no ki
     spend_cap: ['email'],
     balance: ['email'],
     account: ['email'],
+    key: ['email'],
     incident: [],
   })
   await setPreferences(db, 'acc_a', { balance: ['email', 'telegram', 'email'] }, 'acc_a')
@@ -88,6 +89,7 @@ test('preferences name channels by kind, change by what is named, and know no ki
     spend_cap: [],
     balance: ['email', 'telegram'],
     account: ['email'],
+    key: ['email'],
     incident: [],
   })
   for (const [audience, patch, param] of [

@@ -120,6 +120,16 @@ const words = {
       text: '感谢您的首次付款。从现在起适用“{to}”等级的限额，取代原“{from}”等级。',
     },
   },
+  key_unusual: {
+    en: {
+      title: 'The key “{key}” is used far more than before',
+      text: '{cost} {currency} in one hour; usually it is at most {usual} {currency}. If that was not you, delete the key and make another.',
+    },
+    'zh-CN': {
+      title: '密钥“{key}”用量异常',
+      text: '一小时内消费 {cost} {currency}，平时最多 {usual} {currency}。若非本人使用，请删除该密钥并新建。',
+    },
+  },
   ...incidentWords,
 } as const satisfies Record<string, NoticeWords>
 

@@ -1,5 +1,6 @@
 /** The scheduled jobs of a node: beside requests, on the main thread, each closed before the store is. */
 import type { Config } from '../config.ts'
+import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { tellAutomatic } from '../http/incident-telling.ts'
 import type { Log } from '../lib/log.ts'
@@ -10,17 +11,23 @@ import { defaultBounds, HttpClient } from '../lib/http-client.ts'
 import type { Core } from './core.ts'
 import { HealthChecks } from './health-checks.ts'
 import { NoticeDelivery } from './deliver-notices.ts'
+import { PeopleTending } from './tend-people.ts'
 import { AddressWatch } from './watch-addresses.ts'
 import { ModelWatch, type Finding } from './watch-models.ts'
 
 /** Starts them all; what is returned ends them. */
-export function startJobs(config: Config, core: Core, log: Log): () => Promise<void> {
+export function startJobs(
+  config: Config,
+  core: Core,
+  { log, announce }: { readonly log: Log; readonly announce: (changes: readonly Change[]) => Promise<void> },
+): () => Promise<void> {
   const { db } = core.store
   const { sealer } = core
   const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
   const jobs = [
     new HealthChecks(core, { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now }),
     new NoticeDelivery({ db, sealer, log, config }),
+    new PeopleTending({ db, log, keysDeletedMs: config.keysDeletedMs, announce }),
     new AddressWatch({ db, log, urls: config.publicUrls, everyMs: config.addressCheckMs }),
     new ModelWatch({
       db,

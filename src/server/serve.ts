@@ -79,7 +79,7 @@ export async function serve(config: Config): Promise<void> {
     core.authority.distrust()
     crew.tell({ isAdmitting: false })
   })
-  const endJobs = startJobs(config, core, log)
+  const endJobs = startJobs(config, core, { log, announce: (changes) => orders.announce(changes) })
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
   printWelcome(config, demo, setUpLink)
   await signal

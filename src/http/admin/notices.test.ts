@@ -63,6 +63,7 @@ test('preferences of the operators and of an account stand side by side', async 
     spend_cap: ['email'],
     balance: [],
     account: ['email'],
+    key: ['email'],
     incident: [],
   })
   const operators = await office.call('PATCH', '/notice-preferences', { promotion: ['email', 'webhook'] })
