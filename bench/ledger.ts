@@ -16,7 +16,7 @@ import { referenceModels } from '../src/catalog/reference.ts'
 import { readConfig } from '../src/config.ts'
 import { nanosOf } from '../src/lib/money.ts'
 import { openLog } from '../src/lib/log.ts'
-import { openCore, type Core } from '../src/server/core.ts'
+import { openEmbeddedCore, type Core } from '../src/server/core.ts'
 import { KeyUse } from '../src/server/key-use.ts'
 import type { WorkerLine } from '../src/server/worker-line.ts'
 import { median } from './figures.ts'
@@ -81,9 +81,11 @@ function figuresOf(samples: readonly (LedgerSample & { readonly micros: number }
 
 async function run(directory: string, seconds: number, rounds: number): Promise<LedgerFigures[]> {
   let line: WorkerLine | null = null
-  const core = await openCore(readConfig({ DATA_DIR: directory }), {
+  const core = await openEmbeddedCore(readConfig({ DATA_DIR: directory }), {
     durable: (commit) => line?.durable(commit),
     admitting: () => undefined,
+    changed: () => Promise.resolve(),
+    noted: () => undefined,
     failed(why) {
       throw new Error(why)
     },

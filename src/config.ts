@@ -13,7 +13,6 @@ import {
   cidrList,
   duration,
   NotAllowed,
-  notYet,
   oneOf,
   secret,
   wholeNumber,
@@ -25,6 +24,12 @@ import { readSettings, settingsPage } from './lib/settings.ts'
 
 export { ConfigError } from './lib/settings.ts'
 export type { Environment }
+
+function address(text: string | undefined, beginning: RegExp): string | null {
+  if (text === undefined) return null
+  if (!beginning.test(text) || !URL.canParse(text)) throw new NotAllowed()
+  return text
+}
 
 /** The table. Order and groups are those of the docs page. */
 export const settings = {
@@ -89,26 +94,36 @@ export const settings = {
   dataDir: {
     env: 'DATA_DIR',
     group: 'Data',
-    doc: 'Where the embedded database and the secrets lie. One relay at a time.',
+    doc: 'Where the embedded database and the secrets lie; of a node of a cluster, what it could not yet upload. One relay at a time.',
     ...word('./data'),
     allowed: 'a folder',
   },
   databaseUrl: {
     env: 'DATABASE_URL',
     group: 'Data',
-    doc: 'The database of a cluster. Not there yet: several relays would each keep a money of their own, so the start refuses it.',
-    ...notYet,
+    doc: 'The PostgreSQL of a cluster, 13 or newer: turns the relay into a node of it. Without it everything is in `DATA_DIR`, and there is one relay.',
+    ...secret,
+    allowed: 'an address such as `postgres://user:password@host:5432/database`',
+    read: (text: string | undefined): string | null => address(text, /^postgres(ql)?:\/\//),
   },
   redisUrl: {
     env: 'REDIS_URL',
     group: 'Data',
-    doc: 'The shared rates of a cluster. Not there yet, and refused like `DATABASE_URL`.',
-    ...notYet,
+    doc: 'The Redis or Valkey in which the nodes of a cluster count rates together. Without it, or while it is away, each node admits its share of every limit.',
+    ...secret,
+    allowed: 'an address such as `redis://host:6379`, together with `DATABASE_URL`',
+    read(text: string | undefined, environment: Environment): string | null {
+      const url = address(text, /^rediss?:\/\//)
+      const isAlone = (environment['DATABASE_URL'] ?? environment['DATABASE_URL_FILE'] ?? '') === ''
+      if (url !== null && isAlone)
+        throw new NotAllowed('without DATABASE_URL there is one relay, which counts by itself')
+      return url
+    },
   },
   encryptionKey: {
     env: 'ENCRYPTION_KEY',
     group: 'Data',
-    doc: 'Wraps the key under which upstream credentials are stored. Without it a key file is made in `DATA_DIR` at the first start; keep whichever you use with your backups.',
+    doc: 'Wraps the key under which upstream credentials are stored. Without it a key file is made in `DATA_DIR` at the first start, and in a cluster the key lies in the database beside what it seals; keep whichever you use with your backups.',
     ...secret,
     read(text: string | undefined): string | null {
       if (text === undefined) return null

@@ -14,6 +14,7 @@ import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/p
 import { rollUpShared } from '../src/db/postgres/rollup.ts'
 import { openStoresBy, type TestStore } from '../src/db/store.fixture.ts'
 
+const needs = { node: 'one', epoch: 1, holds: [], credits: [], claims: [], keptAfter: 0 }
 const nothingHeld = { held_nanos: 0n, day_held_nanos: 0n, month_held_nanos: 0n, past: '[]' }
 
 /** A store over a database of its own, whose commits are those of one node. */
@@ -36,10 +37,10 @@ async function openStore(server: PostgresServer, t: TestContext): Promise<TestSt
   let prev = chainStart
   return {
     db,
-    async commit({ seq: number, at, journal: body, entries, owners, requests }: LedgerCommit) {
+    async commit({ seq: number, at, journal: body, entries, owners, requests, kept = [] }: LedgerCommit) {
       const ids = owners.map(({ id }) => id)
       await insertOwners(client, ids)
-      const { seq } = await lockBatch(client, { node: 'one', epoch: 1, owners: ids, holds: [], credits: [] })
+      const { seq } = await lockBatch(client, { ...needs, owners: ids })
       const hash = chainHash(prev, body)
       await writeBatch(client, {
         seq,
@@ -48,6 +49,7 @@ async function openStore(server: PostgresServer, t: TestContext): Promise<TestSt
         entries,
         owners: owners.map((row) => ({ ...row, ...nothingHeld })),
         requests,
+        kept,
         holds: [],
         ended: [],
       })

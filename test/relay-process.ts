@@ -36,9 +36,17 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
+/** Settings for every relay of this process, by its data directory; see test/stories-over-postgres.test.ts. */
+let settingsFor: ((dataDir: string) => Promise<Record<string, string>>) | undefined
+
+export function startRelaysWith(settings: typeof settingsFor): void {
+  settingsFor = settings
+}
+
 /** Starts a relay and waits until it is ready for traffic. Rejects with its output when it ends before that. */
 export async function startRelay(settings: RelaySettings): Promise<RelayProcess> {
-  const relay = new RelayProcess(settings, settings.port ?? (await freePort()))
+  const env = { ...(await settingsFor?.(settings.dataDir)), ...settings.env }
+  const relay = new RelayProcess({ ...settings, env }, settings.port ?? (await freePort()))
   await relay.ready()
   return relay
 }

@@ -61,3 +61,47 @@ export async function openDataKey(db: Db, options: SealingOptions): Promise<Uint
   if (given !== undefined) await putSetting(db, dataKeyName, wrapDataKey(byFile, given))
   return byFile
 }
+
+const sharedSecretName = 'data_key_secret'
+
+/** A setting that the first who asks makes; the others find it. */
+async function madeOnce(db: Db, name: string, make: () => string): Promise<string> {
+  const value = make()
+  await db.write(
+    sql
+      .insertInto('settings')
+      .values({ name, value })
+      .onConflict((conflict) => conflict.column('name').doNothing()),
+  )
+  return (await setting(db, name)) ?? value
+}
+
+/**
+ * The data key of a cluster, whose nodes share no folder. Without ENCRYPTION_KEY its secret lies in the database beside
+ * what it seals; the first node that starts with one wraps the key anew under it, and then every node needs it.
+ */
+export async function openSharedDataKey(db: Db, encryptionKey: string | null): Promise<Uint8Array> {
+  const given = encryptionKey ?? undefined
+  const beside = await setting(db, sharedSecretName)
+  const known = await setting(db, dataKeyName)
+  const secret = given ?? beside ?? (known === undefined ? await sharedSecret(db) : undefined)
+  const wrapped = await madeOnce(db, dataKeyName, () => wrapDataKey(newDataKey(), secret ?? ''))
+  const byGiven = opened(wrapped, given)
+  if (byGiven !== undefined) return byGiven
+  const byShared = opened(wrapped, beside ?? secret)
+  if (byShared === undefined) throw new Error('ENCRYPTION_KEY does not open the stored credentials.')
+  if (given !== undefined) {
+    await db.write(
+      sql
+        .updateTable('settings')
+        .set({ value: wrapDataKey(byShared, given) })
+        .where('name', '=', dataKeyName),
+      sql.deleteFrom('settings').where('name', '=', sharedSecretName),
+    )
+  }
+  return byShared
+}
+
+function sharedSecret(db: Db): Promise<string> {
+  return madeOnce(db, sharedSecretName, () => Buffer.from(newDataKey()).toString('base64url'))
+}

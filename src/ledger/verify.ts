@@ -115,6 +115,11 @@ export class Recomputation {
     this.#sums.set(book, (this.#sums.get(book) ?? 0n) + nanos)
   }
 
+  /** Entries that the journal gives. */
+  get entries(): number {
+    return this.#entries
+  }
+
   /** Bills whose request row is awaited. */
   get awaited(): number {
     return this.#billed.size

@@ -127,13 +127,3 @@ export const secret = {
   standard: 'none',
   secret: true,
 }
-
-/** A setting that a later version will have: anything but leaving it out would mean something else than it says. */
-export const notYet = {
-  allowed: 'nothing, in this version',
-  standard: 'none',
-  read(text: string | undefined): null {
-    if (text !== undefined) throw new NotAllowed()
-    return null
-  },
-}

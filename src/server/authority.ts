@@ -247,7 +247,7 @@ export class Authority {
   }
 }
 
-function goneOutcome(held: Hold, at: number): RequestOutcome {
+export function goneOutcome(held: Hold, at: number): RequestOutcome {
   return {
     httpStatus: 500,
     outcome: 'failed',

@@ -64,7 +64,7 @@ export class Claims {
   }
 }
 
-function running({ id, claim }: Hold, ask: ClaimAsk): HoldRefused {
+export function running({ id, claim }: Hold, ask: ClaimAsk): HoldRefused {
   if (claim?.body !== ask.body) {
     const message = `This Idempotency-Key is that of request ${id}, which has another body.`
     return { granted: false, code: 'idempotency_key_reused', detail: { message }, rates: null }

@@ -58,6 +58,24 @@ export function ownerRow(id: string, owner: Owner): OwnerRow {
   }
 }
 
+/** The postings of an event. `account`: whose hold it was. */
+export function entryRowsOf(event: LedgerEvent, account: string): EntryRow[] {
+  return transfersOf(event, account).map((transfer) => {
+    const { at, debit, credit, amount, kind, ref, reason, source } = transfer
+    return {
+      at,
+      debit,
+      credit,
+      amount_nanos: amount,
+      kind,
+      account_id: transfer.account,
+      ref,
+      reason,
+      source,
+    }
+  })
+}
+
 export class CommitQueue {
   readonly #state: LedgerState
   readonly #sink: CommitSink
@@ -107,21 +125,7 @@ export class CommitQueue {
   add(event: LedgerEvent, owners: readonly string[], account: string): number {
     this.#batch.events.push(event)
     for (const owner of owners) this.#batch.owners.add(owner)
-    for (const transfer of transfersOf(event, account)) {
-      const { at, debit, credit, amount, kind, ref, reason, source } = transfer
-      const row = {
-        at,
-        debit,
-        credit,
-        amount_nanos: amount,
-        kind,
-        account_id: transfer.account,
-        ref,
-        reason,
-        source,
-      }
-      this.#batch.entries.push(row)
-    }
+    for (const row of entryRowsOf(event, account)) this.#batch.entries.push(row)
     this.#linger ??= setTimeout(() => this.#flushSoon(), lingerMs)
     return this.#next
   }

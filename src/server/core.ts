@@ -77,6 +77,10 @@ export interface CoreListener {
   admitting(isOpen: boolean, why: string): void
   /** The disk cannot be trusted any more: the process has to end. */
   failed(why: string): void
+  /** Another node has changed this; resolves when every thread works with it. */
+  changed(changes: readonly Change[]): Promise<void>
+  /** What an operator may want to know. */
+  noted(what: string, about: object): void
 }
 
 async function creditOnDisk(db: Db, id: string): Promise<bigint | null> {
@@ -142,7 +146,7 @@ function openCommits(
 }
 
 /** Opens a data directory, whose lock the caller holds. Ends the holds that were left open. */
-export async function openCore(config: Config, listener: CoreListener): Promise<Core> {
+export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
   const store = await openStore({ dataDir: config.dataDir, onFailed: (why) => listener.failed(why) })
   const { db } = store
   const dataKey = await openDataKey(db, {

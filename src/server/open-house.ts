@@ -4,7 +4,8 @@ import { createAdminApp } from '../http/admin/app.ts'
 import type { House } from '../http/house.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
-import { openCore, type Core } from './core.ts'
+import type { Core } from './core.ts'
+import { openCore } from './open-core.ts'
 import { Orders } from './orders.ts'
 import { fetchModels } from './fetch-models.ts'
 import { tryUpstream } from './try-upstream.ts'
@@ -53,6 +54,8 @@ export async function openHouse(config: Config): Promise<OpenHouse> {
   const core = await openCore(config, {
     durable: () => undefined,
     admitting: () => undefined,
+    changed: () => Promise.resolve(),
+    noted: () => undefined,
     failed(why) {
       throw new Error(`The store has failed: ${why}`)
     },

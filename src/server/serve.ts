@@ -9,7 +9,7 @@ import { linkTo } from '../http/public-address.ts'
 import { openLog, type Log } from '../lib/log.ts'
 import { decimalOf } from '../lib/money.ts'
 import { hasOperator } from '../people/people.ts'
-import { openCore, type Core } from './core.ts'
+import type { Core } from './core.ts'
 import { serveControl } from './control-socket.ts'
 import { Crew } from './crew.ts'
 import { openDemo } from './demo.ts'
@@ -17,6 +17,7 @@ import { startJobs } from './jobs.ts'
 import { takeLock } from './lock.ts'
 import { administrationOver } from './open-house.ts'
 import { KeyUse } from './key-use.ts'
+import { openCore } from './open-core.ts'
 import { Orders } from './orders.ts'
 import { portProblem } from './reach.ts'
 import { tlsProblem } from './tls-listener.ts'
@@ -51,6 +52,8 @@ export async function serve(config: Config): Promise<void> {
       crew?.tell({ isAdmitting: isOpen && isTrusted })
     },
     failed: (why) => endAtOnce(log, why),
+    changed: async (changes) => crew?.broadcast(changes),
+    noted: (what, about) => log.warn(about, what),
   })
   if (core.expired > 0)
     log.warn({ holds: core.expired }, 'requests that an earlier end had cut off were settled')

@@ -55,7 +55,7 @@ interface NumberedTransfer {
 }
 
 /** Column by column: there are a million, and a spread costs as much as reading the row. */
-function transferOf(row: Selectable<EntriesTable>): Transfer {
+export function transferOf(row: Selectable<EntriesTable>): Transfer {
   return {
     at: row.at,
     debit: row.debit,

@@ -23,8 +23,10 @@ create table holds (
   mark_input bigint,
   mark_output bigint,
   retired_at bigint,
-  charged_nanos bigint
+  charged_nanos bigint,
+  claim text collate "C"
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+create unique index holds_by_claim on holds (claim) where claim is not null;
 `
 
 const nodes = `

@@ -32,6 +32,8 @@ function configOf({ url, name, statementMs, readOnly = false }: Connecting): Cli
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: statementMs,
+    // A network that swallows everything must not be waited for longer than the server would take.
+    query_timeout: statementMs + 1000,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     options: [
       '-c default_transaction_isolation=read\\ committed',

@@ -5,8 +5,8 @@
  */
 
 import type { Client } from 'pg'
-import { entryColumns, ownerColumns, requestColumns } from '../journal.ts'
-import type { EntryRow, OwnerRow, Parameter, RequestRow, Row } from '../messages.ts'
+import { entryColumns, keptColumns, ownerColumns, requestColumns } from '../journal.ts'
+import type { EntryRow, KeptRow, OwnerRow, Parameter, RequestRow, Row } from '../messages.ts'
 import { runTexts } from './connect.ts'
 import { sharedRowLock } from './locks.ts'
 import { literalOf, valuesText } from './text.ts'
@@ -30,6 +30,8 @@ export interface HoldRow {
   readonly mark_output: number | null
   readonly retired_at: number | null
   readonly charged_nanos: bigint | null
+  /** The `Idempotency-Key` that nobody else may use while it is open. */
+  readonly claim: string | null
 }
 
 export interface BatchNeeds {
@@ -41,6 +43,10 @@ export interface BatchNeeds {
   readonly holds: readonly string[]
   /** Credits, of which it is asked whether they were entered before. */
   readonly credits: readonly string[]
+  /** Keys that requests want to claim: by whom they are, and as `kept_answers` has them. */
+  readonly claims: readonly { readonly name: string; readonly account: string; readonly key: string }[]
+  /** Answers that were kept before this moment are over. */
+  readonly keptAfter: number
 }
 
 export interface LockedRows {
@@ -51,6 +57,10 @@ export interface LockedRows {
   readonly owners: readonly SharedOwnerRow[]
   readonly holds: readonly HoldRow[]
   readonly credits: readonly { readonly ref: string; readonly debit: string; readonly amount_nanos: bigint }[]
+  /** Open holds that have claimed one of the keys. */
+  readonly claimed: readonly { readonly body: string; readonly claim: string }[]
+  /** Names of claims whose answers are kept. */
+  readonly kept: readonly string[]
 }
 
 export interface BatchRows {
@@ -67,6 +77,7 @@ export interface BatchRows {
   readonly entries: readonly EntryRow[]
   readonly owners: readonly SharedOwnerRow[]
   readonly requests: readonly RequestRow[]
+  readonly kept: readonly KeptRow[]
   /** New or changed. */
   readonly holds: readonly Omit<HoldRow, 'node'>[]
   readonly ended: readonly string[]
@@ -88,7 +99,8 @@ const holdColumns = [
   'mark_output',
   'retired_at',
   'charged_nanos',
-] as const
+  'claim',
+] as const satisfies (keyof HoldRow)[]
 
 const listOf = (ids: readonly string[]): string => ids.map(literalOf).join(',')
 
@@ -108,61 +120,72 @@ function rowsAs<Shape>(rows: Row[] | undefined): Shape[] {
   return (rows ?? []) as Shape[]
 }
 
-/** Begins the batch's transaction and locks its rows. Where the node is not ours any more, the transaction is ended. */
-export async function lockBatch(client: Client, needs: BatchNeeds): Promise<LockedRows> {
-  const { node, epoch, owners, holds, credits } = needs
-  const texts = [
-    `begin; ${sharedRowLock}`,
+const nothing = 'select 1 where false'
+
+function lockTexts({ node, epoch, owners, holds, credits, claims, keptAfter }: BatchNeeds): string[] {
+  const pairs = claims.map(({ account, key }) => `(${literalOf(account)}, ${literalOf(key)})`).join(',')
+  const names = listOf(claims.map(({ name }) => name))
+  return [
+    'begin',
+    sharedRowLock,
     `select epoch from nodes where id = ${literalOf(node)} and epoch = ${epoch} for key share`,
     owners.length === 0
-      ? 'select 1 where false'
+      ? nothing
       : `select ${sharedOwnerColumns.join(', ')} from owners where id in (${listOf(owners)}) order by id for update`,
     holds.length === 0
-      ? 'select 1 where false'
+      ? nothing
       : `select ${holdColumns.join(', ')} from holds where id in (${listOf(holds)}) order by id for update`,
     credits.length === 0
-      ? 'select 1 where false'
+      ? nothing
       : `select ref, debit, amount_nanos from entries where ref in (${listOf(credits)}) and reason is not null`,
+    claims.length === 0 ? nothing : `select body, claim from holds where claim in (${names})`,
+    claims.length === 0
+      ? nothing
+      : `select account_id, key_hash from kept_answers where (account_id, key_hash) in (${pairs}) and at > ${keptAfter}`,
     `select nextval('journal_order') as seq`,
   ]
-  const [, , ours = [], ownerRows, holdRows, creditRows, order = []] = await runTexts(client, texts.join(';'))
+}
+
+/** Begins the batch's transaction and locks its rows. Where the node is not ours any more, the transaction is ended. */
+export async function lockBatch(client: Client, needs: BatchNeeds): Promise<LockedRows> {
+  const [, , ours = [], owners, holds, credits, claimed, kept = [], order = []] = await runTexts(
+    client,
+    lockTexts(needs).join(';'),
+  )
   if (ours.length === 0) await client.query('rollback')
+  const isKept = new Set(kept.map((row) => `${String(row['account_id'])} ${String(row['key_hash'])}`))
   return {
     isOurs: ours.length > 0,
     seq: Number(order[0]?.['seq']),
-    owners: rowsAs(ownerRows),
-    holds: rowsAs(holdRows),
-    credits: rowsAs(creditRows),
+    owners: rowsAs(owners),
+    holds: rowsAs(holds),
+    credits: rowsAs(credits),
+    claimed: rowsAs(claimed),
+    kept: needs.claims.filter(({ account, key }) => isKept.has(`${account} ${key}`)).map(({ name }) => name),
   }
 }
 
-type Cell = Exclude<Parameter, Uint8Array>
-
 function cellsOf<Key extends string>(
-  rows: readonly Readonly<Record<Key, Cell>>[],
+  rows: readonly Readonly<Record<Key, Parameter>>[],
   columns: readonly Key[],
-): Cell[][] {
+): Parameter[][] {
   return rows.map((row) => columns.map((column) => row[column]))
 }
 
 const replacing = (columns: readonly string[]): string =>
   columns.map((column) => `${column} = excluded.${column}`).join(', ')
 
-function insertText(table: string, columns: readonly string[], rows: Cell[][]): string {
+function insertText(table: string, columns: readonly string[], rows: Parameter[][]): string {
   return `insert into ${table} (${columns.join(', ')}) values ${valuesText(rows)}`
 }
 
-const bytesOf = (bytes: Uint8Array): string => `decode('${Buffer.from(bytes).toString('hex')}', 'hex')`
-
 function textsOf(batch: BatchRows): string[] {
-  const { seq, node, commit, entries, owners, requests, holds, ended } = batch
+  const { seq, node, commit, entries, owners, requests, kept, holds, ended } = batch
   const texts: string[] = []
   if (commit !== null) {
     const { number, at, body, prev, hash } = commit
-    const values = [seq, at, body, node, number].map(literalOf).join(', ')
-    texts.push(
-      `insert into journal (seq, at, body, node, number, prev, hash) values (${values}, ${bytesOf(prev)}, ${bytesOf(hash)})`,
-    )
+    const values = [seq, at, body, node, number, prev, hash].map(literalOf).join(', ')
+    texts.push(`insert into journal (seq, at, body, node, number, prev, hash) values (${values})`)
   }
   if (entries.length > 0) {
     const rows = cellsOf(entries, entryColumns).map((row) => [seq, ...row])
@@ -175,6 +198,11 @@ function textsOf(batch: BatchRows): string[] {
   if (requests.length > 0) {
     const text = insertText('requests', requestColumns, cellsOf(requests, requestColumns))
     texts.push(`${text} on conflict (request_id) do nothing`)
+  }
+  if (kept.length > 0) {
+    const text = insertText('kept_answers', keptColumns, cellsOf(kept, keptColumns))
+    // Takes the place of one that is over.
+    texts.push(`${text} on conflict (account_id, key_hash) do update set ${replacing(keptColumns.slice(2))}`)
   }
   if (holds.length > 0) {
     const rows = holds.map((hold) => ({ ...hold, node }))

@@ -3,6 +3,8 @@
  * its parameters, as PostgreSQL reads it; and the schema likewise.
  */
 
+import type { Parameter } from '../messages.ts'
+
 /** Strings, quoted names, and the question marks outside of them. */
 const pieces = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g
 const numbered = new Map<string, string>()
@@ -46,8 +48,9 @@ create trigger $1 before $2 on $3 for each row execute function $1();`,
 }
 
 /** A value written into a statement's text. A zero byte, which PostgreSQL has no place for, is shown as what it is not. */
-export function literalOf(value: string | number | bigint | null): string {
+export function literalOf(value: Parameter): string {
   if (value === null) return 'null'
+  if (value instanceof Uint8Array) return `decode('${Buffer.from(value).toString('hex')}', 'hex')`
   if (typeof value !== 'string') return String(value)
   const plain = value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
   const quoted = `'${plain.replaceAll("'", "''")}'`
@@ -55,6 +58,6 @@ export function literalOf(value: string | number | bigint | null): string {
 }
 
 /** Rows as the values of an insert: `(1,'a'),(2,null)`. */
-export function valuesText(rows: readonly (readonly (string | number | bigint | null)[])[]): string {
+export function valuesText(rows: readonly (readonly Parameter[])[]): string {
   return rows.map((row) => `(${row.map(literalOf).join(',')})`).join(',')
 }

@@ -1,0 +1,222 @@
+/**
+ * The heart of a node of a cluster: the same as on one node alone (core.ts), over PostgreSQL. What is written on this
+ * node's own disk is little, and is gone through at the start: settlements that the database has not got, and how far
+ * the streams of an earlier process had come.
+ */
+import { hostname } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { loadDelta, loadDirectory } from '../../accounts/directory.ts'
+import { loadCatalog, loadCatalogDelta } from '../../catalog/catalog.ts'
+import type { Config } from '../../config.ts'
+import { openLocalJournal, type LocalJournal } from '../../db/local-journal.ts'
+import { ChangeFeed } from '../../db/postgres/changes.ts'
+import { openPostgresDb, type PostgresDb } from '../../db/postgres/db.ts'
+import { migratePostgres } from '../../db/postgres/migrate.ts'
+import { joinCluster, openHoldsOf } from '../../db/postgres/nodes.ts'
+import { openSharedDataKey } from '../../db/settings.ts'
+import { decodeHold } from '../../ledger/checkpoint.ts'
+import type { Price } from '../../ledger/price.ts'
+import { newId } from '../../lib/ids.ts'
+import { sealerOf } from '../../lib/seal.ts'
+import { noCaps } from '../caller-limits.ts'
+import { steadyClock, wallClock, type Core, type CoreListener } from '../core.ts'
+import { NodeHealth } from '../node-health.ts'
+import { SpendNotices } from '../spend-notices.ts'
+import { version } from '../version.ts'
+import { AloneRates } from './alone-rates.ts'
+import { Jobs } from './jobs.ts'
+import { Node } from './node.ts'
+import { NodeJournal } from './node-journal.ts'
+import { NodeLine } from './node-line.ts'
+import { SharedAuthority } from './shared-authority.ts'
+import { SharedCredits } from './shared-credits.ts'
+import { SharedLedger } from './shared-ledger.ts'
+import { verifyClusterInThread, watchClusterInThread } from './verify-thread.ts'
+
+const rejoinPauseMs = 500
+
+type ClusterConfig = Omit<Config, 'databaseUrl'> & { readonly databaseUrl: string }
+
+/** This node's name for good: made at its first start, kept in its data directory. */
+async function nodeIdOf(local: LocalJournal): Promise<string> {
+  const known = local.content.facts.get('node')
+  if (known !== undefined) return known
+  const id = newId('node')
+  await local.write(['fact', 'node', id])
+  return id
+}
+
+interface Opened {
+  readonly local: LocalJournal
+  readonly db: PostgresDb
+  readonly id: string
+  readonly join: () => Promise<number>
+}
+
+async function openNode({ databaseUrl, dataDir }: ClusterConfig): Promise<Opened> {
+  await migratePostgres(databaseUrl)
+  const local = await openLocalJournal(dataDir)
+  const id = await nodeIdOf(local)
+  const db = openPostgresDb(databaseUrl, `sluice ${id}`)
+  return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version }) }
+}
+
+/** Ends what an earlier process of this node has left open: as it was settled, else at the last mark. Tells how many. */
+async function endLeftOpen(parts: {
+  db: PostgresDb
+  id: string
+  local: LocalJournal
+  journal: NodeJournal
+  ledger: SharedLedger
+  now: () => number
+  priceOf: (model: string | null) => Price | undefined
+}): Promise<number> {
+  const { db, id: node, local, journal, ledger, now, priceOf } = parts
+  const rows = await openHoldsOf(db, node)
+  for (const row of rows) {
+    const { mark_input: inputTokens, mark_output: outputTokens } = row
+    const mark = inputTokens === null || outputTokens === null ? null : { inputTokens, outputTokens }
+    ledger.state.holds.set(row.id, decodeHold(row.body, mark))
+  }
+  for (const { id, input, output } of local.content.marks)
+    ledger.mark(id, { at: now(), inputTokens: input, outputTokens: output })
+  const answer = (): undefined => undefined
+  for (const settlement of journal.settlements())
+    ledger.add({
+      kind: 'settle',
+      ...settlement,
+      otherPrice: priceOf(settlement.ask.servedModel),
+      caps: noCaps,
+      answer,
+      isKept: true,
+    })
+  for (const { id } of rows)
+    ledger.add({ kind: 'expire', id, at: now(), caps: noCaps, owners: null, isRetired: false, answer })
+  await ledger.drained()
+  journal.forgetAllBut(new Set())
+  return rows.length
+}
+
+/** Joins again after a retirement, however long it takes; asked for meanwhile it is the same. */
+function rejoining(parts: {
+  readonly join: () => Promise<number>
+  readonly node: () => Node
+  readonly told: () => void
+}): () => void {
+  let isUnderWay = false
+  const again = async (): Promise<void> => {
+    parts.told()
+    for (;;) {
+      try {
+        await parts.node().goOnIn(await parts.join())
+        break
+      } catch {
+        await delay(rejoinPauseMs)
+      }
+    }
+    isUnderWay = false
+  }
+  return () => {
+    if (isUnderWay) return
+    isUnderWay = true
+    void again()
+  }
+}
+
+interface Running {
+  readonly ledger: SharedLedger
+  readonly journal: NodeJournal
+  readonly node: Node
+  readonly now: () => number
+}
+
+/** The ledger of this node in a new epoch, and its place in the cluster. */
+async function joinWith(
+  { local, db, id, join }: Opened,
+  url: string,
+  listener: CoreListener,
+): Promise<Running> {
+  const now = wallClock()
+  const journal = new NodeJournal(local)
+  const fenced = rejoining({
+    join,
+    node: () => node,
+    told: () => listener.noted('this node was retired while it was away; it joins again', { node: id }),
+  })
+  const epoch = await join()
+  const ledger: SharedLedger = new SharedLedger({
+    url,
+    node: id,
+    epoch,
+    now,
+    keep: (work) => journal.keep(work, ledger.state.holds.get(work.ask.id)),
+    forget: (ids) => journal.forget(ids),
+    listener: {
+      admitting: (isOpen, why) => listener.admitting(isOpen, why),
+      fenced,
+      broken: (error) => listener.failed(error instanceof Error ? error.message : String(error)),
+    },
+  })
+  const node: Node = new Node({ db, id, ledger, now, fenced }, epoch)
+  await node.look()
+  return { ledger, journal, node, now }
+}
+
+/** Opens a node; the caller holds the lock of its data directory. Ends the holds that it had left open. */
+export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
+  const { databaseUrl: url } = config
+  const opened = await openNode(config)
+  const { local, db, id } = opened
+  const dataKey = await openSharedDataKey(db, config.encryptionKey)
+  const sealer = sealerOf(dataKey)
+  const { ledger, journal, node, now } = await joinWith(opened, url, listener)
+  const feed = new ChangeFeed(
+    { url, name: `sluice ${id}` },
+    {
+      async changed(changes) {
+        await refresh(changes)
+        await listener.changed(changes)
+      },
+    },
+  )
+  await feed.start()
+  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
+  const refresh: Core['refresh'] = async (changes) => {
+    directory.apply(await loadDelta(db, changes))
+    catalog.apply(await loadCatalogDelta(db, changes))
+  }
+  const rates = new AloneRates(() => node.place, steadyClock())
+  const spending = new SpendNotices({ state: ledger.state, directory, db })
+  const authority = new SharedAuthority({ ledger, journal, rates, directory, catalog, spending, db, now })
+  const health = new NodeHealth(catalog, Date.now)
+  const priceOf = (model: string | null): Price | undefined =>
+    model === null ? undefined : catalog.model(model)?.price
+  const expired = await endLeftOpen({ db, id, local, journal, ledger, now, priceOf })
+  const jobs = new Jobs({ url, db, id, node, noted: (what, about) => listener.noted(what, about) })
+  return {
+    store: { db },
+    directory,
+    catalog,
+    sealer,
+    dataKey,
+    state: ledger.state,
+    commits: ledger,
+    authority,
+    credits: new SharedCredits(ledger, spending, now),
+    health,
+    expired,
+    accessForWorker: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),
+    record: (row) => ledger.add({ kind: 'row', row }),
+    lineTo: (port, duties) => new NodeLine(port, authority, duties),
+    refresh,
+    verify: () => verifyClusterInThread(url),
+    watch: (everyMs, watcher) => watchClusterInThread(url, everyMs, () => jobs.isOurs, watcher),
+    async close() {
+      await Promise.all([jobs.close(), feed.close(), rates.close(), spending.close()])
+      health.close()
+      await ledger.close()
+      await node.leave()
+      await Promise.all([local.close(), db.close()])
+    },
+  }
+}

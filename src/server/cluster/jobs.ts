@@ -1,0 +1,78 @@
+/** What one node does for all: roll-ups, forgetting what is over, ending what nodes that are gone have left behind. */
+import type { Client } from 'pg'
+import type { Db } from '../../db/db.ts'
+import { dropExpiredAnswers, forgetOldMinutes } from '../../db/postgres/upkeep.ts'
+import { openClient } from '../../db/postgres/connect.ts'
+import { takeLease } from '../../db/postgres/nodes.ts'
+import { rollUpShared } from '../../db/postgres/rollup.ts'
+import type { Node } from './node.ts'
+
+const everyMs = 1000
+const leaseMs = 10_000
+/** Nodes that are gone, and what is over, are looked for so often. */
+const rareEveryMs = 10_000
+const statementMs = 30_000
+
+export interface JobParts {
+  readonly url: string
+  readonly db: Db
+  readonly id: string
+  readonly node: Node
+  readonly noted: (what: string, about: object) => void
+}
+
+export class Jobs {
+  readonly #parts: JobParts
+  #client: Client | null = null
+  #timer: NodeJS.Timeout | undefined
+  #round: Promise<void> = Promise.resolve()
+  #rareAt = 0
+  #isOver = false
+  /** This node has the lease. */
+  isOurs = false
+
+  constructor(parts: JobParts) {
+    this.#parts = parts
+    this.#later()
+  }
+
+  #later(): void {
+    if (this.#isOver) return
+    this.#timer = setTimeout(() => {
+      this.#round = this.#run().finally(() => this.#later())
+    }, everyMs)
+  }
+
+  async #run(): Promise<void> {
+    const { db, id, url } = this.#parts
+    try {
+      this.isOurs = await takeLease(db, 'jobs', id, leaseMs)
+      if (!this.isOurs) return
+      this.#client ??= await openClient({ url, name: `sluice ${id} jobs`, statementMs })
+      while (!this.#isOver && (await rollUpShared(this.#client)));
+      if (performance.now() - this.#rareAt > rareEveryMs) await this.#runRare()
+    } catch {
+      this.isOurs = false
+      void this.#client?.end().catch(() => undefined)
+      this.#client = null
+    }
+  }
+
+  async #runRare(): Promise<void> {
+    const { db, node, noted } = this.#parts
+    const retired = await node.retireSilent()
+    if (retired.length > 0) noted('nodes that were silent for 15 minutes were retired', { nodes: retired })
+    const holds = await node.endHoldsOfRetired()
+    if (holds > 0) noted('requests of retired nodes were settled', { holds })
+    await dropExpiredAnswers(db, Date.now())
+    await forgetOldMinutes(db, Date.now())
+    this.#rareAt = performance.now()
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    await this.#round
+    await this.#client?.end().catch(() => undefined)
+  }
+}

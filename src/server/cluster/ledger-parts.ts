@@ -1,0 +1,33 @@
+/** What the ledger of a node stands on, and whose fault it is when a batch fails. */
+import { sqlStateOf } from '../../db/postgres/errors.ts'
+import { LedgerBroken } from '../../ledger/apply.ts'
+import { JournalUnreadable } from '../../ledger/journal.ts'
+import type { SettleWork } from './work.ts'
+
+export interface SharedLedgerParts {
+  readonly url: string
+  readonly node: string
+  readonly epoch: number
+  readonly now: () => number
+  /** Writes a settlement to this node's own disk; resolves when it is there. */
+  readonly keep: (work: SettleWork) => Promise<void>
+  /** These holds have ended in the database: nothing of them is needed here any more. */
+  readonly forget: (ids: readonly string[]) => void
+  readonly listener: SharedLedgerListener
+}
+
+export interface SharedLedgerListener {
+  admitting(isOpen: boolean, why: string): void
+  /** The node was retired, or another process runs in its name. */
+  fenced(): void
+  /** What the database holds cannot be: nothing more may be decided. */
+  broken(error: unknown): void
+}
+
+/** Not what a database that goes away comes to, but what the ledger or this program does. */
+export function isOurFault(error: unknown): boolean {
+  const state = sqlStateOf(error)
+  if (state !== undefined) return /^(21|22|23|42)/.test(state)
+  const ours = [LedgerBroken, JournalUnreadable, TypeError, RangeError, SyntaxError]
+  return ours.some((kind) => error instanceof kind)
+}

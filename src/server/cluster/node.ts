@@ -1,0 +1,115 @@
+/**
+ * A node's place in its cluster: it says that it is alive, and knows how many share the work. A node that was retired
+ * joins again; holds of nodes that are gone are ended by whoever finds them.
+ */
+import type { Db } from '../../db/db.ts'
+import type { HoldRow } from '../../db/postgres/ledger-rows.ts'
+import {
+  holdsOfRetired,
+  leaveCluster,
+  noteAlive,
+  openHoldsOf,
+  placeAmongNodes,
+  retireNode,
+  silentNodes,
+} from '../../db/postgres/nodes.ts'
+import { decodeHold } from '../../ledger/checkpoint.ts'
+import { accountOwner, keyOwner } from '../../ledger/state.ts'
+import { noCaps } from '../caller-limits.ts'
+import type { Place } from './alone-rates.ts'
+import type { SharedLedger } from './shared-ledger.ts'
+
+const aliveEveryMs = 2000
+/** Who was not heard of for so long takes no share of the limits. */
+const aliveMs = 15_000
+/** Who was not heard of for so long is retired. */
+const silentMs = 15 * 60_000
+const holdsPerRound = 500
+
+export interface NodeParts {
+  readonly db: Db
+  readonly id: string
+  readonly ledger: SharedLedger
+  readonly now: () => number
+  /** The node's epoch is over. */
+  readonly fenced: () => void
+}
+
+export class Node {
+  readonly #parts: NodeParts
+  readonly #timer: NodeJS.Timeout
+  #place: Place = { nodes: 1, place: 0 }
+  #epoch: number
+
+  constructor(parts: NodeParts, epoch: number) {
+    this.#parts = parts
+    this.#epoch = epoch
+    this.#timer = setInterval(() => void this.#beat(), aliveEveryMs)
+  }
+
+  get place(): Place {
+    return this.#place
+  }
+
+  /** Looks how many share the work. */
+  async look(): Promise<void> {
+    this.#place = await placeAmongNodes(this.#parts.db, this.#parts.id, aliveMs)
+  }
+
+  async #beat(): Promise<void> {
+    try {
+      const epoch = this.#epoch
+      if (!(await noteAlive(this.#parts.db, this.#parts.id, epoch)) && epoch === this.#epoch)
+        this.#parts.fenced()
+      await this.look()
+    } catch {
+      // The ledger says for itself that the database is away.
+    }
+  }
+
+  /** Retires the nodes that have been silent for too long; tells which. */
+  async retireSilent(): Promise<string[]> {
+    const silent = (await silentNodes(this.#parts.db, silentMs)).filter((id) => id !== this.#parts.id)
+    for (const id of silent) await retireNode(this.#parts.db, id)
+    return silent
+  }
+
+  /** Ends what retired nodes hold, at their last uploaded marks; tells how many. */
+  async endHoldsOfRetired(): Promise<number> {
+    let ended = 0
+    for (;;) {
+      const rows = await holdsOfRetired(this.#parts.db, holdsPerRound)
+      if (rows.length === 0) return ended
+      await Promise.all(rows.map((row) => this.#end(row)))
+      ended += rows.length
+    }
+  }
+
+  /** Goes on in the new epoch: what this node held in the old one was not its own any more. */
+  async goOnIn(epoch: number): Promise<void> {
+    this.#epoch = epoch
+    const rows = await openHoldsOf(this.#parts.db, this.#parts.id)
+    this.#parts.ledger.rejoin(epoch)
+    await Promise.all(rows.map((row) => this.#end(row)))
+  }
+
+  #end(row: HoldRow): Promise<void> {
+    const { id, account, key } = decodeHold(row.body, null)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#parts.ledger.add({
+      kind: 'expire',
+      id,
+      at: this.#parts.now(),
+      caps: noCaps,
+      owners: [accountOwner(account), keyOwner(key)],
+      isRetired: true,
+      answer: resolve,
+    })
+    return promise
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#timer)
+    await leaveCluster(this.#parts.db, this.#parts.id, this.#epoch).catch(() => undefined)
+  }
+}

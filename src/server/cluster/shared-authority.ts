@@ -1,0 +1,206 @@
+/**
+ * The authority of a node of a cluster: rates first, as all nodes count them, then money, in the node's next batch. A
+ * request is admitted when that batch holds. How far streams have come is noted on the node's own disk.
+ */
+import type { Caller, Directory } from '../../accounts/directory.ts'
+import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
+import type { Db } from '../../db/db.ts'
+import { ownerRowsNow } from '../../db/postgres/owners.ts'
+import { refuse } from '../../errors.ts'
+import type { Wallet } from '../../http/house.ts'
+import { availableOf, ownerAt, type Caps, type Denial } from '../../ledger/caps.ts'
+import { dayEndOf, monthEndOf } from '../../ledger/periods.ts'
+import { accountOwner, emptyOwner, keyOwner, type Hold, type Owner } from '../../ledger/state.ts'
+import type { Granted, HoldOperation } from '../../ledger/step.ts'
+import type { RateStatus } from '../../limits/rates.ts'
+import type { HoldAnswer, HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../../relay/bookkeeper.ts'
+import { capsFor, capsOf, claimsOf, noCaps } from '../caller-limits.ts'
+import { running } from '../claims.ts'
+import { deniedByLedger, deniedByRate } from '../denials.ts'
+import { requestRow } from '../request-row.ts'
+import type { SpendNotices } from '../spend-notices.ts'
+import type { NodeRates } from './alone-rates.ts'
+import type { NodeJournal } from './node-journal.ts'
+import { ownerOfSharedRow } from './owner-rows.ts'
+import type { SharedLedger } from './shared-ledger.ts'
+import type { Taken } from './work.ts'
+
+export interface SharedAuthorityParts {
+  readonly ledger: SharedLedger
+  readonly journal: NodeJournal
+  readonly rates: NodeRates
+  readonly directory: Directory
+  readonly catalog: Catalog
+  readonly spending: SpendNotices
+  readonly db: Db
+  readonly now: () => number
+}
+
+const unavailable = (rates: RateStatus | null): HoldAnswer => ({
+  granted: false,
+  code: 'service_unavailable',
+  detail: { retryAfterMs: 1000 },
+  rates,
+})
+
+export class SharedAuthority {
+  readonly #parts: SharedAuthorityParts
+  readonly #periods = new Map<string, { day: number; month: number }>()
+  #isTrusted = true
+
+  constructor(parts: SharedAuthorityParts) {
+    this.#parts = parts
+  }
+
+  distrust(): void {
+    this.#isTrusted = false
+  }
+
+  async hold(ask: HoldAsk): Promise<HoldAnswer> {
+    const { directory, catalog, ledger, rates } = this.#parts
+    const caller = directory.keyById(ask.keyId)
+    const model = catalog.model(ask.model)
+    if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
+    if (!model) return { granted: false, code: 'model_not_found', detail: { param: 'model' }, rates: null }
+    if (!ledger.admitting || !this.#isTrusted) return unavailable(null)
+    const modelTokens = model.maxOutputTokens ?? model.contextTokens
+    const asked = ask.askedTokens === null ? 0 : Math.min(ask.askedTokens, modelTokens) * ask.results
+    const { denial, status } = await rates.reserve(ask.id, claimsOf(caller, model), ask.inputTokens + asked)
+    if (denial) return { granted: false, ...deniedByRate(denial), rates: status }
+    const held = await this.#holdMoney(ask, caller, model)
+    if (held && 'event' in held) {
+      const { outputTokens, maximumTokens } = held
+      return { granted: true, outputTokens, maximumTokens, commit: 0, rates: status }
+    }
+    rates.giveBack(ask.id)
+    if (!held) return unavailable(status)
+    return this.#denied(held, ask, caller, status)
+  }
+
+  #denied(denial: Denial | Taken, ask: HoldAsk, caller: Caller, rates: RateStatus): HoldAnswer {
+    if (denial.kind === 'running' && ask.claim) return running(denial.by, ask.claim)
+    if (denial.kind === 'kept' || denial.kind === 'running')
+      return { granted: false, code: 'idempotency_conflict', detail: {}, rates: null, lookAgain: 0 }
+    const { accountId: account, keyId: key } = caller
+    if (denial.kind !== 'known') this.#parts.spending.denied({ account, key }, denial, capsOf(caller))
+    return { granted: false, ...deniedByLedger(denial, this.#parts.now()), rates }
+  }
+
+  #holdMoney(ask: HoldAsk, caller: Caller, model: PricedModel): Promise<Granted | Denial | Taken | null> {
+    const at = this.#parts.now()
+    const manner = ask.stream ? 'stream' : 'whole'
+    const operation: HoldOperation = {
+      id: ask.id,
+      at,
+      account: caller.accountId,
+      key: caller.keyId,
+      price: model.price,
+      model: model.id,
+      factorPpm: caller.priceFactorPpm,
+      inputTokens: ask.inputTokens,
+      results: ask.results,
+      askedTokens: ask.askedTokens,
+      modelTokens: model.maxOutputTokens ?? model.contextTokens,
+      manner: model.hiddenReasoning ? 'hidden' : manner,
+      caps: capsFor(caller, model),
+      claim: ask.claim && { key: ask.claim.key, body: ask.claim.body },
+      ...this.#periodsAt(caller.timezone, at),
+    }
+    const { promise, resolve } = Promise.withResolvers<Granted | Denial | Taken | null>()
+    this.#parts.ledger.add({ kind: 'hold', operation, answer: resolve, isGivenUp: false })
+    return promise
+  }
+
+  #periodsAt(timezone: string, at: number): { dayEnd: number; monthEnd: number } {
+    const known = this.#periods.get(timezone) ?? { day: 0, month: 0 }
+    if (known.day <= at) known.day = dayEndOf(timezone, at)
+    if (known.month <= at) known.month = monthEndOf(timezone, at)
+    this.#periods.set(timezone, known)
+    return { dayEnd: known.day, monthEnd: known.month }
+  }
+
+  /** The caps of a running request. Where its key is gone, nothing may be added to what it holds. */
+  #capsOfHold(held: Hold | undefined): Caps {
+    const caller = held && this.#parts.directory.keyById(held.key)
+    return caller ? capsOf(caller) : { ...noCaps, keyTotal: 0n }
+  }
+
+  extend(id: string, remaining: number, answer: (outputTokens: number) => void): void {
+    const { ledger, now } = this.#parts
+    const caps = this.#capsOfHold(ledger.state.holds.get(id))
+    ledger.add({ kind: 'extend', id, at: now(), remaining, caps, answer })
+  }
+
+  /** Resolves when the mark is on this node's disk; rejects when it cannot be. */
+  async mark(id: string, inputTokens: number, outputTokens: number): Promise<void> {
+    const { ledger, journal, now } = this.#parts
+    if (!ledger.state.holds.has(id)) return
+    await journal.mark(id, inputTokens, outputTokens)
+    ledger.mark(id, { at: now(), inputTokens, outputTokens })
+  }
+
+  settle(ask: SettleAsk, kept: KeptAnswer | null, answer: (charge: bigint) => void): void {
+    const { ledger, rates, spending, catalog, now } = this.#parts
+    const { id, usage, servedModel } = ask
+    const otherPrice = servedModel === null ? undefined : catalog.model(servedModel)?.price
+    const held = ledger.state.holds.get(id)
+    const caps = this.#capsOfHold(held)
+    rates.finish(id, usage ? usage.input + usage.output : 0)
+    const answered = (charge: bigint): void => {
+      if (held && usage) spending.settled(held, caps)
+      answer(charge)
+    }
+    ledger.add({ kind: 'settle', ask, kept, otherPrice, at: now(), caps, answer: answered, isKept: false })
+  }
+
+  /** A request whose worker is gone: charged at its last mark. */
+  expire(id: string): void {
+    const { ledger, rates, now } = this.#parts
+    rates.finish(id, null)
+    const caps = this.#capsOfHold(ledger.state.holds.get(id))
+    const answer = (): undefined => undefined
+    ledger.add({ kind: 'expire', id, at: now(), caps, owners: null, isRetired: false, answer })
+  }
+
+  refused(id: string, keyId: string, outcome: RequestOutcome): void {
+    const { directory, ledger, now } = this.#parts
+    const caller = directory.keyById(keyId)
+    if (!caller) return
+    const who = { id, at: now(), account: caller.accountId, key: keyId, amount: 0n, priceVersion: 0 }
+    ledger.add({ kind: 'row', row: requestRow(who, outcome, null) })
+  }
+
+  async takeRate(id: string, keyId: string): Promise<RateStatus> {
+    const { directory, rates } = this.#parts
+    const caller = directory.keyById(keyId)
+    if (!caller) throw refuse('invalid_api_key')
+    const { denial, status } = await rates.reserve(id, claimsOf(caller, null), 0)
+    if (denial) {
+      const { code, detail } = deniedByRate(denial)
+      throw refuse(code, detail)
+    }
+    rates.finish(id, 0)
+    return status
+  }
+
+  async wallet(accountId: string, keyId: string | null): Promise<Wallet> {
+    const { db, directory, now } = this.#parts
+    const rows = await ownerRowsNow(db, [accountOwner(accountId), keyOwner(keyId ?? '')])
+    const found = new Map(rows.map((row) => [row.id, ownerOfSharedRow(row)]))
+    const at = now()
+    const seen = (id: string): Owner => ownerAt(found.get(id) ?? emptyOwner(), at)
+    const owner = seen(accountOwner(accountId))
+    const caller = keyId === null ? undefined : directory.keyById(keyId)
+    const { dailyNanos, monthlyNanos } = directory.account(accountId)?.caps ?? {}
+    const caps: Caps = caller
+      ? capsOf(caller)
+      : { ...noCaps, accountDay: dailyNanos ?? null, accountMonth: monthlyNanos ?? null }
+    return {
+      balance: owner.balance,
+      held: owner.held,
+      available: availableOf(owner, seen(keyOwner(keyId ?? '')), caps),
+      spentToday: owner.daySpent,
+      spentMonth: owner.monthSpent,
+    }
+  }
+}

@@ -1,0 +1,300 @@
+/**
+ * The ledger of a node of a cluster: operations gather while a batch is under way, and the next batch takes them all.
+ * A batch is one transaction; what it decided is told when it holds. While the database is away nothing is admitted,
+ * and settlements are kept on this node's own disk.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Client } from 'pg'
+import { chainHash, chainStart } from '../../db/journal.ts'
+import { openClient } from '../../db/postgres/connect.ts'
+import { isCutOff } from '../../db/postgres/errors.ts'
+import {
+  chainHeadOfNode,
+  insertOwners,
+  lockBatch,
+  writeBatch,
+  type NodeHead,
+} from '../../db/postgres/ledger-rows.ts'
+import { encodeEvents } from '../../ledger/journal.ts'
+import { emptyState, type LedgerState } from '../../ledger/state.ts'
+import { needsOf, type Mark } from './batch-needs.ts'
+import { Batch } from './batch.ts'
+import { isOurFault, type SharedLedgerParts } from './ledger-parts.ts'
+import { giveUp, type SettleWork, type Work } from './work.ts'
+
+/** Bounds how long the rows of a batch are locked. */
+const worksMost = 1000
+/** Rows of refused requests that wait while the database is away; more are not written. */
+const rowsMost = 10_000
+const statementMs = 5000
+const retryMs = 200
+const knownOwnersMost = 500_000
+/** Marks that no other batch has taken along are uploaded so often. */
+const marksEveryMs = 1000
+
+/** A batch that was sent to be committed. */
+interface Attempt {
+  readonly works: readonly Work[]
+  readonly batch: Batch
+  readonly head: NodeHead
+  readonly marks: ReadonlyMap<string, Mark>
+}
+
+class Fenced extends Error {}
+export class SharedLedger {
+  /** This node's open holds, and the owners as it saw them last. */
+  readonly state: LedgerState = emptyState()
+  readonly #parts: SharedLedgerParts
+  readonly #marks = new Map<string, Mark>()
+  readonly #known = new Set<string>()
+  readonly #uploading: NodeJS.Timeout
+  #epoch: number
+  #queue: Work[] = []
+  #client: Client | null = null
+  #head: NodeHead = { number: 0, hash: chainStart }
+  /** Whether it was committed is not known: the connection was lost on the way. */
+  #unclear: Attempt | null = null
+  #areMarksDue = false
+  #isRunning = false
+  #isAway = false
+  #isStopped = false
+
+  constructor(parts: SharedLedgerParts) {
+    this.#parts = parts
+    this.#epoch = parts.epoch
+    this.#uploading = setInterval(() => {
+      this.#areMarksDue = this.#marks.size > 0
+      if (this.#areMarksDue) this.#wake()
+    }, marksEveryMs)
+  }
+
+  /** Commits of this node that hold. */
+  get durable(): number {
+    return this.#head.number
+  }
+
+  get admitting(): boolean {
+    return !this.#isAway && !this.#isStopped
+  }
+
+  add(work: Work): void {
+    if (this.#isAway) {
+      if ('isGivenUp' in work) return giveUp(work)
+      if (work.kind === 'row' && this.#queue.length > rowsMost) return
+      if (work.kind === 'settle') this.#keep(work)
+    }
+    this.#queue.push(work)
+    this.#wake()
+  }
+
+  /** How far a stream has come, on this node's disk already: uploaded with the next batch. */
+  mark(id: string, mark: Mark): void {
+    if (this.state.holds.has(id)) this.#marks.set(id, mark)
+  }
+
+  /** The node goes on in another epoch, and what it held before is not its own any more. */
+  rejoin(epoch: number): void {
+    this.#epoch = epoch
+    this.state.holds.clear()
+    this.#marks.clear()
+    this.#isStopped = false
+    this.#wake()
+  }
+
+  /** Resolves when everything that was asked for is in the database; rejects when the database is away. */
+  async drained(): Promise<void> {
+    while (this.#queue.length > 0 || this.#isRunning) {
+      if (this.#isAway) throw new Error('The database is away.')
+      await delay(5)
+    }
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#uploading)
+    await this.drained().catch(() => undefined)
+    this.#isStopped = true
+    await this.#client?.end().catch(() => undefined)
+  }
+
+  #wake(): void {
+    if (this.#isRunning || this.#isStopped) return
+    this.#isRunning = true
+    setImmediate(() => void this.#run())
+  }
+
+  async #run(): Promise<void> {
+    while (
+      !this.#isStopped &&
+      (this.#queue.length > 0 || this.#areMarksDue || this.#unclear || this.#isAway)
+    ) {
+      try {
+        const client = (this.#client ??= await this.#connect())
+        if (this.#queue.length > 0 || this.#areMarksDue) await this.#next(client)
+        this.#comeBack()
+      } catch (error) {
+        await this.#lose(error)
+      }
+    }
+    this.#isRunning = false
+  }
+
+  /** Opens a connection, and finds out what became of the last batch. */
+  async #connect(): Promise<Client> {
+    const { url, node } = this.#parts
+    const client = await openClient({ url, name: `sluice ${node} ledger`, statementMs })
+    try {
+      const head = await chainHeadOfNode(client, node, this.#epoch)
+      if (head === undefined) throw new Fenced('another epoch')
+      this.#head = head ?? { number: 0, hash: chainStart }
+      const unclear = this.#unclear
+      this.#unclear = null
+      if (unclear && Buffer.compare(unclear.head.hash, this.#head.hash) === 0) this.#take(unclear)
+      else if (unclear) this.#putBack(unclear.works)
+      return client
+    } catch (error) {
+      await client.end().catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #next(client: Client): Promise<void> {
+    const works = this.#queue.splice(0, worksMost)
+    this.#areMarksDue = false
+    let isSent = false
+    try {
+      const attempt = await this.#prepare(client, works, () => (isSent = true))
+      if (attempt) this.#take(attempt)
+    } catch (error) {
+      // A batch that was not sent to be committed, or was refused, is asked for again.
+      if (!(isSent && isCutOff(error))) {
+        this.#unclear = null
+        this.#putBack(works)
+      }
+      throw error
+    }
+  }
+
+  async #prepare(client: Client, works: readonly Work[], onSent: () => void): Promise<Attempt | null> {
+    const { node, now } = this.#parts
+    const own = { holds: this.state.holds, marks: new Map(this.#marks) }
+    const needs = needsOf(works, own)
+    await this.#makeOwners(client, needs.owners)
+    const rows = await lockBatch(client, { ...needs, node, epoch: this.#epoch })
+    if (!rows.isOurs) throw new Fenced('another epoch')
+    const batch = new Batch(own, rows)
+    batch.run(works)
+    const head = this.#headAfter(batch)
+    const attempt: Attempt = { works, batch, head, marks: own.marks }
+    if (batch.isEmpty) {
+      await client.query('rollback')
+      return attempt
+    }
+    const body = encodeEvents(batch.events)
+    const { number, hash } = head
+    const isChained = batch.events.length > 0
+    this.#unclear = attempt
+    onSent()
+    await writeBatch(client, {
+      seq: rows.seq,
+      node,
+      commit: isChained ? { number, at: now(), body, prev: this.#head.hash, hash } : null,
+      entries: batch.entries,
+      owners: batch.ownerRows(),
+      requests: batch.requests,
+      kept: batch.kept,
+      holds: batch.holdRows(),
+      ended: [...batch.ended],
+    })
+    this.#unclear = null
+    return attempt
+  }
+
+  #headAfter({ events }: Batch): NodeHead {
+    if (events.length === 0) return this.#head
+    return { number: this.#head.number + 1, hash: chainHash(this.#head.hash, encodeEvents(events)) }
+  }
+
+  async #makeOwners(client: Client, owners: readonly string[]): Promise<void> {
+    const unknown = owners.filter((id) => !this.#known.has(id))
+    if (unknown.length === 0) return
+    await insertOwners(client, unknown)
+    if (this.#known.size > knownOwnersMost) this.#known.clear()
+    for (const id of unknown) this.#known.add(id)
+  }
+
+  /** The batch holds: takes over what it came to, and tells whoever waits. */
+  #take({ batch, head, marks, works }: Attempt): void {
+    this.#head = head
+    for (const [id, owner] of batch.state.owners) this.state.owners.set(id, owner)
+    for (const hold of batch.changedHolds()) this.state.holds.set(hold.id, hold)
+    const gone = batch.gone()
+    for (const id of gone) {
+      this.state.holds.delete(id)
+      this.#marks.delete(id)
+    }
+    for (const [id, mark] of marks) if (this.#marks.get(id) === mark) this.#marks.delete(id)
+    this.state.overrun += batch.state.overrun
+    // A settlement that was kept here, also of a hold that had ended before, is done with.
+    const kept = works.flatMap((work) => (work.kind === 'settle' && work.isKept ? [work.ask.id] : []))
+    if (gone.length > 0 || kept.length > 0) this.#parts.forget([...new Set([...gone, ...kept])])
+    for (const answer of batch.answers) answer()
+    for (const work of works) this.#releaseGivenUp(work)
+  }
+
+  /** A hold that was granted after its caller had been sent away. */
+  #releaseGivenUp(work: Work): void {
+    if (work.kind !== 'hold' || !work.isGivenUp || !this.state.holds.has(work.operation.id)) return
+    const { id, caps } = work.operation
+    const at = this.#parts.now()
+    this.add({ kind: 'expire', id, at, caps, owners: null, isRetired: false, answer: () => undefined })
+  }
+
+  #putBack(works: readonly Work[]): void {
+    const wanted = works.filter((work) => !('isGivenUp' in work) || !work.isGivenUp)
+    this.#queue = [...wanted, ...this.#queue]
+  }
+
+  async #lose(error: unknown): Promise<void> {
+    const client = this.#client
+    this.#client = null
+    void client?.end().catch(() => undefined)
+    if (error instanceof Fenced) {
+      // What was not committed in the old epoch never will be.
+      if (this.#unclear) this.#putBack(this.#unclear.works)
+      this.#unclear = null
+      this.#goAway('this node was retired')
+      this.#isStopped = true
+      return this.#parts.listener.fenced()
+    }
+    if (isOurFault(error)) {
+      this.#isStopped = true
+      return this.#parts.listener.broken(error)
+    }
+    this.#goAway(error instanceof Error ? error.message : String(error))
+    await delay(retryMs)
+  }
+
+  #goAway(why: string): void {
+    const waiting = [...(this.#unclear?.works ?? []), ...this.#queue]
+    for (const work of waiting) {
+      if ('isGivenUp' in work) giveUp(work)
+      if (work.kind === 'settle') this.#keep(work)
+    }
+    this.#queue = this.#queue.filter((work) => !('isGivenUp' in work))
+    if (this.#isAway) return
+    this.#isAway = true
+    this.#parts.listener.admitting(false, why)
+  }
+
+  #comeBack(): void {
+    if (!this.#isAway) return
+    this.#isAway = false
+    this.#parts.listener.admitting(true, '')
+  }
+
+  #keep(work: SettleWork): void {
+    if (work.isKept) return
+    work.isKept = true
+    void this.#parts.keep(work)
+  }
+}

@@ -1,0 +1,99 @@
+/** Recomputes the ledger of a cluster on a thread of its own, each time over one moment of the database. */
+import { parentPort, workerData, Worker, type MessagePort } from 'node:worker_threads'
+import { openSnapshots, type Snapshots } from '../../db/postgres/snapshot.ts'
+import type { LedgerVerdict } from '../../http/house.ts'
+import type { WatchListener } from '../verify-thread.ts'
+import { ClusterReading } from './verify-cluster.ts'
+
+interface Birth {
+  readonly clusterUrl: string
+}
+
+type Reply = { readonly verdict: LedgerVerdict } | { readonly error: string }
+
+function start(url: string): Worker {
+  return new Worker(new URL(import.meta.url), { workerData: { clusterUrl: url } satisfies Birth })
+}
+
+/** One recomputation of everything. */
+export async function verifyClusterInThread(url: string): Promise<LedgerVerdict> {
+  const worker = start(url)
+  const { promise, resolve, reject } = Promise.withResolvers<LedgerVerdict>()
+  worker.on('message', (reply: Reply) => {
+    if ('verdict' in reply) resolve(reply.verdict)
+    else reject(new Error(reply.error))
+  })
+  worker.on('error', reject)
+  worker.on('exit', () => reject(new Error('The recomputation ended early.')))
+  worker.postMessage('look')
+  try {
+    return await promise
+  } finally {
+    await worker.terminate()
+  }
+}
+
+/** Looks so often while `isOurs`, beginning anew when another node has done so meanwhile. */
+export function watchClusterInThread(
+  url: string,
+  everyMs: number,
+  isOurs: () => boolean,
+  listener: WatchListener,
+): () => Promise<void> {
+  let worker: Worker | null = null
+  let isOver = false
+
+  async function stop(): Promise<void> {
+    const stopped = worker
+    worker = null
+    await stopped?.terminate()
+  }
+
+  function look(): void {
+    if (isOver) return
+    if (!isOurs()) return void stop()
+    if (worker === null) {
+      const begun = start(url)
+      begun.unref()
+      begun.on('message', (reply: Reply) => {
+        if ('verdict' in reply) listener.verdict(reply.verdict)
+        else listener.failed(new Error(reply.error))
+      })
+      begun.on('error', (error: unknown) => listener.failed(error))
+      begun.on('exit', () => (worker = worker === begun ? null : worker))
+      worker = begun
+    }
+    worker.postMessage('look')
+  }
+
+  const timer = setInterval(look, everyMs)
+  timer.unref()
+  return async () => {
+    isOver = true
+    clearInterval(timer)
+    await stop()
+  }
+}
+
+async function answer(snapshots: Snapshots, reading: ClusterReading): Promise<Reply> {
+  try {
+    return { verdict: await snapshots.look((db) => reading.follow(db)) }
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function serve({ clusterUrl }: Birth, port: MessagePort): void {
+  const reading = new ClusterReading()
+  const snapshots = openSnapshots(clusterUrl)
+  let last: Promise<unknown> = Promise.resolve()
+  port.on('message', () => {
+    last = last.then(async () => port.postMessage(await answer(snapshots, reading)))
+  })
+}
+
+function isBirth(value: unknown): value is Birth {
+  return typeof value === 'object' && value !== null && 'clusterUrl' in value
+}
+
+if (parentPort !== null && isBirth(workerData)) serve(workerData, parentPort)

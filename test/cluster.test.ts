@@ -1,0 +1,200 @@
+/** Several nodes over one PostgreSQL: money, changes and failures that concern more than one of them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
+import { nanosOf } from '../src/lib/money.ts'
+import { question } from './account.ts'
+import { openCluster, type Cluster } from './cluster.ts'
+import { pausingAfter, waitingFor } from './mishaps.ts'
+import { callMany, costOfAll, neverBelowZero, withStatus, type Outcome } from './money.ts'
+import { saying, sayingMany } from './scripts.ts'
+
+const skip = withoutPostgres
+const prices: [string, string] = ['0.002', '0.008']
+
+async function withModel(cluster: Cluster) {
+  const upstream = await cluster.house.upstream(saying('Hello!'))
+  await cluster.house.model('m', { upstreams: [upstream], prices, max_output_tokens: 8192 })
+  return upstream
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const start = performance.now(); !(await holds()); await delay(20)) {
+    assert.ok(performance.now() - start < 10_000, 'it did not come about')
+  }
+}
+
+/** Waits until a node serves the model, for a change reaches the others within a second. */
+async function served(cluster: Cluster, secret: string): Promise<void> {
+  for (const { url } of cluster.nodes) {
+    await until(async () => {
+      const headers = { authorization: `Bearer ${secret}` }
+      const reply = await fetch(`${url}/v1/models/m`, { headers })
+      await reply.body?.cancel()
+      return reply.status === 200
+    })
+  }
+}
+
+test(
+  '300 callers at once over three nodes that start together against a balance for 10 requests: never overspent',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 3)
+    const { house, nodes } = cluster
+    const upstream = await withModel(cluster)
+    upstream.always(saying('Hello!', { input: 10, output: 500 }))
+    const account = await house.account({ balance: '0.04025' })
+    await served(cluster, account.key.secret)
+    const asked = question('m', { max_tokens: 500 })
+    const calls = nodes.map(({ url }) => callMany(account, url, asked, 100))
+    const outcomes = (await neverBelowZero(account, Promise.all(calls))).flat()
+    assert.equal(withStatus(outcomes, 200).length + withStatus(outcomes, 402).length, 300)
+    const cost = await costOfAll(account)
+    assert.ok(cost <= nanosOf('0.04025'), `${cost}`)
+    assert.equal(nanosOf(await account.balance()), nanosOf('0.04025') - cost)
+    assert.ok(withStatus(outcomes, 200).length >= 9)
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'a credit, a price, a cap and a revocation on one node are honoured by another within a second',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 2)
+    const { house, nodes } = cluster
+    await withModel(cluster)
+    const account = await house.account({ balance: '0.0000001' })
+    const other = nodes[1]
+    assert.ok(other)
+    await served(cluster, account.key.secret)
+    const ask = async (): Promise<Outcome> => {
+      const [outcome] = await callMany(account, other.url, question('m', { max_tokens: 20 }), 1)
+      assert.ok(outcome)
+      return outcome
+    }
+    const withinASecond = async (holds: (outcome: Outcome) => boolean): Promise<void> => {
+      const start = performance.now()
+      while (!holds(await ask())) assert.ok(performance.now() - start < 1000, 'it took longer than a second')
+    }
+    assert.equal((await ask()).status, 402)
+    await account.credit('1')
+    assert.equal((await ask()).status, 200)
+    await house.admin('PATCH', '/models/m', { prices: { input: '0.004', output: '0.016' } })
+    await withinASecond(({ headers }) => headers['x-sluice-cost'] === '0.00012')
+    await account.change({ caps: { daily: '0' } })
+    await withinASecond(({ status, code }) => status === 402 && code === 'spend_cap_exceeded')
+    await account.change({ caps: { daily: null } })
+    await withinASecond(({ status }) => status === 200)
+    await house.admin('DELETE', `/keys/${account.key.id}`)
+    await withinASecond(({ status }) => status === 401)
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'a node that is killed comes back and ends its streams at their marks; the others go on meanwhile',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 2)
+    const { house, nodes } = cluster
+    const upstream = await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    await served(cluster, account.key.secret)
+    const killed = nodes[1]
+    assert.ok(killed)
+    upstream.next(pausingAfter(200, new Promise(() => undefined), sayingMany(1000)))
+    const reply = await fetch(`${killed.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${account.key.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify(question('m', { stream: true })),
+    })
+    let read = 0
+    const reader = reply.body?.getReader()
+    assert.ok(reader)
+    while (read < 10_000) {
+      const { value } = (await reader.read()) as { value?: Uint8Array }
+      read += value?.length ?? 0
+    }
+    await killed.kill()
+    await reader.cancel().catch(() => undefined)
+    assert.ok(nanosOf(await account.held()) > 0n)
+    assert.equal((await account.post(question('m'))).status, 200)
+    await cluster.again(1)
+    await house.nothingHeld()
+    const [broken] = await account.requests({ outcome: 'failed' })
+    assert.ok(broken && broken.completion_tokens > 0 && nanosOf(broken.cost) > 0n)
+  },
+)
+
+test(
+  'without its database a node refuses with 503, finishes what runs, and settles it once when it is back',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 2)
+    const { house, nodes, postgres } = cluster
+    const upstream = await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    await served(cluster, account.key.secret)
+    const word = Promise.withResolvers<void>()
+    const running = Array.from({ length: 6 }, (_, index) => {
+      const script = saying('Later.', { input: 10, output: 5 })
+      upstream.next(
+        index % 2 === 0 ? waitingFor(word.promise, script) : pausingAfter(0, word.promise, script),
+      )
+      const url = nodes[index % 2]?.url ?? ''
+      return callMany(account, url, question('m', { stream: index % 2 === 1 }), 1)
+    })
+    await until(() => upstream.requests.length === 6)
+    await postgres.stop()
+    for (const { url } of nodes) {
+      await until(async () => {
+        const [outcome] = await callMany(account, url, question('m'), 1)
+        assert.notEqual(outcome?.status, 401)
+        return outcome?.status === 503 && outcome.headers['retry-after'] !== undefined
+      })
+      await until(async () => (await fetch(`${url}/readyz`)).status === 503)
+    }
+    word.resolve()
+    const outcomes = (await Promise.all(running)).flat()
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      [200, 200, 200, 200, 200, 200],
+    )
+    await postgres.start()
+    const back = performance.now()
+    for (const { url } of nodes) {
+      await until(async () => withStatus(await callMany(account, url, question('m'), 1), 200).length === 1)
+    }
+    assert.ok(performance.now() - back < 3000, 'service was not back within 3 s')
+    await house.nothingHeld()
+    const records = await account.requests({ outcome: 'ok' })
+    assert.equal(new Set(records.map(({ request_id }) => request_id)).size, 8)
+    assert.equal(nanosOf(await account.balance()), nanosOf('1') - (await costOfAll(account)))
+  },
+)
+
+test('settlements that waited on a node’s disk survive its end', { skip }, async (t) => {
+  const cluster = await openCluster(t, 2)
+  const { house, nodes, postgres } = cluster
+  const upstream = await withModel(cluster)
+  const account = await house.account({ balance: '1' })
+  await served(cluster, account.key.secret)
+  const node = nodes[1]
+  assert.ok(node)
+  const word = Promise.withResolvers<void>()
+  upstream.next(waitingFor(word.promise, saying('Later.', { input: 100, output: 50 })))
+  const running = callMany(account, node.url, question('m'), 1)
+  await until(() => upstream.requests.length === 1)
+  await postgres.stop('SIGQUIT')
+  word.resolve()
+  const [outcome] = await running
+  assert.equal(outcome?.status, 200)
+  await node.kill()
+  await postgres.start()
+  await cluster.again(1)
+  await house.nothingHeld()
+  assert.equal(nanosOf(await account.balance()), nanosOf('1') - 100n * 2000n - 50n * 8000n)
+})
