@@ -27,7 +27,8 @@ interface Spender {
 /** The last money that came in: what a low balance is measured by, and told once for. */
 interface LastCredit {
   readonly ref: string
-  readonly nanos: bigint
+  /** A tenth of it. */
+  readonly tenth: bigint
 }
 
 /** One of the two notices of one cap in one period; `end` 0: of a key's life. */
@@ -56,7 +57,7 @@ const buckets: Readonly<Record<CapName, Bucket>> = {
   keyTotal: { name: 'key_total', ofKey: true, spent: (owner) => owner.totalSpent },
 }
 
-const noCredit: LastCredit = { ref: '', nanos: 0n }
+const noCredit: LastCredit = { ref: '', tenth: 0n }
 /** Notices gather for so long before they are written. */
 const gatherMs = 20
 /** How long a store that takes no writes is left alone. */
@@ -78,7 +79,7 @@ async function lastCreditOf(db: Db, account: string): Promise<LastCredit> {
     .orderBy('id', 'desc')
     .limit(1)
   const row = await db.first(query)
-  return row ? { ref: row.ref ?? '', nanos: row.amount_nanos } : noCredit
+  return row ? { ref: row.ref ?? '', tenth: row.amount_nanos / 10n } : noCredit
 }
 
 export class SpendNotices {
@@ -127,7 +128,7 @@ export class SpendNotices {
 
   /** Money came in. */
   credited(account: string, ref: string, nanos: bigint): void {
-    if (nanos > 0n) this.#credits.set(account, { ref, nanos })
+    if (nanos > 0n) this.#credits.set(account, { ref, tenth: nanos / 10n })
   }
 
   /** Writes what waits; for the end of the process. */
@@ -177,7 +178,7 @@ export class SpendNotices {
     const credit = this.#credits.get(account)
     if (credit === undefined) this.#lookUp(account)
     if (!credit || credit === noCredit) return null
-    return own ?? credit.nanos / 10n
+    return own ?? credit.tenth
   }
 
   #watchBalance(id: string, account: Owner): void {
