@@ -76,6 +76,7 @@ export const requestColumns = [
   'balance_nanos',
   'fault',
   'fault_upstream',
+  'cache_write_1h_tokens',
 ] as const satisfies (keyof RequestRow)[]
 
 export const keptColumns = [

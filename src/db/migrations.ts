@@ -17,6 +17,7 @@ import { consoleReads } from './migrations/0011-console.ts'
 import { promotions } from './migrations/0012-promotions.ts'
 import { hourLongCacheWrites } from './migrations/0013-hour-long-cache-writes.ts'
 import { modelLimits } from './migrations/0014-model-limits.ts'
+import { longCacheWrites } from './migrations/0015-long-cache-writes.ts'
 
 const people = `
 create table tiers (
@@ -250,4 +251,5 @@ export const migrations: readonly Migration[] = [
   promotions,
   hourLongCacheWrites,
   modelLimits,
+  longCacheWrites,
 ]

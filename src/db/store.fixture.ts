@@ -70,6 +70,7 @@ export function requestRow(requestId: string, fields: Partial<RequestRow> = {}):
     balance_nanos: null,
     fault: null,
     fault_upstream: null,
+    cache_write_1h_tokens: 0,
     ...fields,
   }
 }

@@ -42,6 +42,7 @@ export function requestRow(
     prompt_tokens: bill?.usage.input ?? 0,
     cached_tokens: bill?.usage.cachedInput ?? 0,
     cache_write_tokens: bill?.usage.cacheWrite ?? 0,
+    cache_write_1h_tokens: bill?.usage.cacheWrite1h ?? 0,
     completion_tokens: bill?.usage.output ?? 0,
     reasoning_tokens: bill?.usage.reasoning ?? 0,
     usage_source: bill?.cause === 'provider' ? 'provider' : 'estimate',

@@ -32,6 +32,8 @@ export interface RequestsTable {
   price_version: number | null
   /** null in rows from before it was kept; so are the next two. */
   cache_write_tokens: number | null
+  /** Of them, those that the provider keeps for an hour. */
+  cache_write_1h_tokens: number | null
   factor_ppm: number | null
   /** The account's after the charge. */
   balance_nanos: bigint | null

@@ -31,6 +31,8 @@ interface Part {
 
 function partsOf(row: StoredRequest, price: Price): Part[] {
   const written = row.cache_write_tokens ?? 0
+  const long = Math.min(row.cache_write_1h_tokens ?? 0, written)
+  const writtenPrice = price.cacheWrite ?? price.input
   const parts: Part[] = [
     {
       kind: 'input',
@@ -38,7 +40,8 @@ function partsOf(row: StoredRequest, price: Price): Part[] {
       price: price.input,
     },
     { kind: 'cached_input', count: row.cached_tokens, price: price.cachedInput ?? price.input },
-    { kind: 'cache_write', count: written, price: price.cacheWrite ?? price.input },
+    { kind: 'cache_write', count: written - long, price: writtenPrice },
+    { kind: 'cache_write_1h', count: long, price: price.cacheWrite1h ?? writtenPrice },
     {
       kind: 'output',
       count: Math.max(0, row.completion_tokens - row.reasoning_tokens),
@@ -69,6 +72,7 @@ function billWith(row: StoredRequest, priceRow: PriceRow): Bill {
     input: row.prompt_tokens,
     cachedInput: row.cached_tokens,
     cacheWrite: row.cache_write_tokens ?? 0,
+    cacheWrite1h: row.cache_write_1h_tokens ?? 0,
     output: row.completion_tokens,
     reasoning: row.reasoning_tokens,
   }

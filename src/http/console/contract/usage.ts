@@ -73,7 +73,7 @@ export const failure = z.object({
 })
 
 const billLine = z.object({
-  kind: z.enum(['input', 'cached_input', 'cache_write', 'output', 'reasoning', 'request']),
+  kind: z.enum(['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output', 'reasoning', 'request']),
   /** Tokens, or requests for the fee. */
   count: z.int(),
   /** Per 1,000 tokens; per request for the fee. */
