@@ -19,6 +19,7 @@ const held: LedgerEvent = {
   dayEnd: 3,
   monthEnd: 4,
   claim: undefined,
+  countsForModel: undefined,
 }
 const usage = { input: 9, cachedInput: 1, cacheWrite: 6, output: 3, reasoning: 0 }
 const settled: LedgerEvent = {
@@ -37,6 +38,8 @@ test('what is written to a cache for an hour survives the journal, its price and
   const events: LedgerEvent[] = [
     held,
     { ...held, claim },
+    { ...held, claim, countsForModel: true },
+    { ...held, countsForModel: true },
     { ...held, price },
     { ...held, price, claim },
     { ...held, price: { ...price, cacheWrite: 5n } },
