@@ -78,6 +78,11 @@ const groups: readonly Group[] = [
     load: async () => (await import('./cli/seed.ts')).completeSeed,
   },
   {
+    name: 'node',
+    summary: 'the nodes of a cluster',
+    load: async () => (await import('./cli/node.ts')).completeNode,
+  },
+  {
     name: 'docs',
     summary: 'write the page of all settings',
     load: async () => (await import('./cli/docs.ts')).completeDocs,

@@ -198,3 +198,33 @@ test('settlements that waited on a node’s disk survive its end', { skip }, asy
   await house.nothingHeld()
   assert.equal(nanosOf(await account.balance()), nanosOf('1') - 100n * 2000n - 50n * 8000n)
 })
+
+test(
+  'a node that starts before its database says 503 to all, never 401, and serves when it is there',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 1)
+    const { house, nodes, postgres } = cluster
+    await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    const [node] = nodes
+    assert.ok(node)
+    await node.kill()
+    await postgres.stop()
+    const starting = cluster.again(0)
+    const statusOf = async (path: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${account.key.secret}` }
+      return fetch(`${node.url}${path}`, { headers }).then(
+        ({ status }) => status,
+        () => 0,
+      )
+    }
+    await until(async () => (await statusOf('/healthz')) === 200)
+    assert.equal(await statusOf('/readyz'), 503)
+    assert.equal(await statusOf('/v1/models'), 503)
+    await postgres.start()
+    await starting
+    assert.equal((await account.post(question('m'))).status, 200)
+    await house.nothingHeld()
+  },
+)

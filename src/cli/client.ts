@@ -94,7 +94,7 @@ async function lockUnlessRelay(config: Config, options: ControlOptions): Promise
 }
 
 export function hasDatabase(config: Config): boolean {
-  return existsSync(join(config.dataDir, 'sluice.db'))
+  return config.databaseUrl !== null || existsSync(join(config.dataDir, 'sluice.db'))
 }
 
 export function noDatabase(config: Config): CommandError {

@@ -19,9 +19,12 @@ import {
 } from './output.ts'
 
 /** A stopped relay's file is only read: a ledger that does not hold could not be opened to be worked with. */
-async function verdictOfFile(dataDir: string): Promise<Fields> {
+async function verdictOfStopped({ databaseUrl, dataDir }: Config): Promise<Fields> {
   const { verifyInThread } = await import('../server/verify-thread.ts')
-  const verdict = await verifyInThread(join(dataDir, 'sluice.db'))
+  const { verifyClusterInThread } = await import('../server/cluster/verify-thread.ts')
+  const verdict = await (databaseUrl === null
+    ? verifyInThread(join(dataDir, 'sluice.db'))
+    : verifyClusterInThread(databaseUrl))
   return {
     ok: verdict.ok,
     entries: verdict.entries,
@@ -34,7 +37,7 @@ async function verdictOfFile(dataDir: string): Promise<Fields> {
 
 async function verdictOf(config: Config): Promise<Fields> {
   if (!hasDatabase(config)) throw noDatabase(config)
-  if (!(await hasControl(config.dataDir))) return verdictOfFile(config.dataDir)
+  if (!(await hasControl(config.dataDir))) return verdictOfStopped(config)
   const control = await openControl(config)
   try {
     return fieldsOf(await control.call('GET', '/ledger/verify'))

@@ -85,6 +85,17 @@ export interface UpstreamModels {
   readonly models: readonly string[]
 }
 
+/** A node of a cluster. Times in milliseconds since the epoch. */
+export interface NodeRecord {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly state: 'running' | 'silent' | 'stopped' | 'retired'
+  readonly startedAt: number
+  readonly seenAt: number
+  readonly openHolds: number
+}
+
 export interface House {
   readonly config: Config
   readonly db: Db
@@ -101,6 +112,10 @@ export interface House {
   /** Resolves when every thread works with what has changed. */
   announce(changes: readonly Change[]): Promise<void>
   verify(): Promise<LedgerVerdict>
+  /** None where one relay works by itself. */
+  nodes(): Promise<readonly NodeRecord[]>
+  /** Gives up a node; tells how many of its requests were settled. Throws a refusal where there is no such node. */
+  retireNode(id: string): Promise<number>
   /** One real call of an upstream with this model name, as `POST /upstreams/{id}/test` makes it. */
   tryUpstream(upstreamId: string, model: string | null): Promise<UpstreamTrial>
   /** What is known of the health of these calls, in the same order. */

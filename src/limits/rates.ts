@@ -204,7 +204,7 @@ export class Rates {
 }
 
 /** Of two denials the one that stands longer; without end, when waiting does not help. */
-function longer(one: RateDenial | null, other: RateDenial | null): RateDenial | null {
+export function longer(one: RateDenial | null, other: RateDenial | null): RateDenial | null {
   if (one === null || other === null) return one ?? other
   return (other.retryAfterMs ?? Infinity) > (one.retryAfterMs ?? Infinity) ? other : one
 }

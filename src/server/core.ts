@@ -11,7 +11,7 @@ import { refuse } from '../errors.ts'
 import type { Change } from '../db/change.ts'
 import type { DbAccess } from '../db/access.ts'
 import type { Db } from '../db/db.ts'
-import type { LedgerVerdict, Wallet } from '../http/house.ts'
+import type { LedgerVerdict, NodeRecord, Wallet } from '../http/house.ts'
 import type { RequestRow } from '../db/messages.ts'
 import { sql } from '../db/schema.ts'
 import { openDataKey } from '../db/settings.ts'
@@ -64,6 +64,11 @@ export interface Core {
   lineTo(port: MessagePort, duties: LineDuties): WorkerLine
   /** Takes in what a write has changed. */
   refresh(changes: readonly Change[]): Promise<void>
+  /** What there is to measure beside what every node measures. */
+  gauges(): readonly { readonly name: string; readonly help: string; readonly value: number }[]
+  nodes(): Promise<readonly NodeRecord[]>
+  /** Gives up a node; tells how many of its requests were settled. Throws a refusal where there is no such node. */
+  retireNode(id: string): Promise<number>
   /** Recomputes the whole ledger, beside everything else. */
   verify(): Promise<LedgerVerdict>
   /** Recomputes what has come to the ledger, again and again, until what is returned is called. */
@@ -190,6 +195,10 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
       const access = store.portsForWorker()
       return { db: access, ports: [access.writer, access.reader, access.reporter] }
     },
+    gauges: () => [],
+    nodes: () => Promise.resolve([]),
+    retireNode: () =>
+      Promise.reject(refuse('not_found', { message: 'This relay is not a node of a cluster.' })),
     record: (row) => void commits.addRequest(row),
     lineTo: (port, duties) => new AuthorityPort(port, { authority, commits }, duties),
     verify: () => verifyInThread(path),

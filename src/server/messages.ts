@@ -92,6 +92,8 @@ export type Order =
   | { readonly do: 'announce'; readonly changes: readonly Change[] }
   | { readonly do: 'verify' }
   | { readonly do: 'metrics' }
+  | { readonly do: 'nodes' }
+  | { readonly do: 'retire'; readonly node: string }
   /** A place in the rates, for a request that costs nothing. */
   | { readonly do: 'rate'; readonly id: string; readonly key: string }
   /** May one more attempt be made? Answers yes or no. */

@@ -41,6 +41,8 @@ export function administrationOver(
     tryUpstream: (id, model) => tryUpstream(core.catalog, means, id, model),
     fetchModels: (id) => fetchModels(core.catalog, means, id),
     guard: orders.guard,
+    nodes: () => core.nodes(),
+    retireNode: (node) => core.retireNode(node),
     metrics: () => orders.metrics(),
     health: (circuits) => Promise.resolve(circuits.map((each) => core.health.of(each))),
     isReady: () => core.commits.admitting,

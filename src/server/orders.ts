@@ -27,6 +27,7 @@ function nodeMetrics(core: Core): Registry {
   )
   gauge('sluice_ledger_commits', 'Ledger commits on disk', core.commits.durable)
   gauge('sluice_admitting', 'The store takes commits', core.commits.admitting ? 1 : 0)
+  for (const { name, help, value } of core.gauges()) gauge(name, help, value)
   core.health.addMetrics(registry)
   gauge('process_resident_memory_bytes', 'Resident memory', process.memoryUsage.rss())
   gauge('process_cpu_seconds_total', 'CPU time of all threads', cpuSeconds())
@@ -64,6 +65,10 @@ export class Orders {
         return this.announce(order.changes)
       case 'verify':
         return this.verify()
+      case 'nodes':
+        return core.nodes()
+      case 'retire':
+        return core.retireNode(order.node)
       case 'metrics':
         return this.metrics()
       case 'rate':

@@ -23,6 +23,7 @@ import { portProblem } from './reach.ts'
 import { tlsProblem } from './tls-listener.ts'
 import { printWelcome } from './welcome.ts'
 import { version } from './version.ts'
+import { waitForDatabase } from './wait-for-database.ts'
 
 /** Drift between journal, balances, entries and request rows is found within this time. */
 const watchEveryMs = 60_000
@@ -36,8 +37,7 @@ export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel)
   const lock = takeLock(config.dataDir, { command: 'serve' })
   await checkPort(config)
-  const problem = tlsProblem(config)
-  if (problem !== null) throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE cannot be used: ${problem}`)
+  await waitForDatabase(config, log)
   let crew: Crew | null = null
   let patience: NodeJS.Timeout | undefined
   let isTrusted = true
@@ -125,10 +125,13 @@ function watchLedger(core: Core, log: Log, onDrift: () => void): () => Promise<v
 }
 
 /** Workers share the port, so they would share it with another relay as well, and nobody would notice. */
-async function checkPort({ host, port }: Config): Promise<void> {
+async function checkPort(config: Config): Promise<void> {
+  const { host, port } = config
   const problem = await portProblem(host, port)
   if (problem !== null)
     throw new Error(`${host}:${port} cannot be listened on (${problem}); set HOST or PORT.`)
+  const unfit = tlsProblem(config)
+  if (unfit !== null) throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE cannot be used: ${unfit}`)
 }
 
 async function closeAll(

@@ -22,6 +22,7 @@ import type {
   LedgerVerdict,
   VoucherReceipt,
   Wallet,
+  NodeRecord,
 } from '../http/house.ts'
 import { guardBy } from '../http/guard.ts'
 import { answerMalformed } from '../http/malformed.ts'
@@ -126,6 +127,8 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
     announce: async (changes) => void (await port.order({ do: 'announce', changes })),
     verify: async () => (await port.order({ do: 'verify' })) as LedgerVerdict,
     guard: guardBy((ask) => port.order({ do: 'guard', ask })),
+    nodes: async () => (await port.order({ do: 'nodes' })) as NodeRecord[],
+    retireNode: async (node) => (await port.order({ do: 'retire', node })) as number,
     metrics: async () => (await port.order({ do: 'metrics' })) as string,
     tryUpstream: (id, model) => tryUpstream(catalog, relay, id, model),
     health: async (circuits) => (await port.order({ do: 'health', circuits })) as CallHealth[],

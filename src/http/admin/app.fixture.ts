@@ -73,6 +73,8 @@ export async function openOffice(
     tryUpstream: absent,
     health: absent,
     fetchModels: absent,
+    nodes: absent,
+    retireNode: absent,
     metrics: absent,
     guard: openGuard(),
     isReady: () => true,

@@ -23,6 +23,7 @@ import type { Desk } from './desk.ts'
 import { incidentRoutes } from './incidents.ts'
 import { keyRoutes } from './keys.ts'
 import { ledgerRoutes } from './ledger.ts'
+import { nodeRoutes } from './nodes.ts'
 import { modelRouteRoutes } from './model-route.ts'
 import { modelRoutes } from './models.ts'
 import { noticeRoutes } from './notices.ts'
@@ -133,6 +134,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     refundRoutes,
     usageRoutes,
     ledgerRoutes,
+    nodeRoutes,
     peopleRoutes,
     reportRoutes,
     officeRoutes,

@@ -23,7 +23,8 @@ import { steadyClock, wallClock, type Core, type CoreListener } from '../core.ts
 import { NodeHealth } from '../node-health.ts'
 import { SpendNotices } from '../spend-notices.ts'
 import { version } from '../version.ts'
-import { AloneRates } from './alone-rates.ts'
+import { AloneRates, type NodeRates } from '../../limits/node-rates.ts'
+import { RedisRates } from '../../limits/redis-rates.ts'
 import { Jobs } from './jobs.ts'
 import { Node } from './node.ts'
 import { NodeJournal } from './node-journal.ts'
@@ -162,6 +163,13 @@ async function joinWith(
   return { ledger, journal, node, now }
 }
 
+/** Counted together with the other nodes where there is a Redis, else by the node's share. */
+function ratesOf({ redisUrl }: ClusterConfig, node: Node): NodeRates {
+  const steady = steadyClock()
+  const alone = new AloneRates(() => node.place, steady)
+  return redisUrl === null ? alone : new RedisRates({ url: redisUrl, alone, steady })
+}
+
 /** Opens a node; the caller holds the lock of its data directory. Ends the holds that it had left open. */
 export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
   const { databaseUrl: url } = config
@@ -185,7 +193,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     directory.apply(await loadDelta(db, changes))
     catalog.apply(await loadCatalogDelta(db, changes))
   }
-  const rates = new AloneRates(() => node.place, steadyClock())
+  const rates = ratesOf(config, node)
   const spending = new SpendNotices({ state: ledger.state, directory, db })
   const authority = new SharedAuthority({ ledger, journal, rates, directory, catalog, spending, db, now })
   const health = new NodeHealth(catalog, Date.now)
@@ -206,6 +214,16 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     health,
     expired,
     accessForWorker: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),
+    gauges: () => [
+      { name: 'sluice_nodes', help: 'Nodes of this cluster that are alive', value: node.place.nodes },
+      {
+        name: 'sluice_rates_shared',
+        help: 'Rates are counted over all nodes; 0: each node admits its share of every limit',
+        value: rates.isShared ? 1 : 0,
+      },
+    ],
+    nodes: () => node.all(),
+    retireNode: (other) => node.retire(other),
     record: (row) => ledger.add({ kind: 'row', row }),
     lineTo: (port, duties) => new NodeLine(port, authority, duties),
     refresh,

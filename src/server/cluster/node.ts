@@ -7,16 +7,19 @@ import type { HoldRow } from '../../db/postgres/ledger-rows.ts'
 import {
   holdsOfRetired,
   leaveCluster,
+  listNodes,
   noteAlive,
   openHoldsOf,
   placeAmongNodes,
   retireNode,
   silentNodes,
 } from '../../db/postgres/nodes.ts'
+import { refuse } from '../../errors.ts'
+import type { NodeRecord } from '../../http/house.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
 import { accountOwner, keyOwner } from '../../ledger/state.ts'
 import { noCaps } from '../caller-limits.ts'
-import type { Place } from './alone-rates.ts'
+import type { Place } from '../../limits/node-rates.ts'
 import type { SharedLedger } from './shared-ledger.ts'
 
 const aliveEveryMs = 2000
@@ -72,6 +75,30 @@ export class Node {
     const silent = (await silentNodes(this.#parts.db, silentMs)).filter((id) => id !== this.#parts.id)
     for (const id of silent) await retireNode(this.#parts.db, id)
     return silent
+  }
+
+  async all(): Promise<NodeRecord[]> {
+    const rows = await listNodes(this.#parts.db)
+    return rows.map(
+      ({ id, name, version, state, started_at: startedAt, seen_at: seenAt, open_holds, now }) => ({
+        id,
+        name,
+        version,
+        state: state === 'running' && now - seenAt > aliveMs ? 'silent' : state,
+        startedAt,
+        seenAt,
+        openHolds: open_holds,
+      }),
+    )
+  }
+
+  /** Gives up another node; tells how many of its requests were settled. Throws a refusal. */
+  async retire(id: string): Promise<number> {
+    if (id === this.#parts.id)
+      throw refuse('conflict', { message: 'This is the node that was asked: stop it, or ask another.' })
+    if (!(await retireNode(this.#parts.db, id)))
+      throw refuse('not_found', { message: 'There is no such node.' })
+    return this.endHoldsOfRetired()
   }
 
   /** Ends what retired nodes hold, at their last uploaded marks; tells how many. */

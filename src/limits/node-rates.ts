@@ -2,7 +2,7 @@
  * Rates of a node that cannot ask the others: it admits its share of every limit, so that all nodes together admit no
  * more than the whole. What does not divide goes to the first nodes.
  */
-import { Rates, type Claim, type RateDenial, type RateStatus } from '../../limits/rates.ts'
+import { Rates, type Claim, type RateDenial, type RateStatus } from './rates.ts'
 
 export interface Reserved {
   readonly denial: RateDenial | null
@@ -58,6 +58,16 @@ export class AloneRates implements NodeRates {
     }))
     const denial = this.#rates.reserve(id, shares, tokens, now)
     return { denial, status: this.#rates.status(shares, now) }
+  }
+
+  /** Counts a request that was admitted by another way. */
+  remember(subjects: readonly string[], tokens: number): void {
+    this.#rates.remember(subjects, this.#steady(), tokens)
+  }
+
+  /** Whether anything of the last minute is counted here. */
+  get hasAdmitted(): boolean {
+    return this.#rates.size > 0
   }
 
   giveBack(id: string): void {

@@ -1,0 +1,39 @@
+/**
+ * Before a node has found its database: the port is open, says that it lives, and sends everybody else away for a moment,
+ * so that nobody takes a relay that waits for one that is broken, or for one that does not know them.
+ */
+import { createServer } from 'node:http'
+import type { Config } from '../config.ts'
+import { refuse } from '../errors.ts'
+
+export interface WaitingRoom {
+  close(): Promise<void>
+}
+
+/** Opens the port; whoever comes is told to come again. */
+export async function openWaitingRoom({ host, port }: Config): Promise<WaitingRoom> {
+  const refusal = refuse('service_unavailable')
+  const body = JSON.stringify(refusal.toBody())
+  const server = createServer((request, response) => {
+    request.resume()
+    if (request.url === '/healthz') {
+      response
+        .writeHead(200, { 'content-type': 'application/json', connection: 'close' })
+        .end('{"status":"ok"}')
+      return
+    }
+    const headers = { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' }
+    response.writeHead(refusal.status, headers).end(body)
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen({ host, port }, resolve)
+  await promise
+  return {
+    async close() {
+      const closed = new Promise((done) => server.close(done))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}

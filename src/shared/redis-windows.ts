@@ -1,0 +1,164 @@
+/**
+ * State that all nodes share and that may be lost: the windows and slots of rates, in Redis or Valkey. Nothing here
+ * knows what is limited or why, and nothing of it is money.
+ */
+import { Redis } from 'ioredis'
+import { endScript, renewScript, reserveScript } from './windows-script.ts'
+
+/** Who is limited, by what; `null`: unlimited. `group`: subjects that are asked for together lie together. */
+export interface WindowClaim {
+  readonly subject: string
+  readonly requests: number | null
+  readonly tokens: number | null
+  readonly slots: number | null
+}
+
+export interface WindowUse {
+  readonly requests: number
+  readonly tokens: number
+  readonly running: number
+  /** Seconds until one more request, and the tokens asked for, fit; -1: never. */
+  readonly requestsWait: number
+  readonly tokensWait: number
+  /** Seconds until all is free again. */
+  readonly requestsFree: number
+  readonly tokensFree: number
+}
+
+export interface Reservation {
+  readonly isAdmitted: boolean
+  /** Redis's clock, in milliseconds. */
+  readonly now: number
+  readonly uses: readonly WindowUse[]
+}
+
+export interface RedisWindowsOptions {
+  readonly url: string
+  /** A slot whose request is not heard of for so long is free. */
+  readonly leaseMs: number
+  readonly onReady: () => void
+  readonly onAway: () => void
+  /** Added to Redis's clock; for tests, which cannot wait a minute. */
+  readonly aheadMs?: () => number
+}
+
+const commandMs = 500
+const reconnectMostMs = 1000
+const valuesPerClaim = 7
+
+interface Scripts {
+  reserveWindows(keys: number, ...words: (string | number)[]): Promise<number[]>
+  endWindows(keys: number, ...words: (string | number)[]): Promise<number>
+  renewWindows(keys: number, ...words: (string | number)[]): Promise<number>
+}
+
+function open(url: string): Redis & Scripts {
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    commandTimeout: commandMs,
+    connectTimeout: 2000,
+    retryStrategy: (tries) => Math.min(tries * 100, reconnectMostMs),
+    scripts: {
+      reserveWindows: { lua: reserveScript },
+      endWindows: { lua: endScript },
+      renewWindows: { lua: renewScript },
+    },
+  })
+  return redis as Redis & Scripts
+}
+
+export class RedisWindows {
+  readonly #redis: Redis & Scripts
+  readonly #leaseMs: number
+  readonly #aheadMs: () => number
+
+  constructor({ url, leaseMs, onReady, onAway, aheadMs = () => 0 }: RedisWindowsOptions) {
+    this.#leaseMs = leaseMs
+    this.#aheadMs = aheadMs
+    this.#redis = open(url)
+    this.#redis.on('ready', onReady)
+    this.#redis.on('close', onAway)
+    // Told by `close`.
+    this.#redis.on('error', () => undefined)
+  }
+
+  /** Keys of one group lie in one slot of a Redis cluster. */
+  #keys(group: string, subjects: readonly string[]): string[] {
+    return subjects.flatMap((subject) => [`sluice:{${group}}:w:${subject}`, `sluice:{${group}}:c:${subject}`])
+  }
+
+  /** Reserves all or nothing; `isForced`: counts also what does not fit. Rejects when Redis does not answer. */
+  async reserve(
+    asked: {
+      readonly id: string
+      readonly group: string
+      readonly tokens: number
+      readonly isForced?: boolean
+    },
+    claims: readonly WindowClaim[],
+  ): Promise<Reservation> {
+    const keys = this.#keys(
+      asked.group,
+      claims.map(({ subject }) => subject),
+    )
+    const limits = claims.flatMap(({ requests, tokens, slots }) => [
+      requests ?? -1,
+      tokens ?? -1,
+      slots ?? -1,
+    ])
+    const about = [this.#aheadMs(), asked.id, asked.tokens, this.#leaseMs, asked.isForced === true ? 1 : 0]
+    const [admitted = 0, now = 0, ...values] = await this.#redis.reserveWindows(
+      keys.length,
+      ...keys,
+      ...about,
+      ...limits,
+    )
+    const uses = claims.map((_, index): WindowUse => {
+      const [
+        requests = 0,
+        tokens = 0,
+        running = 0,
+        requestsWait = 0,
+        tokensWait = 0,
+        requestsFree = 0,
+        tokensFree = 0,
+      ] = values.slice(index * valuesPerClaim, (index + 1) * valuesPerClaim)
+      return { requests, tokens, running, requestsWait, tokensWait, requestsFree, tokensFree }
+    })
+    return { isAdmitted: admitted === 1, now, uses }
+  }
+
+  /** Ends a reservation that was made at a moment of Redis's clock; frees its slots. */
+  async end(
+    made: {
+      readonly id: string
+      readonly group: string
+      readonly subjects: readonly string[]
+      readonly at: number
+    },
+    change: { readonly requests: number; readonly tokens: number; readonly surplus: number },
+  ): Promise<void> {
+    const keys = this.#keys(made.group, made.subjects)
+    const second = Math.floor(made.at / 1000)
+    const words = [this.#aheadMs(), made.id, second, change.requests, change.tokens, change.surplus]
+    await this.#redis.endWindows(keys.length, ...keys, ...words)
+  }
+
+  /** Keeps the slots of a request that still runs. */
+  async renew(made: {
+    readonly id: string
+    readonly group: string
+    readonly subjects: readonly string[]
+  }): Promise<void> {
+    const keys = made.subjects.map((subject) => `sluice:{${made.group}}:c:${subject}`)
+    const ids = made.subjects.map(() => made.id)
+    await this.#redis.renewWindows(keys.length, ...keys, this.#aheadMs(), this.#leaseMs, ...ids)
+  }
+
+  close(): Promise<void> {
+    this.#redis.disconnect()
+    return Promise.resolve()
+  }
+}

@@ -1,0 +1,67 @@
+/** A real redis-server for tests: on a port of loopback, keeping nothing; gone after the tests of the file. */
+
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const program = 'redis-server'
+const startWithinMs = 10_000
+
+/** Why tests over Redis are left out here; false where they run. */
+export const withoutRedis: string | false =
+  spawnSync(program, ['--version']).status === 0 ? false : 'redis-server is not installed here'
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+function answers(port: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const socket = connect({ host: '127.0.0.1', port }, () => socket.write('PING\r\n'))
+  socket.on('data', (bytes) => {
+    resolve(bytes.toString().startsWith('+PONG'))
+    socket.destroy()
+  })
+  socket.on('error', () => resolve(false))
+  return promise
+}
+
+export class RedisServer {
+  readonly url: string
+  readonly #port: number
+  #process: ChildProcess | undefined
+
+  constructor(port: number) {
+    this.#port = port
+    this.url = `redis://127.0.0.1:${port}`
+    process.once('exit', () => this.#process?.kill('SIGKILL'))
+  }
+
+  async start(): Promise<void> {
+    const settings = ['--port', String(this.#port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+    this.#process = spawn(program, settings, { stdio: 'ignore' })
+    for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(20)) {
+      if (await answers(this.#port)) return
+    }
+    throw new Error('redis-server did not start.')
+  }
+
+  async stop(): Promise<void> {
+    const ended = this.#process
+    if (ended === undefined || ended.exitCode !== null) return
+    const exit = new Promise((resolve) => ended.once('exit', resolve))
+    ended.kill('SIGKILL')
+    await exit
+    this.#process = undefined
+  }
+}
+
+export async function startRedis(): Promise<RedisServer> {
+  const server = new RedisServer(await freePort())
+  await server.start()
+  return server
+}

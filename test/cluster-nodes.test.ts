@@ -1,0 +1,127 @@
+/** Nodes that are gone for good, and limits that all nodes count together. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
+import { nanosOf } from '../src/lib/money.ts'
+import { startRedis, withoutRedis } from '../src/shared/redis.fixture.ts'
+import { question } from './account.ts'
+import { openCluster, type Cluster } from './cluster.ts'
+import { pausingAfter, waitingFor } from './mishaps.ts'
+import { callMany, costOfAll, withStatus } from './money.ts'
+import { saying, sayingMany } from './scripts.ts'
+
+const skip = withoutPostgres === false ? withoutRedis : withoutPostgres
+const prices: [string, string] = ['0.002', '0.008']
+
+interface NodeState {
+  id: string
+  state: string
+  open_holds: number
+}
+
+async function withModel(cluster: Cluster) {
+  const upstream = await cluster.house.upstream(saying('Hello!'))
+  await cluster.house.model('m', { upstreams: [upstream], prices, max_output_tokens: 8192 })
+  return upstream
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const start = performance.now(); !(await holds()); await delay(20)) {
+    assert.ok(performance.now() - start < 10_000, 'it did not come about')
+  }
+}
+
+const nodesOf = async ({ house }: Cluster): Promise<NodeState[]> =>
+  (await house.admin<{ data: NodeState[] }>('GET', '/nodes')).data
+
+test(
+  'a node that is given up is charged at the last mark it has uploaded; what it settles later is overrun, once',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 2)
+    const { house, nodes } = cluster
+    const upstream = await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    const frozen = nodes[1]
+    assert.ok(frozen)
+    await until(
+      async () => withStatus(await callMany(account, frozen.url, question('m'), 1), 200).length === 1,
+    )
+    const word = Promise.withResolvers<void>()
+    upstream.next(pausingAfter(200, word.promise, sayingMany(400, { input: 10, output: 400 })))
+    upstream.next(waitingFor(word.promise, saying('Late.', { input: 10, output: 50 })))
+    const stream = callMany(account, frozen.url, question('m', { stream: true }), 1)
+    await until(() => upstream.requests.length === 2)
+    const whole = callMany(account, frozen.url, question('m'), 1)
+    await until(
+      async () =>
+        upstream.requests.length === 3 && (await nodesOf(cluster)).some((node) => node.open_holds === 2),
+    )
+    // So long that the stream's marks are uploaded.
+    await delay(2500)
+    frozen.signal('SIGSTOP')
+    const other = (await nodesOf(cluster)).find(({ open_holds }) => open_holds === 2)
+    const answer = await house.admin<{ settled: number }>('POST', `/nodes/${other?.id}/retire`)
+    assert.equal(answer.settled, 2)
+    assert.equal(nanosOf(await account.held()), 0n)
+    const charged = await costOfAll(account)
+    assert.ok(charged > 0n)
+    frozen.signal('SIGCONT')
+    word.resolve()
+    await Promise.all([stream, whole])
+    await until(async () => (await nodesOf(cluster)).every(({ state }) => state === 'running'))
+    await until(async () => nanosOf((await house.verify()).overrun) > 0n)
+    assert.equal(nanosOf(await account.balance()), nanosOf('1') - charged)
+    const { overrun } = await house.verify()
+    // Both in full, less what was charged for the stream at its mark; the first request was none of theirs.
+    const inFull = 2n * 10n * 2000n + 450n * 8000n
+    const first = 10n * 2000n + 5n * 8000n
+    assert.equal(nanosOf(overrun), inFull - (charged - first))
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'of 200 requests at once under 60 a minute over three nodes exactly 60 are served; without Redis each node goes on at its share',
+  { skip },
+  async (t) => {
+    const redis = await startRedis()
+    t.after(() => redis.stop())
+    const cluster = await openCluster(t, 3, { REDIS_URL: redis.url })
+    const { house, nodes } = cluster
+    await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    for (const { url } of nodes)
+      await until(async () => withStatus(await callMany(account, url, question('m'), 1), 200).length === 1)
+    const limited = await house.account({ balance: '1' })
+    await limited.change({ limits: { rpm: 60 } })
+    await delay(1000)
+    const calls = (of: typeof account, each: number) =>
+      Promise.all(nodes.map(({ url }) => callMany(of, url, question('m', { max_tokens: 5 }), each)))
+    const outcomes = (await calls(limited, 67)).flat()
+    assert.equal(withStatus(outcomes, 200).length, 60)
+    assert.equal(withStatus(outcomes, 429).length, 141)
+    const shared = async (): Promise<boolean[]> =>
+      Promise.all(
+        nodes.map(async (node) => {
+          const reply = await fetch(`${node.url}/metrics`, {
+            headers: { authorization: `Bearer ${node.adminKey}` },
+          })
+          return /^sluice_rates_shared 1$/m.test(await reply.text())
+        }),
+      )
+    assert.deepEqual(await shared(), [true, true, true])
+    await redis.stop()
+    await until(async () => (await shared()).every((isShared) => !isShared))
+    const fresh = await house.account({ balance: '1' })
+    await fresh.change({ limits: { rpm: 30 } })
+    await delay(1000)
+    const alone = await calls(fresh, 20)
+    assert.deepEqual(
+      alone.map((each) => withStatus(each, 200).length),
+      [10, 10, 10],
+    )
+    await house.nothingHeld()
+  },
+)
