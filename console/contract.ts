@@ -4,15 +4,20 @@
 import type { z } from 'zod'
 import type { entryOut } from '../src/http/admin/account-money.ts'
 import type { accountOut } from '../src/http/admin/accounts.ts'
+import type { availabilityOut } from '../src/http/admin/availability.ts'
+import type { incidentOut } from '../src/http/admin/incidents.ts'
 import type { keyOut, newKeyOut } from '../src/http/admin/keys.ts'
 import type { auditOut, verdictOut } from '../src/http/admin/ledger.ts'
+import type { planOut } from '../src/http/admin/model-route.ts'
 import type { modelOut, versionOut } from '../src/http/admin/models.ts'
 import type { inviteOut, linkOut, personOut } from '../src/http/admin/people.ts'
+import type { promotionOut } from '../src/http/admin/promotions.ts'
 import type { providerOut } from '../src/http/admin/providers.ts'
 import type { referenceModelOut } from '../src/http/admin/reference-models.ts'
 import type { requestOut } from '../src/http/admin/requests.ts'
 import type { tierOut } from '../src/http/admin/tiers.ts'
 import type { modelsOut, trialOut } from '../src/http/admin/upstream-calls.ts'
+import type { healthOut } from '../src/http/admin/upstream-health.ts'
 import type { upstreamOut } from '../src/http/admin/upstreams.ts'
 import type { rowOut } from '../src/http/admin/usage.ts'
 import type { voucherOut, vouchersOut } from '../src/http/admin/vouchers.ts'
@@ -23,8 +28,13 @@ export type Key = z.infer<typeof keyOut>
 export type NewKey = z.infer<typeof newKeyOut>
 export type AuditRecord = z.infer<typeof auditOut>
 export type LedgerVerdict = z.infer<typeof verdictOut>
+export type Availability = z.infer<typeof availabilityOut>
+export type Incident = z.infer<typeof incidentOut>
 export type Model = z.infer<typeof modelOut>
 export type PriceVersion = z.infer<typeof versionOut>
+export type Promotion = z.infer<typeof promotionOut>
+export type RoutePlan = z.infer<typeof planOut>
+export type UpstreamHealth = z.infer<typeof healthOut>
 export type Provider = z.infer<typeof providerOut>
 export type ReferenceModel = z.infer<typeof referenceModelOut>
 export type RequestRecord = z.infer<typeof requestOut>
@@ -58,6 +68,7 @@ export type {
   AnnouncementBody,
   Dashboard,
   FailureGroup,
+  Failures,
   Found,
 } from '../src/http/console/contract/operator.ts'
 export type { OpenSession, Passkey } from '../src/http/console/contract/person.ts'

@@ -15,6 +15,8 @@ const loaders = {
     clients: async () => (await import('./words/en/clients.ts')).clients,
     running: async () => (await import('./words/en/running.ts')).running,
     account: async () => (await import('./words/en/account.ts')).account,
+    customer: async () => (await import('./words/en/customer.ts')).customer,
+    guide: async () => (await import('./words/en/guide.ts')).guide,
   },
   'zh-CN': {
     door: async () => (await import('./words/zh-cn/door.ts')).door,
@@ -23,6 +25,8 @@ const loaders = {
     clients: async () => (await import('./words/zh-cn/clients.ts')).clients,
     running: async () => (await import('./words/zh-cn/running.ts')).running,
     account: async () => (await import('./words/zh-cn/account.ts')).account,
+    customer: async () => (await import('./words/zh-cn/customer.ts')).customer,
+    guide: async () => (await import('./words/zh-cn/guide.ts')).guide,
   },
 }
 

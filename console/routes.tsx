@@ -68,7 +68,7 @@ const shell = createRoute({
       redirect({ to: '/sign-in', search: { next }, throw: true })
     }
   },
-  loader: withWords('shell'),
+  loader: withWords('shell', 'account', 'customer'),
   component: lazyRouteComponent(() => import('./pages/shell.tsx'), 'Shell'),
 })
 
@@ -104,7 +104,7 @@ const operatorPages = [
   }),
   createRoute({
     getParentRoute: () => operator,
-    path: '/models/$',
+    path: '/models/$id',
     validateSearch: texts('edit'),
     component: lazyRouteComponent(() => import('./pages/operator/model.tsx'), 'ModelPage'),
   }),
@@ -154,11 +154,127 @@ const operatorPages = [
     validateSearch: texts('object'),
     component: lazyRouteComponent(() => import('./pages/operator/audit.tsx'), 'Audit'),
   }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/dashboard',
+    component: lazyRouteComponent(() => import('./pages/operator/dashboard.tsx'), 'Dashboard'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/failures',
+    validateSearch: texts('span', 'model', 'upstream'),
+    component: lazyRouteComponent(() => import('./pages/operator/failures.tsx'), 'Failures'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/incidents',
+    validateSearch: texts('add', 'edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/incidents.tsx'), 'Incidents'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/people',
+    validateSearch: texts('role'),
+    component: lazyRouteComponent(() => import('./pages/operator/people.tsx'), 'People'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/promotions',
+    validateSearch: texts('add', 'edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/promotions.tsx'), 'Promotions'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/settings',
+    validateSearch: texts('q'),
+    component: lazyRouteComponent(() => import('./pages/operator/settings.tsx'), 'Settings'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/announcements',
+    validateSearch: texts('add'),
+    component: lazyRouteComponent(() => import('./pages/operator/announcements.tsx'), 'Announcements'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/limit-requests',
+    validateSearch: texts('status', 'answer'),
+    component: lazyRouteComponent(() => import('./pages/operator/limit-requests.tsx'), 'LimitRequests'),
+  }),
+] as const
+
+const customerPages = [
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/overview',
+    component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/keys',
+    validateSearch: texts('add', 'edit', 'rotate'),
+    component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/usage',
+    validateSearch: texts('span', 'key', 'model', 'outcome', 'request_id'),
+    component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'Usage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/usage/$id',
+    component: lazyRouteComponent(() => import('./pages/own-request.tsx'), 'OwnRequest'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/billing',
+    validateSearch: texts('edit'),
+    component: lazyRouteComponent(() => import('./pages/billing.tsx'), 'Billing'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/billing/$month',
+    component: lazyRouteComponent(() => import('./pages/statement.tsx'), 'StatementPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/guide',
+    component: lazyRouteComponent(() => import('./pages/guide.tsx'), 'Guide'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/models',
+    validateSearch: texts('q'),
+    component: lazyRouteComponent(() => import('./pages/offered-models.tsx'), 'OfferedModels'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/playground',
+    validateSearch: texts('model', 'beside'),
+    component: lazyRouteComponent(() => import('./pages/playground.tsx'), 'Playground'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/limits',
+    validateSearch: texts('ask'),
+    component: lazyRouteComponent(() => import('./pages/limits.tsx'), 'LimitsPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/notices',
+    component: lazyRouteComponent(() => import('./pages/notices.tsx'), 'Notices'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/profile',
+    component: lazyRouteComponent(() => import('./pages/profile.tsx'), 'Profile'),
+  }),
 ] as const
 
 const tree = root.addChildren([
   ...entrance,
-  shell.addChildren([start, operator.addChildren([...operatorPages])]),
+  shell.addChildren([start, ...customerPages, operator.addChildren([...operatorPages])]),
 ])
 
 export const router = createRouter({

@@ -6,6 +6,7 @@ import { call } from '../api.ts'
 import type { Session } from '../contract.ts'
 import { chooseLanguage, useLanguage, useWords } from '../language.ts'
 import { useAction } from '../parts/action.ts'
+import { AnnouncementBar } from '../parts/announcement-bar.tsx'
 import { Confirmation } from '../parts/confirm.tsx'
 import { Brand } from '../parts/entrance.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -14,7 +15,7 @@ import { Loading } from '../parts/notes.tsx'
 import { Palette } from '../parts/palette.tsx'
 import { Toasts } from '../parts/toast.tsx'
 import { chooseScheme, useScheme } from '../scheme.ts'
-import { enter, signOut, useSession } from '../session.ts'
+import { enter, queries, signOut, useSession } from '../session.ts'
 
 export function Shell() {
   const words = useWords('shell')
@@ -59,6 +60,7 @@ export function Shell() {
           <PersonMenu />
         </header>
         <Acting />
+        <AnnouncementBar />
         <main id="content" tabIndex={-1}>
           <Suspense fallback={<Loading />}>
             <Outlet />
@@ -133,20 +135,22 @@ function PersonMenu() {
   }
   const otherLanguage = language === 'en' ? 'zh-CN' : 'en'
   const otherScheme = scheme === 'dark' ? 'light' : 'dark'
+  /** The server writes notices and letters in the person's language, so it is told. */
+  const speak = useAction(async () => {
+    await chooseLanguage(otherLanguage)
+    await call('PATCH', '/console/me', { language: otherLanguage })
+    await queries.invalidateQueries({ queryKey: ['own', 'notices'] })
+  })
   return (
     <Menu>
       <Menu.Target>
-        <button type="button" className="plain person">
+        <button type="button" className="plain person" aria-label={person?.email}>
           <Icon name="person" /> <span className="person-name">{person?.email}</span>
         </button>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{person?.email}</Menu.Label>
-        <Menu.Item
-          leftSection={<Icon name="globe" />}
-          lang={otherLanguage}
-          onClick={() => void chooseLanguage(otherLanguage)}
-        >
+        <Menu.Item leftSection={<Icon name="globe" />} lang={otherLanguage} onClick={() => void speak.run()}>
           {door.language[otherLanguage]}
         </Menu.Item>
         <Menu.Item
@@ -154,6 +158,9 @@ function PersonMenu() {
           onClick={() => chooseScheme(otherScheme)}
         >
           {door.scheme[otherScheme]}
+        </Menu.Item>
+        <Menu.Item leftSection={<Icon name="key" />} onClick={() => void navigate({ to: '/profile' })}>
+          {words.menu.profile}
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item leftSection={<Icon name="out" />} onClick={() => void leave()}>

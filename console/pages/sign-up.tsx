@@ -100,7 +100,7 @@ function SignUpForm({ isByInvite, onMailed }: FormProps) {
         label={words.password}
         description={words.passwordRule}
         autoComplete="new-password"
-        minLength={12}
+        minLength={10}
         required
         {...field('password')}
       />

@@ -1,6 +1,12 @@
 /** Leads to the first page of whoever is signed in. */
 import { Navigate } from '@tanstack/react-router'
+import { useSession } from '../session.ts'
 
 export function Start() {
-  return <Navigate to="/operator/upstreams" replace />
+  const { account } = useSession()
+  return account === null ? (
+    <Navigate to="/operator/dashboard" replace />
+  ) : (
+    <Navigate to="/overview" replace />
+  )
 }

@@ -56,7 +56,7 @@ export function SetUp() {
           label={words.password}
           description={words.passwordRule}
           autoComplete="new-password"
-          minLength={12}
+          minLength={10}
           required
           value={password}
           error={errorOf('password')}
@@ -159,7 +159,7 @@ function ChoosePassword({ token }: { readonly token: string }) {
           label={words.newPassword}
           description={words.passwordRule}
           autoComplete="new-password"
-          minLength={12}
+          minLength={10}
           required
           autoFocus
           value={password}

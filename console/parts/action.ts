@@ -54,7 +54,8 @@ export function useErrorText(): (error: ApiError) => string {
   return (error) => {
     const known = errors[error.code] ?? errors['server_error'] ?? ''
     const isVague =
-      error.code === 'invalid_request' || error.code === 'conflict' || errors[error.code] === undefined
+      ['invalid_request', 'conflict', 'password_refused'].includes(error.code) ||
+      errors[error.code] === undefined
     return language === 'en' && isVague && error.message !== '' ? error.message : known
   }
 }

@@ -36,7 +36,12 @@ function hitOf(found: Found, { found: kinds }: Words<'shell'>): Hit {
     case 'request':
       return { href: `/operator/requests/${found.id}`, icon: 'list', name: found.id, note: kinds.request }
     case 'model':
-      return { href: `/operator/models/${found.id}`, icon: 'tag', name: found.id, note: kinds.model }
+      return {
+        href: `/operator/models/${encodeURIComponent(found.id)}`,
+        icon: 'tag',
+        name: found.id,
+        note: kinds.model,
+      }
     case 'upstream':
       return { href: '/operator/upstreams', icon: 'server', name: found.name, note: kinds.upstream }
   }
@@ -64,7 +69,8 @@ export function Palette({ opened, close }: PaletteProps) {
       padding={0}
       size="lg"
       yOffset="12vh"
-      aria-label={words.search}
+      title={words.search}
+      classNames={{ header: 'unseen' }}
     >
       <Search close={close} />
     </Modal>
@@ -111,6 +117,7 @@ function Search({ close }: { readonly close: () => void }) {
         aria-label={words.search}
         placeholder={session.person?.role === 'operator' ? words.searchEverything : words.searchPages}
         data-autofocus
+        autoFocus
         value={typed}
         onChange={(event) => {
           setTyped(event.currentTarget.value)

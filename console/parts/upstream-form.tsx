@@ -3,7 +3,7 @@ import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { change, providersQuery } from '../admin.ts'
-import type { Upstream, UpstreamTrial } from '../contract.ts'
+import type { Upstream, UpstreamModels, UpstreamTrial } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { submitting, useAction, useFieldError } from './action.ts'
 import { AmountField, Choice, Form, isDecimal, useDraft, WholeField } from './fields.tsx'
@@ -197,6 +197,10 @@ export function UpstreamTest({ upstream, close }: UpstreamTestProps) {
   const shell = useWords('shell')
   const { draft, field } = useDraft({ model: '' })
   const [trial, setTrial] = useState<UpstreamTrial | null>(null)
+  const [known, setKnown] = useState<UpstreamModels | null>(null)
+  const fetchModels = useAction(async () => {
+    setKnown(await change<UpstreamModels>('POST', `/upstreams/${upstream.id}/fetch-models`))
+  })
   const test = useAction(async () => {
     setTrial(null)
     const body = draft.model.trim() === '' ? {} : { model: draft.model.trim() }
@@ -216,6 +220,7 @@ export function UpstreamTest({ upstream, close }: UpstreamTestProps) {
           description={words.testModelHint}
           autoComplete="off"
           data-autofocus
+          list="its-models"
           error={errorOf('model')}
           {...field('model')}
         />
@@ -223,6 +228,24 @@ export function UpstreamTest({ upstream, close }: UpstreamTestProps) {
           {words.test}
         </Button>
       </form>
+      <div className="row">
+        <Button variant="default" loading={fetchModels.isRunning} onClick={() => void fetchModels.run()}>
+          {words.fetchModels}
+        </Button>
+        {known !== null && (
+          <span role="status">
+            {known.ok ? words.hasModels(known.models.length) : <span lang="en">{known.message}</span>}
+          </span>
+        )}
+      </div>
+      <datalist id="its-models">
+        {known?.models.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </datalist>
+      {fetchModels.error && <Refused error={fetchModels.error} />}
       {test.error && test.error.param !== 'model' && <Refused error={test.error} />}
       {trial !== null && (
         <div className={trial.ok ? 'hint' : 'hint warn'} role="status">

@@ -52,7 +52,11 @@ export function Audit() {
               { head: words.object, cell: (record) => <Copyable text={record.object} /> },
               {
                 head: words.detail,
-                cell: ({ detail }) => <code className="detail">{detailText(detail)}</code>,
+                cell: ({ detail }) => (
+                  <code className="detail" title={detailText(detail)}>
+                    {detailText(detail)}
+                  </code>
+                ),
               },
             ]}
           />

@@ -4,7 +4,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { change, upstreamsQuery } from '../../admin.ts'
 import { get, queryOf } from '../../api.ts'
-import type { Model, Page as ListPage, PriceVersion, UsageRow } from '../../contract.ts'
+import type { Model, Page as ListPage, PriceVersion, RoutePlan, UsageRow } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { Dialog } from '../../parts/fields.tsx'
@@ -18,7 +18,7 @@ import { PriceForm } from '../../parts/price-form.tsx'
 import { Copyable, Money, State, When } from '../../parts/shown.tsx'
 import { Table } from '../../parts/table.tsx'
 
-const route = getRouteApi('/shell/operator/models/$')
+const route = getRouteApi('/shell/operator/models/$id')
 const usageDays = 30
 
 function modelQuery(id: string) {
@@ -38,7 +38,7 @@ export function modelUsageQuery(id: string) {
 }
 
 export function ModelPage() {
-  const { _splat: id = '' } = route.useParams()
+  const { id } = route.useParams()
   return <Asked options={modelQuery(id)}>{(model) => <Shown model={model} />}</Asked>
 }
 
@@ -96,6 +96,7 @@ function Shown({ model }: { readonly model: Model }) {
       </Section>
       <Section title={words.routes} lead={words.routesLead}>
         <Routes model={model} />
+        <Plan model={model} />
       </Section>
       <Dialog title={words.editTitle(model.id)} opened={edit === 'model'} close={close} size="40rem">
         <ModelForm model={model} close={close} saved={close} />
@@ -201,6 +202,33 @@ function History({ model }: { readonly model: Model }) {
           ]}
         />
       )}
+    </Loaded>
+  )
+}
+
+/** Where a request would go this moment, and why; nothing is called. */
+function Plan({ model }: { readonly model: Model }) {
+  const words = useWords('offer').models
+  const plan = useQuery({
+    queryKey: ['admin', 'plan', model.id],
+    queryFn: () => get<RoutePlan>(`/admin/models/${encodeURIComponent(model.id)}/route`),
+    refetchInterval: 5_000,
+  })
+  return (
+    <Loaded query={plan}>
+      {({ callable, why, steps }) => {
+        const first = steps.find(({ order }) => order === 1)
+        return callable && first ? (
+          <p>
+            <State tone="good">{words.goesTo(first.name)}</State>{' '}
+            <span className="quiet">{words.asked(steps.filter(({ order }) => order !== null).length)}</span>
+          </p>
+        ) : (
+          <p>
+            <State tone="bad">{words.goesNowhere}</State> <span lang="en">{why}</span>
+          </p>
+        )
+      }}
     </Loaded>
   )
 }

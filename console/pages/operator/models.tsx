@@ -34,8 +34,7 @@ export function Models() {
   const navigate = route.useNavigate()
   const { q = '', add, seed } = route.useSearch()
   const close = (): void => void navigate({ search: { q } })
-  const open = (model: Model): void =>
-    void navigate({ to: '/operator/models/$', params: { _splat: model.id } })
+  const open = (model: Model): void => void navigate({ to: '/operator/models/$id', params: { id: model.id } })
   const actions = (
     <>
       <Button variant="default" onClick={() => void navigate({ search: { seed: 'yes' } })}>
@@ -100,7 +99,7 @@ function ModelTable({ models }: { readonly models: readonly Model[] }) {
             onChange={(event) => choose(id, event.currentTarget.checked)}
           />
           <span>
-            <Link to="/operator/models/$" params={{ _splat: id }}>
+            <Link to="/operator/models/$id" params={{ id }}>
               {id}
             </Link>
             <small>{owner}</small>

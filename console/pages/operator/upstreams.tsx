@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { change, modelsQuery, upstreamsQuery } from '../../admin.ts'
+import { change, healthQuery, modelsQuery, upstreamsQuery } from '../../admin.ts'
 import type { Upstream } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { confirm } from '../../parts/confirm.tsx'
@@ -72,6 +72,24 @@ export function Upstreams() {
   )
 }
 
+/** Switched off, resting after failures, or in use; why it rests is told in the server's words. */
+function UpstreamState({ upstream }: { readonly upstream: Upstream }) {
+  const words = useWords('offer').upstreams
+  const health = useQuery(healthQuery).data?.data ?? []
+  if (!upstream.enabled) return <State tone="quiet">{words.off}</State>
+  const resting = health.filter((each) => each.upstream === upstream.id && each.state !== 'closed')
+  const [worst] = resting
+  if (worst === undefined) return <State tone="good">{words.on}</State>
+  return (
+    <>
+      <State tone={worst.state === 'open' ? 'bad' : 'warn'}>{words.rests[worst.state]}</State>
+      <small title={worst.why} lang="en">
+        {worst.model}
+      </small>
+    </>
+  )
+}
+
 function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
   const words = useWords('offer').upstreams
   const shell = useWords('shell')
@@ -114,9 +132,7 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
     },
     {
       head: words.state,
-      cell: ({ enabled }) => (
-        <State tone={enabled ? 'good' : 'quiet'}>{enabled ? words.on : words.off}</State>
-      ),
+      cell: (upstream) => <UpstreamState upstream={upstream} />,
     },
     {
       head: words.baseUrl,

@@ -49,7 +49,7 @@ const burn = z.object({
   threshold: z.number(),
   alerting: z.boolean(),
 })
-const availabilityOut = z
+export const availabilityOut = z
   .object({
     from: time,
     to: time,

@@ -44,7 +44,7 @@ const incidentIn = z.strictObject({
   title: z.string(),
   opened_at: timeIn.optional().meta({ description: 'When it began; default: now.' }),
 })
-const incidentOut = z
+export const incidentOut = z
   .object({
     id: z.string(),
     title: z.string(),

@@ -26,7 +26,7 @@ const stepOut = z.object({
   state: stateName,
   why: z.string(),
 })
-const planOut = z
+export const planOut = z
   .object({
     model: z.string(),
     prefer: z.enum(preferences),

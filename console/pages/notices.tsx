@@ -1,0 +1,92 @@
+/** What an account has to know: caps, balances, incidents, unusual use; and where else it is told. */
+import { Button, Checkbox } from '@mantine/core'
+import { queryOptions } from '@tanstack/react-query'
+import { get } from '../api.ts'
+import type { Notice } from '../contract.ts'
+import { useLanguage, useWords } from '../language.ts'
+import { changeOwn } from '../own.ts'
+import { useAction } from '../parts/action.ts'
+import { Asked, Paged } from '../parts/loaded.tsx'
+import { Nothing, Refused } from '../parts/notes.tsx'
+import { Page, Section } from '../parts/page.tsx'
+import { State, When, type Tone } from '../parts/shown.tsx'
+
+const tones: Readonly<Record<Notice['severity'], Tone>> = { info: 'accent', warning: 'warn', critical: 'bad' }
+
+interface Preferences {
+  readonly channels: Readonly<Record<string, readonly string[]>>
+}
+
+const preferencesQuery = queryOptions({
+  queryKey: ['own', 'preferences'],
+  queryFn: () => get<Preferences>('/console/notices/preferences'),
+})
+
+export function Notices() {
+  const words = useWords('customer').notices
+  const language = useLanguage()
+  const read = useAction(() => changeOwn('POST', '/notices/read', {}))
+  return (
+    <Page
+      title={words.title}
+      lead={words.lead}
+      actions={
+        <Button variant="default" loading={read.isRunning} onClick={() => void read.run()}>
+          {words.readAll}
+        </Button>
+      }
+    >
+      {read.error && <Refused error={read.error} />}
+      <Paged<Notice>
+        name={['own', 'notices', language]}
+        path="/console/notices"
+        empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
+      >
+        {(notices) => (
+          <ul className="panel notice-list">
+            {notices.map((notice) => (
+              <li key={notice.id} className={notice.read ? 'quiet' : ''}>
+                <div className="row spread">
+                  <State tone={tones[notice.severity]}>
+                    <strong>{notice.title}</strong>
+                  </State>
+                  <When at={notice.time} />
+                </div>
+                <p>{notice.text}</p>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Paged>
+      <Section title={words.preferences} lead={words.preferencesLead}>
+        <Asked options={preferencesQuery}>{(preferences) => <Choices preferences={preferences} />}</Asked>
+      </Section>
+    </Page>
+  )
+}
+
+function Choices({ preferences: { channels } }: { readonly preferences: Preferences }) {
+  const words = useWords('customer').notices
+  const kinds: Readonly<Record<string, string>> = words.kinds
+  const set = useAction((next: Preferences['channels']) =>
+    changeOwn('PATCH', '/notices/preferences', { channels: next }),
+  )
+  return (
+    <div className="panel stack">
+      {set.error && <Refused error={set.error} />}
+      {Object.entries(channels).map(([kind, names]) => (
+        <Checkbox
+          key={kind}
+          label={kinds[kind] ?? kind}
+          checked={names.includes('email')}
+          disabled={set.isRunning}
+          onChange={(event) => {
+            const others = names.filter((name) => name !== 'email')
+            const next = event.currentTarget.checked ? [...others, 'email'] : others
+            void set.run({ ...channels, [kind]: next })
+          }}
+        />
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,141 @@
+/** Why requests fail: cause × upstream × model, how often, since when, whose turn it is, and one sample of each. */
+import { NativeSelect } from '@mantine/core'
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { modelsQuery, upstreamsQuery } from '../../admin.ts'
+import { get, queryOf } from '../../api.ts'
+import type { FailureGroup, Failures as FailuresAnswer } from '../../contract.ts'
+import { useWords } from '../../language.ts'
+import { numberText, percentText } from '../../parts/format.ts'
+import { Asked } from '../../parts/loaded.tsx'
+import { Nothing } from '../../parts/notes.tsx'
+import { Figures, Page } from '../../parts/page.tsx'
+import { State, When, type Tone } from '../../parts/shown.tsx'
+import { spanOf, spans } from '../../parts/spans.ts'
+import { Table } from '../../parts/table.tsx'
+
+const route = getRouteApi('/shell/operator/failures')
+const tones: Readonly<Record<FailureGroup['who'], Tone>> = {
+  operator: 'bad',
+  provider: 'bad',
+  caller: 'warn',
+  nobody: 'quiet',
+}
+
+function failuresQuery(filter: Readonly<Record<string, string | undefined>>) {
+  return queryOptions({
+    queryKey: ['admin', 'failures', filter],
+    queryFn: () => get<FailuresAnswer>(`/admin/failures${queryOf(filter)}`),
+    refetchInterval: 10_000,
+  })
+}
+
+export function Failures() {
+  const words = useWords('running').failures
+  const { span = '24h', model, upstream } = route.useSearch()
+  const { from } = spanOf(span)
+  return (
+    <Page title={words.title} lead={words.lead}>
+      <Filters />
+      <Asked options={failuresQuery({ from, model, upstream })}>
+        {(answer) => (
+          <>
+            <Figures
+              figures={[
+                { name: words.received, value: numberText(answer.requests) },
+                { name: words.failed, value: numberText(answer.failures) },
+                {
+                  name: words.share,
+                  value: answer.requests === 0 ? '–' : percentText(answer.failures / answer.requests),
+                },
+              ]}
+            />
+            {answer.data.length === 0 ? (
+              <Nothing title={words.none}>{words.noneLead}</Nothing>
+            ) : (
+              <FailureTable groups={answer.data} />
+            )}
+          </>
+        )}
+      </Asked>
+    </Page>
+  )
+}
+
+function Filters() {
+  const words = useWords('running').failures
+  const shell = useWords('shell')
+  const usage = useWords('account').usage
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const models = useQuery(modelsQuery).data?.data ?? []
+  const upstreams = useQuery(upstreamsQuery).data?.data ?? []
+  const choose = (name: keyof typeof search) => (event: { currentTarget: { value: string } }) => {
+    const { value } = event.currentTarget
+    void navigate({ search: { ...search, [name]: value === '' ? undefined : value } })
+  }
+  const any = { value: '', label: shell.all }
+  return (
+    <div className="filters">
+      <NativeSelect
+        label={usage.span}
+        data={spans.map((value) => ({ value, label: usage.spans[value] }))}
+        value={search.span ?? '24h'}
+        onChange={choose('span')}
+      />
+      <NativeSelect
+        label={words.model}
+        data={[any, ...models.map(({ id }) => ({ value: id, label: id }))]}
+        value={search.model ?? ''}
+        onChange={choose('model')}
+      />
+      <NativeSelect
+        label={words.upstream}
+        data={[any, ...upstreams.map(({ id, name }) => ({ value: id, label: name }))]}
+        value={search.upstream ?? ''}
+        onChange={choose('upstream')}
+      />
+    </div>
+  )
+}
+
+function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) {
+  const words = useWords('running').failures
+  const causes: Readonly<Record<string, string>> = useWords('door').errors
+  return (
+    <Table
+      label={words.title}
+      rows={groups}
+      idOf={(group) => `${group.cause} ${group.upstream ?? ''} ${group.model} ${group.http_status}`}
+      columns={[
+        {
+          head: words.cause,
+          names: true,
+          cell: ({ cause, stage, http_status: status }) => (
+            <>
+              {causes[cause] ?? <span lang="en">{cause}</span>}
+              <small>
+                {words.stages[stage]} · {status}
+              </small>
+            </>
+          ),
+        },
+        { head: words.upstream, cell: (group) => group.upstream_name ?? group.upstream ?? '–' },
+        { head: words.model, cell: ({ model }) => (model === '' ? '–' : model) },
+        { head: words.count, figures: true, cell: ({ count }) => numberText(count) },
+        { head: words.ofTraffic, figures: true, cell: ({ share }) => percentText(share) },
+        { head: words.first, wide: true, cell: (group) => <When at={group.first_at} /> },
+        { head: words.last, cell: (group) => <When at={group.last_at} /> },
+        { head: words.who, cell: ({ who }) => <State tone={tones[who]}>{words.whose[who]}</State> },
+        {
+          head: words.sample,
+          cell: (group) => (
+            <Link to="/operator/requests/$id" params={{ id: group.sample_request_id }}>
+              {words.sample}
+            </Link>
+          ),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,99 @@
+/** Every page of the console with something on it, in both languages and themes, at a desk and on a phone. */
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { question, type Account } from './account.ts'
+import { becomeOperator, visitor, withoutBrowser } from './chromium.ts'
+import { shareHouse } from './house.ts'
+import { faultsOf } from './page-sweep.ts'
+import { failing, saying } from './scripts.ts'
+
+const house = withoutBrowser === false ? await shareHouse() : undefined
+let customer: Account | undefined
+let requestId = ''
+
+before(async () => {
+  if (house === undefined) return
+  const good = await house.upstream(saying('Hello!', { input: 1000, output: 100 }), {
+    prices: { input: '0.001', output: '0.002' },
+  })
+  const bad = await house.upstream(failing(503), { name: 'a-backup-with-a-rather-long-name-cn-hangzhou' })
+  await house.model('family-a/with-a-long-name-16k', { upstreams: [good, bad] })
+  await house.model('broken-model', { upstreams: [bad] })
+  customer = await house.account({ balance: '123.456', name: 'María González Fernández' })
+  await customer.post(question('family-a/with-a-long-name-16k'))
+  await customer.post(question('broken-model'))
+  await house.admin('POST', '/vouchers', { amount: '50', count: 2 })
+  await house.admin('POST', '/incidents', {
+    title: 'Slow answers',
+    models: ['broken-model'],
+    message: 'Looking.',
+  })
+  await house.admin('POST', '/announcements', {
+    title: { en: 'Maintenance on Sunday', 'zh-CN': '周日维护' },
+    text: { en: 'From 02:00 to 03:00.', 'zh-CN': '02:00 至 03:00。' },
+  })
+  await house.admin('POST', '/promotions', { name: 'Welcome', amount: '1', code: 'HELLO' })
+  requestId = (await house.requests())[0]?.request_id ?? ''
+})
+
+test(
+  'the pages before signing in can be read whole and by everybody',
+  { skip: withoutBrowser },
+  async (t) => {
+    assert.ok(house)
+    const me = await visitor(t, house.url)
+    await me.open('/sign-in')
+    const faults: string[] = []
+    for (const path of [
+      '/sign-in',
+      '/sign-up',
+      '/reset-password',
+      '/set-up',
+      '/set-up#token',
+      '/no-such-page',
+    ]) {
+      faults.push(...(await faultsOf(me, path)))
+    }
+    assert.deepEqual(faults, [])
+  },
+)
+
+test('an operator’s pages can be read whole and by everybody', { skip: withoutBrowser }, async (t) => {
+  assert.ok(house && customer)
+  const me = await visitor(t, house.url)
+  await becomeOperator(me, house.log)
+  const model = encodeURIComponent('family-a/with-a-long-name-16k')
+  const paths = [
+    '/operator/dashboard',
+    '/operator/failures',
+    '/operator/announcements',
+    '/operator/announcements?add=yes',
+    '/operator/limit-requests',
+    '/operator/promotions',
+    '/operator/promotions?add=yes',
+    '/operator/settings',
+    '/operator/upstreams',
+    '/operator/upstreams?add=yes',
+    '/operator/models',
+    '/operator/models?add=yes',
+    '/operator/models?seed=yes',
+    `/operator/models/${model}`,
+    `/operator/models/${model}?edit=price`,
+    '/operator/accounts',
+    '/operator/accounts?add=yes',
+    `/operator/accounts/${customer.id}`,
+    `/operator/accounts/${customer.id}?edit=limits`,
+    '/operator/requests',
+    `/operator/requests/${requestId}`,
+    '/operator/people',
+    '/operator/tiers',
+    '/operator/vouchers',
+    '/operator/incidents',
+    '/operator/ledger',
+    '/operator/audit',
+    '/profile',
+  ]
+  const faults: string[] = []
+  for (const path of paths) faults.push(...(await faultsOf(me, path)))
+  assert.deepEqual(faults, [])
+})
