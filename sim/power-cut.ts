@@ -25,6 +25,8 @@ import { logged, recordBytes } from './power-disk.ts'
 
 const diskProgram = fileURLToPath(new URL('power-disk.ts', import.meta.url))
 const diskBytes = 128 * 1024 * 1024
+/** A machine that is busy with other things mounts when it comes to it. */
+const patienceMs = 60_000
 /** What a disk writes whole or not at all. */
 const sectorBytes = 512
 
@@ -47,8 +49,8 @@ export function whyNot(): string | null {
 
 function run(command: string, options: readonly string[], descriptor?: number): void {
   const stdio = ['ignore', 'ignore', 'pipe', ...(descriptor === undefined ? [] : [descriptor])] as const
-  const { status, stderr } = spawnSync(command, options, { stdio: [...stdio], timeout: 20_000 })
-  if (status !== 0) throw new Error(`${command} ${options.join(' ')}: ${String(stderr)}`)
+  const { status, stderr } = spawnSync(command, options, { stdio: [...stdio], timeout: patienceMs })
+  if (status !== 0) throw new Error(`${command} ${options.join(' ')}: ${String(stderr) || 'no answer'}`)
 }
 
 /** What a cut has left of the writes since the last flush. */
@@ -119,8 +121,8 @@ export class PowerDisk {
     const gone = once(server, 'exit')
     server.kill('SIGKILL')
     await gone
-    run('umount', ['-l', this.files])
-    run('umount', ['-l', this.#mount])
+    // Either may not have been mounted: whoever ends after a failure tells of that one.
+    for (const place of [this.files, this.#mount]) spawnSync('umount', ['-l', place])
   }
 
   async remove(): Promise<void> {

@@ -145,7 +145,8 @@ export class Delivery implements StreamSink {
   recorded(ending: Ending, usage: Usage): Uint8Array | null {
     this.#lastWords = this.#wordsOf(ending, unknownCharge, usage)
     const tokens = ending.kind === 'money' ? this.#pace.paid : Infinity
-    return this.#terms.kept?.recording.end(tokens, this.#lastWords) ?? null
+    const { kept, headers } = this.#terms
+    return kept?.recording.end(tokens, this.#lastWords, headers) ?? null
   }
 
   /** What still waits, and the last words of a settled answer. */

@@ -16,6 +16,8 @@ const unknownText = decimalOf(unknownCharge)
 
 interface Form {
   readonly stream: boolean
+  /** Of the answer's own headers those that are told again. */
+  readonly headers: readonly string[]
   /** Where in the bytes the price belongs; null: they do not tell it. */
   readonly priceAt: number | null
 }
@@ -26,9 +28,19 @@ function packed(form: Form, pieces: readonly Buffer[]): Uint8Array | null {
   return Buffer.concat([Buffer.from(`${JSON.stringify(form)}\n`), ...pieces])
 }
 
+/** What is left of the rates was true then, and only then. */
+function lasting(headers: readonly string[]): string[] {
+  const kept: string[] = []
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', value = ''] = [headers[at], headers[at + 1]]
+    if (!name.startsWith('x-ratelimit-')) kept.push(name, value)
+  }
+  return kept
+}
+
 /** A whole answer to keep; null when it is too large. */
-export function recordedWhole(bytes: Buffer): Uint8Array | null {
-  return packed({ stream: false, priceAt: null }, [bytes])
+export function recordedWhole(bytes: Buffer, headers: readonly string[]): Uint8Array | null {
+  return packed({ stream: false, headers: lasting(headers), priceAt: null }, [bytes])
 }
 
 /** Last words that were said with `unknownCharge`, in one piece and with the charge that it turned out to be. */
@@ -61,27 +73,27 @@ export class Recording {
   }
 
   /** The stream to keep: the events that so many tokens pay, and its last words; null when it is too large. */
-  end(tokens: number, lastWords: readonly Buffer[]): Uint8Array | null {
+  end(tokens: number, lastWords: readonly Buffer[], headers: readonly string[]): Uint8Array | null {
     if (this.#bytes > mostBytes) return null
     const paid = this.#events.filter(({ upTo }) => upTo <= tokens).map(({ bytes }) => bytes)
     const before = paid.reduce((sum, piece) => sum + piece.length, 0)
     const priceAt = Buffer.concat(lastWords).lastIndexOf(unknownText)
-    const form = { stream: true, priceAt: priceAt === -1 ? null : before + priceAt }
-    return packed(form, [...paid, ...lastWords])
+    const place = priceAt === -1 ? null : before + priceAt
+    return packed({ stream: true, headers: lasting(headers), priceAt: place }, [...paid, ...lastWords])
   }
 }
 
 /** Gives a kept answer once more, with the price that it had. `headers`: besides its own. */
 export function play(kept: Buffer, cost: bigint, exchange: CallerExchange, headers: readonly string[]): void {
   const lineEnd = kept.indexOf(lineFeed)
-  const { stream, priceAt } = JSON.parse(kept.toString('utf8', 0, lineEnd)) as Form
+  const { stream, headers: first, priceAt } = JSON.parse(kept.toString('utf8', 0, lineEnd)) as Form
   const bytes = kept.subarray(lineEnd + 1)
   if (!stream) {
     const own = ['content-type', 'application/json', 'x-sluice-cost', decimalOf(cost)]
-    exchange.answer(200, [...own, ...headers], bytes)
+    exchange.answer(200, [...own, ...first, ...headers], bytes)
     return
   }
-  exchange.begin(200, [...streamHeaders, ...headers])
+  exchange.begin(200, [...streamHeaders, ...first, ...headers])
   exchange.write(bytes.subarray(0, priceAt ?? bytes.length))
   if (priceAt !== null) exchange.write(withCharge([bytes.subarray(priceAt)], cost))
   exchange.end()

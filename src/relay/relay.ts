@@ -115,7 +115,7 @@ class Relaying implements Running {
       firstTokenMs: null,
     }
     const charge = await this.#settle(bill, result, {
-      kept: this.#kept(true, () => recordedWhole(answer.bytes)),
+      kept: this.#kept(true, () => recordedWhole(answer.bytes, this.#asked.headers)),
     })
     const headers = ['content-type', 'application/json', 'x-sluice-cost', decimalOf(charge)]
     this.#exchange.answer(200, [...headers, ...this.#asked.headers], answer.bytes)
