@@ -30,6 +30,12 @@ const patienceMs = 60_000
 /** What a disk writes whole or not at all. */
 const sectorBytes = 512
 
+/**
+ * `unshare` with namespaces of its own, for whoever cuts power: however that ends, the disk's server ends with it, and so do
+ * the mounts. A disk without a server would keep everybody waiting who looks at the machine's loop devices.
+ */
+export const apart = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
+
 /** Why power cannot be cut on this machine; null when it can. */
 export function whyNot(): string | null {
   if (process.getuid?.() !== 0) return 'cutting the power needs root'
@@ -43,7 +49,7 @@ export function whyNot(): string | null {
   for (const program of ['unshare', 'mount', 'umount', 'mkfs.ext4']) {
     if (spawnSync(program, ['--version']).error) return `cutting the power needs ${program}`
   }
-  const own = spawnSync('unshare', ['--mount', 'true'])
+  const own = spawnSync('unshare', [...apart, 'true'])
   return own.status === 0 ? null : 'cutting the power needs a mount namespace of its own'
 }
 
@@ -118,6 +124,7 @@ export class PowerDisk {
   async #off(): Promise<void> {
     const server = this.#server
     if (!server) return
+    this.#server = null
     const gone = once(server, 'exit')
     server.kill('SIGKILL')
     await gone
@@ -127,7 +134,6 @@ export class PowerDisk {
 
   async remove(): Promise<void> {
     await this.#off()
-    this.#server = null
     // Unmounting goes on behind our back, and a folder that is mounted cannot be removed.
     await delay(100)
   }

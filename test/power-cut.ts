@@ -1,9 +1,11 @@
-/** Runs power-trials.ts in a mount namespace of its own, which takes everything it mounts along when it ends. */
+/** Runs power-trials.ts in namespaces of its own, which take everything along that it started and mounted when it ends. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { TestContext } from 'node:test'
+
+import { apart } from '../sim/power-cut.ts'
 
 const program = fileURLToPath(new URL('power-trials.ts', import.meta.url))
 
@@ -27,7 +29,7 @@ export interface Trial {
 
 /** `what`: `relay`, or what a plain database has as its `synchronous`. Every trial has held, or this fails. */
 export async function powerTrials(t: TestContext, what: string, count: number): Promise<Trial[]> {
-  const child = spawn('unshare', ['--mount', process.execPath, program, what, String(count)], {
+  const child = spawn('unshare', [...apart, process.execPath, program, what, String(count)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.after(() => child.kill('SIGKILL'))

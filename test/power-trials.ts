@@ -1,8 +1,8 @@
 /**
- * Power cuts, one line of JSON each; to be run in a mount namespace of its own:
+ * Power cuts, one line of JSON each; to be run in namespaces of its own:
  *
- *   unshare --mount node test/power-trials.ts relay 10 [seed]     a relay under load
- *   unshare --mount node test/power-trials.ts full 3 [seed]       a plain database with this `synchronous`
+ *   unshare --mount --pid --fork --kill-child --mount-proc node test/power-trials.ts relay 10 [seed]     a relay under load
+ *   unshare --mount --pid --fork --kill-child --mount-proc node test/power-trials.ts full 3 [seed]       a plain database with this `synchronous`
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
