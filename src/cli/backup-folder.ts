@@ -12,6 +12,10 @@ import { openReadOnly } from '../db/read-only.ts'
 import { verifyLedger } from '../server/verify-ledger.ts'
 import { CommandError, fieldsOf } from './output.ts'
 
+/** What is said where there is no file to copy. */
+export const elsewhere =
+  'With DATABASE_URL everything is in PostgreSQL, which has means of its own for this: docs/operations.md.'
+
 export const databaseFile = 'sluice.db'
 export const keyFile = 'sealing.key'
 const manifestFile = 'manifest.json'

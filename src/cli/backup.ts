@@ -14,6 +14,7 @@ import {
   syncPath,
   writeManifest,
   type Manifest,
+  elsewhere,
 } from './backup-folder.ts'
 import { finished, progressOption } from './options.ts'
 import { CommandError, printResult, withProgress, type Format, type Progress } from './output.ts'
@@ -80,7 +81,8 @@ function mebibytes(backup: Manifest): string {
 }
 
 async function run(name: string, options: Format & Progress): Promise<void> {
-  const { dataDir } = readConfig()
+  const { dataDir, databaseUrl } = readConfig()
+  if (databaseUrl !== null) throw new CommandError(elsewhere)
   const target = resolve(name)
   if (existsSync(target)) throw new CommandError(`${name} is there already. Choose another name.`)
   let step = 'copying the database'

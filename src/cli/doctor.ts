@@ -1,5 +1,6 @@
 /** `sluice doctor`: looks at everything that has to be right, and says what to do where it is not. */
 
+import { checkPostgres } from './doctor-database.ts'
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../config.ts'
@@ -46,6 +47,14 @@ async function findings(options: DoctorOptions, tell: (step: string) => void): P
   found.push(checkSync(dataDir))
   const { finding: relay, isRunning } = await checkHolder(dataDir)
   found.push(relay)
+  if (config.databaseUrl !== null) {
+    tell('asking PostgreSQL')
+    const database = await checkPostgres(config.databaseUrl)
+    found.push(database, await checkClock(null), await checkPort(config, isRunning))
+    if (database.state === 'fail') return found
+    tell('looking at models and upstreams')
+    return [...found, ...(await checkService(config, options.calls))]
+  }
   if (!hasDatabase(config)) {
     found.push(warn('database', `there is none in ${dataDir}`, 'The first start makes it.'))
     return [...found, await checkClock(null), await checkPort(config, isRunning)]

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { readConfig } from '../config.ts'
 import { restoreBackup } from '../db/backup.ts'
 import { holderFileName, lockFileName, takeLock } from '../server/lock.ts'
-import { checkFolder, databaseFile, keyFile, syncPath, type Manifest } from './backup-folder.ts'
+import { checkFolder, databaseFile, keyFile, syncPath, type Manifest, elsewhere } from './backup-folder.ts'
 import { finished, progressOption } from './options.ts'
 import { CommandError, printResult, withProgress, type Format, type Progress } from './output.ts'
 
@@ -67,7 +67,8 @@ function wordsOf(backup: Manifest, dataDir: string, restored: Restored): string 
 }
 
 async function restore(folder: string, options: RestoreOptions): Promise<void> {
-  const { dataDir } = readConfig()
+  const { dataDir, databaseUrl } = readConfig()
+  if (databaseUrl !== null) throw new CommandError(elsewhere)
   let step = 'reading the backup'
   const backup = await withProgress(
     options,

@@ -1,0 +1,187 @@
+/** The ledger of a node where the connection to the database breaks at the worst moments: around its commits. */
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { statementOf, type Db } from '../../db/db.ts'
+import { openClient, runOn } from '../../db/postgres/connect.ts'
+import { openPostgresDb } from '../../db/postgres/db.ts'
+import { migratePostgres } from '../../db/postgres/migrate.ts'
+import { joinCluster, openHoldsOf, retireNode } from '../../db/postgres/nodes.ts'
+import { startPostgres, withoutPostgres } from '../../db/postgres/postgres.fixture.ts'
+import { openSnapshots } from '../../db/postgres/snapshot.ts'
+import type { LedgerVerdict } from '../../http/house.ts'
+import { noCaps, stream, usageOf } from '../../ledger/ledger.fixture.ts'
+import { openWay, type Fate } from './broken-way.fixture.ts'
+import { SharedLedger } from './shared-ledger.ts'
+import { ClusterReading } from './verify-cluster.ts'
+import type { Credited, HoldWork } from './work.ts'
+
+const skip = withoutPostgres
+const dayEnd = 1_814_400_000_000
+const at = dayEnd - 1000
+const outcome = {
+  httpStatus: 200,
+  outcome: 'ok' as const,
+  upstream: null,
+  finish: 'stop',
+  errorCode: null,
+  firstTokenMs: null,
+  durationMs: 1,
+  attempts: '[]',
+  upstreamCost: null,
+  isClamped: false,
+  stream: false,
+  model: 'm',
+}
+
+async function openLedger(t: TestContext, fateOf: () => Fate) {
+  const server = await startPostgres()
+  const url = await server.database()
+  await migratePostgres(url)
+  const db = openPostgresDb(url, 'test')
+  const epoch = await joinCluster(db, { id: 'one', name: 'one', version: '0' })
+  const told: string[] = []
+  const ledger = new SharedLedger({
+    url: await openWay(t, url, fateOf),
+    node: 'one',
+    epoch,
+    now: () => at,
+    keep: (work) => Promise.resolve(work.answer(0n)),
+    forget: () => undefined,
+    listener: {
+      admitting: () => undefined,
+      fenced: () => told.push('fenced'),
+      broken: (error) => told.push(String(error)),
+    },
+  })
+  t.after(async () => {
+    await ledger.close()
+    await db.close()
+    await server.remove()
+  })
+  return { ledger, db, url, told }
+}
+
+type Opened = Awaited<ReturnType<typeof openLedger>>
+
+async function credit({ ledger }: Opened, amount: bigint): Promise<Credited> {
+  const operation = { id: 'credit', at, account: 'one', amount, source: 'credit' as const, reason: 'a test' }
+  for (;;) {
+    const answer = await new Promise<Credited | null>((resolve) =>
+      ledger.add({ kind: 'credit', operation, answer: resolve, isGivenUp: false }),
+    )
+    if (answer !== null) return answer
+    await delay(20)
+  }
+}
+
+function hold({ ledger }: Opened, id: string): Promise<Parameters<HoldWork['answer']>[0]> {
+  const who = { id, at, account: 'one', key: 'key', model: 'm' }
+  const operation = { ...stream, ...who, modelTokens: 100, caps: noCaps, dayEnd, monthEnd: dayEnd }
+  return new Promise((answer) => ledger.add({ kind: 'hold', operation, answer, isGivenUp: false }))
+}
+
+function settle({ ledger }: Opened, id: string, tokens: number): Promise<bigint> {
+  const ask = { id, usage: usageOf(0, tokens), cause: 'provider' as const, servedModel: null, outcome }
+  const more = { kept: null, otherPrice: undefined, at, caps: noCaps, isKept: false }
+  return new Promise((answer) => ledger.add({ kind: 'settle', ask, answer, ...more }))
+}
+
+function verdictOf(url: string): Promise<LedgerVerdict> {
+  return openSnapshots(url).look((db) => new ClusterReading().follow(db))
+}
+
+test(
+  'wherever the connection breaks around a commit, every charge is entered once, and nothing stays held',
+  { skip },
+  async (t) => {
+    let commits = 0
+    const fates: Fate[] = ['pass', 'lose', 'pass', 'do and lose', 'pass', 'pass']
+    const opened = await openLedger(t, () => fates[commits++ % fates.length] ?? 'pass')
+    await credit(opened, 1_000_000n)
+    let charged = 0n
+    let refused = 0
+    for (let round = 0; round < 25; round += 1) {
+      const calls = Array.from({ length: 8 }, async (_, index) => {
+        const id = `req-${round}-${index}`
+        const granted = await hold(opened, id)
+        if (granted === null) refused += 1
+        if (granted === null || !('event' in granted)) return
+        await settle(opened, id, index + 1)
+        charged += BigInt(index + 1)
+      })
+      await Promise.all(calls)
+      while (!opened.ledger.admitting) await delay(10)
+    }
+    await opened.ledger.drained()
+    assert.deepEqual(opened.told, [])
+    assert.ok(commits > 30 && refused > 0 && charged > 100n, `${commits} commits, ${refused} refused`)
+    const [owner] = await opened.db.all<{ balance_nanos: bigint; held_nanos: bigint }>({
+      sql: `select balance_nanos, held_nanos from owners where id = 'a:one'`,
+      parameters: [],
+    })
+    assert.deepEqual([owner?.balance_nanos, owner?.held_nanos], [1_000_000n - charged, 0n])
+    assert.deepEqual(await openHoldsOf(opened.db, 'one'), [])
+    assert.deepEqual((await verdictOf(opened.url)).findings, [])
+  },
+)
+
+test('asked for a second time, what a node has done changes nothing', { skip }, async (t) => {
+  const opened = await openLedger(t, () => 'pass')
+  await credit(opened, 1_000_000n)
+  const ids = Array.from({ length: 20 }, (_, index) => `req-${index}`)
+  await Promise.all(ids.map((id) => hold(opened, id)))
+  const first = await Promise.all(ids.map((id) => settle(opened, id, 5)))
+  assert.ok(first.every((charge) => charge === 5n))
+  const before = await verdictOf(opened.url)
+  assert.equal((await credit(opened, 1_000_000n)).kind, 'known')
+  const second = await Promise.all(ids.map((id) => settle(opened, id, 5)))
+  assert.ok(second.every((charge) => charge === 0n))
+  assert.deepEqual(await verdictOf(opened.url), before)
+  assert.equal(before.ok, true)
+})
+
+test('nothing of a node that was given up is taken any more', { skip }, async (t) => {
+  const opened = await openLedger(t, () => 'pass')
+  await credit(opened, 1_000_000n)
+  await hold(opened, 'req-1')
+  await retireNode(opened.db, 'one')
+  assert.equal(await hold(opened, 'req-2'), null)
+  assert.deepEqual(opened.told, ['fenced'])
+  assert.equal((await openHoldsOf(opened.db, 'one')).length, 1)
+})
+
+test('what was changed behind the nodes’ backs is found', { skip }, async (t) => {
+  const opened = await openLedger(t, () => 'pass')
+  await credit(opened, 1_000_000n)
+  await hold(opened, 'req-1')
+  await settle(opened, 'req-1', 5)
+  await hold(opened, 'req-2')
+  const unguarded = 'set local session_replication_role = replica'
+  const tamperings = [
+    `update owners set balance_nanos = balance_nanos + 1 where id = 'a:one'`,
+    `update owners set held_nanos = held_nanos - 1 where id = 'a:one'`,
+    `update holds set body = replace(body, 'req-2', 'req-3')`,
+    'update requests set cost_nanos = cost_nanos + 1',
+    `update entries set amount_nanos = amount_nanos + 1 where kind = 'charge'`,
+    `insert into entries (seq, at, debit, credit, amount_nanos, kind) values (99, 0, 'x', 'y', 1, 'charge')`,
+    `update journal set body = '[]' where number = 2`,
+  ]
+  const client = await openClient({ url: opened.url, name: 'tamper', statementMs: 5000 })
+  t.after(() => client.end())
+
+  const rowsOf = async <Row>(query: Parameters<typeof statementOf>[0]): Promise<Row[]> =>
+    (await runOn(client, statementOf(query))).rows as Row[]
+  const here: Db = {
+    all: rowsOf,
+    report: rowsOf,
+    first: async <Row>(query: Parameters<typeof statementOf>[0]) => (await rowsOf<Row>(query))[0],
+    write: () => Promise.reject(new Error('not here')),
+  }
+  for (const tampering of ['select 1', ...tamperings]) {
+    await client.query(`begin; ${unguarded}; ${tampering}`)
+    const { ok } = await new ClusterReading().follow(here)
+    await client.query('rollback')
+    assert.equal(ok, tampering === 'select 1', tampering)
+  }
+})
