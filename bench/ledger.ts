@@ -85,6 +85,7 @@ async function run(directory: string, seconds: number, rounds: number): Promise<
     durable: (commit) => line?.durable(commit),
     admitting: () => undefined,
     changed: () => Promise.resolve(),
+    dropped: () => undefined,
     noted: () => undefined,
     failed(why) {
       throw new Error(why)

@@ -6,6 +6,7 @@
 import { availableParallelism } from 'node:os'
 import { availabilitySettings } from './config/availability.ts'
 import { noticeSettings } from './config/notices.ts'
+import { retentionSettings } from './config/retention.ts'
 import { tlsSettings } from './config/tls.ts'
 import {
   addressList,
@@ -132,6 +133,7 @@ export const settings = {
     },
     allowed: 'at least 16 characters',
   },
+  ...retentionSettings,
   adminApiKey: {
     env: 'ADMIN_API_KEY',
     group: 'Access',

@@ -73,6 +73,11 @@ const groups: readonly Group[] = [
     load: async () => (await import('./cli/route.ts')).completeRoute,
   },
   {
+    name: 'requests',
+    summary: 'the rows of single requests, as CSV by day',
+    load: async () => (await import('./cli/requests.ts')).completeRequests,
+  },
+  {
     name: 'seed',
     summary: 'add the reference models and prices, after a look at them',
     load: async () => (await import('./cli/seed.ts')).completeSeed,

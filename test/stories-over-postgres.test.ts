@@ -19,6 +19,7 @@ if (withoutPostgres === false) {
   await import('./billing.test.ts')
   await import('./money-caps.test.ts')
   await import('./idempotency.test.ts')
+  await import('./request-retention.test.ts')
   // After the relays of the stories, which are ended in the order of their making.
   after(() => server.remove())
 } else {

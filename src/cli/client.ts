@@ -5,9 +5,12 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable, type Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig, type Config } from '../config.ts'
-import { askControl, hasControl, type ControlAnswer } from '../server/control-socket.ts'
+import { answerOf, askControl, hasControl, type ControlAnswer } from '../server/control-socket.ts'
 import { LockedError, takeLock, type DataLock } from '../server/lock.ts'
 import { CommandError, fieldAt, fieldsOf, rowsOf, type Fields } from './output.ts'
 
@@ -16,6 +19,8 @@ export interface Control {
   readonly isRelay: boolean
   /** One call below `/api/admin`. Rejects with CommandError when it is refused; resolves to the answer's JSON. */
   call(method: string, path: string, body?: unknown): Promise<unknown>
+  /** Writes the answer of a GET as it comes. Rejects as `call` does. */
+  pour(path: string, into: Writable): Promise<void>
   close(): Promise<void>
 }
 
@@ -47,11 +52,20 @@ function resultOf(answer: ControlAnswer): unknown {
   return json
 }
 
+async function pourAnswer(status: number, body: Readable, into: Writable): Promise<void> {
+  if (status >= 400) resultOf({ status, text: await text(body) })
+  await pipeline(body, into, { end: false })
+}
+
 function overSocket(config: Config): Control {
   return {
     isRelay: true,
     async call(method, path, body) {
       return resultOf(await askControl(config.dataDir, { method, path: root + path, body }))
+    },
+    async pour(path, into) {
+      const asked = { method: 'GET', path: root + path }
+      await answerOf(config.dataDir, asked, (answer) => pourAnswer(answer.statusCode ?? 0, answer, into))
     },
     close: async () => {},
   }
@@ -71,6 +85,10 @@ async function inProcess(config: Config, lock: DataLock): Promise<Control> {
       })
       const answer = await house.fetch(request)
       return resultOf({ status: answer.status, text: await answer.text() })
+    },
+    async pour(path, into) {
+      const answer = await house.fetch(new Request(`http://sluice${root}${path}`))
+      await pourAnswer(answer.status, Readable.from(answer.body ?? []), into)
     },
     async close() {
       await house.close()

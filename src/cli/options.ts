@@ -10,10 +10,13 @@ import { CommandError, UsageError } from './output.ts'
 
 /** Gives a command what every command has. Examples are written without the program's name. */
 export function finished(command: Command, ...examples: string[]): Command {
+  return exampled(command, ...examples).option('--json', 'print the whole answer as JSON')
+}
+
+/** A command whose output is no answer but a file. */
+export function exampled(command: Command, ...examples: string[]): Command {
   const lines = examples.map((example) => `  $ sluice ${example}`)
-  return command
-    .option('--json', 'print the whole answer as JSON')
-    .addHelpText('after', `\nExample${lines.length === 1 ? '' : 's'}:\n${lines.join('\n')}`)
+  return command.addHelpText('after', `\nExample${lines.length === 1 ? '' : 's'}:\n${lines.join('\n')}`)
 }
 
 export const progressOption = [

@@ -7,7 +7,7 @@ import { isMainThread, parentPort, workerData, Worker, type MessagePort } from '
 import { chainHash, chainStart } from './journal.ts'
 import { RowsAsText } from './ledger-text.ts'
 import type { Row } from './messages.ts'
-import type { CheckpointsTable, OwnersTable } from './schema.ts'
+import type { CheckpointsTable, DroppedBillsTable, OwnersTable } from './schema.ts'
 import { openReader, type Connection } from './sqlite.ts'
 
 const pageRows = 500
@@ -36,6 +36,7 @@ export interface LedgerPage {
 export interface LedgerFrame {
   readonly checkpoints: readonly CheckpointsTable[]
   readonly owners: readonly OwnersTable[]
+  readonly dropped: readonly DroppedBillsTable[]
 }
 
 type Ask = PageAsk | 'frame'
@@ -116,7 +117,11 @@ class Pages {
     // STRICT tables make it true.
     const rowsOf = <Table>(table: string): Table[] =>
       this.#connection.run({ sql: `select * from ${table}`, parameters: [] }).rows as Table[]
-    return { checkpoints: rowsOf('checkpoints'), owners: rowsOf('owners') }
+    return {
+      checkpoints: rowsOf('checkpoints'),
+      owners: rowsOf('owners'),
+      dropped: rowsOf('dropped_bills'),
+    }
   }
 }
 

@@ -78,10 +78,14 @@ export type Reply<Result> =
 /** What the main thread tells a thread of this room. */
 export type ThreadOrder =
   | { readonly kind: 'connect'; readonly port: MessagePort }
+  /** To the store thread: request rows are deleted when they are older than this. */
+  | { readonly kind: 'keep'; readonly requestsMs: number }
   | { readonly kind: 'close' }
 
 /** What a thread of this room tells the main thread. */
 export type ThreadNotice =
   | { readonly kind: 'ready' }
   | { readonly kind: 'refused'; readonly message: string }
+  /** Request rows that were too old are deleted. */
+  | { readonly kind: 'dropped'; readonly requests: number }
   | { readonly kind: 'failed'; readonly message: string }

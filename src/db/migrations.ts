@@ -18,6 +18,7 @@ import { promotions } from './migrations/0012-promotions.ts'
 import { hourLongCacheWrites } from './migrations/0013-hour-long-cache-writes.ts'
 import { modelLimits } from './migrations/0014-model-limits.ts'
 import { longCacheWrites } from './migrations/0015-long-cache-writes.ts'
+import { droppedBills } from './migrations/0016-dropped-bills.ts'
 
 const people = `
 create table tiers (
@@ -252,4 +253,5 @@ export const migrations: readonly Migration[] = [
   hourLongCacheWrites,
   modelLimits,
   longCacheWrites,
+  droppedBills,
 ]

@@ -28,6 +28,7 @@ function start(parent: MessagePort, path: string): void {
       parent.close()
       return
     }
+    if (order.kind !== 'connect') return
     const { port } = order
     ports.add(port)
     port.on('message', (request: ReaderRequest) => answer(connection, port, request))

@@ -29,9 +29,9 @@ import { noticeOwners, type NoticeTables } from './tables/notices.ts'
 import type { ConsoleTables } from './tables/console.ts'
 import type { PeopleTables } from './tables/people.ts'
 
-import type { RequestsTable, UsageHourlyTable } from './tables/usage.ts'
+import type { DroppedBillsTable, RequestsTable, UsageHourlyTable } from './tables/usage.ts'
 
-export type { Outcome, RequestsTable } from './tables/usage.ts'
+export type { DroppedBillsTable, Outcome, RequestsTable } from './tables/usage.ts'
 export type { UpstreamCredentialsTable } from './tables/catalog.ts'
 export type {
   CheckpointsTable,
@@ -195,6 +195,7 @@ export interface Schema
   requests: RequestsTable
   kept_answers: KeptAnswersTable
   usage_hourly: UsageHourlyTable
+  dropped_bills: DroppedBillsTable
   audit: AuditTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
@@ -220,6 +221,7 @@ export const owners = {
   requests: 'db',
   kept_answers: 'db',
   usage_hourly: 'db',
+  dropped_bills: 'db',
   audit: 'db',
   persons: 'people',
   sessions: 'people',

@@ -6,12 +6,15 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
 import type { Reply, StatementResult, StoreRequest, ThreadNotice, ThreadOrder } from './messages.ts'
 import { migrate } from './migrate.ts'
+import { RequestRetention } from './request-retention.ts'
 import { openWriter, type Connection } from './sqlite.ts'
 import { StoreWriter } from './store-writer.ts'
 
 /** Bounds the time that the first of a group waits for the last. */
 const groupMax = 256
 const maintenanceMs = 1000
+/** Between two steps of deleting request rows, of which there may be millions. */
+const restMs = 10
 
 interface Waiting {
   readonly port: MessagePort
@@ -91,13 +94,27 @@ class CommitQueue {
 function serve(connection: Connection, tell: (notice: ThreadNotice) => void): (order: ThreadOrder) => void {
   const writer = new StoreWriter(connection)
   const queue = new CommitQueue(writer, tell)
+  let retention = new RequestRetention(0, () => {})
   let isTidying = false
+  let resting: NodeJS.Timeout | undefined
+
+  function dropRequests(): boolean {
+    const { before } = retention
+    if (before === null) return false
+    const rows = writer.dropRequests(before)
+    retention.note(rows)
+    return rows > 0
+  }
 
   function tidy(): void {
     // One step, then whoever waits, then the next step.
-    isTidying = writer.rollUp() || writer.dropExpired(Date.now())
-    if (isTidying) setImmediate(tidy)
-    else queue.tellWhenBroken()
+    isTidying = true
+    if (writer.rollUp() || writer.dropExpired(Date.now())) setImmediate(tidy)
+    else if (dropRequests()) resting = setTimeout(tidy, restMs)
+    else {
+      isTidying = false
+      queue.tellWhenBroken()
+    }
   }
 
   const clock = setInterval(() => {
@@ -110,7 +127,12 @@ function serve(connection: Connection, tell: (notice: ThreadNotice) => void): (o
       queue.connect(order.port)
       return
     }
+    if (order.kind === 'keep') {
+      retention = new RequestRetention(order.requestsMs, (requests) => tell({ kind: 'dropped', requests }))
+      return
+    }
     clearInterval(clock)
+    clearTimeout(resting)
     queue.close()
     isTidying = false
     writer.checkpoint()

@@ -6,6 +6,7 @@
 
 import { chainHeadOf, JournalWriter, type ChainHead } from './journal.ts'
 import type { Statement, StatementResult, StoreFailure, StoreRequest } from './messages.ts'
+import { dropRequestsStep } from './drop-requests.ts'
 import { dropExpiredStep } from './kept-answers.ts'
 import { unpackedCommit } from './packed-commit.ts'
 import { rollUpStep } from './rollup.ts'
@@ -67,6 +68,16 @@ export class StoreWriter {
   /** Deletes some kept answers that are over at this moment; false as above. */
   dropExpired(now: number): boolean {
     return this.#step((connection) => dropExpiredStep(connection, now))
+  }
+
+  /** Deletes some request rows of before this moment; how many, 0 also when it cannot be written. */
+  dropRequests(before: number): number {
+    let rows = 0
+    const isDone = this.#step((connection) => {
+      rows = dropRequestsStep(connection, before)
+      return rows > 0
+    })
+    return isDone ? rows : 0
   }
 
   #step(step: (connection: Connection) => boolean): boolean {

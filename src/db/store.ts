@@ -18,6 +18,10 @@ export interface StoreOptions {
   readonly dataDir: string
   /** The disk failed or a thread of the store ended by itself: nothing is durable any more, the process has to end. */
   readonly onFailed?: (reason: string) => void
+  /** Request rows are deleted when they are older than this; 0, as absent: none is. */
+  readonly requestsKeptMs?: number
+  /** So many were, since this was last told. */
+  readonly onDropped?: (requests: number) => void
 }
 
 export interface Store {
@@ -29,6 +33,11 @@ export interface Store {
   /** What the ledger starts from. Throws when the journal's chain is broken. */
   readLedger(): Promise<LedgerState>
   close(): Promise<void>
+}
+
+interface ThreadListener {
+  failed(reason: string): void
+  dropped(requests: number): void
 }
 
 interface Thread {
@@ -47,35 +56,33 @@ function portTo(thread: Thread): DbPorts['writer'] {
 }
 
 /** Starts a thread of this room and waits until it serves; rejects with its reason when it refuses. */
-function startThread(file: string, path: string, onFailed: (reason: string) => void): Promise<Thread> {
+function startThread(file: string, path: string, listener: ThreadListener): Promise<Thread> {
   const worker = new Worker(new URL(file, import.meta.url), { workerData: path })
   const ending = Promise.withResolvers<void>()
   const starting = Promise.withResolvers<Thread>()
   worker.on('message', (notice: ThreadNotice) => {
     if (notice.kind === 'ready') starting.resolve({ worker, ended: ending.promise })
     else if (notice.kind === 'refused') starting.reject(new Error(notice.message))
-    else onFailed(notice.message)
+    else if (notice.kind === 'dropped') listener.dropped(notice.requests)
+    else listener.failed(notice.message)
   })
   worker.on('error', (error: Error) => {
     starting.reject(error)
-    onFailed(error.message)
+    listener.failed(error.message)
   })
   worker.on('exit', () => {
     starting.reject(new Error('A thread of the store ended before it was ready.'))
     ending.resolve()
-    onFailed('A thread of the store has ended.')
+    listener.failed('A thread of the store has ended.')
   })
   return starting.promise
 }
 
-async function startThreads(
-  path: string,
-  onFailed: (reason: string) => void,
-): Promise<[Thread, Thread, Thread]> {
-  const writer = await startThread('./store-thread.ts', path, onFailed)
+async function startThreads(path: string, listener: ThreadListener): Promise<[Thread, Thread, Thread]> {
+  const writer = await startThread('./store-thread.ts', path, listener)
   const [reader, reporter] = await Promise.all([
-    startThread('./reader-thread.ts', path, onFailed),
-    startThread('./reader-thread.ts', path, onFailed),
+    startThread('./reader-thread.ts', path, listener),
+    startThread('./reader-thread.ts', path, listener),
   ])
   return [writer, reader, reporter]
 }
@@ -84,13 +91,17 @@ async function startThreads(
 export async function openStore(options: StoreOptions): Promise<Store> {
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })
   let serving = false
-  const onFailed = (reason: string): void => {
-    if (!serving) return
-    serving = false
-    options.onFailed?.(reason)
-  }
-  const threads = await startThreads(join(options.dataDir, databaseFileName), onFailed)
+  const threads = await startThreads(join(options.dataDir, databaseFileName), {
+    failed(reason) {
+      if (!serving) return
+      serving = false
+      options.onFailed?.(reason)
+    },
+    dropped: (requests) => options.onDropped?.(requests),
+  })
   const [writer, reader, reporter] = threads
+  const { requestsKeptMs = 0 } = options
+  if (requestsKeptMs > 0) order(writer, { kind: 'keep', requestsMs: requestsKeptMs })
   serving = true
   const portsForWorker = (): DbPorts => ({
     writer: portTo(writer),

@@ -29,6 +29,26 @@ export interface BillOnDisk {
   readonly reasoning: number
 }
 
+/** What request rows that are no longer kept had come to: those of the first bills. */
+export interface DroppedBills {
+  readonly bills: number
+  readonly cost: bigint
+}
+
+const nothingDropped: DroppedBills = { bills: 0, cost: 0n }
+
+/** The accounts' together. */
+export function sumOfDropped(
+  rows: Iterable<{ readonly bills: number; readonly cost_nanos: bigint }>,
+): DroppedBills {
+  let { bills, cost } = nothingDropped
+  for (const row of rows) {
+    bills += row.bills
+    cost += row.cost_nanos
+  }
+  return { bills, cost }
+}
+
 export interface Verdict {
   readonly ok: boolean
   /** Entries that the journal gives. */
@@ -67,12 +87,19 @@ export class Recomputation {
   readonly #rows = new Map<string, BillOnDisk>()
   /** What the entries make of each account's balance; without those of before the beginning. */
   readonly #sums = new Map<string, bigint>()
+  readonly #dropped: DroppedBills
+  /** Bills that have no row any more, as far as they have come. */
+  #forgone = nothingDropped
   #entries = 0
   #drift = 0n
 
-  /** `state`: as of the commit after which it begins; default the very beginning. */
-  constructor(state: LedgerState = emptyState()) {
+  /**
+   * `state`: as of the commit after which it begins; default the very beginning. `dropped`: so many of the bills that
+   * come first have no row any more.
+   */
+  constructor(state: LedgerState = emptyState(), dropped = nothingDropped) {
     this.state = state
+    this.#dropped = dropped
     for (const [id, { balance }] of state.owners) if (isAccount(id)) this.#sums.set(bookOf(id), balance)
   }
 
@@ -96,12 +123,28 @@ export class Recomputation {
     for (const event of decodeEvents(body)) {
       const account = this.state.holds.get(event.id)?.account ?? ''
       apply(this.state, event)
-      if (event.kind === 'settled' && event.charge > 0n) bills.push(billOf(event))
+      if (event.kind === 'settled' && event.charge > 0n) {
+        if (this.#forgone.bills < this.#dropped.bills) this.#forgo(event.charge)
+        else bills.push(billOf(event))
+      }
       for (const transfer of transfersOf(event, account)) transfers.push(transfer)
     }
     if (holds !== undefined && holds !== encodeHolds(this.state))
       this.find(`the checkpoint at commit ${seq} has other holds than the journal`)
     return { transfers, bills }
+  }
+
+  #forgo(cost: bigint): void {
+    this.#forgone = { bills: this.#forgone.bills + 1, cost: this.#forgone.cost + cost }
+  }
+
+  /** Gives up bills whose rows were awaited in vain, as long as no more than `most` were given up in all. */
+  forgoAwaited(most: number): void {
+    for (const [id, { cost }] of this.#billed) {
+      if (this.#forgone.bills >= most) return
+      this.#billed.delete(id)
+      this.#forgo(cost)
+    }
   }
 
   /** Counts an entry that is on disk as it has to be. */
@@ -147,6 +190,7 @@ export class Recomputation {
       this.find(`request ${id} has no row for its ${cost} nanos`, cost)
     for (const { id, cost } of this.#rows.values())
       this.find(`request ${id} has a row of ${cost} nanos and no bill`, cost)
+    this.#compareDropped()
     this.#compareOwners(new Map(owners))
     return {
       ok: this.#findings.length === 0,
@@ -192,6 +236,16 @@ export class Recomputation {
       this.#sum(debit, -amount)
       this.#sum(credit, amount)
     }
+  }
+
+  #compareDropped(): void {
+    const { bills, cost } = this.#dropped
+    if (bills === 0 || (this.#forgone.bills === bills && this.#forgone.cost === cost)) return
+    const words = `request rows of ${bills} bills of ${cost} nanos were deleted for their age, the journal has`
+    this.find(
+      `${words} ${this.#forgone.bills} of ${this.#forgone.cost} nanos there`,
+      distance(cost, this.#forgone.cost),
+    )
   }
 
   #compareOwners(rows: ReadonlyMap<string, StoredOwner>): void {

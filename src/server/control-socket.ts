@@ -13,7 +13,7 @@ import {
   rmdirSync,
   rmSync,
 } from 'node:fs'
-import { createServer, request as requestOver, type Server } from 'node:http'
+import { createServer, request as requestOver, type IncomingMessage, type Server } from 'node:http'
 import { connect } from 'node:net'
 import { platform } from 'node:os'
 import { join } from 'node:path'
@@ -137,9 +137,21 @@ export interface ControlAnswer {
 }
 
 /** Asks the relay that runs on a data directory. Rejects with NoControlError when there is none. */
-export async function askControl(dataDir: string, asked: ControlRequest): Promise<ControlAnswer> {
+export function askControl(dataDir: string, asked: ControlRequest): Promise<ControlAnswer> {
+  return answerOf(dataDir, asked, async (answer) => ({
+    status: answer.statusCode ?? 0,
+    text: await text(answer),
+  }))
+}
+
+/** As `askControl`, for an answer of any length: `read` takes it as it comes. */
+export async function answerOf<Result>(
+  dataDir: string,
+  asked: ControlRequest,
+  read: (answer: IncomingMessage) => Promise<Result>,
+): Promise<Result> {
   let address: Address | undefined
-  const { promise, resolve, reject } = Promise.withResolvers<ControlAnswer>()
+  const { promise, resolve, reject } = Promise.withResolvers<Result>()
   try {
     address = addressIn(dataDir, controlSocketName)
     const request = requestOver({
@@ -150,9 +162,7 @@ export async function askControl(dataDir: string, asked: ControlRequest): Promis
       agent: false,
     })
     request.on('error', reject)
-    request.on('response', (answer) => {
-      text(answer).then((body) => resolve({ status: answer.statusCode ?? 0, text: body }), reject)
-    })
+    request.on('response', (answer) => void read(answer).then(resolve, reject))
     request.end(asked.body === undefined ? undefined : JSON.stringify(asked.body))
     return await promise
   } catch (error) {

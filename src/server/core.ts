@@ -84,6 +84,8 @@ export interface CoreListener {
   failed(why: string): void
   /** Another node has changed this; resolves when every thread works with it. */
   changed(changes: readonly Change[]): Promise<void>
+  /** Request rows were deleted that were older than `REQUEST_RETENTION`. */
+  dropped(requests: number): void
   /** What an operator may want to know. */
   noted(what: string, about: object): void
 }
@@ -152,7 +154,12 @@ function openCommits(
 
 /** Opens a data directory, whose lock the caller holds. Ends the holds that were left open. */
 export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
-  const store = await openStore({ dataDir: config.dataDir, onFailed: (why) => listener.failed(why) })
+  const store = await openStore({
+    dataDir: config.dataDir,
+    requestsKeptMs: config.requestsKeptMs,
+    onDropped: (requests) => listener.dropped(requests),
+    onFailed: (why) => listener.failed(why),
+  })
   const { db } = store
   const dataKey = await openDataKey(db, {
     dataDir: config.dataDir,

@@ -57,6 +57,7 @@ export async function openHouse(config: Config): Promise<OpenHouse> {
     durable: () => undefined,
     admitting: () => undefined,
     changed: () => Promise.resolve(),
+    dropped: () => undefined,
     noted: () => undefined,
     failed(why) {
       throw new Error(`The store has failed: ${why}`)

@@ -53,6 +53,7 @@ export async function serve(config: Config): Promise<void> {
     },
     failed: (why) => endAtOnce(log, why),
     changed: async (changes) => crew?.broadcast(changes),
+    dropped: (requests) => log.info({ requests }, 'request rows older than REQUEST_RETENTION were deleted'),
     noted: (what, about) => log.warn(about, what),
   })
   if (core.expired > 0)

@@ -7,7 +7,8 @@ import { LedgerReader, type LedgerPage } from '../db/ledger-reader.ts'
 import { afterBill, afterEntry, type BillFields, type EntryOfCommit } from '../db/ledger-text.ts'
 import { LedgerBroken } from '../ledger/apply.ts'
 import { JournalUnreadable } from '../ledger/journal.ts'
-import { Recomputation, type Verdict } from '../ledger/verify.ts'
+import { emptyState } from '../ledger/state.ts'
+import { Recomputation, sumOfDropped, type Verdict } from '../ledger/verify.ts'
 import { storedOwner } from './restore-ledger.ts'
 
 /** Rows of one table as the journal gives them, against what is on disk. */
@@ -47,8 +48,8 @@ class Comparison<Row> {
 export async function verifySwiftly(path: string): Promise<Verdict | null> {
   const reader = new LedgerReader(path)
   try {
-    const { checkpoints, owners } = await reader.frame()
-    const recomputation = new Recomputation()
+    const { checkpoints, owners, dropped } = await reader.frame()
+    const recomputation = new Recomputation(emptyState(), sumOfDropped(dropped))
     const holdsAt = new Map(checkpoints.map(({ seq, holds }) => [seq, holds]))
     if (!(await compare(reader, recomputation, holdsAt))) return null
     const verdict = recomputation.verdict(owners.map((row) => [row.id, storedOwner(row)] as const))

@@ -11,7 +11,8 @@ import type { LedgerVerdict } from '../http/house.ts'
 import { LedgerBroken } from '../ledger/apply.ts'
 import type { Transfer } from '../ledger/entries.ts'
 import { JournalUnreadable } from '../ledger/journal.ts'
-import { Recomputation, type BillOnDisk } from '../ledger/verify.ts'
+import { emptyState } from '../ledger/state.ts'
+import { Recomputation, sumOfDropped, type BillOnDisk, type DroppedBills } from '../ledger/verify.ts'
 import { storedOwner } from './restore-ledger.ts'
 
 const pageRows = 2000
@@ -31,6 +32,11 @@ class Cursor<Row> {
   constructor(read: (after: number) => Promise<Page<Row>>, after: number) {
     this.#read = read
     this.#after = after
+  }
+
+  /** The number of the last row that was read. */
+  get after(): number {
+    return this.#after
   }
 
   /** The next row, without taking it; undefined at the end. */
@@ -104,8 +110,8 @@ export interface Beginning {
   readonly rowId: number
 }
 
-const veryBeginning = (): Beginning => ({
-  recomputation: new Recomputation(),
+const veryBeginning = (dropped: DroppedBills): Beginning => ({
+  recomputation: new Recomputation(emptyState(), dropped),
   seq: 0,
   hash: chainStart,
   entryId: 0,
@@ -127,6 +133,11 @@ export class Reading {
     this.#bills = new Cursor((after) => billsAfter(db, after), begin.rowId)
     this.#seq = begin.seq
     this.#hash = begin.hash
+  }
+
+  /** The number of the last request row that cost something and was read. */
+  get rowId(): number {
+    return this.#bills.after
   }
 
   /** Reads to the end of the journal and compares. `db` has to see a single moment. Once broken, always broken. */
@@ -186,6 +197,7 @@ export class Reading {
 }
 
 /** The whole ledger. `db`: one that sees a single moment, or the journal and the tables would be of two. */
-export function verifyLedger(db: Db): Promise<LedgerVerdict> {
-  return new Reading(veryBeginning(), db).follow(db)
+export async function verifyLedger(db: Db): Promise<LedgerVerdict> {
+  const dropped = sumOfDropped(await db.report(sql.selectFrom('dropped_bills').selectAll()))
+  return new Reading(veryBeginning(dropped), db).follow(db)
 }

@@ -3,6 +3,7 @@
  * entries and request rows, as `sluice verify` does for all of it. It begins with the sums of everything as of the start.
  */
 import type { Db } from '../db/db.ts'
+import { droppedText } from '../db/drop-requests.ts'
 import { chainStart } from '../db/journal.ts'
 import { readLedger } from '../db/read-ledger.ts'
 import { sql } from '../db/schema.ts'
@@ -36,7 +37,7 @@ async function entrySums(db: Db): Promise<Sums> {
   return sums
 }
 
-/** What each account was charged, by its entries less by its request rows: nothing. */
+/** What each account was charged, by its entries less by its request rows, those that are gone too: nothing. */
 async function chargeSums(db: Db): Promise<Sums> {
   const sums: Sums = new Map()
   const entries = sql
@@ -50,6 +51,8 @@ async function chargeSums(db: Db): Promise<Sums> {
     .groupBy('account_id')
   for (const row of await db.report(entries)) addTo(sums, row.account_id ?? '', row.sum_nanos)
   for (const row of await db.report(requests)) addTo(sums, row.account_id, -row.sum_nanos)
+  for (const row of await db.report(sql.selectFrom('dropped_bills').selectAll()))
+    addTo(sums, row.account_id, -row.cost_nanos)
   return sums
 }
 
@@ -88,6 +91,9 @@ export class LedgerWatch {
 
   /** Compares what has come since the last look; the first one begins. `db` has to see a single moment. */
   async look(db: Db): Promise<LedgerVerdict> {
+    // A machine that slept for long may delete rows before they were looked at: then it begins again.
+    const [dropped] = await db.report<{ position: number }>({ sql: droppedText, parameters: [] })
+    if (this.#reading !== null && (dropped?.position ?? 0) > this.#reading.rowId) this.#reading = null
     this.#reading ??= new Reading(await beginningNow(db), db)
     return this.#reading.follow(db)
   }

@@ -42,6 +42,14 @@ export interface RequestsTable {
   fault_upstream: string | null
 }
 
+/** What an account's request rows that are no longer kept had come to. */
+export interface DroppedBillsTable {
+  account_id: string
+  /** Those that cost something. */
+  bills: number
+  cost_nanos: bigint
+}
+
 export interface UsageHourlyTable {
   /** The start of the hour, UTC. */
   hour: number

@@ -36,6 +36,7 @@ import { officeRoutes } from './office.ts'
 import { peopleRoutes } from './people.ts'
 import { reportRoutes } from './reports.ts'
 import { referenceModelRoutes } from './reference-models.ts'
+import { requestExportRoutes } from './request-export.ts'
 import { requestRoutes } from './requests.ts'
 import { tierRoutes } from './tiers.ts'
 import { upstreamCallRoutes } from './upstream-calls.ts'
@@ -131,6 +132,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     voucherRoutes,
     promotionRoutes,
     requestRoutes,
+    requestExportRoutes,
     refundRoutes,
     usageRoutes,
     ledgerRoutes,

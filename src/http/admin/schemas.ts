@@ -179,7 +179,7 @@ export function bodyOf<Body extends z.ZodType>(schema: Body) {
 }
 
 const refusal = json(errorBody, 'A refusal.')
-const refusals = { 400: refusal, 401: refusal, 404: refusal, 409: refusal } as const
+export const refusals = { 400: refusal, 401: refusal, 404: refusal, 409: refusal } as const
 
 export function okAnswer<Body extends z.ZodType>(schema: Body, description: string) {
   return { 200: json(schema, description), ...refusals } as const

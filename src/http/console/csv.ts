@@ -1,7 +1,4 @@
-/**
- * Lists as CSV (RFC 4180), page by page while the reader takes them, so that a year of requests needs no more memory
- * than a page. What a spreadsheet would run as a formula is written as text.
- */
+/** A customer's lists as CSV, all of each. */
 import { namesOfKeys } from '../../accounts/keys.ts'
 import { refuse } from '../../errors.ts'
 import { decimalOf } from '../../lib/money.ts'
@@ -9,6 +6,7 @@ import { pageOfRows } from '../../usage/pages.ts'
 import { listMovements } from '../../usage/statement.ts'
 import { refusalOfZod } from '../admin/problems.ts'
 import { timeOf } from '../admin/schemas.ts'
+import { csvAnswer, type Cell } from '../csv.ts'
 import { z } from 'zod'
 import { entriesCsvPath } from './contract/billing.ts'
 import { requestFilter, requestsCsvPath, type RequestRow } from './contract/usage.ts'
@@ -16,48 +14,6 @@ import { filterOf, rowView } from './requests.ts'
 import { accountIdOf, comeIn, type ConsoleApp, type ConsoleContext, type ConsoleDesk } from './visit.ts'
 
 const rowsPerPage = 1000
-
-type Cell = string | number | boolean | null
-
-function cellText(cell: Cell): string {
-  if (typeof cell !== 'string') return cell === null ? '' : String(cell)
-  const text = /^[=+\-@\t\r]/.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell) ? `'${cell}` : cell
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-function lineOf(cells: readonly Cell[]): string {
-  return `${cells.map(cellText).join(',')}\r\n`
-}
-
-/** Pages of lines, made as they are asked for; a reader who has gone asks for no more. */
-function streamOf(
-  head: readonly string[],
-  pages: AsyncIterator<readonly Cell[][], void>,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  let isBegun = false
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        if (!isBegun) controller.enqueue(encoder.encode(lineOf(head)))
-        isBegun = true
-        const { value, done } = await pages.next()
-        if (done === true) controller.close()
-        else controller.enqueue(encoder.encode(value.map(lineOf).join('')))
-      },
-      async cancel() {
-        await pages.return?.()
-      },
-    },
-    { highWaterMark: 0 },
-  )
-}
-
-function csvAnswer(name: string, body: ReadableStream<Uint8Array>, context: ConsoleContext): Response {
-  context.header('content-type', 'text/csv; charset=utf-8')
-  context.header('content-disposition', `attachment; filename="${name}.csv"`)
-  return context.body(body)
-}
 
 const requestColumns = [
   'time',
@@ -136,10 +92,10 @@ export function csvRoutes(app: ConsoleApp, desk: ConsoleDesk): void {
     const query = requestQuery.safeParse(context.req.query())
     if (!query.success) throw refusalOfZod(query.error)
     const pages = requestPages(desk, filterOf(account, query.data))
-    return csvAnswer('requests', streamOf(requestColumns, pages), context)
+    return csvAnswer(context, 'requests', { head: requestColumns, pages })
   })
   app.get(entriesCsvPath, async (context) => {
     const pages = entryPages(desk, await accountOf(desk, context))
-    return csvAnswer('entries', streamOf(entryColumns, pages), context)
+    return csvAnswer(context, 'entries', { head: entryColumns, pages })
   })
 }

@@ -4,7 +4,9 @@ import type { Db } from '../../db/db.ts'
 import { dropExpiredAnswers, forgetOldMinutes } from '../../db/postgres/upkeep.ts'
 import { openClient } from '../../db/postgres/connect.ts'
 import { takeLease } from '../../db/postgres/nodes.ts'
+import { dropRequestsShared } from '../../db/postgres/drop-requests.ts'
 import { rollUpShared } from '../../db/postgres/rollup.ts'
+import { RequestRetention } from '../../db/request-retention.ts'
 import type { Node } from './node.ts'
 
 const everyMs = 1000
@@ -18,11 +20,15 @@ export interface JobParts {
   readonly db: Db
   readonly id: string
   readonly node: Node
+  /** 0: request rows are kept for good. */
+  readonly requestsKeptMs: number
+  readonly dropped: (requests: number) => void
   readonly noted: (what: string, about: object) => void
 }
 
 export class Jobs {
   readonly #parts: JobParts
+  readonly #retention: RequestRetention
   #client: Client | null = null
   #timer: NodeJS.Timeout | undefined
   #round: Promise<void> = Promise.resolve()
@@ -33,6 +39,7 @@ export class Jobs {
 
   constructor(parts: JobParts) {
     this.#parts = parts
+    this.#retention = new RequestRetention(parts.requestsKeptMs, parts.dropped)
     this.#later()
   }
 
@@ -51,10 +58,21 @@ export class Jobs {
       this.#client ??= await openClient({ url, name: `sluice ${id} jobs`, statementMs })
       while (!this.#isOver && (await rollUpShared(this.#client)));
       if (performance.now() - this.#rareAt > rareEveryMs) await this.#runRare()
+      await this.#dropRequests(this.#client)
     } catch {
       this.isOurs = false
       void this.#client?.end().catch(() => undefined)
       this.#client = null
+    }
+  }
+
+  /** For no longer than until the next round, which shows whether the lease is still ours. */
+  async #dropRequests(client: Client): Promise<void> {
+    const end = performance.now() + everyMs
+    while (!this.#isOver && performance.now() < end) {
+      const { before } = this.#retention
+      if (before === null) return
+      this.#retention.note(await dropRequestsShared(client, before))
     }
   }
 

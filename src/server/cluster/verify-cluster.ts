@@ -12,7 +12,7 @@ import { LedgerBroken } from '../../ledger/apply.ts'
 import { encodeHold } from '../../ledger/checkpoint.ts'
 import { decodeEvents, JournalUnreadable } from '../../ledger/journal.ts'
 import { emptyOwner } from '../../ledger/state.ts'
-import { Recomputation } from '../../ledger/verify.ts'
+import { Recomputation, sumOfDropped, type DroppedBills } from '../../ledger/verify.ts'
 import { storedOwner } from '../restore-ledger.ts'
 import { transferOf } from '../verify-ledger.ts'
 import { sharedRowOf } from './owner-rows.ts'
@@ -42,6 +42,7 @@ export class ClusterReading {
   readonly #recomputation = new Recomputation()
   readonly #heads = new Map<string, { number: number; hash: Uint8Array }>()
   #charged = 0n
+  #dropped: DroppedBills = { bills: 0, cost: 0n }
   #broken = false
 
   /** Reads to the end of every chain and compares. `db` has to see a single moment. Once broken, always broken. */
@@ -66,6 +67,7 @@ export class ClusterReading {
   }
 
   async #read(db: Db): Promise<void> {
+    this.#dropped = sumOfDropped(await db.report(sql.selectFrom('dropped_bills').selectAll()))
     for (;;) {
       const page = await this.#nextPage(db)
       if (page.length === 0) return
@@ -90,6 +92,7 @@ export class ClusterReading {
         this.#heads.set(commit.node, { number: commit.number, hash: commit.hash })
       }
       await this.#readBills(db, charged)
+      this.#recomputation.forgoAwaited(this.#dropped.bills)
     }
   }
 
@@ -153,7 +156,7 @@ export class ClusterReading {
     const { entries } = this.#recomputation
     if (found?.entries !== entries)
       this.#recomputation.find(`there are ${found?.entries} entries, the journal gives ${entries}`)
-    const cost = found?.cost_nanos ?? 0n
+    const cost = (found?.cost_nanos ?? 0n) + this.#dropped.cost
     const drift = cost > this.#charged ? cost - this.#charged : this.#charged - cost
     if (drift > 0n)
       this.#recomputation.find(

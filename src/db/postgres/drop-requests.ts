@@ -1,0 +1,21 @@
+/** Deleting old request rows of drop-requests.ts over PostgreSQL: by ranges of their numbers, each a short transaction. */
+
+import type { Client } from 'pg'
+import { dropping, oldestRows } from '../drop-requests.ts'
+import { runOn } from './connect.ts'
+
+const stepRows = 1000
+
+/** Deletes the oldest rows of before this moment; how many. One node at a time may ask. */
+export async function dropRequestsShared(client: Client, before: number): Promise<number> {
+  await client.query('begin')
+  try {
+    const { rows, statements } = dropping((await runOn(client, oldestRows(stepRows))).rows, before)
+    for (const statement of statements) await runOn(client, statement)
+    await client.query('commit')
+    return rows
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
