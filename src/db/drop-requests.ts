@@ -7,8 +7,8 @@ import type { Row, Statement } from './messages.ts'
 import { cursorText } from './rollup.ts'
 import type { Connection } from './sqlite.ts'
 
-/** A few milliseconds of the store thread, for a row stands in six indexes. */
-export const dropStepRows = 200
+/** A millisecond of work and a few for the sync of the pages of six indexes, while the store thread does nothing else. */
+export const dropStepRows = 100
 
 const cursorName = 'requests_dropped'
 

@@ -200,15 +200,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const priceOf = (model: string | null): Price | undefined =>
     model === null ? undefined : catalog.model(model)?.price
   const expired = await endLeftOpen({ db, id, local, journal, ledger, now, priceOf })
-  const jobs = new Jobs({
-    url,
-    db,
-    id,
-    node,
-    requestsKeptMs: config.requestsKeptMs,
-    dropped: (requests) => listener.dropped(requests),
-    noted: (what, about) => listener.noted(what, about),
-  })
+  const jobs = new Jobs({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
   return {
     store: { db },
     directory,

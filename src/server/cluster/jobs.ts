@@ -7,6 +7,7 @@ import { takeLease } from '../../db/postgres/nodes.ts'
 import { dropRequestsShared } from '../../db/postgres/drop-requests.ts'
 import { rollUpShared } from '../../db/postgres/rollup.ts'
 import { RequestRetention } from '../../db/request-retention.ts'
+import type { CoreListener } from '../core.ts'
 import type { Node } from './node.ts'
 
 const everyMs = 1000
@@ -22,8 +23,7 @@ export interface JobParts {
   readonly node: Node
   /** 0: request rows are kept for good. */
   readonly requestsKeptMs: number
-  readonly dropped: (requests: number) => void
-  readonly noted: (what: string, about: object) => void
+  readonly listener: Pick<CoreListener, 'dropped' | 'noted'>
 }
 
 export class Jobs {
@@ -39,7 +39,9 @@ export class Jobs {
 
   constructor(parts: JobParts) {
     this.#parts = parts
-    this.#retention = new RequestRetention(parts.requestsKeptMs, parts.dropped)
+    this.#retention = new RequestRetention(parts.requestsKeptMs, (requests) =>
+      parts.listener.dropped(requests),
+    )
     this.#later()
   }
 
@@ -77,11 +79,12 @@ export class Jobs {
   }
 
   async #runRare(): Promise<void> {
-    const { db, node, noted } = this.#parts
+    const { db, node, listener } = this.#parts
     const retired = await node.retireSilent()
-    if (retired.length > 0) noted('nodes that were silent for 15 minutes were retired', { nodes: retired })
+    if (retired.length > 0)
+      listener.noted('nodes that were silent for 15 minutes were retired', { nodes: retired })
     const holds = await node.endHoldsOfRetired()
-    if (holds > 0) noted('requests of retired nodes were settled', { holds })
+    if (holds > 0) listener.noted('requests of retired nodes were settled', { holds })
     await dropExpiredAnswers(db, Date.now())
     await forgetOldMinutes(db, Date.now())
     this.#rareAt = performance.now()
