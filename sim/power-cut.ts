@@ -38,19 +38,22 @@ export const apart = ['--mount', '--pid', '--fork', '--kill-child', '--mount-pro
 
 /** Why power cannot be cut on this machine; null when it can. */
 export function whyNot(): string | null {
-  if (process.getuid?.() !== 0) return 'cutting the power needs root'
+  if (process.getuid?.() !== 0) return 'only on some machines: cutting the power needs root'
   for (const path of ['/dev/fuse', '/dev/loop-control']) {
     try {
       accessSync(path, constants.R_OK | constants.W_OK)
     } catch {
-      return `cutting the power needs ${path}`
+      return `only on some machines: cutting the power needs ${path}`
     }
   }
   for (const program of ['unshare', 'mount', 'umount', 'mkfs.ext4']) {
-    if (spawnSync(program, ['--version']).error) return `cutting the power needs ${program}`
+    if (spawnSync(program, ['--version']).error)
+      return `only on some machines: cutting the power needs ${program}`
   }
-  const own = spawnSync('unshare', [...apart, 'true'])
-  return own.status === 0 ? null : 'cutting the power needs a mount namespace of its own'
+  const own = spawnSync('unshare', [...apart, 'losetup', '--find'], { timeout: patienceMs })
+  return own.status === 0
+    ? null
+    : 'only on some machines: cutting the power needs a mount namespace of its own and a free loop device'
 }
 
 function run(command: string, options: readonly string[], descriptor?: number): void {

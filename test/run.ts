@@ -2,7 +2,8 @@
  * `npm test`: runs every *.test.ts of the project with node:test, two files at a time, and prints one line a file.
  * `npm test -- ledger money` runs the files whose path contains one of the words; `--long` adds the *.long.ts files.
  * A test that cannot run on this machine skips itself with a reason, which is told in one line at the end;
- * with LEAVE_NOTHING_OUT=1 that is a failure.
+ * with LEAVE_NOTHING_OUT=1 that is a failure, unless the reason begins with `only on some machines`: what no package
+ * brings, such as loop devices.
  */
 import { globSync } from 'node:fs'
 import { run } from 'node:test'
@@ -121,7 +122,8 @@ console.log('')
 for (const [reason, names] of leftOut) console.log(`left out: ${[...names].join(', ')}: ${reason}`)
 console.log(`${passed} passed, ${failed} failed, in ${files.length} files and ${seconds(durationMs)}`)
 
-const incomplete = process.env['LEAVE_NOTHING_OUT'] === '1' && leftOut.size > 0
+const avoidable = [...leftOut.keys()].filter((reason) => !reason.startsWith('only on some machines'))
+const incomplete = process.env['LEAVE_NOTHING_OUT'] === '1' && avoidable.length > 0
 if (incomplete) console.log('Something was left out, and LEAVE_NOTHING_OUT=1 forbids that.')
 if (files.length === 0) console.log(`No test file has a path with ${positionals.join(' or ')}.`)
 process.exitCode = failed > 0 || incomplete || files.length === 0 ? 1 : 0
