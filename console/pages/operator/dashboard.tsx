@@ -114,16 +114,22 @@ function Shown({ dashboard }: ShownProps) {
             label={words.models}
             rows={dashboard.models}
             idOf={({ model }) => model}
-            hrefOf={({ model }) => `/operator/models/${encodeURIComponent(model)}`}
+            hrefOf={({ model }) =>
+              model === '' ? '/operator/failures' : `/operator/models/${encodeURIComponent(model)}`
+            }
             columns={[
               {
                 head: words.model,
                 names: true,
-                cell: ({ model }) => (
-                  <Link to="/operator/models/$id" params={{ id: model }}>
-                    {model}
-                  </Link>
-                ),
+                cell: ({ model }) =>
+                  // Refused before its model was known, or naming none that there is.
+                  model === '' ? (
+                    <Link to="/operator/failures">{words.noSuchModel}</Link>
+                  ) : (
+                    <Link to="/operator/models/$id" params={{ id: model }}>
+                      {model}
+                    </Link>
+                  ),
               },
               { head: words.requests, figures: true, cell: ({ requests }) => numberText(requests) },
               { head: words.errors, figures: true, cell: ({ errors }) => numberText(errors) },

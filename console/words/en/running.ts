@@ -48,6 +48,7 @@ export const running = {
     requests24: 'Requests, 24 hours',
     errors24: 'Errors, 24 hours',
     models: 'Models this month',
+    noSuchModel: 'refused without a model',
     noModels: 'No request yet this month.',
     model: 'Model',
     requests: 'Requests',

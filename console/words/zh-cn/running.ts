@@ -47,6 +47,7 @@ export const running: typeof english = {
     requests24: '请求（24 小时）',
     errors24: '错误（24 小时）',
     models: '本月各模型',
+    noSuchModel: '未涉及模型的拒绝',
     noModels: '本月还没有请求。',
     model: '模型',
     requests: '请求',
