@@ -106,45 +106,52 @@ function Shown({ dashboard }: ShownProps) {
           tone="bad"
         />
       </div>
-      <Section title={words.models}>
-        {dashboard.models.length === 0 ? (
-          <p className="quiet">{words.noModels}</p>
-        ) : (
-          <Table
-            label={words.models}
-            rows={dashboard.models}
-            idOf={({ model }) => model}
-            hrefOf={({ model }) =>
-              model === '' ? '/operator/failures' : `/operator/models/${encodeURIComponent(model)}`
-            }
-            columns={[
-              {
-                head: words.model,
-                names: true,
-                cell: ({ model }) =>
-                  // Refused before its model was known, or naming none that there is.
-                  model === '' ? (
-                    <Link to="/operator/failures">{words.noSuchModel}</Link>
-                  ) : (
-                    <Link to="/operator/models/$id" params={{ id: model }}>
-                      {model}
-                    </Link>
-                  ),
-              },
-              { head: words.requests, figures: true, cell: ({ requests }) => numberText(requests) },
-              { head: words.errors, figures: true, cell: ({ errors }) => numberText(errors) },
-              { head: words.revenue, figures: true, cell: (sums) => <Money amount={sums.revenue} round /> },
-              {
-                head: words.cost,
-                figures: true,
-                cell: (sums) => <Money amount={sums.upstream_cost} round />,
-              },
-              { head: words.margin, figures: true, cell: (sums) => <Money amount={sums.margin} round /> },
-            ]}
-          />
-        )}
-      </Section>
+      <Models dashboard={dashboard} />
     </>
+  )
+}
+
+function Models({ dashboard }: ShownProps) {
+  const words = useWords('running').dashboard
+  return (
+    <Section title={words.models}>
+      {dashboard.models.length === 0 ? (
+        <p className="quiet">{words.noModels}</p>
+      ) : (
+        <Table
+          label={words.models}
+          rows={dashboard.models}
+          idOf={({ model }) => model}
+          hrefOf={({ model }) =>
+            model === '' ? '/operator/failures' : `/operator/models/${encodeURIComponent(model)}`
+          }
+          columns={[
+            {
+              head: words.model,
+              names: true,
+              cell: ({ model }) =>
+                // Refused before its model was known, or naming none that there is.
+                model === '' ? (
+                  <Link to="/operator/failures">{words.noSuchModel}</Link>
+                ) : (
+                  <Link to="/operator/models/$id" params={{ id: model }}>
+                    {model}
+                  </Link>
+                ),
+            },
+            { head: words.requests, figures: true, cell: ({ requests }) => numberText(requests) },
+            { head: words.errors, figures: true, cell: ({ errors }) => numberText(errors) },
+            { head: words.revenue, figures: true, cell: (sums) => <Money amount={sums.revenue} round /> },
+            {
+              head: words.cost,
+              figures: true,
+              cell: (sums) => <Money amount={sums.upstream_cost} round />,
+            },
+            { head: words.margin, figures: true, cell: (sums) => <Money amount={sums.margin} round /> },
+          ]}
+        />
+      )}
+    </Section>
   )
 }
 
