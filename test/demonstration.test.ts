@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { startRelay, type RelayProcess } from './relay-process.ts'
 
@@ -18,7 +19,11 @@ interface Newcomer {
 async function startNewcomer(t: TestContext, dataDir: string): Promise<Newcomer> {
   const relay = await startRelay({ dataDir, env: { DEMO: '' } })
   t.after(() => relay.kill())
-  const curl = relay.lines.find((line) => line.startsWith('curl -N ')) ?? ''
+  let curl: string | undefined
+  for (const start = performance.now(); curl === undefined; await delay(20)) {
+    curl = relay.lines.find((line) => line.startsWith('curl -N '))
+    assert.ok(performance.now() - start < 10_000, 'no curl was printed')
+  }
   return { relay, key: /Bearer (sk-\w+-\w+)/.exec(curl)?.[1] ?? '' }
 }
 

@@ -148,5 +148,5 @@ test('the base address works with and without /v1', async () => {
     assert.equal(told.status, 200)
     assert.ok(!('attempts' in ((await told.json()) as object)))
   }
-  assert.equal((await refusalIn(await account.get('/v1/v1/models'))).code, 'not_found')
+  assert.equal((await refusalIn(await account.get('/v2/models'))).code, 'not_found')
 })

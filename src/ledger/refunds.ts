@@ -92,7 +92,12 @@ export async function orderRefund(db: Db, order: RefundOrder): Promise<Refund> {
   if (order.amountNanos !== null && amountNanos <= 0n) {
     throw refuse('invalid_request', { param: 'amount', message: 'amount has to be above 0.' })
   }
-  if (amountNanos > left || amountNanos <= 0n) throw moreThan(left)
+  if (amountNanos > left || amountNanos <= 0n) {
+    // Perhaps it is the same refund, asked for twice at once, that has taken what was left.
+    const other = await repeated()
+    if (other) return other
+    throw moreThan(left)
+  }
   const { account } = about
   try {
     await db.write(
