@@ -1,7 +1,7 @@
 /**
  * The console's files, as `npm run build` left them in console/dist. What exists is read at the first
  * visit after a build; only those names are ever opened, so no path leads anywhere else. Why under /console/:
- * docs/decisions/0012-the-console-is-plain-files.md.
+ * docs/decisions/0014-the-console-is-plain-files.md.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
