@@ -66,6 +66,8 @@ export interface Core {
   refresh(changes: readonly Change[]): Promise<void>
   /** What there is to measure beside what every node measures. */
   gauges(): readonly { readonly name: string; readonly help: string; readonly value: number }[]
+  /** Whether this node does what one does for all. */
+  leads(): boolean
   nodes(): Promise<readonly NodeRecord[]>
   /** Gives up a node; tells how many of its requests were settled. Throws a refusal where there is no such node. */
   retireNode(id: string): Promise<number>
@@ -152,6 +154,15 @@ function openCommits(
   return { commits, durable }
 }
 
+/** What there is to say of other nodes where there are none. */
+const byItself: Pick<Core, 'gauges' | 'leads' | 'nodes' | 'retireNode'> = {
+  gauges: () => [],
+  leads: () => true,
+  nodes: () => Promise.resolve([]),
+  retireNode: () =>
+    Promise.reject(refuse('not_found', { message: 'This relay is not a node of a cluster.' })),
+}
+
 /** Opens a data directory, whose lock the caller holds. Ends the holds that were left open. */
 export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
   const store = await openStore({
@@ -202,10 +213,7 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
       const access = store.portsForWorker()
       return { db: access, ports: [access.writer, access.reader, access.reporter] }
     },
-    gauges: () => [],
-    nodes: () => Promise.resolve([]),
-    retireNode: () =>
-      Promise.reject(refuse('not_found', { message: 'This relay is not a node of a cluster.' })),
+    ...byItself,
     record: (row) => void commits.addRequest(row),
     lineTo: (port, duties) => new AuthorityPort(port, { authority, commits }, duties),
     verify: () => verifyInThread(path),

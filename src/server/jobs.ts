@@ -15,17 +15,45 @@ import { PeopleTending } from './tend-people.ts'
 import { AddressWatch } from './watch-addresses.ts'
 import { ModelWatch, type Finding } from './watch-models.ts'
 
-/** Starts them all; what is returned ends them. */
+interface Job {
+  close(): Promise<void>
+}
+
+/** How soon a node of a cluster takes up what another has left. */
+const followEveryMs = 1000
+
+type Announce = (changes: readonly Change[]) => Promise<void>
+
+/** Starts them all; what is returned ends them. Of a cluster's nodes one does what is done for all. */
 export function startJobs(
   config: Config,
   core: Core,
-  { log, announce }: { readonly log: Log; readonly announce: (changes: readonly Change[]) => Promise<void> },
+  { log, announce }: { readonly log: Log; readonly announce: Announce },
 ): () => Promise<void> {
-  const { db } = core.store
-  const { sealer } = core
   const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
-  const jobs = [
-    new HealthChecks(core, { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now }),
+  const own = new HealthChecks(core, { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now })
+  let forAll: readonly Job[] = []
+  const follow = (): void => {
+    if (core.leads() && forAll.length === 0) forAll = jobsForAll(config, core, { log, announce })
+    if (core.leads() || forAll.length === 0) return
+    for (const job of forAll) void job.close()
+    forAll = []
+  }
+  follow()
+  const following = setInterval(follow, followEveryMs)
+  following.unref()
+  return async () => {
+    clearInterval(following)
+    await Promise.all([own, ...forAll].map((job) => job.close()))
+  }
+}
+
+function jobsForAll(
+  config: Config,
+  { store: { db }, sealer }: Core,
+  { log, announce }: { readonly log: Log; readonly announce: Announce },
+): readonly Job[] {
+  return [
     new NoticeDelivery({ db, sealer, log, config }),
     new PeopleTending({ db, log, keysDeletedMs: config.keysDeletedMs, announce }),
     new AddressWatch({ db, log, urls: config.publicUrls, everyMs: config.addressCheckMs }),
@@ -41,7 +69,6 @@ export function startJobs(
       found: (finding) => tell(db, log, finding),
     }),
   ]
-  return async () => void (await Promise.all(jobs.map((job) => job.close())))
 }
 
 async function tell(db: Db, log: Log, finding: Finding): Promise<void> {

@@ -170,6 +170,17 @@ function ratesOf({ redisUrl }: ClusterConfig, node: Node): NodeRates {
   return redisUrl === null ? alone : new RedisRates({ url: redisUrl, alone, steady })
 }
 
+function gaugesOf(node: Node, rates: NodeRates): ReturnType<Core['gauges']> {
+  return [
+    { name: 'sluice_nodes', help: 'Nodes of this cluster that are alive', value: node.place.nodes },
+    {
+      name: 'sluice_rates_shared',
+      help: 'Rates are counted over all nodes; 0: each node admits its share of every limit',
+      value: rates.isShared ? 1 : 0,
+    },
+  ]
+}
+
 /** Opens a node; the caller holds the lock of its data directory. Ends the holds that it had left open. */
 export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
   const { databaseUrl: url } = config
@@ -214,14 +225,8 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     health,
     expired,
     accessForWorker: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),
-    gauges: () => [
-      { name: 'sluice_nodes', help: 'Nodes of this cluster that are alive', value: node.place.nodes },
-      {
-        name: 'sluice_rates_shared',
-        help: 'Rates are counted over all nodes; 0: each node admits its share of every limit',
-        value: rates.isShared ? 1 : 0,
-      },
-    ],
+    gauges: () => gaugesOf(node, rates),
+    leads: () => jobs.isOurs,
     nodes: () => node.all(),
     retireNode: (other) => node.retire(other),
     record: (row) => ledger.add({ kind: 'row', row }),
