@@ -1,5 +1,7 @@
 /** Calls of the automation contract that have a story of their own, beside the walk in admin.test.ts: where it is. */
 export const walkedElsewhere: Readonly<Record<string, string>> = {
+  'GET /nodes': 'test/cluster-nodes.test.ts',
+  'POST /nodes/x/retire': 'test/cluster-nodes.test.ts',
   'GET /requests.csv': 'test/request-export.test.ts',
   'GET /notices': 'test/notices.test.ts',
   'POST /notices/read': 'src/http/admin/notices.test.ts',

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dropRequestsStep } from '../db/drop-requests.ts'
-import { openWriter } from '../db/sqlite.ts'
+import { openReader, openWriter } from '../db/sqlite.ts'
 import { StoreWriter } from '../db/store-writer.ts'
+import { Recomputation } from '../ledger/verify.ts'
 import { copied, tamper, verified, watching } from './served-ledger.fixture.ts'
 import { verifySwiftly } from './swift-verify.ts'
 
@@ -71,4 +72,21 @@ test('the watch begins with the sums of deleted rows, and finds what they lack',
   const until = await watching(t, path)
   const verdict = await until(() => true)
   assert.deepEqual([verdict.ok, verdict.drift], [false, 5n])
+})
+
+test('where rows have no order, as many awaited ones are given up as were deleted, and no more', async (t) => {
+  const connection = openReader(await copied(t))
+  t.after(() => connection.close())
+  const recomputation = new Recomputation()
+  for (const { seq, body } of connection.run({ sql: 'select seq, body from journal', parameters: [] }).rows)
+    recomputation.take({ seq: Number(seq), body: String(body), entries: [], holds: undefined })
+  assert.equal(recomputation.awaited, 20)
+  recomputation.forgoAwaited(19)
+  recomputation.forgoAwaited(19)
+  assert.equal(recomputation.awaited, 1)
+  const { findings } = recomputation.verdict([])
+  assert.deepEqual(
+    findings.filter((finding) => finding.includes('has no row for')),
+    ['request req_20 has no row for its 30 nanos'],
+  )
 })
