@@ -74,7 +74,15 @@ function serve(load: LedgerLoad, parent: MessagePort): void {
   const port = new WorkerPort(load.authority)
   const nothing = (): void => undefined
   const done = (): Promise<void> => Promise.resolve()
-  port.serve({ changed: done, count: done, state: nothing, drain: nothing, end: nothing, circuits: nothing })
+  port.serve({
+    changed: done,
+    count: done,
+    state: nothing,
+    circuits: nothing,
+    learned: nothing,
+    drain: nothing,
+    end: nothing,
+  })
   parent.on('message', (ask: LedgerAsk) => {
     void measure(port, load, ask).then((sample) => parent.postMessage(sample))
   })

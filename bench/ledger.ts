@@ -95,7 +95,14 @@ async function run(directory: string, seconds: number, rounds: number): Promise<
   const { port1, port2 } = new MessageChannel()
   const nothing = (): void => undefined
   const carryOut = (): Promise<unknown> => Promise.reject(new Error('There is nobody to give orders.'))
-  line = core.lineTo(port1, { carryOut, keyUse, health: core.health, onReady: nothing, onIdle: nothing })
+  line = core.lineTo(port1, {
+    carryOut,
+    keyUse,
+    health: core.health,
+    onReady: nothing,
+    onLearned: nothing,
+    onIdle: nothing,
+  })
   const workerData: LedgerLoad = { authority: port2, ...(await furnish(core)) }
   const worker = new Worker(new URL('ledger-load.ts', import.meta.url), { workerData, transferList: [port2] })
   const ask = async (load: LedgerAsk): Promise<LedgerSample & { micros: number }> => {

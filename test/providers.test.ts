@@ -172,25 +172,6 @@ test("google's wait is the caller's Retry-After, and its refusal of our key is n
   await house.nothingHeld()
 })
 
-test('a provider that refuses stream_options in a list of wrong fields is asked once more without, from then on at once', async (t) => {
-  const wrong = {
-    type: 'extra_forbidden',
-    loc: ['body', 'stream_options'],
-    msg: 'Extra inputs are not permitted',
-  }
-  const good = saying('Hi.', { input: 20, output: 4 })
-  const script: Script = (exchange) =>
-    'stream_options' in exchange.request.json
-      ? json(422, { object: 'error', message: { detail: [wrong] } })(exchange)
-      : good(exchange)
-  const { house, alice, upstream } = await openWith(t, 'mistral', script)
-  for (const asked of [2, 3]) {
-    assert.equal((await alice.post(question('family-model', { stream: true }))).status, 200)
-    assert.equal(upstream.requests.length, asked)
-  }
-  await house.nothingHeld()
-})
-
 test("an empty account and a wrong key are never the caller's fault, however they are told", async (t) => {
   const house = await openHouse(t)
   const alice = await house.account({ balance: '1' })

@@ -139,11 +139,11 @@ test('time-outs are patched one by one, null going back to the default', async (
   assert.deepEqual((await upstreamById(db, id, rules.sealer))?.timeouts, { answerMs: 2, connectMs: 3 })
 })
 
-test('a model without a price is not made; free has to be said', async (t) => {
+test('a model without a price is not made; free has to be said, in a word or as zeros', async (t) => {
   const { db, model } = await house(t)
   await assert.rejects(createModel(db, { id: 'm', contextTokens: 1 }, 'admin'), refusedWith(400, 'prices'))
-  await assert.rejects(model('m', { prices: { input: '0', output: '0' } }), refusedWith(400, 'prices'))
   await model('m', { prices: { free: true } })
+  await model('zeros', { prices: { input: '0', output: '0' } })
 })
 
 test('a model without a price is neither listed nor served, whoever took it away', async (t) => {

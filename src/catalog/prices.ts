@@ -71,15 +71,10 @@ function amountFrom0(text: string, param: string): bigint {
   throw refuse('invalid_request', { param, message: `${param} may not be negative.` })
 }
 
-function isZero(price: Price): boolean {
-  const { free, ...components } = price
-  return !free && Object.values(components).every((component) => component === null || component === 0n)
-}
-
-/** Refuses with 400 naming `prices.<component>`. All zeros are refused too: free has to be said. */
+/** Refuses with 400 naming `prices.<component>`. Zeros that are written out are a price like any other. */
 export function priceOf(input: PriceInput): Price {
   if ('free' in input) return freePrice
-  const price: Price = {
+  return {
     free: false,
     input: pricePerMillionOf(input.input, 'prices.input'),
     output: pricePerMillionOf(input.output, 'prices.output'),
@@ -89,13 +84,6 @@ export function priceOf(input: PriceInput): Price {
     reasoning: optionalPrice(input.reasoning, 'prices.reasoning'),
     perRequest: amountFrom0(input.perRequest ?? '0', 'prices.per_request'),
   }
-  if (isZero(price)) {
-    throw refuse('invalid_request', {
-      param: 'prices',
-      message: 'prices are all 0; say {"free": true} instead.',
-    })
-  }
-  return price
 }
 
 /** A price in the words it was given in. */

@@ -27,3 +27,9 @@ test('what is no network stops the start with the name of the setting, and says 
     }
   }
 })
+
+test('a time has its unit, but for 0, which needs none', () => {
+  assert.equal(readConfig({ DRAIN_DELAY: '0' }).drainDelayMs, 0)
+  assert.equal(readConfig({ DRAIN_DELAY: '250ms' }).drainDelayMs, 250)
+  assert.equal(problemsOf({ DRAIN_DELAY: '5' }).length, 1)
+})

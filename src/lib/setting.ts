@@ -66,7 +66,7 @@ const timeUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_
 
 export function duration(standard: string, leastMs: number, mostMs: number) {
   const parse = (text: string): number => {
-    const match = /^(\d+)(ms|s|m|h|d)$/.exec(text)
+    const match = /^(\d+)(ms|s|m|h|d)$/.exec(text === '0' ? '0s' : text)
     const value = match ? Number(match[1]) * (timeUnits[match[2] ?? ''] ?? NaN) : NaN
     if (!(value >= leastMs && value <= mostMs)) throw new NotAllowed()
     return value

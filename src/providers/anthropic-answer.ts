@@ -7,11 +7,10 @@ import {
   type Finish,
   type FinishReason,
 } from './chat-answer.ts'
-import { anthropicFormat } from './anthropic-request.ts'
 import { anthropicUsage } from './anthropic-usage.ts'
 import { objectIn, objectsIn, numberIn, textIn, type Json } from './json-fields.ts'
 import type { Call, Chunk, StreamEvent, StreamTranslation } from './provider.ts'
-import { encryptedDetail, textDetail } from './reasoning-details.ts'
+import { anthropicFormat, encryptedDetail, textDetail } from './reasoning-details.ts'
 import { isObject } from './usage.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {

@@ -7,10 +7,7 @@ import type { ChatRequest, Tool } from './chat-request.ts'
 import { claudeThinking } from './claude-thinking.ts'
 import { objectIn, present, textIn, type Json } from './json-fields.ts'
 import { Inexpressible } from './provider.ts'
-import { weave } from './reasoning-details.ts'
-
-/** The name of Anthropic's thinking in `reasoning_details`. */
-export const anthropicFormat = 'anthropic-claude-v1'
+import { anthropicFormat, weave } from './reasoning-details.ts'
 
 /** JSON mode is a word to the model: Anthropic knows only schemas. */
 const objectInstruction = 'Answer with one valid JSON object and nothing else.'

@@ -7,10 +7,9 @@ import {
   type Finish,
   type FinishReason,
 } from './chat-answer.ts'
-import { bedrockFormat } from './bedrock-request.ts'
 import { countIn, hasCount, numberIn, objectIn, objectsIn, textIn, type Json } from './json-fields.ts'
 import type { Call, Chunk, StreamEvent, StreamTranslation } from './provider.ts'
-import { encryptedDetail, textDetail } from './reasoning-details.ts'
+import { bedrockFormat, encryptedDetail, textDetail } from './reasoning-details.ts'
 import { isObject, type TokenUsage } from './usage.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {

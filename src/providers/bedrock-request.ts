@@ -4,11 +4,8 @@ import type { ChatRequest, Tool } from './chat-request.ts'
 import { claudeThinking } from './claude-thinking.ts'
 import { present, textIn, type Json } from './json-fields.ts'
 import { Inexpressible } from './provider.ts'
-import { weave } from './reasoning-details.ts'
+import { bedrockFormat, weave } from './reasoning-details.ts'
 import { isObject } from './usage.ts'
-
-/** The name of Bedrock's thinking in `reasoning_details`. */
-export const bedrockFormat = 'amazon-bedrock-converse-v1'
 
 /** What Claude may write by default, for the share of it that thinking gets. */
 const fallbackMaximumTokens = 4096

@@ -13,6 +13,8 @@ export interface Preset {
   readonly baseUrl: string | null
   /** How it names the maximum of output tokens; `max_tokens` when not given. */
   readonly maximumField?: 'max_tokens' | 'max_completion_tokens'
+  /** Hands out the thinking that others have signed in `reasoning_details`, and takes it back. */
+  readonly takesSignedThinking?: boolean
   /** The header that carries the bare key, in place of a bearer's `authorization`. */
   readonly keyHeader?: string
   /** Where it is asked, in place of `{base}/chat/completions`. */
@@ -43,9 +45,11 @@ function statusOf({ status, body }: Failure): number {
 function bodyOf(preset: Preset, call: Call): Buffer[] {
   const { model, settings, withoutStreamOptions } = call
   const maximumTokens = call.maximumTokens ?? call.body.unnamedMaximum ?? null
-  if (maximumTokens === null) return call.body.spliced({ model, withoutStreamOptions })
+  const takesSignedThinking = preset.takesSignedThinking ?? false
+  if (maximumTokens === null) return call.body.spliced({ model, withoutStreamOptions, takesSignedThinking })
   const field = settings.maximumField ?? preset.maximumField ?? 'max_tokens'
-  return call.body.spliced({ model, withoutStreamOptions, maximum: { field, tokens: maximumTokens } })
+  const maximum = { field, tokens: maximumTokens }
+  return call.body.spliced({ model, withoutStreamOptions, takesSignedThinking, maximum })
 }
 
 function headersOf(preset: Preset, call: Call): [string, string][] {

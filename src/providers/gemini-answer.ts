@@ -9,10 +9,9 @@ import {
   type FinishReason,
   type Result,
 } from './chat-answer.ts'
-import { geminiFormat } from './gemini-request.ts'
 import { countIn, hasCount, numberIn, objectIn, objectsIn, textIn, type Json } from './json-fields.ts'
 import type { Call, Chunk, StreamEvent, StreamTranslation } from './provider.ts'
-import { encryptedDetail } from './reasoning-details.ts'
+import { geminiFormat, encryptedDetail } from './reasoning-details.ts'
 import { isObject, type TokenUsage } from './usage.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {

@@ -6,11 +6,8 @@ import type { ChatMessage, Part, Source } from './chat-messages.ts'
 import type { ChatRequest, Reasoning } from './chat-request.ts'
 import { numberIn, present, type Json } from './json-fields.ts'
 import { Inexpressible } from './provider.ts'
-import { detailsOf } from './reasoning-details.ts'
+import { geminiFormat, detailsOf } from './reasoning-details.ts'
 import { isObject } from './usage.ts'
-
-/** The name of Gemini's thinking in `reasoning_details`. */
-export const geminiFormat = 'google-gemini-v1'
 
 /** Gemini 3 and later refuse a call without its signature; this word stands for one that was not kept (Google, "Thought signatures"). */
 const skippedSignature = 'skip_thought_signature_validator'

@@ -33,6 +33,8 @@ export interface BodyEdits {
   readonly maximum?: { readonly field: string; readonly tokens: number }
   /** The upstream refuses `stream_options`; else a stream is always asked for its usage. */
   readonly withoutStreamOptions?: boolean
+  /** An upstream that hands out other providers' signed thinking itself, and takes it back. */
+  readonly takesSignedThinking?: boolean
   /** Further members; they take the place of the caller's. */
   readonly extra?: Readonly<Record<string, unknown>>
 }

@@ -3,6 +3,14 @@
  * may send it back, and only the provider that made it gets it again. `index` is the place among the answer's blocks, where that matters.
  */
 import { present, type Json } from './json-fields.ts'
+import { isObject } from './usage.ts'
+
+/** The names of those dialects' thinking in `format`, as OpenRouter calls them where it has them. */
+export const anthropicFormat = 'anthropic-claude-v1'
+export const geminiFormat = 'google-gemini-v1'
+export const bedrockFormat = 'amazon-bedrock-converse-v1'
+
+const dialects: ReadonlySet<unknown> = new Set([anthropicFormat, geminiFormat, bedrockFormat])
 
 /** Thinking as text; `signature` proves to its provider that it is unchanged. */
 export function textDetail(text: string, about: { signature?: string; format: string; index: number }): Json {
@@ -19,6 +27,11 @@ export function encryptedDetail(data: string, about: { id?: string; format: stri
 /** Those that a provider made. What does not say whose it is belongs to nobody. */
 export function detailsOf(details: readonly Json[], format: string): readonly Json[] {
   return details.filter((detail) => detail['format'] === format)
+}
+
+/** Those that an upstream of the chat format may get: what another dialect's provider has signed is not for it. */
+export function detailsForChat(details: readonly unknown[]): readonly unknown[] {
+  return details.filter((detail) => !(isObject(detail) && dialects.has(detail['format'])))
 }
 
 /** An answer's other blocks with its thinking among them, each at its place; without a place, before the rest. */

@@ -47,7 +47,12 @@ export const providers: readonly Provider[] = [
   cohere,
   speaks('together', 'Together', 'https://api.together.xyz/v1'),
   speaks('fireworks', 'Fireworks', 'https://api.fireworks.ai/inference/v1'),
-  speaks('openrouter', 'OpenRouter', 'https://openrouter.ai/api/v1'),
+  commonProvider({
+    name: 'openrouter',
+    title: 'OpenRouter',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    takesSignedThinking: true,
+  }),
   speaks('ollama', 'Ollama', 'http://127.0.0.1:11434/v1'),
   speaks('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
   speaks('demo', 'Demonstration (writes deterministic text)', null),

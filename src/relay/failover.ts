@@ -31,10 +31,12 @@ export interface AttemptRecord {
   cost: string | null
 }
 
-/** What outlives a request: what has been learned about upstreams. */
+/** What outlives a request: what has been learned about upstreams, by whichever worker. */
 export interface UpstreamMemory {
-  /** Upstreams that refuse `stream_options`. */
-  readonly withoutStreamOptions: Set<string>
+  /** Ids of upstreams that refuse `stream_options`. */
+  readonly withoutStreamOptions: ReadonlySet<string>
+  /** One more has refused them. */
+  learn(upstream: string): void
 }
 
 export type AttemptMeans = Pick<AttemptSetting, 'client' | 'maxAnswerBytes' | 'now'>
@@ -175,7 +177,7 @@ export class Failover {
     ) {
       return result
     }
-    memory.withoutStreamOptions.add(candidate.route.upstream.id)
+    memory.learn(candidate.route.upstream.id)
     this.faults.pop()
     return this.#ask(candidate)
   }

@@ -1,6 +1,7 @@
 /**
  * What is looked at inside `messages` while the body is scanned, in the same pass: that every message is an object
- * with a role, and where images, sound and files are embedded. All else in there is the provider's to judge.
+ * with a role, where images, sound and files are embedded, and where thinking is sent back. All else in there is the
+ * provider's to judge.
  */
 import { refuse } from '../errors.ts'
 import type { JsonCursor } from '../lib/json-cursor.ts'
@@ -17,6 +18,12 @@ const quote = 0x22
 const openBracket = 0x5b
 const openBrace = 0x7b
 
+/** Where a value stands in the text. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
 /** Looks through `messages` as a scan passes them; one for each scan. */
 export class MessageShapes implements JsonVisitor {
   readonly #knownDataOnly: boolean
@@ -24,6 +31,7 @@ export class MessageShapes implements JsonVisitor {
   #fault: { param: string; message: string } | undefined
   #embeddedBytes = 0
   #embeddedTokens = 0
+  #thinking: Span[] | undefined
 
   /** `knownDataOnly`: a field `data` that does not begin as an image or a document is plain text (Anthropic's format). */
   constructor({ knownDataOnly } = { knownDataOnly: false }) {
@@ -33,6 +41,11 @@ export class MessageShapes implements JsonVisitor {
   /** Data in the messages' content parts. */
   get embedded(): Embedded {
     return { bytes: this.#embeddedBytes, tokens: this.#embeddedTokens }
+  }
+
+  /** The lists `reasoning_details` of messages, in order; `undefined` without, as nearly always. */
+  get thinking(): readonly Span[] | undefined {
+    return this.#thinking
   }
 
   /** Refuses what is no list of messages; to call when the whole body has been scanned. */
@@ -62,10 +75,18 @@ export class MessageShapes implements JsonVisitor {
       const first = cursor.text[cursor.at]
       // A key written with escapes may be any: the provider decides.
       if (cursor.keyEscaped || cursor.isKey('role')) hasRole = cursor.keyEscaped || first === quote
-      if (first === openBracket && cursor.isKey('content')) this.#parts(cursor)
-      else cursor.skipValue()
+      if (first !== openBracket) cursor.skipValue()
+      else if (cursor.isKey('content')) this.#parts(cursor)
+      else this.#list(cursor)
     }
     if (!hasRole) this.#blame('.role', 'a string')
+  }
+
+  #list(cursor: JsonCursor): void {
+    const isThinking = cursor.isKey('reasoning_details')
+    const start = cursor.at
+    cursor.skipValue()
+    if (isThinking) (this.#thinking ??= []).push({ start, end: cursor.at })
   }
 
   #blame(path: string, allowed: string): void {

@@ -174,6 +174,19 @@ test('the output maximum is set under the provider’s name, or lowered under th
   assert.deepEqual(result({ max_tokens: 500, max_completion_tokens: 700 }), [100, 100])
 })
 
+test('thinking signed by a provider of another dialect stays behind, unless the upstream deals in it; all else stays as written', () => {
+  const own = '{"type":"reasoning.text", "text":"b","signature":"theirs","index":1.0}'
+  const foreign = '{"type":"reasoning.text","text":"a","signature":"secret","format":"anthropic-claude-v1"}'
+  const bodyWith = (...details: string[]) =>
+    `{"model":"m","messages":[{"role":"user","content":"\\u4e2d"},{"role":"assistant","reasoning_details": [${details.join()}] ,"content":"c"}],"n":1}`
+  const passed = (body: string, edits: Partial<BodyEdits> = {}) =>
+    Buffer.concat(read(body).spliced({ model: 'm', ...edits })).toString()
+  assert.equal(passed(bodyWith(own)), bodyWith(own))
+  assert.equal(passed(bodyWith(foreign)), bodyWith())
+  assert.equal(passed(bodyWith(foreign, own)), bodyWith(JSON.stringify(JSON.parse(own))))
+  assert.equal(passed(bodyWith(foreign, own), { takesSignedThinking: true }), bodyWith(foreign, own))
+})
+
 test('further members are added, or take the place of the caller’s', () => {
   const body = { model: 'm', messages, user: 'mine' }
   const edits = {

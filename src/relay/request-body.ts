@@ -6,10 +6,11 @@
 import { refuse } from '../errors.ts'
 import { type JsonMember, scanObject } from '../lib/json-scan.ts'
 import type { Provider } from '../providers/provider.ts'
+import { detailsForChat } from '../providers/reasoning-details.ts'
 import type { CallerRequest, StreamWords, Wording } from './caller-format.ts'
 import { chatFormat, ChatWords } from './chat-words.ts'
 import { inputEstimateForCharge, type Embedded } from './estimate.ts'
-import { MessageShapes } from './message-shapes.ts'
+import { MessageShapes, type Span } from './message-shapes.ts'
 import type { Meter } from './meter.ts'
 import { type OutputMaximumField, readFields, type RequestFields } from './request-fields.ts'
 
@@ -26,6 +27,8 @@ export interface BodyEdits {
   readonly maximum?: { readonly tokens: number; readonly field: string }
   /** For an upstream that refuses `stream_options`: leaves it out instead of asking for the usage. */
   readonly withoutStreamOptions?: boolean
+  /** An upstream that hands out other providers' signed thinking itself, and takes it back. */
+  readonly takesSignedThinking?: boolean
   /** Further members; they take the place of the caller's. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
@@ -38,7 +41,8 @@ export function readChatRequest(body: Buffer): ChatRequest {
   const { text, members, shapes } = readBody(body, () => new MessageShapes())
   const fields = readFields(text, members)
   shapes.check()
-  return new ChatRequest(text, members, fields, { bytes: body.length, embedded: shapes.embedded })
+  const { embedded, thinking } = shapes
+  return new ChatRequest(text, members, fields, { bytes: body.length, embedded, thinking })
 }
 
 /** A body that has been scanned, and is such that nobody can read it differently. */
@@ -90,6 +94,7 @@ export class ChatRequest implements CallerRequest, Wording {
   readonly maxOutputField: OutputMaximumField | null
   /** The body: as it came, or written again when it was ambiguous. */
   readonly body: Buffer
+  readonly #thinking: readonly Span[] | undefined
   readonly #members: readonly JsonMember[]
   readonly #fields: RequestFields
   #parsed: Readonly<Record<string, unknown>> | undefined
@@ -98,7 +103,7 @@ export class ChatRequest implements CallerRequest, Wording {
     body: Buffer,
     members: readonly JsonMember[],
     fields: RequestFields,
-    size: { readonly bytes: number; readonly embedded: Embedded },
+    size: Pick<MessageShapes, 'embedded' | 'thinking'> & { readonly bytes: number },
   ) {
     this.body = body
     this.bytes = size.bytes
@@ -109,6 +114,7 @@ export class ChatRequest implements CallerRequest, Wording {
     this.n = fields.n
     this.maxOutputTokens = fields.maxOutputTokens
     this.maxOutputField = fields.maxOutputField
+    this.#thinking = size.thinking
     this.#members = members
     this.#fields = fields
   }
@@ -138,6 +144,7 @@ export class ChatRequest implements CallerRequest, Wording {
       if (value !== undefined) changes.set(key, JSON.stringify(value))
     }
     changes.set('model', JSON.stringify(edits.model))
+    if (this.#thinking && !edits.takesSignedThinking) this.#dropSignedThinking(changes, this.#thinking)
     if (edits.maximum !== undefined) this.#limit(changes, edits.maximum.tokens, edits.maximum.field)
     if (this.stream && !edits.withoutStreamOptions) {
       const { include_usage: _, ...options } = this.#fields.streamOptions
@@ -149,6 +156,21 @@ export class ChatRequest implements CallerRequest, Wording {
       changes,
       edits.withoutStreamOptions ? 'stream_options' : undefined,
     )
+  }
+
+  /** What another dialect's provider has signed is left out; all else stays as it is written. */
+  #dropSignedThinking(changes: Map<string, string>, lists: readonly Span[]): void {
+    const messages = this.#members.find(({ key }) => key === 'messages') as JsonMember
+    let text = ''
+    let from = messages.start
+    for (const { start, end } of lists) {
+      const details = JSON.parse(this.body.toString('utf8', start, end)) as unknown[]
+      const own = detailsForChat(details)
+      if (own.length === details.length) continue
+      text += this.body.toString('utf8', from, start) + JSON.stringify(own)
+      from = end
+    }
+    if (text !== '') changes.set('messages', text + this.body.toString('utf8', from, messages.end))
   }
 
   #limit(changes: Map<string, string>, tokens: number, field: string): void {

@@ -37,6 +37,8 @@ const respawnPauseMs = 1000
 export class Crew {
   readonly #parts: CrewParts
   readonly #members = new Map<number, Member>()
+  /** Upstreams that refuse `stream_options`, as any worker has learned. */
+  readonly #withoutStreamOptions = new Set<string>()
   #state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
   #isClosing = false
 
@@ -71,8 +73,10 @@ export class Crew {
       onReady: () => {
         port.tell(this.#state)
         port.spread(core.health.board.states())
+        port.teach([...this.#withoutStreamOptions])
         ready.resolve()
       },
+      onLearned: (upstream) => this.#teach(upstream),
       onIdle: idle.resolve,
     })
     const bornAt = performance.now()
@@ -90,6 +94,11 @@ export class Crew {
     member.isReady.catch(() => undefined)
     this.#members.set(number, member)
     return member
+  }
+
+  #teach(upstream: string): void {
+    this.#withoutStreamOptions.add(upstream)
+    for (const { port } of this.#members.values()) port.teach([upstream])
   }
 
   #replace(number: number, livedMs: number): void {

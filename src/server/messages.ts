@@ -51,6 +51,8 @@ export type RareAsk =
   | { readonly kind: 'answers'; readonly counts: readonly AnsweredCount[] }
   | { readonly kind: 'answered'; readonly report: AnsweredReport }
   | { readonly kind: 'fault'; readonly report: FaultReport }
+  /** This upstream refuses `stream_options`. */
+  | { readonly kind: 'learned'; readonly upstream: string }
   | { readonly kind: 'ready' }
   /** After `drain`: nothing runs here any more. */
   | { readonly kind: 'idle' }
@@ -72,6 +74,8 @@ export type Word =
   | { readonly kind: 'state'; readonly state: NodeState }
   /** These circuits have changed. */
   | { readonly kind: 'circuits'; readonly news: readonly CircuitNews[] }
+  /** These upstreams refuse `stream_options`. */
+  | { readonly kind: 'learned'; readonly upstreams: readonly string[] }
   /** Stop listening, finish what runs, say `idle`. */
   | { readonly kind: 'drain' }
   /** The grace is over: end what still runs. */

@@ -16,6 +16,8 @@ export interface LineDuties {
   readonly keyUse: KeyUse
   readonly health: NodeHealth
   readonly onReady: () => void
+  /** An upstream has refused `stream_options`. */
+  readonly onLearned: (upstream: string) => void
   readonly onIdle: () => void
 }
 
@@ -50,6 +52,11 @@ export abstract class WorkerLine {
   /** These circuits have changed. */
   spread(news: readonly CircuitNews[]): void {
     this.#tell({ kind: 'circuits', news })
+  }
+
+  /** These upstreams refuse `stream_options`. */
+  teach(upstreams: readonly string[]): void {
+    this.#tell({ kind: 'learned', upstreams })
   }
 
   tell(state: NodeState): void {
@@ -104,6 +111,8 @@ export abstract class WorkerLine {
       case 'answered':
       case 'fault':
         return this.duties.health.take(ask)
+      case 'learned':
+        return this.duties.onLearned(ask.upstream)
       case 'ready':
         return this.duties.onReady()
       case 'idle':

@@ -21,6 +21,7 @@ export interface WorkerDuties {
   count(): Promise<unknown>
   state(state: NodeState): void
   circuits(news: readonly CircuitNews[]): void
+  learned(upstreams: readonly string[]): void
   drain(): void
   end(): void
 }
@@ -162,6 +163,9 @@ export class WorkerPort implements Bookkeeper {
         return
       case 'circuits':
         duties.circuits(word.news)
+        return
+      case 'learned':
+        duties.learned(word.upstreams)
         return
       case 'drain':
         duties.drain()

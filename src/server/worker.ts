@@ -40,6 +40,7 @@ import { listenerOf } from './tls-listener.ts'
 import { tryUpstream } from './try-upstream.ts'
 import { version } from './version.ts'
 import { WorkerHealth } from './worker-health.ts'
+import { WorkerMemory } from './worker-memory.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 import { WorkerPort } from './worker-port.ts'
 
@@ -79,17 +80,18 @@ interface Means {
   readonly copies: Copies
   readonly port: WorkerPort
   readonly health: WorkerHealth
+  readonly memory: WorkerMemory
   readonly metrics: WorkerMetrics
   readonly log: Log
 }
 
-function relayOf({ config, db, sealer, port, health, metrics, log }: Means): RelayDeps {
+function relayOf({ config, db, sealer, port, health, memory, metrics, log }: Means): RelayDeps {
   const allow = parseCidrs(config.upstreamAllow.join(','))
   return {
     bookkeeper: port,
     keptAnswers: new KeptAnswers(db, sealer),
     client: new HttpClient({ ...defaultBounds, allow }),
-    memory: { withoutStreamOptions: new Set() },
+    memory,
     health,
     maxAnswerBytes: config.answerLimitBytes,
     keepAliveMs: config.keepAliveMs,
@@ -148,7 +150,8 @@ async function start(birth: WorkerBirth): Promise<void> {
   const running = new Set<Running>()
   let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
   const health = new WorkerHealth(port)
-  const means: Means = { config, db, sealer, copies, port, health, metrics, log }
+  const memory = new WorkerMemory(port)
+  const means: Means = { config, db, sealer, copies, port, health, memory, metrics, log }
   const relay = relayOf(means)
   const house = houseOf(means, relay, () => state.isReady && state.isAdmitting)
   const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
@@ -191,6 +194,7 @@ async function start(birth: WorkerBirth): Promise<void> {
     count: () => metrics.registry.getMetricsAsJSON(),
     state: (next) => (state = next),
     circuits: (news) => health.hear(news),
+    learned: (upstreams) => memory.hear(upstreams),
     drain: () => void drained({ listener, server, lane }, running).then(() => port.tell({ kind: 'idle' })),
     end: () => {
       for (const request of running) request.end({ kind: 'shutdown' })
