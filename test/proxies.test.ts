@@ -95,6 +95,24 @@ test('a list of models that cannot be had is told in words, without the credenti
   assert.deepEqual([without.ok, silent.requests.length], [false, 0])
 })
 
+test('an upstream to which no route leads yet is tried by asking for its list; one that has no list wants a model named', async () => {
+  const fresh = await house.upstream(json(200, { data: [{ id: 'model-a' }] }))
+  const trial = await house.admin<Trial>('POST', `/upstreams/${fresh.id}/test`)
+  assert.deepEqual([trial.ok, trial.status], [true, 200])
+  assert.deepEqual(
+    fresh.requests.map((request) => [request.method, request.path]),
+    [['GET', '/v1/models']],
+  )
+  const dead = await house.upstream(failing(401, { error: { message: 'Bad key.' } }))
+  assert.partialDeepStrictEqual(await house.admin<Trial>('POST', `/upstreams/${dead.id}/test`), {
+    ok: false,
+    status: 401,
+  })
+  const bedrock = { provider: 'bedrock', credential: 'AKIA:secret:eu-west-1' }
+  const { id } = await house.upstream(saying('x'), bedrock)
+  await assert.rejects(house.admin('POST', `/upstreams/${id}/test`), /400|model/)
+})
+
 test('every provider is offered with its title and address', async () => {
   const { data } = await house.admin<{ data: { name: string; title: string }[] }>('GET', '/providers')
   assert.deepEqual(

@@ -7,6 +7,7 @@ import { Attempt } from '../relay/attempt.ts'
 import { readChatRequest } from '../relay/request-body.ts'
 import type { Provider } from '../providers/provider.ts'
 import { providerOf } from '../providers/registry.ts'
+import { fetchModels } from './fetch-models.ts'
 
 const question = { messages: [{ role: 'user', content: 'Answer with OK.' }], max_tokens: 16 }
 
@@ -18,7 +19,7 @@ function modelFor(catalog: Catalog, upstreamId: string): string | null {
   return null
 }
 
-/** `model`: the upstream's name for one; `null`: that of any route to it. */
+/** `model`: the upstream's name for one; `null`: that of any route to it. While there is none, its list of models is asked for. */
 export async function tryUpstream(
   catalog: Catalog,
   means: AttemptMeans,
@@ -29,6 +30,11 @@ export async function tryUpstream(
   const provider = providerOf(upstream?.provider ?? '')
   if (!upstream || !provider) throw refuse('not_found', { message: 'There is no such upstream.' })
   const name = model ?? modelFor(catalog, upstreamId)
+  if (name === null && provider.models?.(upstream)) {
+    const startedAt = means.now()
+    const { ok, status, message } = await fetchModels(catalog, means, upstreamId)
+    return { ok, status, durationMs: means.now() - startedAt, message }
+  }
   if (name === null) {
     throw refuse('invalid_request', {
       param: 'model',

@@ -27,11 +27,10 @@ const test = createRoute({
       content: {
         'application/json': {
           schema: z.strictObject({
-            model: z
-              .string()
-              .min(1)
-              .nullish()
-              .meta({ description: 'The upstream’s name of a model; default: one that is routed to it.' }),
+            model: z.string().min(1).nullish().meta({
+              description:
+                'The upstream’s name of a model; default: one that is routed to it, and without any its list of models is asked for.',
+            }),
           }),
         },
       },
