@@ -22,8 +22,11 @@ export const availabilitySums = `sum(${answeredText}) as answered, sum(${failedT
   count(*) - sum(${answeredText}) - sum(${failedText}) as apart`
 /** When a request counts: at its end, so that a minute which is over does not change. */
 export const endOfRequest = '(at + duration_ms)'
-/** A caller may write any name for a model, and such names are not counted; those refused unread have none. */
-export const countedModels = `(model = '' or model in (select id from models))`
+/**
+ * A caller may write any name for a model, and such names are not counted; those refused unread have none. A `case`, for
+ * as a plain condition SQLite looks rows up by their model, all there ever were, where a step names a few by their number.
+ */
+export const countedModels = `case when model = '' or model in (select id from models) then 1 else 0 end = 1`
 
 const spans = [
   { table: 'availability_minutes', column: 'minute', ms: 60_000 },
