@@ -1,20 +1,24 @@
 /**
  * A backup as a folder: the database as one file, the key file under which upstreams' credentials are sealed, and a
- * manifest that names both by their hashes. Checked the same way after it was written and before it is put in place.
+ * manifest that names both by their hashes. Checked the same way after it was written and before it is put in place,
+ * for whoever asks: a command or the administration.
  */
 
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { checkBackup } from '../db/backup.ts'
-import { openReadOnly } from '../db/read-only.ts'
-import { verifyLedger } from '../server/verify-ledger.ts'
-import { CommandError, fieldsOf } from './output.ts'
+import { checkBackup } from '../../db/backup.ts'
+import { openReadOnly } from '../../db/read-only.ts'
+import { verifyLedger } from '../verify-ledger.ts'
 
-/** What is said where there is no file to copy. */
-export const elsewhere =
-  'With DATABASE_URL everything is in PostgreSQL, which has means of its own for this: docs/operations.md.'
+/** A backup cannot be made, or is none that can be put in place: these words say why. */
+export class BackupError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'BackupError'
+  }
+}
 
 export const databaseFile = 'sluice.db'
 export const keyFile = 'sealing.key'
@@ -69,6 +73,10 @@ export function writeManifest(folder: string, manifest: Omit<Manifest, 'format'>
   return whole
 }
 
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
+}
+
 function isManifest(value: unknown): value is Manifest {
   const { files, ...fields } = fieldsOf(value)
   const areFiles = Array.isArray(files) && files.every((file) => typeof fieldsOf(file)['sha256'] === 'string')
@@ -78,17 +86,17 @@ function isManifest(value: unknown): value is Manifest {
   return areFiles && isNumeric
 }
 
-function readManifest(folder: string): Manifest {
+export function readManifest(folder: string): Manifest {
   let value: unknown
   try {
     value = JSON.parse(readFileSync(join(folder, manifestFile), 'utf8'))
   } catch {
-    throw new CommandError(`${folder} is no backup: it has no ${manifestFile} that can be read.`)
+    throw new BackupError(`${folder} is no backup: it has no ${manifestFile} that can be read.`)
   }
   if (!isManifest(value))
-    throw new CommandError(`${folder} is no backup: its ${manifestFile} is not one of ours.`)
+    throw new BackupError(`${folder} is no backup: its ${manifestFile} is not one of ours.`)
   if (value.format !== format) {
-    throw new CommandError(
+    throw new BackupError(
       `${folder} has format ${value.format}, made by a newer release; this one knows ${format}.`,
     )
   }
@@ -98,13 +106,13 @@ function readManifest(folder: string): Manifest {
 async function checkFiles(folder: string, manifest: Manifest): Promise<void> {
   const names = manifest.files.map(({ name }) => name)
   if (!names.includes(databaseFile) || names.some((name) => ![databaseFile, keyFile].includes(name))) {
-    throw new CommandError(`${folder} is no backup: its ${manifestFile} names other files than a backup has.`)
+    throw new BackupError(`${folder} is no backup: its ${manifestFile} names other files than a backup has.`)
   }
   for (const expected of manifest.files) {
     const found = await fileIn(folder, expected.name).catch(() => null)
-    if (found === null) throw new CommandError(`${folder} is damaged: ${expected.name} is missing.`)
+    if (found === null) throw new BackupError(`${folder} is damaged: ${expected.name} is missing.`)
     if (found.sha256 === expected.sha256) continue
-    throw new CommandError(`${folder} is damaged: ${expected.name} is not what the manifest says.`)
+    throw new BackupError(`${folder} is damaged: ${expected.name} is not what the manifest says.`)
   }
 }
 
@@ -122,7 +130,7 @@ export async function checkDatabase(path: string): Promise<DatabaseReport> {
   try {
     const verdict = await verifyLedger(still.db)
     if (!verdict.ok)
-      throw new CommandError(`The ledger in ${path} does not hold: ${verdict.findings.join('; ')}.`)
+      throw new BackupError(`The ledger in ${path} does not hold: ${verdict.findings.join('; ')}.`)
     return {
       schema_version: report.schemaVersion,
       last_commit: report.lastSeq,
@@ -134,7 +142,7 @@ export async function checkDatabase(path: string): Promise<DatabaseReport> {
   }
 }
 
-/** Reads a backup through: hashes, database, ledger. Throws CommandError saying what is wrong with it. */
+/** Reads a backup through: hashes, database, ledger. Throws BackupError saying what is wrong with it. */
 export async function checkFolder(folder: string, tell: (step: string) => void): Promise<Manifest> {
   const manifest = readManifest(folder)
   tell('comparing the files with the manifest')
@@ -142,7 +150,7 @@ export async function checkFolder(folder: string, tell: (step: string) => void):
   tell('reading the database and recomputing its ledger')
   const report = await checkDatabase(join(folder, databaseFile))
   if (report.last_commit !== manifest.last_commit || report.entries !== manifest.entries) {
-    throw new CommandError(`${folder} is damaged: its ledger is not the one that the manifest tells of.`)
+    throw new BackupError(`${folder} is damaged: its ledger is not the one that the manifest tells of.`)
   }
   return manifest
 }
