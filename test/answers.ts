@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Account, RequestRecord } from './account.ts'
 
-const patienceMs = 5_000
+const patienceMs = 60_000
 
 /** Tries again until there is something; for what no event tells from outside the relay. */
 export async function eventually<Found>(

@@ -39,7 +39,7 @@ for (const framing of ['transfer-encoding: chunked', `content-length: ${100 * Mi
     // What still travelled when the relay cut us off may have pushed its answer out of our system.
     if (answer !== '') assert.match(answer, /^HTTP\/1\.1 413 /)
     assert.ok(sent < 100 * MiB, 'everything was taken')
-    assert.ok(performance.now() - startedMs < 2500)
+    assert.ok(performance.now() - startedMs < 10_000)
     assert.ok(bytesRead(house) - before < 2.5 * MiB, `${bytesRead(house) - before} bytes were read`)
   })
 }
@@ -56,7 +56,7 @@ test(
   { skip: withoutProc },
   async () => {
     const streams = 50
-    upstream.always(flood(20 * MiB))
+    upstream.always(flood(100 * MiB))
     const before = residentMiB(house)
     const sockets = Array.from({ length: streams }, () =>
       askWithoutReading(house, account, question('m', { stream: true })),

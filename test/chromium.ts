@@ -17,7 +17,7 @@ const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goo
 export const withoutBrowser: string | false =
   program === undefined ? 'Chromium is not installed (apt-get install chromium).' : false
 
-const patienceMs = 20_000
+const patienceMs = 60_000
 
 export interface Look {
   readonly width?: number

@@ -28,7 +28,7 @@ async function withModel(cluster: Cluster) {
 
 async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   for (const start = performance.now(); !(await holds()); await delay(20)) {
-    assert.ok(performance.now() - start < 10_000, 'it did not come about')
+    assert.ok(performance.now() - start < 60_000, 'it did not come about')
   }
 }
 

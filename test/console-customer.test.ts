@@ -39,7 +39,7 @@ function ask(secret: string, model = 'm'): Promise<Response> {
 /** A request's page, as soon as its row is there: of a refused one it is written behind the answer. */
 async function detailOf(browser: Browser, reply: Response): Promise<RequestDetail> {
   const id = reply.headers.get('x-request-id') ?? ''
-  for (const start = performance.now(); performance.now() - start < 5000; await delay(20)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await delay(20)) {
     if ((await browser.send(usageCalls.request, { id })).status === 200) break
   }
   return browser.ask(usageCalls.request, { id })

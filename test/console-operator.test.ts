@@ -27,7 +27,7 @@ const boss = await operatorOf(house)
 
 /** Asks until it is so: what was settled is rolled up a moment later. */
 async function until<Answer>(ask: () => Promise<Answer>, isSo: (answer: Answer) => boolean): Promise<Answer> {
-  for (const start = performance.now(); performance.now() - start < 5000; await delay(25)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await delay(25)) {
     const answer = await ask()
     if (isSo(answer)) return answer
   }

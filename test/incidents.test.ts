@@ -54,7 +54,7 @@ async function underTraffic<Found>(
   model: string,
   look: () => Promise<Found | undefined>,
 ): Promise<Found> {
-  for (const start = performance.now(); performance.now() - start < 30_000; await delay(100)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await delay(100)) {
     await (await account.post(question(model))).text()
     const found = await look()
     if (found !== undefined) return found
@@ -63,7 +63,7 @@ async function underTraffic<Found>(
 }
 
 async function availabilityOf(model: string, received: number, query = ''): Promise<Availability['data'][0]> {
-  for (const start = performance.now(); performance.now() - start < 10_000; await delay(50)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await delay(50)) {
     const path = `/availability?model=${encodeURIComponent(model)}&${query}`
     const one = (await house.admin<Availability>('GET', path)).data[0]
     if (one && one.total.received >= received) return one

@@ -30,7 +30,7 @@ const env = {
 const house = await shareHouse({ env })
 
 async function until<Found>(what: string, look: () => Found | Promise<Found>): Promise<NonNullable<Found>> {
-  for (const start = performance.now(); performance.now() - start < 25_000; await delay(25)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await delay(25)) {
     const found = await look()
     if (found !== undefined && found !== null && found !== false) return found
   }

@@ -34,7 +34,7 @@ test('a day of requests is written as CSV, over HTTP and by the command line, of
   let records: List['data'] = []
   for (const start = performance.now(); records.length < 2; await delay(10)) {
     ;({ data: records } = await house.admin<List>('GET', `/requests?account=${alice.id}`))
-    assert.ok(performance.now() - start < 5000, `${records.length} rows`)
+    assert.ok(performance.now() - start < 60_000, `${records.length} rows`)
   }
   const day = String(records[0]?.['time']).slice(0, 10)
 

@@ -12,7 +12,7 @@ import { modelOf, openExchange, receive } from './exchange.ts'
 import type { Received, Script } from './exchange.ts'
 import { saying } from './scripts.ts'
 
-const patienceMs = 10_000
+const patienceMs = 60_000
 
 /** Opens an upstream on a free port of 127.0.0.1 that plays `script` until told otherwise. */
 export async function openUpstream(script: Script = saying('Hello!')): Promise<ScriptedUpstream> {

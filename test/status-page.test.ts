@@ -47,7 +47,7 @@ async function statusOf(at: House = house): Promise<Status> {
 }
 
 async function until<Found>(what: string, look: () => Promise<Found>): Promise<NonNullable<Found>> {
-  for (const start = performance.now(); performance.now() - start < 30_000; await delay(100)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await delay(100)) {
     const found = await look()
     if (found !== undefined && found !== null && found !== false) return found
   }

@@ -34,7 +34,7 @@ function call(port: number, ca: string, path: string, body?: object): Promise<Re
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < 30_000; await delay(100)) {
+  for (const start = performance.now(); performance.now() - start < 60_000; await delay(100)) {
     if (await isSo().catch(() => false)) return
   }
   assert.fail('it never came to be')

