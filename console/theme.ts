@@ -20,6 +20,7 @@ export const theme = createTheme({
   colors: { accent },
   defaultRadius: 'sm',
   cursorType: 'pointer',
+  respectReducedMotion: true,
   components: {
     Button: { defaultProps: { size: 'xs' } },
     ActionIcon: { defaultProps: { size: 'sm', variant: 'subtle', color: 'gray' } },

@@ -3,9 +3,9 @@
  * the shape that the contract promises. No page is loaded; those are the browser tests'.
  */
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Call, AnswerOf, BodyOf, QueryOf } from '../src/http/console/contract/call.ts'
 import { entranceCalls, type Session } from '../src/http/console/contract/entrance.ts'
+import { eventually } from './answers.ts'
 
 export interface Given<One extends Call = Call> {
   body?: BodyOf<One>
@@ -117,12 +117,11 @@ export async function refusalIn(reply: Response): Promise<Refused> {
 export const goodPassword = 'a quiet harbour at noon'
 
 /** The token of the link that the start prints, a moment after it is ready. */
-export async function printedToken(house: { readonly log: readonly string[] }): Promise<string> {
-  for (const start = performance.now(); performance.now() - start < 5000; await delay(15)) {
+export function printedToken(house: { readonly log: readonly string[] }): Promise<string> {
+  return eventually('a link is printed', async () => {
     const link = house.log.findLast((line) => line.includes('/set-up#'))
-    if (link !== undefined) return link.slice(link.indexOf('#') + 1).trim()
-  }
-  throw new Error('the start has printed no link')
+    return link?.slice(link.indexOf('#') + 1).trim()
+  })
 }
 
 /** Becomes the operator that the start has printed a link for. */

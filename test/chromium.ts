@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, type TestContext } from 'node:test'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 import { freshConsole } from './console-build.ts'
 
 const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
@@ -17,7 +17,8 @@ const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goo
 export const withoutBrowser: string | false =
   program === undefined ? 'Chromium is not installed (apt-get install chromium).' : false
 
-const patienceMs = 60_000
+/** For whatever a story waits for: what it waits for comes, also where the machine is slow and busy. */
+export const patienceMs = 60_000
 
 export interface Look {
   readonly width?: number
@@ -28,8 +29,12 @@ export interface Look {
 export interface Visitor {
   readonly context: BrowserContext
   readonly page: Page
-  /** Goes to a page of the console and waits until it has nothing more to ask for. */
+  /** Goes to a page of the console and waits until it stands there. */
   readonly open: (path: string) => Promise<void>
+  /** Waits until the page stands there: it has its heading, nothing on it loads, and nothing more is asked for. */
+  readonly stands: () => Promise<void>
+  /** Presses of the mouse since the page was opened by its address. */
+  readonly clicks: () => Promise<number>
   /** Complaints so far; a story that provokes one takes it out. */
   readonly complaints: string[]
 }
@@ -40,9 +45,29 @@ after(async () => (await running)?.close())
 /** One browser for all stories of a file, closed after the last. */
 function browser(): Promise<Browser> {
   running ??= freshConsole().then(() =>
-    chromium.launch({ executablePath: program ?? '', args: ['--no-sandbox', '--disable-dev-shm-usage'] }),
+    chromium.launch({
+      executablePath: program ?? '',
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+      timeout: patienceMs,
+    }),
   )
   return running
+}
+
+/** Counts what a person's hand does; a label that passes its click on to its field, or Enter on a button, is no press. */
+const countPresses = `
+  window.presses = 0
+  window.addEventListener('pointerdown', (event) => { if (event.isTrusted) window.presses += 1 }, true)`
+
+/** Resolves when the page has what it shows, and no question of it is under way, at two looks in a row. */
+async function untilItStands(page: Page, asked: ReadonlySet<Request>): Promise<void> {
+  for (let looks = 0; looks < 2; looks += 1) {
+    await page.locator('h1').first().waitFor({ state: 'attached' })
+    await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+    // What was just answered is on the screen after a frame; what it asks for then is seen at the second look.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))')
+    if (asked.size > 0) looks = -1
+  }
 }
 
 /** Somebody in front of the console at this address. */
@@ -57,9 +82,16 @@ export async function visitor(t: TestContext, url: string, look: Look = {}): Pro
     locale: language,
     timezoneId: 'Asia/Shanghai',
     permissions: ['clipboard-read', 'clipboard-write'],
+    // Nothing moves, so that nothing is looked at or pressed while it is half there.
+    reducedMotion: 'reduce',
   })
   context.setDefaultTimeout(patienceMs)
+  await context.addInitScript(countPresses)
   const page = await context.newPage()
+  const asked = new Set<Request>()
+  page.on('request', (request) => asked.add(request))
+  page.on('requestfinished', (request) => asked.delete(request))
+  page.on('requestfailed', (request) => asked.delete(request))
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
@@ -77,11 +109,13 @@ export async function visitor(t: TestContext, url: string, look: Look = {}): Pro
     await context.close()
     assert.deepEqual(complaints, [], 'the page complained')
   })
+  const stands = (): Promise<void> => untilItStands(page, asked)
   const open = async (path: string): Promise<void> => {
     await page.goto(`/console${path}`)
-    await page.waitForLoadState('networkidle')
+    await stands()
   }
-  return { context, page, open, complaints }
+  const clicks = (): Promise<number> => page.evaluate<number>('window.presses')
+  return { context, page, open, stands, clicks, complaints }
 }
 
 /** The token of the link that the start prints for whoever runs the relay. */
@@ -99,5 +133,11 @@ export async function becomeOperator({ page, open }: Visitor, log: readonly stri
   await page.getByLabel('E-mail').fill('operator@example.com')
   await page.getByRole('textbox', { name: 'Password' }).fill(operatorsPassword)
   await page.getByRole('button', { name: 'Create the operator' }).click()
+  await isIn(page)
+}
+
+/** Signed in, and the first page stands there. */
+export async function isIn(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+  await page.getByRole('main').getByRole('heading', { level: 1 }).waitFor()
 }

@@ -1,8 +1,9 @@
 /** An operator's day at the console, in a real browser: from the printed link to the audit log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { becomeOperator, operatorsPassword, visitor, withoutBrowser, type Visitor } from './chromium.ts'
 import { question } from './account.ts'
+import { becomeOperator, visitor, withoutBrowser } from './chromium.ts'
+import { enterPassword, goTo, signInAsOperator } from './console-steps.ts'
 import { shareHouse } from './house.ts'
 import { openUpstream } from './scripted-upstream.ts'
 import { failing, saying } from './scripts.ts'
@@ -12,14 +13,6 @@ const house = withoutBrowser === false ? await shareHouse() : undefined
 function theHouse() {
   assert.ok(house)
   return house
-}
-
-async function signIn({ page, open }: Visitor): Promise<void> {
-  await open('/sign-in')
-  await page.getByLabel('E-mail').fill('operator@example.com')
-  await page.getByRole('textbox', { name: 'Password' }).fill(operatorsPassword)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
 }
 
 test(
@@ -34,11 +27,9 @@ test(
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 
-    await page.getByLabel('E-mail').fill('operator@example.com')
-    await page.getByRole('textbox', { name: 'Password' }).fill('not the password')
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await enterPassword(me, 'operator@example.com', 'not the password')
     await page.getByRole('alert').getByText('E-mail or password is not right.').waitFor()
-    await signIn(me)
+    await signInAsOperator(me)
   },
 )
 
@@ -50,10 +41,10 @@ test(
     t.after(() => upstream.close())
     const me = await visitor(t, theHouse().url)
     const { page } = me
-    await signIn(me)
+    await signInAsOperator(me)
 
     // Five clicks: the button, save and test, test, switch on; the page is the fifth.
-    await page.getByRole('link', { name: 'Upstreams' }).click()
+    await goTo(page, 'Upstreams')
     await page.getByRole('button', { name: 'Add an upstream' }).first().click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Provider').selectOption('openai-compatible')
@@ -69,7 +60,7 @@ test(
     await use.click()
     await page.getByRole('cell', { name: 'in use' }).waitFor()
 
-    await page.getByRole('link', { name: 'Models and prices' }).click()
+    await goTo(page, 'Models and prices')
     await page.getByRole('button', { name: 'Add a model' }).first().click()
     await dialog.getByRole('textbox', { name: 'Model', exact: true }).fill('story-model')
     await dialog.getByLabel('Context').fill('8192')
@@ -92,7 +83,7 @@ test(
       .getByText('¥0.008')
       .waitFor()
 
-    await page.getByRole('link', { name: 'Accounts' }).click()
+    await goTo(page, 'Accounts')
     await page.getByRole('button', { name: 'Open an account' }).first().click()
     await dialog.getByLabel('E-mail').fill('customer@example.com')
     await dialog.getByRole('button', { name: 'Create' }).click()
@@ -108,7 +99,7 @@ test(
       .first()
       .waitFor()
 
-    await page.getByRole('link', { name: 'Audit log', exact: true }).click()
+    await goTo(page, 'Audit log')
     await page
       .getByRole('row', { name: /credit/ })
       .first()
@@ -128,7 +119,7 @@ test(
     t.after(() => broken.close())
     const me = await visitor(t, theHouse().url)
     const { page, open } = me
-    await signIn(me)
+    await signInAsOperator(me)
     await theHouse().upstreamAt(broken.url, { name: 'broken', enabled: false })
     await open('/operator/upstreams')
     await page
@@ -149,7 +140,7 @@ test(
   async (t) => {
     const me = await visitor(t, theHouse().url)
     const { page } = me
-    await signIn(me)
+    await signInAsOperator(me)
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: 'Search' }).waitFor()
     await page.keyboard.type('ledg')
@@ -176,8 +167,8 @@ test(
     for (let count = 0; count < 3; count += 1) await someone.post(question('failing-model'))
     const me = await visitor(t, theHouse().url)
     const { page } = me
-    await signIn(me)
-    await page.getByRole('link', { name: 'Failures' }).click()
+    await signInAsOperator(me)
+    await goTo(page, 'Failures')
     const row = page.getByRole('row', { name: /failing-model/ })
     await row.getByText('down').waitFor()
     await row.getByText('provider', { exact: true }).waitFor()

@@ -1,5 +1,5 @@
 /** The console as it is built from the tree: built when it is missing or older than its sources, once for all tests. */
-import { globSync, mkdirSync, readFileSync, rmdirSync, statSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -7,10 +7,14 @@ import { buildConsole, distFolder } from '../console/build.ts'
 import { root } from './source-tree.ts'
 
 const lock = join(root, 'console/dist.lock')
-const lockMaxMs = 60_000
+const lockMaxMs = 180_000
 
 function changedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+function unlock(): void {
+  rmSync(lock, { recursive: true, force: true })
 }
 
 function isFresh(): boolean {
@@ -25,14 +29,14 @@ export async function freshConsole(): Promise<string> {
     try {
       mkdirSync(lock)
     } catch {
-      if (Date.now() - changedAt(lock) > lockMaxMs) rmdirSync(lock)
+      if (Date.now() - changedAt(lock) > lockMaxMs) unlock()
       await delay(100)
       continue
     }
     try {
       if (!isFresh()) await buildConsole()
     } finally {
-      rmdirSync(lock)
+      unlock()
     }
   }
   return distFolder

@@ -1,12 +1,12 @@
 /** What a customer does in the console: keys, a first request, what it cost to the last digit, caps, statements, limits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { accountCalls } from '../src/http/console/contract/account.ts'
 import { billingCalls } from '../src/http/console/contract/billing.ts'
 import { keyCalls } from '../src/http/console/contract/keys.ts'
 import { usageCalls, type Bill, type RequestDetail } from '../src/http/console/contract/usage.ts'
 import { question } from './account.ts'
+import { eventually } from './answers.ts'
 import { customerOf, operatorOf, refusalIn, type Browser } from './browser.ts'
 import { shareHouse } from './house.ts'
 import { failing, saying } from './scripts.ts'
@@ -37,12 +37,12 @@ function ask(secret: string, model = 'm'): Promise<Response> {
 }
 
 /** A request's page, as soon as its row is there: of a refused one it is written behind the answer. */
-async function detailOf(browser: Browser, reply: Response): Promise<RequestDetail> {
+function detailOf(browser: Browser, reply: Response): Promise<RequestDetail> {
   const id = reply.headers.get('x-request-id') ?? ''
-  for (const start = performance.now(); performance.now() - start < 60_000; await delay(20)) {
-    if ((await browser.send(usageCalls.request, { id })).status === 200) break
-  }
-  return browser.ask(usageCalls.request, { id })
+  return eventually(`the page of ${id}`, async () => {
+    const { status } = await browser.send(usageCalls.request, { id })
+    return status === 200 ? browser.ask(usageCalls.request, { id }) : undefined
+  })
 }
 
 /** Decimals in units of 10^-24, so that sums are exact. */

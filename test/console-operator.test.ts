@@ -1,7 +1,6 @@
 /** What an operator sees and answers: takings, failures by cause, search, settings, requests for limits, announcements. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { accountCalls } from '../src/http/console/contract/account.ts'
 import {
   dashboard,
@@ -12,6 +11,7 @@ import {
 } from '../src/http/console/contract/operator.ts'
 import { z } from 'zod'
 import { question } from './account.ts'
+import { eventually } from './answers.ts'
 import { customerOf, operatorOf } from './browser.ts'
 import { shareHouse } from './house.ts'
 import { failing, saying } from './scripts.ts'
@@ -25,15 +25,6 @@ await house.model('m', { upstreams: [upstream] })
 await house.model('lonely', { upstreams: [] })
 const boss = await operatorOf(house)
 
-/** Asks until it is so: what was settled is rolled up a moment later. */
-async function until<Answer>(ask: () => Promise<Answer>, isSo: (answer: Answer) => boolean): Promise<Answer> {
-  for (const start = performance.now(); performance.now() - start < 60_000; await delay(25)) {
-    const answer = await ask()
-    if (isSo(answer)) return answer
-  }
-  return ask()
-}
-
 test('the dashboard has what was earned and what it cost, and failures are told by cause and place', async () => {
   const alice = await house.account({ balance: '1' })
   for (let count = 0; count < 3; count += 1) await (await alice.post(question('m'))).text()
@@ -42,10 +33,11 @@ test('the dashboard has what was earned and what it cost, and failures are told 
   assert.equal((await alice.post(question('nonsense'))).status, 404)
   const poor = await house.account()
   assert.equal((await poor.post(question('m'))).status, 402)
-  const shown = await until(
-    async () => dashboard.parse(await boss.admin<Dashboard>('GET', '/dashboard')),
-    ({ today }) => today.requests === 6,
-  )
+  // What was settled is rolled up a moment later.
+  const shown = await eventually('six requests on the dashboard', async () => {
+    const answer = dashboard.parse(await boss.admin<Dashboard>('GET', '/dashboard'))
+    return answer.today.requests === 6 ? answer : undefined
+  })
   assert.deepEqual(shown.today, {
     requests: 6,
     errors: 3,

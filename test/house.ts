@@ -19,7 +19,7 @@ import type { Exit, RelayProcess } from './relay-process.ts'
 import { openUpstream } from './scripted-upstream.ts'
 import type { ScriptedUpstream } from './scripted-upstream.ts'
 
-const settleWithinMs = 5_000
+const settleWithinMs = 60_000
 
 export interface Verification {
   ok: boolean

@@ -30,11 +30,6 @@ async function cutTextsOf(page: Page): Promise<string[]> {
   return (await page.evaluate(`(() => { ${cutTexts}; return cutTexts() })()`)) as string[]
 }
 
-async function settled(page: Page): Promise<void> {
-  await page.waitForLoadState('networkidle')
-  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
-}
-
 /** What is wrong with one page at a desk and on a phone, in both languages and themes; axe looks at each once. */
 export async function faultsOf({ page, open }: Visitor, path: string): Promise<string[]> {
   const faults: string[] = []
@@ -54,7 +49,6 @@ export async function faultsOf({ page, open }: Visitor, path: string): Promise<s
     )
     await page.setViewportSize({ width: widths[0], height: 900 })
     await open(path)
-    await settled(page)
     const heading = await page.getByRole('heading', { level: 1 }).count()
     if (heading !== 1) faults.push(`${path} ${language}: ${heading} main headings`)
     await lookCloser(`${language} ${scheme} ${widths[0]}`)

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { freePort } from './dead-ends.ts'
 
 const ownProgram = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
-const startWithinMs = 15_000
+const startWithinMs = 60_000
 const stopWithinMs = 30_000
 
 // A signal, too, ends us by way of 'exit', where relays that still run are killed.

@@ -116,7 +116,7 @@ const { values, positionals } = parseArgs({
   options: { long: { type: 'boolean', default: false } },
 })
 const files = filesToRun(positionals, values.long)
-const { passed, failed, durationMs, leftOut } = await runFiles(files, values.long ? 3_600_000 : 300_000)
+const { passed, failed, durationMs, leftOut } = await runFiles(files, values.long ? 3_600_000 : 900_000)
 
 console.log('')
 for (const [reason, names] of leftOut) console.log(`left out: ${[...names].join(', ')}: ${reason}`)
