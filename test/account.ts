@@ -28,8 +28,15 @@ export interface RequestRecord {
   completion_tokens: number
   reasoning_tokens: number
   usage_source: 'provider' | 'estimate'
+  usage_clamped: boolean
   cost: string
-  attempts: { upstream: string; outcome: string; http_status: number | null; cost: string | null }[]
+  attempts: {
+    upstream: string
+    outcome: string
+    http_status: number | null
+    cost: string | null
+    clamped?: true
+  }[]
 }
 
 /** What an account needs of its house. */

@@ -30,6 +30,11 @@ const told: [name: string, usage: Usage, charged: [number, number, string]][] = 
     [3, 18, 'estimate'],
   ],
   [
+    'of which only a part is in numbers is estimated',
+    { raw: { prompt_tokens: '10', completion_tokens: 5, total_tokens: 15 } },
+    [3, 18, 'estimate'],
+  ],
+  [
     'of numbers without end is bounded',
     { raw: { prompt_tokens: 1e300, completion_tokens: 2e9 } },
     [8192, 8192, 'provider'],
@@ -58,9 +63,25 @@ for (const [name, usage, [input, output, source]] of told) {
       assert.equal(nanosOf(record.cost), cost)
       assert.equal(nanosOf(await account.balance()), nanosOf('1') - cost)
       assert.ok(record.cached_tokens <= input && record.reasoning_tokens <= output)
+      assert.equal(record.usage_clamped, input > 8000)
     }
   })
 }
+
+test('usage beyond what the model can hold is flagged wherever the request is told', async () => {
+  for (const stream of both) {
+    const account = await house.account({ balance: '¥1' })
+    upstream.next(saying('Hello!', { input: 8193, output: 5 }))
+    const reply = await account.post(question('m', { stream }))
+    await reply.text()
+    const { request_id: id, ...record } = await recordOf(account, reply)
+    assert.equal(record.usage_clamped, true)
+    assert.equal(record.attempts[0]?.clamped, true)
+    const shown = (await (await account.get(`/v1/requests/${id}`)).json()) as Record<string, unknown>
+    assert.equal(shown['usage_clamped'], true)
+    assert.equal('attempts' in shown, false)
+  }
+})
 
 test('usage that is null at first and told at the end is what was told at the end', async () => {
   const account = await house.account({ balance: '¥1' })

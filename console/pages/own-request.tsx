@@ -52,6 +52,7 @@ function Shown({ request }: { readonly request: RequestDetail }) {
           {words.stages[request.failure.stage]} {words.who[request.failure.who]}
         </p>
       )}
+      {request.usage_clamped && <p className="hint warn">{words.clamped}</p>}
       <Facts
         facts={[
           [words.time, exactTime(request.time)],

@@ -121,6 +121,10 @@ const request = object({
   completion_tokens: count,
   reasoning_tokens: count,
   usage_source: { enum: ['provider', 'estimate', null] },
+  usage_clamped: {
+    type: 'boolean',
+    description: 'The provider claimed more than the model can hold; charged up to that.',
+  },
   cost: amount,
   currency: text,
   first_token_ms: { type: ['number', 'null'] },

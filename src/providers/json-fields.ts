@@ -24,9 +24,19 @@ export function countIn(json: Json, name: string): number {
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.ceil(value) : 0
 }
 
-/** Is any of these counts told? Zero is told, absent is not. */
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+/** Is any of these counts told, and none in words that are no count? Zero is told, absent and null are not. */
 export function hasCount(json: Json, ...names: readonly string[]): boolean {
-  return names.some((name) => typeof json[name] === 'number')
+  let isAnyTold = false
+  for (const name of names) {
+    const value = json[name]
+    if (isCount(value)) isAnyTold = true
+    else if (value !== undefined && value !== null) return false
+  }
+  return isAnyTold
 }
 
 /** The objects of a list. */

@@ -25,6 +25,11 @@ function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : undefined
 }
 
+/** Told, and no count: a bill that cannot be read. */
+function isUnreadable(value: unknown): boolean {
+  return value !== undefined && value !== null && countOf(value) === undefined
+}
+
 function countIn(usage: Json, group: string, name: string): number | undefined {
   const details = usage[group]
   return isObject(details) ? countOf(details[name]) : undefined
@@ -33,7 +38,8 @@ function countIn(usage: Json, group: string, name: string): number | undefined {
 /**
  * Reads `usage` of a whole answer or a chunk: totals from `prompt_tokens` and `completion_tokens`, cached tokens from
  * `prompt_tokens_details`, `prompt_cache_hit_tokens` or `cached_tokens`. Reasoning is part of `completion_tokens`
- * unless `total_tokens` shows that it stands beside (xAI). `null` when there is no usage in it.
+ * unless `total_tokens` shows that it stands beside (xAI). `null` when there is no usage in it, or one that is not
+ * counted in numbers: half a bill is none.
  */
 export function usageOf(value: unknown): TokenUsage | null {
   if (!isObject(value)) return null
@@ -41,6 +47,7 @@ export function usageOf(value: unknown): TokenUsage | null {
   const completion = countOf(value['completion_tokens'])
   const total = countOf(value['total_tokens'])
   if (prompt === undefined && completion === undefined && total === undefined) return null
+  if (isUnreadable(value['prompt_tokens']) || isUnreadable(value['completion_tokens'])) return null
   const input = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0))
   const written = completion ?? Math.max(0, (total ?? 0) - input)
   const reasoning = countIn(value, 'completion_tokens_details', 'reasoning_tokens') ?? 0

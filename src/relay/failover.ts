@@ -4,11 +4,12 @@
  * of each upstream is told, so that the next request knows.
  */
 import type { LiveRoute, PricedModel } from '../catalog/catalog.ts'
-import { costOf, type Usage } from '../ledger/price.ts'
+import { costOf } from '../ledger/price.ts'
 import { decimalOf } from '../lib/money.ts'
 import { providerOf } from '../providers/registry.ts'
 import type { Call } from '../providers/provider.ts'
 import { Attempt, type AttemptResult, type AttemptSetting, type Timeouts } from './attempt.ts'
+import type { Bill } from './bill.ts'
 import { verdictOn } from './blame.ts'
 import type { CallerRequest } from './caller-format.ts'
 import { Choice, type Candidate } from './choice.ts'
@@ -29,6 +30,8 @@ export interface AttemptRecord {
   duration_ms: number
   /** What it costs us, decimal; `null` when unknown. */
   cost: string | null
+  /** Its provider claimed more usage than the model can hold, and was believed up to that. */
+  clamped?: true
 }
 
 /** What outlives a request: what has been learned about upstreams, by whichever worker. */
@@ -280,15 +283,16 @@ export class Failover {
   }
 
   /** The answering attempt is over: how, and what its usage costs us at the upstream's own price. */
-  conclude(outcome: AttemptRecord['outcome'], usage: Usage | null): bigint | null {
+  conclude(outcome: AttemptRecord['outcome'], bill: Bill | null): bigint | null {
     this.tellEnd(null)
     const record = this.records.at(-1)
     if (!record || !this.attempt || !this.route) return null
     record.outcome = outcome
     record.duration_ms = this.attempt.ageMs
+    if (bill?.isClamped) record.clamped = true
     const { price } = this.route.upstream
-    if (!price || !usage) return null
-    const cost = costOf(price, usage, 1_000_000)
+    if (!price || !bill) return null
+    const cost = costOf(price, bill.usage, 1_000_000)
     record.cost = decimalOf(cost)
     return cost
   }

@@ -220,7 +220,7 @@ class Relaying implements Running {
     const { id, caller, request, model } = this.#asked
     const upstreamCost = this.#failover.conclude(
       result.outcome === 'ok' ? 'ok' : attemptOutcome(result),
-      bill?.usage ?? null,
+      bill,
     )
     const outcome: RequestOutcome = {
       ...result,

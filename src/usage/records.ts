@@ -30,6 +30,8 @@ export interface RequestRecord {
   readonly reasoning_tokens: number
   /** null when nothing was used. */
   readonly usage_source: 'provider' | 'estimate' | null
+  /** The provider claimed more than the model can hold: charged up to that. */
+  readonly usage_clamped: boolean
   readonly cost: string
   readonly currency: string
   readonly first_token_ms: number | null
@@ -45,6 +47,8 @@ export interface AttemptRecord {
   readonly http_status: number | null
   readonly duration_ms: number
   readonly cost: string | null
+  /** It claimed more usage than the model can hold. */
+  readonly clamped?: true
 }
 
 /** What is not named is not asked for. Times in milliseconds since the epoch. */
@@ -66,6 +70,12 @@ export interface RequestPage {
   readonly cursor?: string
 }
 
+/** What of a row's attempts is everybody's to know; the text is searched first, for it is hardly ever there. */
+export function wasClamped({ attempts }: { readonly attempts: string }): boolean {
+  if (!attempts.includes('"clamped"')) return false
+  return (JSON.parse(attempts) as AttemptRecord[]).some(({ clamped }) => clamped === true)
+}
+
 function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
   return {
     request_id: row.request_id,
@@ -83,6 +93,7 @@ function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
     completion_tokens: row.completion_tokens,
     reasoning_tokens: row.reasoning_tokens,
     usage_source: row.usage_source,
+    usage_clamped: wasClamped(row),
     cost: decimalOf(row.cost_nanos),
     currency,
     first_token_ms: row.first_token_ms,

@@ -50,6 +50,7 @@ function Shown({ request }: { readonly request: RequestRecord }) {
           { name: words.duration, value: durationText(request.duration_ms) },
         ]}
       />
+      {request.usage_clamped && <p className="hint warn">{words.clamped}</p>}
       <Facts
         facts={[
           [words.time, exactTime(request.time)],

@@ -146,6 +146,8 @@ export const account = {
     reasoning: 'Reasoning tokens',
     usageSource: 'Tokens counted by',
     sources: { provider: 'the provider', estimate: 'our estimate' },
+    clamped:
+      'The provider reported more tokens than the model can hold. You were charged up to what it can hold.',
     code: 'Error code',
     bill: 'The bill',
     billLead: 'Every token, its price, and what became of the balance.',

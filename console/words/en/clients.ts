@@ -165,6 +165,8 @@ export const clients = {
     finish: 'Finish',
     usageSource: 'Tokens counted by',
     sources: { provider: 'the provider', estimate: 'our estimate' },
+    clamped:
+      'The provider reported more tokens than the model can hold. The charge stops at what it can hold: check its invoice, or the context length of the model.',
     attempts: 'Attempts',
     attemptsLead: 'Each upstream that was asked, in order.',
     noAttempts: 'No upstream was asked.',

@@ -139,6 +139,7 @@ export const account: typeof english = {
     reasoning: '推理词元',
     usageSource: '用量来源',
     sources: { provider: '供应商', estimate: '本系统估算' },
+    clamped: '供应商上报的词元数超出模型上限，仅按上限计费。',
     code: '错误代码',
     bill: '账单',
     billLead: '每个词元、其价格，以及余额的变化。',

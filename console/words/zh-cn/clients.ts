@@ -165,6 +165,7 @@ export const clients: typeof english = {
     finish: '结束原因',
     usageSource: '用量来源',
     sources: { provider: '供应商', estimate: '本系统估算' },
+    clamped: '供应商上报的词元数超出模型上限，仅按上限计费。请核对供应商账单，或检查模型的上下文长度设置。',
     attempts: '尝试',
     attemptsLead: '依次请求过的每个上游。',
     noAttempts: '没有请求任何上游。',

@@ -3,6 +3,7 @@ import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { publicAddresses } from '../../health/public-addresses.ts'
 import type { Desk } from './desk.ts'
 import { listAnswer, time, timeOf } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 const addressOut = z
   .object({
@@ -20,7 +21,7 @@ const list = createRoute({
   method: 'get',
   path: '/addresses',
   summary: 'List the public addresses (PUBLIC_URLS), and how they were when they were looked at last',
-  request: { query: z.strictObject({}) },
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(addressOut, 'All of them, the primary one first.'),
 })
 
@@ -42,7 +43,10 @@ export function addressRoutes({ house: { db, config } }: Desk): OpenAPIHono {
       duration_ms: address.durationMs,
       problem: address.problem,
     }))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, c.req.valid('query'), ({ url }) => url),
+      200,
+    )
   })
   return app
 }

@@ -19,6 +19,7 @@ import { burnRules, isBurning } from '../../health/judge.ts'
 import { objectiveFor, readObjectives, setObjective, type Objectives } from '../../health/objectives.ts'
 import type { Desk } from './desk.ts'
 import { bodyOf, listAnswer, msOf, okAnswer, time, timeAsked, timeOf } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 const percent = z.number().meta({ description: 'Of a hundred.', example: 99.9 })
 const counts = {
@@ -96,7 +97,7 @@ const objectives = createRoute({
   method: 'get',
   path: '/objectives',
   summary: 'List the objectives: the deployment’s, and those of single models',
-  request: { query: z.strictObject({}) },
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(objectiveOut, 'All of them.'),
 })
 const put = createRoute({
@@ -240,7 +241,10 @@ export function availabilityRoutes(desk: Desk): OpenAPIHono {
   })
   app.openapi(objectives, async (c) => {
     const data = objectiveViews(await readObjectives(db, config.objectivePercent))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, c.req.valid('query'), ({ model }) => model ?? ''),
+      200,
+    )
   })
   app.openapi(put, async (c) => {
     const { model, objective_percent: given } = c.req.valid('json')

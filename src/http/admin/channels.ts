@@ -23,6 +23,7 @@ import { HttpSender, sendMessage } from '../../notices/send.ts'
 import { languages } from '../../notices/words.ts'
 import type { Desk } from './desk.ts'
 import { bodyOf, createdAnswer, gone, idPath, listAnswer, okAnswer, time, timeOf } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 const patchFields = {
   name: z.string().optional().meta({ description: 'What preferences call it.' }),
@@ -109,7 +110,7 @@ const list = createRoute({
   method: 'get',
   path: '/channels',
   summary: 'List channels by whose they are and their name',
-  request: { query: z.strictObject({ account: z.string().optional() }) },
+  request: { query: z.strictObject({ ...shortListFields, account: z.string().optional() }) },
   responses: listAnswer(channelOut, 'All channels, or those of an account.'),
 })
 const read = createRoute({
@@ -176,11 +177,15 @@ export function channelRoutes(desk: Desk): OpenAPIHono {
     return c.json({ ...channelView(channel, fresh), secret }, 201)
   })
   app.openapi(list, async (c) => {
-    const channels = await listChannels(db, c.req.valid('query').account)
+    const query = c.req.valid('query')
+    const channels = await listChannels(db, query.account)
     const ids = channels.map(({ id }) => id)
     const states = await channelStates(db, ids)
     const data = channels.map((channel) => channelView(channel, states.get(channel.id) ?? fresh))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, query, ({ id }) => id),
+      200,
+    )
   })
   app.openapi(read, async (c) => c.json(await viewed(await channelById(db, c.req.valid('param').id)), 200))
   app.openapi(update, async (c) => {

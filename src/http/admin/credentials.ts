@@ -13,6 +13,7 @@ import type { Upstream } from '../../catalog/upstreams.ts'
 import { refuse } from '../../errors.ts'
 import { announced, type Desk } from './desk.ts'
 import { bodyOf, createdAnswer, gone, idPath, listAnswer, okAnswer, time, timeOf } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 import { knownUpstream } from './upstreams.ts'
 
 const fields = {
@@ -52,7 +53,7 @@ const list = createRoute({
   method: 'get',
   path: '/upstreams/{id}/credentials',
   summary: 'List an upstream’s credentials, its own first; how each is doing is in /upstreams/health',
-  request: { params: idPath, query: z.strictObject({}) },
+  request: { params: idPath, query: z.strictObject(shortListFields) },
   responses: listAnswer(credentialOut, 'All of them.'),
 })
 const add = createRoute({
@@ -93,7 +94,11 @@ export function credentialRoutes(desk: Desk): OpenAPIHono {
   app.openapi(list, async (c) => {
     const upstream = await knownUpstream(desk, c.req.valid('param').id)
     const further = await listCredentials(db, upstream.id)
-    return c.json({ data: [ownOf(upstream), ...further].map(view), next: null }, 200)
+    const all = [ownOf(upstream), ...further].map(view)
+    return c.json(
+      shownOf(all, c.req.valid('query'), ({ id }) => id),
+      200,
+    )
   })
   app.openapi(add, async (c) => {
     const { id } = await knownUpstream(desk, c.req.valid('param').id)

@@ -42,6 +42,27 @@ test('a key is told its secret once, works when it is answered and is gone when 
   }
 })
 
+test('a key is disabled and enabled by its status, or by either word for it', async (t) => {
+  const office = await openOffice(t)
+  const account = await accountIn(office)
+  const { id } = await done(office, 201, 'POST', `/accounts/${account}/keys`, { name: 'mine' })
+  for (const [patch, status] of [
+    [{ enabled: false }, 'disabled'],
+    [{ enabled: true }, 'active'],
+    [{ disabled: true }, 'disabled'],
+    [{ name: 'yours' }, 'disabled'],
+    [{ disabled: false, status: 'active' }, 'active'],
+  ] as const) {
+    const key = await done(office, 200, 'PATCH', `/keys/${String(id)}`, patch)
+    assert.partialDeepStrictEqual(key, { status, enabled: status === 'active' })
+  }
+  const refused = await done(office, 400, 'PATCH', `/keys/${String(id)}`, {
+    status: 'active',
+    enabled: false,
+  })
+  assert.partialDeepStrictEqual(refused, { error: { param: 'status' } })
+})
+
 test('a cap or limit that is not named stays, null removes it, null in their place all of them', async (t) => {
   const office = await openOffice(t)
   const account = await accountIn(office)

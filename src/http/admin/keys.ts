@@ -33,12 +33,15 @@ import {
   timeIn,
   timeOf,
 } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 const status = z.enum(['active', 'disabled'])
 const names = z.array(z.string())
 const patchFields = {
   name: z.string().optional(),
   status: status.optional(),
+  enabled: z.boolean().optional().meta({ description: 'Another way to say `status`.' }),
+  disabled: z.boolean().optional().meta({ description: 'Another way to say `status`.' }),
   expires_at: timeIn.nullish(),
   models: names
     .nullish()
@@ -58,6 +61,7 @@ export const keyOut = z
     prefix: z.string(),
     last_four: z.string(),
     status,
+    enabled: z.boolean().meta({ description: 'Is its status `active`?' }),
     expires_at: time.nullable(),
     models: names,
     ips: names,
@@ -79,6 +83,7 @@ function keyView(key: Key): z.infer<typeof keyOut> {
     prefix: key.prefix,
     last_four: key.lastFour,
     status: key.status,
+    enabled: key.status === 'active',
     expires_at: timeOf(key.expiresAt),
     models: [...(key.models ?? [])],
     ips: [...(key.ips ?? [])],
@@ -93,13 +98,29 @@ function keyView(key: Key): z.infer<typeof keyOut> {
   }
 }
 
+/** The status that is asked for, in whichever words; undefined: none. Throws 400 where they contradict each other. */
+function statusOf({ status: named, enabled, disabled }: z.infer<typeof keyPatch>): Key['status'] | undefined {
+  const isOn = [named && named === 'active', enabled, disabled === undefined ? undefined : !disabled]
+  const said = new Set(isOn.filter((each) => each !== undefined))
+  if (said.size > 1) {
+    const message = 'status, enabled and disabled contradict each other.'
+    throw refuse('invalid_request', { param: 'status', message })
+  }
+  const [first] = said
+  if (first === undefined) return undefined
+  return first ? 'active' : 'disabled'
+}
+
 const noCaps = { daily: null, monthly: null, total: null }
 
 function patchOf(given: z.infer<typeof keyPatch>): KeyPatch {
-  const { expires_at: expiresAt, caps, limits, ...rest } = given
+  const { name, models, ips, expires_at: expiresAt, caps, limits } = given
   const { daily, monthly, total } = caps === null ? noCaps : (caps ?? {})
   return {
-    ...rest,
+    name,
+    models,
+    ips,
+    status: statusOf(given),
     expiresAt: msOf(expiresAt),
     caps: {
       dailyNanos: capOf(daily, 'caps.daily'),
@@ -121,7 +142,7 @@ const list = createRoute({
   method: 'get',
   path: '/accounts/{id}/keys',
   summary: 'List an account’s keys, oldest first',
-  request: { params: idPath, query: z.strictObject({}) },
+  request: { params: idPath, query: z.strictObject(shortListFields) },
   responses: listAnswer(keyOut, 'All its keys.'),
 })
 const read = createRoute({
@@ -161,7 +182,11 @@ export function keyRoutes(desk: Desk): OpenAPIHono {
     if ((await accountById(db, id)) === undefined) {
       throw refuse('not_found', { message: 'There is no such account.' })
     }
-    return c.json({ data: (await listKeys(db, id)).map(keyView), next: null }, 200)
+    const keys = (await listKeys(db, id)).map(keyView)
+    return c.json(
+      shownOf(keys, c.req.valid('query'), (key) => key.id),
+      200,
+    )
   })
   app.openapi(read, async (c) => {
     const key = await keyById(db, c.req.valid('param').id)

@@ -28,6 +28,7 @@ import {
   time,
   timeOf,
 } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 const limitIn = z.int().min(0).nullish()
 
@@ -161,7 +162,7 @@ const list = createRoute({
   method: 'get',
   path: '/models',
   summary: 'List models by their id',
-  request: { query: z.strictObject({}) },
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(modelOut, 'All models.'),
 })
 const read = createRoute({
@@ -189,7 +190,7 @@ const versions = createRoute({
   method: 'get',
   path: '/models/{id}/prices',
   summary: 'The versions of a model’s prices, newest first',
-  request: { params: idPath },
+  request: { params: idPath, query: z.strictObject(shortListFields) },
   responses: listAnswer(versionOut, 'The newest hundred.'),
 })
 
@@ -211,7 +212,11 @@ export function modelRoutes(desk: Desk): OpenAPIHono {
     return c.json(modelView(await announced(desk, createModel(db, input, desk.by))), 201)
   })
   app.openapi(list, async (c) => {
-    return c.json({ data: (await listModels(db)).map(modelView), next: null }, 200)
+    const models = (await listModels(db)).map(modelView)
+    return c.json(
+      shownOf(models, c.req.valid('query'), ({ id }) => id),
+      200,
+    )
   })
   app.openapi(read, async (c) => c.json(modelView(await known(c.req.valid('param').id)), 200))
   app.openapi(update, async (c) => {
@@ -232,7 +237,10 @@ export function modelRoutes(desk: Desk): OpenAPIHono {
       effective_at: timeOf(version.effectiveAt),
       prices: pricesView(version.price),
     }))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, c.req.valid('query'), ({ version }) => String(version)),
+      200,
+    )
   })
   return app
 }

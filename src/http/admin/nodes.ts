@@ -3,6 +3,7 @@ import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { auditRow } from '../../db/audit.ts'
 import type { Desk } from './desk.ts'
 import { listAnswer, okAnswer, time, timeOf } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 const nodeOut = z
   .object({
@@ -22,6 +23,7 @@ const list = createRoute({
   method: 'get',
   path: '/nodes',
   summary: 'The nodes of the cluster; none where one relay works by itself',
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(nodeOut, 'All of them.'),
 })
 const retire = createRoute({
@@ -46,7 +48,10 @@ export function nodeRoutes({ house, by }: Desk): OpenAPIHono {
       seen_at: timeOf(seenAt),
       open_holds: openHolds,
     }))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, c.req.valid('query'), ({ id }) => id),
+      200,
+    )
   })
   app.openapi(retire, async (c) => {
     const { id } = c.req.valid('param')

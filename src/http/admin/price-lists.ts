@@ -4,6 +4,7 @@ import { listedProviders, priceListOf } from '../../catalog/price-lists.ts'
 import { refuse } from '../../errors.ts'
 import { factorPpmOf } from '../../lib/money.ts'
 import { listAnswer, priceInputView, pricesOut } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 export const listedModelOut = z
   .object({
@@ -25,6 +26,7 @@ const read = createRoute({
   request: {
     params: z.object({ provider: z.string() }),
     query: z.strictObject({
+      ...shortListFields,
       rate: z.string().optional().meta({
         description: 'What a dollar is to be in the platform’s currency, a margin included; default "1".',
         example: '7.2',
@@ -51,7 +53,10 @@ export function priceListRoutes(): OpenAPIHono {
       prices: priceInputView(prices),
       remarks: [...remarks],
     }))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, c.req.valid('query'), ({ id }) => id),
+      200,
+    )
   })
   return app
 }

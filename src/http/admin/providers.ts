@@ -2,6 +2,7 @@
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { providers } from '../../providers/registry.ts'
 import { listAnswer } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 export const providerOut = z
   .object({
@@ -16,7 +17,7 @@ const list = createRoute({
   method: 'get',
   path: '/providers',
   summary: 'List the providers that an upstream may have',
-  request: { query: z.strictObject({}) },
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(providerOut, 'All of them.'),
 })
 
@@ -29,7 +30,10 @@ export function providerRoutes(): OpenAPIHono {
       base_url: provider.baseUrl,
       lists_models: 'models' in provider,
     }))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, c.req.valid('query'), ({ name }) => name),
+      200,
+    )
   })
   return app
 }

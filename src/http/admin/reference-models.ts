@@ -2,6 +2,7 @@
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { referenceModels } from '../../catalog/reference.ts'
 import { listAnswer, priceInputView, pricesOut } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 export const referenceModelOut = z
   .object({
@@ -21,7 +22,7 @@ const list = createRoute({
   method: 'get',
   path: '/reference-models',
   summary: 'List reference models and prices; nothing is offered by it',
-  request: { query: z.strictObject({}) },
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(referenceModelOut, 'All of them.'),
 })
 
@@ -37,7 +38,10 @@ export function referenceModelRoutes(): OpenAPIHono {
       prices: model.prices === undefined ? {} : priceInputView(model.prices),
       price_source: model.priceSource,
     }))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, c.req.valid('query'), ({ id }) => id),
+      200,
+    )
   })
   return app
 }

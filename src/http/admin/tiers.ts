@@ -12,6 +12,7 @@ import { refuse } from '../../errors.ts'
 import { factorOf, factorPpmOf } from '../../lib/money.ts'
 import { announced, type Desk } from './desk.ts'
 import { bodyOf, createdAnswer, listAnswer, okAnswer, tierLimits } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 const limits = z.strictObject(tierLimits).partial()
 const factor = z.string().max(64).meta({ description: 'Multiplies prices.', example: '0.9' })
@@ -54,7 +55,7 @@ const list = createRoute({
   method: 'get',
   path: '/tiers',
   summary: 'List tiers by name',
-  request: { query: z.strictObject({}) },
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(tierOut, 'All tiers.'),
 })
 const read = createRoute({
@@ -80,7 +81,11 @@ export function tierRoutes(desk: Desk): OpenAPIHono {
     return c.json(tierView(await announced(desk, createTier(db, { ...patchOf(rest), name }, desk.by))), 201)
   })
   app.openapi(list, async (c) => {
-    return c.json({ data: (await listTiers(db)).map(tierView), next: null }, 200)
+    const tiers = (await listTiers(db)).map(tierView)
+    return c.json(
+      shownOf(tiers, c.req.valid('query'), ({ name }) => name),
+      200,
+    )
   })
   app.openapi(read, async (c) => {
     const tier = await tierByName(db, c.req.valid('param').name)

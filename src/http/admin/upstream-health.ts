@@ -8,6 +8,7 @@ import { callsOf } from '../../relay/route-plan.ts'
 import type { CallHealth, House } from '../house.ts'
 import type { Desk } from './desk.ts'
 import { listAnswer, time, timeOf } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 export const stateName = z.enum(['closed', 'open', 'half-open']).meta({
   description: 'closed: in use. open: it rests. half-open: one request is finding out whether it is back.',
@@ -144,7 +145,7 @@ const health = createRoute({
   method: 'get',
   path: '/upstreams/health',
   summary: 'How each upstream is, by model: in use or not, since when, and why',
-  request: { query: z.strictObject({}) },
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(healthOut, 'Every upstream that a model is routed to.'),
 })
 export function upstreamHealthRoutes(desk: Desk): OpenAPIHono {
@@ -154,7 +155,10 @@ export function upstreamHealthRoutes(desk: Desk): OpenAPIHono {
     const models = catalog.models()
     const known = await knownOf(desk.house, models)
     const data = placesOf(models).map((place) => healthView(place, known))
-    return c.json({ data, next: null }, 200)
+    return c.json(
+      shownOf(data, c.req.valid('query'), ({ upstream, model }) => `${upstream} ${model}`),
+      200,
+    )
   })
   return app
 }

@@ -32,6 +32,7 @@ import {
   time,
   timeOf,
 } from './schemas.ts'
+import { shortListFields, shownOf } from './short-lists.ts'
 
 const timeoutIn = z.int().nullish()
 const patchFields = {
@@ -193,7 +194,7 @@ const list = createRoute({
   method: 'get',
   path: '/upstreams',
   summary: 'List upstreams, first tried first',
-  request: { query: z.strictObject({}) },
+  request: { query: z.strictObject(shortListFields) },
   responses: listAnswer(upstreamOut, 'All upstreams.'),
 })
 const read = createRoute({
@@ -244,8 +245,11 @@ export function upstreamRoutes(desk: Desk): OpenAPIHono {
     return c.json(upstreamView(await announced(desk, createUpstream(db, input, rules))), 201)
   })
   app.openapi(list, async (c) => {
-    const upstreams = await listUpstreams(db, sealer)
-    return c.json({ data: upstreams.map(upstreamView), next: null }, 200)
+    const upstreams = (await listUpstreams(db, sealer)).map(upstreamView)
+    return c.json(
+      shownOf(upstreams, c.req.valid('query'), ({ id }) => id),
+      200,
+    )
   })
   app.openapi(read, async (c) => c.json(upstreamView(await known(c.req.valid('param').id)), 200))
   app.openapi(update, async (c) => {

@@ -3,6 +3,7 @@ import { namesOfKeys } from '../../accounts/keys.ts'
 import { refuse } from '../../errors.ts'
 import { decimalOf } from '../../lib/money.ts'
 import { pageOfRows, rowById, type RowFilter, type StoredRequest } from '../../usage/pages.ts'
+import { wasClamped } from '../../usage/records.ts'
 import { msOf, openedCursor, sealedCursor, timeOf } from '../admin/schemas.ts'
 import { billOfRow } from './bill.ts'
 import { usageCalls, type RequestRow } from './contract/usage.ts'
@@ -69,7 +70,12 @@ async function detail(visit: Visit) {
   const row = await rowById(house.db, accountId, visit.param('id'))
   if (row === undefined) throw refuse('not_found', { message: 'There is no such request.' })
   const names = await namesOfKeys(house.db, [row.key_id])
-  return { ...rowView(row, names), failure: failureOf(row), bill: await billOfRow(house.db, row) }
+  return {
+    ...rowView(row, names),
+    failure: failureOf(row),
+    usage_clamped: wasClamped(row),
+    bill: await billOfRow(house.db, row),
+  }
 }
 
 export const requestCalls: readonly Bound[] = [

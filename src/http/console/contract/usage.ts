@@ -138,7 +138,12 @@ export const usageCalls = {
     answer: pageOf(request),
   }),
   request: call(['GET', '/requests/:id', 'customer'], {
-    answer: request.extend({ failure: failure.nullable(), bill: bill.nullable() }),
+    answer: request.extend({
+      failure: failure.nullable(),
+      /** The provider claimed more than the model can hold: charged up to that. */
+      usage_clamped: z.boolean(),
+      bill: bill.nullable(),
+    }),
   }),
 } as const
 
