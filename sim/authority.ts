@@ -2,15 +2,17 @@
  * The authority of the simulated node: the real reducer over the real journal format, with a group commit of which the
  * simulator says when it is written. What it answers, and when, follows src/server/authority.ts and its commit queue.
  */
-import { accountOwner, keyOwner, ownerOf, type LedgerState } from '../src/ledger/state.ts'
+import { accountOwner, keyOwner, ownerOf, type Hold, type LedgerState } from '../src/ledger/state.ts'
+import type { KeptRow } from '../src/db/messages.ts'
 import { availableOf, type Caps } from '../src/ledger/caps.ts'
 import { apply } from '../src/ledger/apply.ts'
 import type { Held, LedgerEvent } from '../src/ledger/events.ts'
 import { sizeOfHold } from '../src/ledger/holds.ts'
 import * as ledger from '../src/ledger/step.ts'
+import { Claims } from '../src/server/claims.ts'
 import type { Bug } from './bugs.ts'
 import { commitOf, type Commit, type Disk } from './disk.ts'
-import type { Answer, Letter, Reply, Terms } from './messages.ts'
+import type { Answer, Kept, Letter, Reply, Terms } from './messages.ts'
 
 export const dayMs = 600_000
 export const monthMs = 4 * dayMs
@@ -21,6 +23,8 @@ const timeOutMs = 200_000
 export interface AuthorityParts {
   readonly disk: Disk
   readonly now: () => number
+  /** Of a clock that never goes back. */
+  readonly steady: () => number
   readonly capsOf: (account: string, key: string) => Caps
   /** Sends a reply on its way. */
   readonly send: (reply: Reply) => void
@@ -46,6 +50,8 @@ export class SimAuthority {
   /** Which worker has which requests open. */
   readonly #open = new Map<string, number>()
   #events: LedgerEvent[] = []
+  #kept: KeptRow[] = []
+  readonly #claims: Claims
   #writing: Commit | null = null
   #next: number
   #durable: number
@@ -57,6 +63,7 @@ export class SimAuthority {
     this.state = parts.disk.restored()
     this.#durable = parts.disk.lastSeq
     this.#next = this.#durable + 1
+    this.#claims = new Claims({ state: this.state, commits: this, steady: parts.steady })
   }
 
   /** Ends what an earlier process had left open. */
@@ -72,7 +79,12 @@ export class SimAuthority {
     const at = this.#parts.now()
     const event = ledger.credit(this.state, { id, at, account, amount, source: 'credit', reason: 'sim' })
     if (typeof event !== 'string') this.#record(event)
-    return this.#newest
+    return this.newest
+  }
+
+  addKept(row: KeptRow): number {
+    this.#kept.push(row)
+    return this.#next
   }
 
   get durable(): number {
@@ -93,8 +105,9 @@ export class SimAuthority {
   }
 
   startWrite(): void {
-    this.#writing = commitOf(this.#next, this.#events, this.state)
+    this.#writing = commitOf(this.#next, { events: this.#events, kept: this.#kept }, this.state)
     this.#events = []
+    this.#kept = []
     this.#next += 1
   }
 
@@ -121,7 +134,7 @@ export class SimAuthority {
   take(letter: Letter): void {
     const { id, ask } = letter
     const at = this.#parts.now()
-    if (ask.kind === 'hold') return this.#hold(letter, ask.terms)
+    if (ask.kind === 'hold') return this.#hold(letter, ask)
     const held = this.state.holds.get(id)
     const caps = held ? this.#parts.capsOf(held.account, held.key) : null
     if (ask.kind === 'mark') {
@@ -134,7 +147,7 @@ export class SimAuthority {
       if (granted) this.#record(granted.event)
       return this.#answer(letter, { kind: 'extended', paid: this.state.holds.get(id)?.outputTokens ?? 0 })
     }
-    this.#settle(letter, ask.usage)
+    this.#settle(letter, ask)
   }
 
   /** With a bug: makes a hold that was checked before, or ends what has been held for long. */
@@ -150,8 +163,15 @@ export class SimAuthority {
     }
   }
 
-  #hold(letter: Letter, terms: Terms): void {
+  #hold(letter: Letter, { terms, claim }: Extract<Letter['ask'], { kind: 'hold' }>): void {
     const { account, key } = terms
+    const denial = claim ? this.#claims.denial(account, claim) : null
+    if (denial) {
+      const { lookAgain: commit } = denial
+      if (commit === undefined) this.#parts.send({ ...letter, answer: { kind: 'refused' } })
+      else this.#answer(letter, { kind: 'look again', commit }, commit)
+      return
+    }
     const caps = this.#parts.capsOf(account, key)
     if (this.#parts.bug === 'check-then-act' && !this.state.holds.has(letter.id)) {
       const owner = ownerOf(this.state, accountOwner(account))
@@ -159,7 +179,8 @@ export class SimAuthority {
       this.#checked.push({ letter, terms, available })
       return
     }
-    const answer = ledger.hold(this.state, { ...this.#operation(letter.id, terms), caps })
+    const claimed = claim && { key: claim.key, body: claim.body }
+    const answer = ledger.hold(this.state, { ...this.#operation(letter.id, terms), caps, claim: claimed })
     if (!('event' in answer)) {
       this.#parts.send({ ...letter, answer: { kind: 'refused' } })
       return
@@ -194,7 +215,13 @@ export class SimAuthority {
     this.#parts.send({ ...letter, answer: { kind: 'granted', paid, most, commit: this.#next } })
   }
 
-  #settle(letter: Letter, usage: Extract<Letter['ask'], { kind: 'settle' }>['usage']): void {
+  /** What was charged, or told whole, is kept under its key. */
+  #keep(held: Hold, event: LedgerEvent | null | undefined, kept: Kept | null): void {
+    if (!held.claim || event?.kind !== 'settled' || (event.charge === 0n && kept?.isWhole !== true)) return
+    this.#claims.keep(held, held.claim, event.charge, kept?.answer ?? null)
+  }
+
+  #settle(letter: Letter, { usage, kept }: Extract<Letter['ask'], { kind: 'settle' }>): void {
     const { id } = letter
     const at = this.#parts.now()
     const held = this.state.holds.get(id)
@@ -211,6 +238,7 @@ export class SimAuthority {
         ? ledger.settle(this.state, { id, at, usage, cause: 'provider', caps })?.event
         : ledger.release(this.state, { id, at })
       if (event) this.#record(event)
+      this.#keep(held, event, kept)
     } else if (bug === 'not idempotent' && usage) {
       const account = ownerOf(this.state, accountOwner('a0'))
       account.balance -= BigInt(usage.input + usage.output)
@@ -230,9 +258,10 @@ export class SimAuthority {
         ? ledger.release(this.state, { id, at })
         : ledger.expire(this.state, { id, at, caps })
     if (event) this.#record(event)
+    if (this.#parts.bug !== 'claim forgotten at a crash') this.#keep(held, event, null)
   }
 
-  get #newest(): number {
+  get newest(): number {
     return this.#events.length > 0 ? this.#next : this.#next - 1
   }
 
@@ -241,9 +270,8 @@ export class SimAuthority {
     this.#parts.onEvent(event)
   }
 
-  /** Answers once everything that was decided so far is on disk. */
-  #answer(letter: Letter, answer: Answer): void {
-    const commit = this.#newest
+  /** Answers once a commit is on disk: that of everything decided so far, unless another is named. */
+  #answer(letter: Letter, answer: Answer, commit = this.newest): void {
     const reply: Reply = { worker: letter.worker, call: letter.call, id: letter.id, answer }
     if (commit <= this.#durable) this.#parts.send(reply)
     else this.#waiting.push({ commit, reply })

@@ -8,6 +8,7 @@ export const bugs = [
   'refunded on a crash',
   'reclaimed by time-out',
   'cap by the wall clock',
+  'claim forgotten at a crash',
 ] as const
 
 export type Bug = (typeof bugs)[number]

@@ -14,7 +14,7 @@ import type { SimRequest } from './request.ts'
 /** A promise was broken. */
 export class Broken extends Error {}
 
-function must(isSo: boolean, words: string): void {
+export function must(isSo: boolean, words: string): void {
   if (!isSo) throw new Broken(words)
 }
 

@@ -2,9 +2,13 @@
  * One simulated request: its caller, its worker and its upstream. What it asks and when it delivers follows
  * src/relay/pace.ts and delivery.ts. It also keeps what only the upstream's own meter knows, for the checks.
  */
+import type { KeptRow } from '../src/db/messages.ts'
+import type { Claim } from '../src/ledger/events.ts'
 import { noUsage, type Usage } from '../src/ledger/price.ts'
+import { claimName } from '../src/ledger/state.ts'
 import { modelTokens } from './authority.ts'
 import type { Bug } from './bugs.ts'
+import type { Disk } from './disk.ts'
 import type { Answer, Ask, Letter, Terms } from './messages.ts'
 
 const markLead = 64
@@ -19,6 +23,8 @@ export interface Script {
   readonly output: number
   /** It fails after so many tokens. */
   readonly failsAt: number | null
+  /** Its `Idempotency-Key`, which an earlier request may have had. */
+  readonly claim: Claim | null
 }
 
 type Ending = 'complete' | 'left' | 'failed' | 'money'
@@ -31,7 +37,9 @@ export class SimRequest {
   readonly #bug: Bug | null
   readonly #pending = new Map<number, Letter>()
   #nextCall = 1
-  #phase: 'asking' | 'running' | 'ending' | 'over' = 'asking'
+  #phase: 'looking' | 'asking' | 'running' | 'ending' | 'over' = 'asking'
+  /** The last commit that it has looked at in vain for what its key came to. */
+  #seen: number
   #holdCommit = Infinity
   #isHoldDurable = false
   #durableMark = 0
@@ -49,12 +57,16 @@ export class SimRequest {
   billed: Usage | null = null
   /** The caller has been told the end. */
   isTold = false
+  /** The latest that any clock had been when it looked for its key last. */
+  lookedAt = 0
+  /** What its key had come to before. */
+  replayed: KeptRow | null = null
 
   constructor(
     id: string,
     worker: number,
     script: Script,
-    means: { send: (letter: Letter) => void; bug: Bug | null },
+    means: { send: (letter: Letter) => void; seen: number; bug: Bug | null },
   ) {
     this.id = id
     this.worker = worker
@@ -62,7 +74,9 @@ export class SimRequest {
     this.#send = means.send
     this.#bug = means.bug
     this.#most = modelTokens
-    this.#ask({ kind: 'hold', terms: script.terms })
+    this.#seen = means.seen
+    if (script.claim) this.#phase = 'looking'
+    else this.#ask({ kind: 'hold', terms: script.terms })
   }
 
   get isOver(): boolean {
@@ -71,6 +85,23 @@ export class SimRequest {
 
   get isRunning(): boolean {
     return this.#phase === 'running'
+  }
+
+  /** Reads on the disk what its key came to; asks for its hold where that is nothing. */
+  look(disk: Disk, clock: { readonly now: number; readonly latest: number }): void {
+    const { claim, terms } = this.script
+    if (this.#phase !== 'looking' || !claim) return
+    this.lookedAt = clock.latest
+    const kept = disk.keptOf(claimName(terms.account, claim), clock.now)
+    if (kept) {
+      this.replayed = kept
+      // An ask that came late, or twice, may have a hold.
+      if (this.#nextCall > 1) this.#end('failed')
+      else this.#phase = 'over'
+      return
+    }
+    this.#phase = 'asking'
+    this.#ask({ kind: 'hold', terms, claim: { ...claim, seen: this.#seen } })
   }
 
   /** The worker is gone, or the process. */
@@ -109,9 +140,9 @@ export class SimRequest {
     this.#deliver()
   }
 
-  /** The caller leaves. */
+  /** The caller leaves; for who may come back for it, the answer is read to its end. */
   leave(): void {
-    if (this.#phase === 'running') this.#end('left')
+    if (this.#phase === 'running' && !this.script.claim) this.#end('left')
   }
 
   #keepPace(): void {
@@ -142,7 +173,9 @@ export class SimRequest {
     const output = ending === 'money' ? this.delivered : this.received
     const hasContent = this.received > 0 && this.script.terms.manner === 'stream'
     this.billed = told ?? (hasContent ? { ...noUsage, input, output } : null)
-    this.#ask({ kind: 'settle', usage: this.billed })
+    const isWhole = ending === 'complete' || ending === 'money'
+    const answer = isWhole && this.billed ? Buffer.from(`${this.id} ${this.billed.output}`) : null
+    this.#ask({ kind: 'settle', usage: this.billed, kept: this.script.claim && { answer, isWhole } })
   }
 
   /** An answer to a call; those to calls that are answered already change nothing. */
@@ -152,6 +185,10 @@ export class SimRequest {
       case 'refused':
         // It may be a hold whose grant got lost: ended, whatever it is.
         if (this.#phase === 'asking') this.#end('failed')
+        return
+      case 'look again':
+        this.#seen = answer.commit
+        if (this.#phase === 'asking') this.#phase = 'looking'
         return
       case 'granted':
         this.#phase = 'running'

@@ -3,17 +3,16 @@
  * Messages are late, lost and come twice; workers and the whole process crash anywhere; the clock jumps; periods end.
  */
 import type { Caps } from '../src/ledger/caps.ts'
-import { nanoPrice } from './prices.ts'
 import { dayMs, SimAuthority } from './authority.ts'
 import type { Bug } from './bugs.ts'
+import { accounts, Callers, drawCaps, keys } from './callers.ts'
 import { Chance } from './chance.ts'
+import { checkClaims } from './check-claims.ts'
 import { checkDelivered, checkRequests, checkRestored, checkSums, checkState, Tally } from './checks.ts'
 import { Disk } from './disk.ts'
 import type { Letter, Reply } from './messages.ts'
-import { SimRequest, type Script } from './request.ts'
+import { SimRequest } from './request.ts'
 
-const accounts = ['a0', 'a1'] as const
-const keys = { a0: ['k0', 'k1'], a1: ['k2'] } as const
 const stepsMost = 260
 
 export class World {
@@ -30,6 +29,13 @@ export class World {
   #gone: number[] = []
   #nextWorker = 1
   #now: number
+  /** The latest that the clock has been. */
+  #latest: number
+  /** A clock that is never set. */
+  #steady = 0
+  readonly #callers: Callers
+  /** The newest commit that each worker knows to be durable. */
+  readonly #seen = new Map<number, number>()
   #disk = new Disk()
   #tally: Tally
   #authority: SimAuthority
@@ -41,27 +47,15 @@ export class World {
     this.#chance = new Chance(seed)
     this.#bug = bug
     this.#now = 1_000 * dayMs + this.#chance.below(dayMs)
+    this.#latest = this.#now
+    this.#callers = new Callers(this.#chance)
     for (const account of accounts)
-      for (const key of ['', ...keys[account]]) this.#caps.set(account + key, this.#drawCaps())
+      for (const key of ['', ...keys[account]]) this.#caps.set(account + key, drawCaps(this.#chance))
     for (const account of accounts) this.#alignCaps(account)
     this.#tally = new Tally(this.#capsOf)
     this.#authority = this.#start()
     for (let count = 0; count < 2; count += 1) this.#workers.push(this.#nextWorker++)
     for (const account of accounts) this.#credit(account, BigInt(this.#chance.between(300, 6000)))
-  }
-
-  #drawCaps(): Caps {
-    const maybe = (most: number): bigint | null =>
-      this.#chance.happens(0.4) ? BigInt(this.#chance.between(50, most)) : null
-    return {
-      accountDay: maybe(2000),
-      accountMonth: maybe(4000),
-      keyDay: maybe(2000),
-      keyMonth: maybe(4000),
-      keyTotal: maybe(5000),
-      accountRequestsPerDay: this.#chance.happens(0.2) ? this.#chance.between(2, 6) : null,
-      keyRequestsPerDay: this.#chance.happens(0.2) ? this.#chance.between(2, 6) : null,
-    }
   }
 
   /** All keys of an account share its own caps. */
@@ -87,6 +81,7 @@ export class World {
     const authority = new SimAuthority({
       disk: this.#disk,
       now: () => this.#now,
+      steady: () => this.#steady,
       capsOf: this.#capsOf,
       send: (reply) => this.#replies.push(reply),
       onEvent: (event) => this.#tally.take(event),
@@ -114,6 +109,7 @@ export class World {
     this.#crash()
     checkRequests(this.#requests, this.#disk, this.#authority.state)
     checkSums(this.#disk, this.#authority.state, this.#toldCredits)
+    checkClaims(this.#requests, this.#disk)
   }
 
   #check(): void {
@@ -146,36 +142,26 @@ export class World {
   #ask(): void {
     if (this.#running.length >= 10) return
     const worker = this.#chance.pick(this.#workers)
-    const means = { send: (letter: Letter) => this.#letters.push(letter), bug: this.#bug }
-    const request = new SimRequest(`r${this.#requests.length}`, worker, this.#drawScript(), means)
+    const means = {
+      send: (letter: Letter) => this.#letters.push(letter),
+      seen: this.#seen.get(worker) ?? 0,
+      bug: this.#bug,
+    }
+    const request = new SimRequest(`r${this.#requests.length}`, worker, this.#callers.ask(), means)
     this.#requests.push(request)
     this.#running.push(request)
   }
 
-  #drawScript(): Script {
-    const chance = this.#chance
-    const account = chance.pick(accounts)
-    const input = chance.between(1, 150)
-    const output = chance.between(1, chance.happens(0.3) ? 600 : 150)
-    const price = chance.happens(0.2) ? { ...nanoPrice, output: 1_500_000n, version: 2 } : nanoPrice
-    return {
-      terms: {
-        account,
-        key: chance.pick(keys[account]),
-        manner: chance.happens(0.75) ? 'stream' : 'whole',
-        // The estimate is sometimes too low.
-        inputTokens: Math.ceil(input * (0.8 + chance.next() * 0.4)),
-        price,
-        factorPpm: chance.happens(0.2) ? 700_000 : 1_000_000,
-      },
-      input,
-      output,
-      failsAt: chance.happens(0.15) ? chance.below(output) : null,
-    }
+  #flow(): void {
+    const request = this.#one()
+    this.#look(request)
+    request?.receive(this.#chance.between(1, this.#chance.happens(0.2) ? 150 : 30))
   }
 
-  #flow(): void {
-    this.#one()?.receive(this.#chance.between(1, this.#chance.happens(0.2) ? 150 : 30))
+  #look(request: SimRequest | undefined): void {
+    if (!request) return
+    request.look(this.#disk, { now: this.#now, latest: this.#latest })
+    if (request.isOver) this.#running = this.#running.filter((each) => each !== request)
   }
 
   /** The next letter of some worker arrives: in order, perhaps lost, perhaps to come again later. */
@@ -206,6 +192,8 @@ export class World {
   }
 
   #hand({ worker, id, call, answer }: Reply): void {
+    if (answer.kind === 'durable')
+      this.#seen.set(worker, Math.max(answer.commit, this.#seen.get(worker) ?? 0))
     for (const request of this.#running) {
       if (request.worker === worker && (answer.kind === 'durable' || request.id === id))
         request.answered(call, answer)
@@ -231,7 +219,13 @@ export class World {
   #pass(): void {
     const chance = this.#chance
     if (chance.happens(0.1)) this.#now += chance.between(-2 * dayMs, 2 * dayMs)
-    else this.#now += chance.below(chance.happens(0.3) ? dayMs : dayMs / 20)
+    else {
+      const passed = chance.below(chance.happens(0.3) ? dayMs : dayMs / 20)
+      this.#now += passed
+      this.#steady += passed
+    }
+    this.#latest = Math.max(this.#latest, this.#now)
+    if (chance.happens(0.3)) this.#disk.dropExpired(this.#now)
   }
 
   #loseWorker(): void {
@@ -278,6 +272,7 @@ export class World {
     for (let round = 0; round < 400 && this.#running.length > 0; round += 1) {
       for (const request of this.#running) {
         if (round % 10 === 9) request.retry()
+        this.#look(request)
         request.receive(60)
       }
       for (const letter of this.#letters.splice(0)) this.#authority.take(letter)
