@@ -5,6 +5,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { availabilitySettings } from './config/availability.ts'
+import { backupSettings } from './config/backup.ts'
 import { noticeSettings } from './config/notices.ts'
 import { retentionSettings } from './config/retention.ts'
 import { tlsSettings } from './config/tls.ts'
@@ -134,6 +135,7 @@ export const settings = {
     allowed: 'at least 16 characters',
   },
   ...retentionSettings,
+  ...backupSettings,
   adminApiKey: {
     env: 'ADMIN_API_KEY',
     group: 'Access',

@@ -4,16 +4,16 @@ import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { readConfig } from '../config.ts'
-import type { Manifest } from '../server/backup/folder.ts'
-import { copyOf, draftOf, makeBackup, type Draft } from '../server/backup/make.ts'
+import { wordsOfStep, type Manifest, type Step } from '../server/backup/folder.ts'
+import { copyOf, draftOf, makeBackup, removeDraft } from '../server/backup/make.ts'
 import { finished, progressOption } from './options.ts'
 import { CommandError, printResult, withProgress, type Format, type Progress } from './output.ts'
 
 /** Whoever ends the command leaves no half of a backup behind. */
-function removedAtSignal(draft: Draft): Draft {
+function removedAtSignal(draft: string): string {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
-      draft.remove()
+      removeDraft(draft)
       process.exit(130)
     })
   }
@@ -29,11 +29,16 @@ async function run(name: string, options: Format & Progress): Promise<void> {
   const copy = copyOf(readConfig())
   const target = resolve(name)
   if (existsSync(target)) throw new CommandError(`${name} is there already. Choose another name.`)
-  let step = 'copying the database'
+  let step: Step = { doing: 'copying', percent: null }
   const made = await withProgress(
     options,
-    () => step,
-    () => makeBackup(target, removedAtSignal(draftOf(target)), copy, (next) => (step = next)),
+    () => wordsOfStep(step),
+    () =>
+      makeBackup(target, removedAtSignal(draftOf(target)), {
+        copy,
+        by: 'command-line',
+        tell: (next) => (step = next),
+      }),
   )
   printResult({ path: target, ...made }, options, () => {
     const keptApart =

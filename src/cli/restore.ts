@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { checkFolder, type Manifest } from '../server/backup/folder.ts'
+import { checkFolder, wordsOfStep, type Manifest, type Step } from '../server/backup/folder.ts'
 import { elsewhere } from '../server/backup/make.ts'
 import { putInPlace, type Restored } from '../server/backup/put-back.ts'
 import { finished, progressOption } from './options.ts'
@@ -25,10 +25,10 @@ function wordsOf(backup: Manifest, dataDir: string, restored: Restored): string 
 async function restore(folder: string, options: RestoreOptions): Promise<void> {
   const { dataDir, databaseUrl } = readConfig()
   if (databaseUrl !== null) throw new CommandError(elsewhere)
-  let step = 'reading the backup'
+  let step: Step = { doing: 'comparing', percent: null }
   const backup = await withProgress(
     options,
-    () => step,
+    () => wordsOfStep(step),
     () => checkFolder(folder, (next) => (step = next)),
   )
   if (options.check === true) {

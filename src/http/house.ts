@@ -13,6 +13,7 @@ import type { Lately } from '../health/recent.ts'
 import type { Sealer } from '../lib/seal.ts'
 import type { CreditKind } from '../ledger/events.ts'
 import type { Voucher } from '../ledger/vouchers.ts'
+import type { Backups } from './backups.ts'
 import type { Guard } from './guard.ts'
 
 /** What an account has, in nanos. Periods are the open ones of its time zone. */
@@ -124,6 +125,8 @@ export interface House {
   fetchModels(upstreamId: string): Promise<UpstreamModels>
   /** Seals upstreams' credentials for their rows. */
   readonly sealer: Sealer
+  /** Copies of everything, made while it works. */
+  readonly backups: Backups
   /** What guessing must not open; one for the whole process. */
   readonly guard: Guard
   /** Prometheus text of the whole process. */

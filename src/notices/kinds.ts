@@ -7,7 +7,7 @@ export const noticeKinds = {
   /** To an account: its caps, its balance, what changed about it, a key that is used unusually. */
   account: ['spend_cap', 'balance', 'account', 'key', 'incident'],
   /** To operators. */
-  operator: ['promotion', 'incident', 'availability', 'address'],
+  operator: ['promotion', 'incident', 'availability', 'address', 'backup'],
 } as const
 
 export type NoticeKind = (typeof noticeKinds)[keyof typeof noticeKinds][number]

@@ -120,6 +120,16 @@ const words = {
       text: '感谢您的首次付款。从现在起适用“{to}”等级的限额，取代原“{from}”等级。',
     },
   },
+  backup_failed: {
+    en: {
+      title: 'A backup could not be made',
+      text: 'The backup that is made by itself has failed: {problem}.',
+    },
+    'zh-CN': {
+      title: '备份失败',
+      text: '自动备份失败：{problem}。',
+    },
+  },
   key_unusual: {
     en: {
       title: 'The key “{key}” is used far more than before',

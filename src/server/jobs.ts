@@ -1,6 +1,5 @@
 /** The scheduled jobs of a node: beside requests, on the main thread, each closed before the store is. */
 import type { Config } from '../config.ts'
-import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { tellAutomatic } from '../http/incident-telling.ts'
 import type { Log } from '../lib/log.ts'
@@ -8,10 +7,12 @@ import { operator } from '../notices/kinds.ts'
 import { raiseNotice } from '../notices/notices.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
+import { BackupSchedule } from './backup/schedule.ts'
 import type { Core } from './core.ts'
 import { HealthChecks } from './health-checks.ts'
 import { NoticeDelivery } from './deliver-notices.ts'
 import { PeopleTending } from './tend-people.ts'
+import type { Orders } from './orders.ts'
 import { AddressWatch } from './watch-addresses.ts'
 import { ModelWatch, type Finding } from './watch-models.ts'
 
@@ -22,19 +23,13 @@ interface Job {
 /** How soon a node of a cluster takes up what another has left. */
 const followEveryMs = 1000
 
-type Announce = (changes: readonly Change[]) => Promise<void>
-
 /** Starts them all; what is returned ends them. Of a cluster's nodes one does what is done for all. */
-export function startJobs(
-  config: Config,
-  core: Core,
-  { log, announce }: { readonly log: Log; readonly announce: Announce },
-): () => Promise<void> {
+export function startJobs(config: Config, core: Core, orders: Orders, log: Log): () => Promise<void> {
   const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
   const own = new HealthChecks(core, { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now })
   let forAll: readonly Job[] = []
   const follow = (): void => {
-    if (core.leads() && forAll.length === 0) forAll = jobsForAll(config, core, { log, announce })
+    if (core.leads() && forAll.length === 0) forAll = jobsForAll(config, core, orders, log)
     if (core.leads() || forAll.length === 0) return
     for (const job of forAll) void job.close()
     forAll = []
@@ -44,6 +39,7 @@ export function startJobs(
   following.unref()
   return async () => {
     clearInterval(following)
+    await orders.backups.close()
     await Promise.all([own, ...forAll].map((job) => job.close()))
   }
 }
@@ -51,11 +47,18 @@ export function startJobs(
 function jobsForAll(
   config: Config,
   { store: { db }, sealer }: Core,
-  { log, announce }: { readonly log: Log; readonly announce: Announce },
+  orders: Orders,
+  log: Log,
 ): readonly Job[] {
   return [
     new NoticeDelivery({ db, sealer, log, config }),
-    new PeopleTending({ db, log, keysDeletedMs: config.keysDeletedMs, announce }),
+    new PeopleTending({
+      db,
+      log,
+      keysDeletedMs: config.keysDeletedMs,
+      announce: (changes) => orders.announce(changes),
+    }),
+    new BackupSchedule({ work: orders.backups, config, db, log }),
     new AddressWatch({ db, log, urls: config.publicUrls, everyMs: config.addressCheckMs }),
     new ModelWatch({
       db,

@@ -8,6 +8,7 @@ import type { Config } from '../config.ts'
 import type { RefusalCode, RefusalDetail } from '../errors.ts'
 import type { Change } from '../db/change.ts'
 import type { DbAccess } from '../db/access.ts'
+import type { BackupAsk } from '../http/backups.ts'
 import type { GuardAsk } from '../http/guard.ts'
 import type { CreditOrder } from '../http/house.ts'
 import type {
@@ -106,6 +107,7 @@ export type Order =
   | { readonly do: 'probe'; readonly keys: readonly string[] }
   /** What is known of the health of these calls. */
   | { readonly do: 'health'; readonly circuits: readonly Circuits[] }
+  | { readonly do: 'backup'; readonly ask: BackupAsk }
   | { readonly do: 'guard'; readonly ask: GuardAsk }
 
 export interface NodeState {

@@ -40,6 +40,7 @@ export function administrationOver(
     verify: () => orders.verify(),
     tryUpstream: (id, model) => tryUpstream(core.catalog, means, id, model),
     fetchModels: (id) => fetchModels(core.catalog, means, id),
+    backups: orders.backups,
     guard: orders.guard,
     nodes: () => core.nodes(),
     retireNode: (node) => core.retireNode(node),
@@ -68,8 +69,13 @@ export async function openHouse(config: Config): Promise<OpenHouse> {
   }
   const orders = new Orders({
     core,
+    config,
     broadcast: () => Promise.resolve(),
     counts: () => Promise.resolve([]),
   })
-  return { fetch: administrationOver(config, core, orders, onBug), close: () => core.close() }
+  const close = async (): Promise<void> => {
+    await orders.backups.close()
+    await core.close()
+  }
+  return { fetch: administrationOver(config, core, orders, onBug), close }
 }

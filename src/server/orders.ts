@@ -1,14 +1,18 @@
 /** What the authority does for the doors beside requests. */
 import { Gauge, Registry } from '@prometheus-io/client'
+import type { Config } from '../config.ts'
 import type { Change } from '../db/change.ts'
+import { answerBackups } from '../http/backups.ts'
 import type { CreditReceipt, LedgerVerdict, VoucherReceipt, Wallet } from '../http/house.ts'
 import { answerGuard, openGuard } from '../http/guard.ts'
+import { BackupWork } from './backup/backups.ts'
 import type { Core } from './core.ts'
 import type { Order } from './messages.ts'
 import { Programmes } from './programmes.ts'
 
 export interface OrderParts {
   readonly core: Core
+  readonly config: Config
   /** Tells every worker, and waits until each works with the change. */
   readonly broadcast: (changes: readonly Change[]) => Promise<void>
   /** What every worker has counted. */
@@ -42,10 +46,12 @@ function cpuSeconds(): number {
 export class Orders {
   readonly #parts: OrderParts
   readonly programmes: Programmes
+  readonly backups: BackupWork
   readonly guard = openGuard()
 
   constructor(parts: OrderParts) {
     this.#parts = parts
+    this.backups = new BackupWork(parts.config)
     this.programmes = new Programmes({ core: parts.core, announce: (changes) => this.announce(changes) })
   }
 
@@ -79,6 +85,8 @@ export class Orders {
         return core.health.board.probe(order.keys)
       case 'health':
         return order.circuits.map((circuits) => core.health.of(circuits))
+      case 'backup':
+        return answerBackups(this.backups, order.ask)
       case 'guard':
         return answerGuard(this.guard, order.ask)
     }

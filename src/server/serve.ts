@@ -56,11 +56,10 @@ export async function serve(config: Config): Promise<void> {
     dropped: (requests) => log.info({ requests }, 'request rows older than REQUEST_RETENTION were deleted'),
     noted: (what, about) => log.warn(about, what),
   })
-  if (core.expired > 0)
-    log.warn({ holds: core.expired }, 'requests that an earlier end had cut off were settled')
-  core.health.logTo(log)
+  tellBeginning(core, log)
   const orders = new Orders({
     core,
+    config,
     broadcast: async (changes) => crew?.broadcast(changes),
     counts: async () => (await crew?.ask<object>((call) => ({ kind: 'count', call }))) ?? [],
   })
@@ -83,7 +82,7 @@ export async function serve(config: Config): Promise<void> {
     core.authority.distrust()
     crew.tell({ isAdmitting: false })
   })
-  const endJobs = startJobs(config, core, { log, announce: (changes) => orders.announce(changes) })
+  const endJobs = startJobs(config, core, orders, log)
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
   printWelcome(config, demo, setUpLink)
   await signal
@@ -102,6 +101,11 @@ export async function serve(config: Config): Promise<void> {
   lock.release()
   log.info('ended')
   process.exit(0)
+}
+
+function tellBeginning({ expired, health }: Core, log: Log): void {
+  if (expired > 0) log.warn({ holds: expired }, 'requests that an earlier end had cut off were settled')
+  health.logTo(log)
 }
 
 /** A link to become the first operator; `null` where there is one. */

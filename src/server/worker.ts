@@ -24,6 +24,7 @@ import type {
   Wallet,
   NodeRecord,
 } from '../http/house.ts'
+import { backupsBy } from '../http/backups.ts'
 import { guardBy } from '../http/guard.ts'
 import { answerMalformed } from '../http/malformed.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
@@ -128,6 +129,7 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
     wallet: async (account, key) => (await port.order({ do: 'wallet', account, key })) as Wallet,
     announce: async (changes) => void (await port.order({ do: 'announce', changes })),
     verify: async () => (await port.order({ do: 'verify' })) as LedgerVerdict,
+    backups: backupsBy((ask) => port.order({ do: 'backup', ask })),
     guard: guardBy((ask) => port.order({ do: 'guard', ask })),
     nodes: async () => (await port.order({ do: 'nodes' })) as NodeRecord[],
     retireNode: async (node) => (await port.order({ do: 'retire', node })) as number,

@@ -13,6 +13,7 @@ import { temporaryStore } from '../../db/store.fixture.ts'
 import type { Store } from '../../db/store.ts'
 import { newDataKey, sealerOf } from '../../lib/seal.ts'
 import { fetchListener } from '../fetch-listener.ts'
+import { backupsBy } from '../backups.ts'
 import { openGuard } from '../guard.ts'
 import type { House } from '../house.ts'
 import { adminPath, createAdminApp } from './app.ts'
@@ -76,6 +77,7 @@ export async function openOffice(
     nodes: absent,
     retireNode: absent,
     metrics: absent,
+    backups: backupsBy(absent),
     guard: openGuard(),
     isReady: () => true,
     async announce(changes) {

@@ -17,6 +17,7 @@ import { accountRoutes } from './accounts.ts'
 import { askedRoutes } from './asked.ts'
 import { addressRoutes } from './addresses.ts'
 import { availabilityRoutes } from './availability.ts'
+import { backupRoutes } from './backups.ts'
 import { channelRoutes } from './channels.ts'
 import { credentialRoutes } from './credentials.ts'
 import type { Desk } from './desk.ts'
@@ -146,6 +147,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     availabilityRoutes,
     incidentRoutes,
     channelRoutes,
+    backupRoutes,
   ]) {
     app.route(adminPath, routes(desk))
   }

@@ -20,9 +20,28 @@ export class BackupError extends Error {
   }
 }
 
+/** What is being done to a backup; `percent` where it is known. */
+export interface Step {
+  readonly doing: 'copying' | 'comparing' | 'recomputing'
+  readonly percent: number | null
+}
+
+export type Tell = (step: Step) => void
+
+const stepWords: Readonly<Record<Step['doing'], string>> = {
+  copying: 'copying the database',
+  comparing: 'comparing the files with the manifest',
+  recomputing: 'reading the database and recomputing its ledger',
+}
+
+/** In words that a number of seconds may follow. */
+export function wordsOfStep({ doing, percent }: Step): string {
+  return percent === null ? stepWords[doing] : `${stepWords[doing]}: ${percent} %,`
+}
+
 export const databaseFile = 'sluice.db'
 export const keyFile = 'sealing.key'
-const manifestFile = 'manifest.json'
+export const manifestFile = 'manifest.json'
 const format = 1
 
 export interface BackedUpFile {
@@ -35,6 +54,8 @@ export interface Manifest {
   readonly format: number
   /** RFC 3339. */
   readonly made_at: string
+  /** Who had it made, as the audit log names it; not told by backups of old. */
+  readonly made_by?: string
   /** Of the release that made it. */
   readonly version: string
   readonly schema_version: number
@@ -103,6 +124,12 @@ export function readManifest(folder: string): Manifest {
   return value
 }
 
+/** Downloads leave the key out; it is the same in all backups of one relay. */
+function missingKey({ name }: BackedUpFile): string {
+  if (name !== keyFile) return ''
+  return ' A download does not have it: put that of the DATA_DIR, or of another of its backups, beside the database.'
+}
+
 async function checkFiles(folder: string, manifest: Manifest): Promise<void> {
   const names = manifest.files.map(({ name }) => name)
   if (!names.includes(databaseFile) || names.some((name) => ![databaseFile, keyFile].includes(name))) {
@@ -110,7 +137,8 @@ async function checkFiles(folder: string, manifest: Manifest): Promise<void> {
   }
   for (const expected of manifest.files) {
     const found = await fileIn(folder, expected.name).catch(() => null)
-    if (found === null) throw new BackupError(`${folder} is damaged: ${expected.name} is missing.`)
+    if (found === null)
+      throw new BackupError(`${folder} is damaged: ${expected.name} is missing.${missingKey(expected)}`)
     if (found.sha256 === expected.sha256) continue
     throw new BackupError(`${folder} is damaged: ${expected.name} is not what the manifest says.`)
   }
@@ -143,11 +171,11 @@ export async function checkDatabase(path: string): Promise<DatabaseReport> {
 }
 
 /** Reads a backup through: hashes, database, ledger. Throws BackupError saying what is wrong with it. */
-export async function checkFolder(folder: string, tell: (step: string) => void): Promise<Manifest> {
+export async function checkFolder(folder: string, tell: Tell): Promise<Manifest> {
   const manifest = readManifest(folder)
-  tell('comparing the files with the manifest')
+  tell({ doing: 'comparing', percent: null })
   await checkFiles(folder, manifest)
-  tell('reading the database and recomputing its ledger')
+  tell({ doing: 'recomputing', percent: null })
   const report = await checkDatabase(join(folder, databaseFile))
   if (report.last_commit !== manifest.last_commit || report.entries !== manifest.entries) {
     throw new BackupError(`${folder} is damaged: its ledger is not the one that the manifest tells of.`)

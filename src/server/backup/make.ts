@@ -1,6 +1,15 @@
 /** Making a backup: the copy of one moment, proven before the folder gets its name. */
 
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { openReadOnly } from '../../db/read-only.ts'
@@ -14,21 +23,39 @@ import {
   syncPath,
   writeManifest,
   type Manifest,
+  type Tell,
 } from './folder.ts'
-
-/** Told what is being done, in words that a number of seconds may follow. */
-export type Tell = (step: string) => void
 
 /** Copies everything of one moment into a folder; tells the names of the files. One for each kind of store. */
 export type Copy = (folder: string, tell: Tell) => Promise<readonly string[]>
 
+/** A full disk would stop the relay that is backed up: so much has to stay free beside the copy. */
+const spareBytes = 64 * 1024 ** 2
+
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1024 ** 2)} MiB`
+}
+
+function checkRoom(folder: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(folder)
+  const freeBytes = bavail * bsize
+  if (freeBytes >= bytes + spareBytes) return
+  throw new BackupError(
+    `There is not enough room in ${dirname(folder)}: ${mebibytes(bytes + spareBytes)} are needed, ${mebibytes(freeBytes)} are free.`,
+  )
+}
+
 function copyOfEmbedded({ dataDir }: Config): Copy {
   return async (folder, tell) => {
+    checkRoom(folder, statSync(join(dataDir, databaseFile), { throwIfNoEntry: false })?.size ?? 0)
     const path = join(folder, databaseFile)
     const still = openReadOnly(join(dataDir, databaseFile))
     try {
       await still.copyTo(path, ({ totalPages, remainingPages }) => {
-        tell(`copying the database: ${Math.floor(100 - (100 * remainingPages) / Math.max(1, totalPages))} %,`)
+        tell({
+          doing: 'copying',
+          percent: Math.floor(100 - (100 * remainingPages) / Math.max(1, totalPages)),
+        })
       })
     } finally {
       still.close()
@@ -52,13 +79,21 @@ export function copyOf(config: Config): Copy {
 export const elsewhere =
   'With DATABASE_URL everything is in PostgreSQL, which has means of its own for this: docs/operations.md.'
 
-async function fill(folder: string, copy: Copy, tell: Tell): Promise<Manifest> {
+export interface Making {
+  readonly copy: Copy
+  /** Who has it made, as the audit log names it. */
+  readonly by: string
+  readonly tell: Tell
+}
+
+async function fill(folder: string, { copy, by, tell }: Making): Promise<Manifest> {
   const names = await copy(folder, tell)
-  tell('reading the copy and recomputing its ledger')
+  tell({ doing: 'recomputing', percent: null })
   const report = await checkDatabase(join(folder, databaseFile))
   const files = await Promise.all(names.map((name) => fileIn(folder, name)))
   return writeManifest(folder, {
     made_at: new Date().toISOString(),
+    made_by: by,
     version,
     ...report,
     sealed_by: names.includes(keyFile) ? 'key file' : 'ENCRYPTION_KEY',
@@ -66,28 +101,26 @@ async function fill(folder: string, copy: Copy, tell: Tell): Promise<Manifest> {
   })
 }
 
-/** A folder of another name, which is filled first, so that one of a backup's name is always a whole backup. */
-export interface Draft {
-  readonly folder: string
-  remove(): void
+/** Makes a folder of another name, to be filled first, so that one of a backup's name is always a whole backup. */
+export function draftOf(target: string): string {
+  mkdirSync(dirname(target), { recursive: true })
+  return mkdtempSync(`${target}.part-`)
 }
 
-export function draftOf(target: string): Draft {
-  mkdirSync(dirname(target), { recursive: true })
-  const folder = mkdtempSync(`${target}.part-`)
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+export function removeDraft(draft: string): void {
+  rmSync(draft, { recursive: true, force: true })
 }
 
 /** Fills the draft and gives it the backup's name. What fails leaves nothing behind. */
-export async function makeBackup(target: string, draft: Draft, copy: Copy, tell: Tell): Promise<Manifest> {
+export async function makeBackup(target: string, draft: string, making: Making): Promise<Manifest> {
   try {
-    const filled = await fill(draft.folder, copy, tell)
-    syncPath(draft.folder)
-    renameSync(draft.folder, target)
+    const filled = await fill(draft, making)
+    syncPath(draft)
+    renameSync(draft, target)
     syncPath(dirname(target))
     return filled
   } catch (error) {
-    draft.remove()
+    removeDraft(draft)
     throw error
   }
 }

@@ -2,6 +2,7 @@
 
 import { copyFileSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
+import { backupsFolder } from '../../config/backup.ts'
 import { restoreBackup } from '../../db/backup.ts'
 import { holderFileName, lockFileName, takeLock } from '../lock.ts'
 import { BackupError, databaseFile, keyFile, syncPath, type Manifest } from './folder.ts'
@@ -11,9 +12,9 @@ export interface Restored {
   readonly moved_aside: string | null
 }
 
-/** What is in a data directory besides the lock, which is ours now, and what earlier restores moved aside. */
+/** What is in a data directory besides the lock, which is ours now, its backups, and what earlier restores moved aside. */
 function contentOf(dataDir: string): string[] {
-  const ours = [lockFileName, holderFileName, 'lost+found']
+  const ours = [lockFileName, holderFileName, 'lost+found', backupsFolder]
   return readdirSync(dataDir).filter((name) => !ours.includes(name) && !name.startsWith('before-'))
 }
 
