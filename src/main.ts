@@ -43,6 +43,11 @@ const groups: readonly Group[] = [
     load: async () => (await import('./cli/restore.ts')).completeRestore,
   },
   {
+    name: 'move',
+    summary: 'move everything from SQLite to PostgreSQL',
+    load: async () => (await import('./cli/move.ts')).completeMove,
+  },
+  {
     name: 'admin',
     summary: 'who runs the relay: links by which operators come in',
     load: async () => (await import('./cli/admin.ts')).completeAdmin,

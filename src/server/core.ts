@@ -16,6 +16,7 @@ import type { RequestRow } from '../db/messages.ts'
 import { sql } from '../db/schema.ts'
 import { openDataKey } from '../db/settings.ts'
 import { databaseFileName, openStore, type Store } from '../db/store.ts'
+import { checkNotMoved } from '../db/transfer/moved.ts'
 import { books } from '../ledger/entries.ts'
 import type { LedgerState } from '../ledger/state.ts'
 import type { RateStatus } from '../limits/rates.ts'
@@ -163,14 +164,26 @@ const byItself: Pick<Core, 'gauges' | 'leads' | 'nodes' | 'retireNode'> = {
     Promise.reject(refuse('not_found', { message: 'This relay is not a node of a cluster.' })),
 }
 
-/** Opens a data directory, whose lock the caller holds. Ends the holds that were left open. */
-export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
+/** Throws where everything in the directory lives elsewhere now. */
+async function openStoreOf(config: Config, listener: CoreListener): Promise<Store> {
   const store = await openStore({
     dataDir: config.dataDir,
     requestsKeptMs: config.requestsKeptMs,
     onDropped: (requests) => listener.dropped(requests),
     onFailed: (why) => listener.failed(why),
   })
+  try {
+    await checkNotMoved(store.db)
+    return store
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** Opens a data directory, whose lock the caller holds. Ends the holds that were left open. */
+export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
+  const store = await openStoreOf(config, listener)
   const { db } = store
   const dataKey = await openDataKey(db, {
     dataDir: config.dataDir,

@@ -7,6 +7,8 @@ const space = 0x534c5549
 export const writeLock: string = `select pg_advisory_xact_lock(${space}, 1)`
 /** Migrations, until the connection ends. */
 export const migrationLock: string = `select pg_advisory_lock(${space}, 2)`
+/** The same for one who does not wait. */
+export const tryMigrationLock: string = `select pg_try_advisory_lock(${space}, 2)`
 /** Whoever adds request rows has it together with others; whoever has it alone knows that no lower number comes any more. */
 export const sharedRowLock: string = `select pg_advisory_xact_lock_shared(${space}, 3)`
 export const soleRowLock: string = `select pg_advisory_xact_lock(${space}, 3)`

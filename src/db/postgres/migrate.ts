@@ -43,18 +43,33 @@ async function apply(client: Client, migration: Migration): Promise<void> {
   )
 }
 
-/** Applies what is missing, in order. A failed migration leaves the version before it. */
+/** Applies what is missing, in order, for whoever has the migration lock. A failed migration leaves the version before it. */
+export async function runMigrations(client: Client, list: readonly Migration[]): Promise<void> {
+  const version = await checkSchema(client, list)
+  await client.query(
+    `create table if not exists schema_version (version bigint primary key, name text not null, applied_at bigint not null)`,
+  )
+  for (const migration of list) {
+    if (migration.version > version) await apply(client, migration)
+  }
+}
+
+/** A move that was cut off has left the table of its marks. */
+async function checkWhole(client: Client): Promise<void> {
+  const [rows = []] = await runTexts(client, `select to_regclass('moving') is null as whole`)
+  if (String(rows[0]?.['whole']) === 'true') return
+  throw new Error(
+    'A move into this database is not finished. Run the same `sluice move` or `sluice restore` again.',
+  )
+}
+
+/** Brings it up to date, or waits until another has. Throws where a move into it is not finished. */
 export async function migratePostgres(url: string, list: readonly Migration[] = migrations): Promise<void> {
   const client = await openClient({ url, name: 'sluice migration', statementMs: migrationMs })
   try {
     await client.query(migrationLock)
-    const version = await checkSchema(client, list)
-    await client.query(
-      `create table if not exists schema_version (version bigint primary key, name text not null, applied_at bigint not null)`,
-    )
-    for (const migration of list) {
-      if (migration.version > version) await apply(client, migration)
-    }
+    await checkWhole(client)
+    await runMigrations(client, list)
   } finally {
     await client.end()
   }

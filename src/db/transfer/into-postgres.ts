@@ -1,0 +1,172 @@
+/**
+ * The rows of a SQLite file into an empty PostgreSQL, page by page. Each page is a transaction that also marks how far
+ * its table has come, so that one who was killed goes on where he stood. Until the last step is done the table of these
+ * marks is there, and no node starts over it.
+ */
+
+import type { Client } from 'pg'
+import { runMigrations } from '../postgres/migrate.ts'
+import { openClient, runOn, runTexts } from '../postgres/connect.ts'
+import { tryMigrationLock } from '../postgres/locks.ts'
+import { literalOf, valuesText } from '../postgres/text.ts'
+import { migrations } from '../migrations.ts'
+import type { Row } from '../messages.ts'
+import { cellsOf, readPage, type Key, type Read, type TableShape } from './tables.ts'
+
+const statementMs = 600_000
+
+/** What a node makes at its start, beside what a move brings. */
+const nodesOwn = ['holds', 'nodes']
+/** The schema begins with three tiers; those of the source take their place. */
+const seeded: ReadonlySet<string> = new Set(['tiers'])
+
+/** The target cannot take what was to be moved there: these words say why. */
+export class TargetError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'TargetError'
+  }
+}
+
+interface Mark {
+  readonly after: Key
+  readonly rows: number
+}
+
+async function single(client: Client, text: string): Promise<string | undefined> {
+  const [rows = []] = await runTexts(client, text)
+  const [value] = Object.values(rows[0] ?? {})
+  return value === undefined || value === null ? undefined : String(value)
+}
+
+export class PostgresTarget {
+  readonly #client: Client
+
+  private constructor(client: Client) {
+    this.#client = client
+  }
+
+  /** Opens it for one mover; a node that starts meanwhile waits. Throws TargetError where somebody else is at it. */
+  static async open(url: string): Promise<PostgresTarget> {
+    const client = await openClient({ url, name: 'sluice move', statementMs })
+    const target = new PostgresTarget(client)
+    try {
+      if ((await single(client, tryMigrationLock)) !== 'true')
+        throw new TargetError(
+          'Another process brings this PostgreSQL up to date, or moves something into it.',
+        )
+      return target
+    } catch (error) {
+      await target.close()
+      throw error
+    }
+  }
+
+  readonly read: Read = async (statement) => (await runOn(this.#client, statement)).rows
+
+  async close(): Promise<void> {
+    await this.#client.end().catch(() => undefined)
+  }
+
+  /** Whose rows are in it, or on their way; undefined when nothing was ever moved into it. */
+  async origin(): Promise<{ readonly id: string; readonly isWhole: boolean } | undefined> {
+    if ((await single(this.#client, `select to_regclass('settings')`)) === undefined) return undefined
+    const id = await single(this.#client, `select value from settings where name = 'moved_from'`)
+    if (id === undefined) return undefined
+    return { id, isWhole: (await single(this.#client, `select to_regclass('moving')`)) === undefined }
+  }
+
+  /** Makes the schema. Throws TargetError where anything is there already. */
+  async makeEmpty(tables: readonly TableShape[]): Promise<void> {
+    await runMigrations(this.#client, migrations)
+    const names = [...tables.map(({ name }) => name), ...nodesOwn].filter((name) => !seeded.has(name))
+    const found = names.map((name) => `select '${name}' as name where exists (select 1 from ${name})`)
+    const [rows = []] = await runTexts(this.#client, found.join(' union all '))
+    if (rows.length === 0) return
+    const running = await single(this.#client, `select min(id) from nodes where state = 'running'`)
+    const who = running === undefined ? '' : ` Node ${running} runs on it.`
+    const what = rows.map((row) => String(row['name'])).join(', ')
+    throw new TargetError(
+      `The target is not empty (${what}): everything is moved into an empty database.${who}`,
+    )
+  }
+
+  /** From here on no node starts over it, until `finish`. */
+  async begin(id: string): Promise<void> {
+    await this.#client.query(
+      `begin; ${[...seeded].map((name) => `delete from ${name}`).join(';')};
+      create table moving (name text collate "C" primary key, after text not null, rows bigint not null);
+      insert into settings (name, value) values ('moved_from', ${literalOf(id)}); commit`,
+    )
+  }
+
+  /** Goes on with a move that was cut off. Throws TargetError where another release began it. */
+  async checkSchema(): Promise<void> {
+    const version = Number(await single(this.#client, 'select max(version) from schema_version'))
+    if (version !== migrations.at(-1)?.version)
+      throw new TargetError('Another release of Sluice began this move: finish it with that one.')
+  }
+
+  /** Brings what is missing of a table. `tell`: how many rows are there with each page, those of before first. */
+  async take(read: Read, table: TableShape, tell: (rows: number) => void): Promise<void> {
+    const mark = `select after, rows from moving where name = ${literalOf(table.name)}`
+    const [[found] = []] = await runTexts(this.#client, mark)
+    let after = found === undefined ? null : (JSON.parse(String(found['after'])) as Key)
+    let rows = Number(found?.['rows'] ?? 0)
+    tell(rows)
+    for (;;) {
+      const page = await readPage(read, table, after)
+      if (page.key === null) return
+      rows += page.rows.length
+      after = page.key
+      await this.#client.query(pageText(table, page.rows, { after, rows }))
+      tell(page.rows.length)
+    }
+  }
+
+  /** Everything is there and was compared: numbers go on where the source's ended, and nodes may start. */
+  async finish(
+    numbers: ReadonlyMap<string, number>,
+    settings: Readonly<Record<string, string>>,
+  ): Promise<void> {
+    const identities = await this.read({
+      sql: `select table_name, column_name from information_schema.columns
+        where table_schema = current_schema() and is_identity = 'YES'`,
+      parameters: [],
+    })
+    const texts = identities.map((row) => {
+      const [table, column] = [String(row['table_name']), String(row['column_name'])]
+      const last = `greatest((select max(${column}) from ${table}), ${numbers.get(table) ?? 0})`
+      return `select setval(pg_get_serial_sequence('${table}', '${column}'), greatest(${last}, 1), ${last} > 0)`
+    })
+    const order = `(select coalesce(max(seq), 0) from journal)`
+    const pairs = Object.entries(settings).map((pair) => pair.map(literalOf))
+    await this.#client.query(
+      [
+        'begin',
+        ...texts,
+        `select setval('journal_order', greatest(${order}, 1), ${order} > 0)`,
+        ...(pairs.length === 0
+          ? []
+          : [
+              `insert into settings (name, value) values ${pairs.map((pair) => `(${pair.join(', ')})`).join(', ')}`,
+            ]),
+        'drop table moving',
+        'commit',
+      ].join(';'),
+    )
+    await this.#client.query('analyze')
+  }
+}
+
+/** One page and the mark behind it, in one transaction. The journal of one node is the chain of a node without a name. */
+function pageText({ name, columns }: TableShape, rows: readonly Row[], mark: Mark): string {
+  const names = name === 'journal' ? [...columns, 'number'] : columns
+  const from = name === 'journal' ? [...columns, 'seq'] : columns
+  const place = [name, JSON.stringify(mark.after), mark.rows].map(literalOf).join(', ')
+  return `begin;
+    insert into ${name} (${names.join(', ')}) values ${valuesText(cellsOf(rows, from))};
+    insert into moving (name, after, rows) values (${place})
+      on conflict (name) do update set after = excluded.after, rows = excluded.rows;
+    commit`
+}

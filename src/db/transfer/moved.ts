@@ -1,0 +1,53 @@
+/** What says of a database that everything in it was moved into another: nobody may go on with both. */
+
+import type { Db } from '../db.ts'
+import { setting } from '../settings.ts'
+import { openWriter } from '../sqlite.ts'
+
+const name = 'moved_to'
+
+export interface MovedTo {
+  /** Of this move; the target has it too. */
+  readonly id: string
+  readonly to: 'postgres' | 'sqlite'
+  /** RFC 3339. */
+  readonly at: string
+  /** Everything has arrived; until then the same move has to be gone on with, or given up. */
+  readonly isWhole: boolean
+}
+
+export async function movedTo(db: Db): Promise<MovedTo | undefined> {
+  const value = await setting(db, name)
+  return value === undefined ? undefined : (JSON.parse(value) as MovedTo)
+}
+
+/** Throws where what is in the database lives elsewhere now. */
+export async function checkNotMoved(db: Db): Promise<void> {
+  const moved = await movedTo(db)
+  if (moved === undefined) return
+  const [from, where] =
+    moved.to === 'postgres' ? ['sqlite', 'PostgreSQL: set DATABASE_URL'] : ['postgres', 'a DATA_DIR']
+  const command = `\`sluice move --from ${from} --to ${moved.to}\``
+  throw new Error(
+    moved.isWhole
+      ? `Everything in this database was moved at ${moved.at} to ${where}.`
+      : `A move of this database, begun at ${moved.at}, is not finished: run ${command} again, or with --give-up.`,
+  )
+}
+
+/** Writes it into a SQLite file that nobody else has open; null: nothing was moved, after all. */
+export function noteMoved(path: string, moved: MovedTo | null): void {
+  const connection = openWriter(path)
+  try {
+    connection.run({ sql: 'delete from settings where name = ?', parameters: [name] })
+    if (moved !== null) connection.run(notingMoved(moved))
+    connection.database.exec('pragma wal_checkpoint(truncate)')
+  } finally {
+    connection.close()
+  }
+}
+
+export const notingMoved = (moved: MovedTo): { sql: string; parameters: string[] } => ({
+  sql: 'insert into settings (name, value) values (?, ?)',
+  parameters: [name, JSON.stringify(moved)],
+})
