@@ -1,6 +1,6 @@
 /**
  * The HTTP/1.1 client of the hot path: what relaying to an upstream needs, and nothing else. No redirects, no
- * decompression, no cookies; a proxy only where the origin names one; one object per exchange, nothing copied that need not be.
+ * decompression (content-coding.ts), no cookies; a proxy only where the origin names one; one object per exchange, nothing copied that need not be.
  * Certificates are verified, addresses are guarded at each connection, and answers are read strictly.
  */
 import { isIP } from 'node:net'

@@ -2,6 +2,7 @@
  * One small call of a provider beside the requests of callers: for a token, for the list of its models. The answer
  * comes whole, bounded in bytes and time.
  */
+import { decodedWhole } from '../lib/content-coding.ts'
 import { headerLines, type AnswerHandler, type AnswerHeaders, type HttpClient } from '../lib/http-client.ts'
 import type { Outgoing } from '../providers/provider.ts'
 import { CallFailed, faultOfFailure } from './fault-of-sending.ts'
@@ -56,6 +57,7 @@ class Collected implements AnswerHandler {
   #bytes = 0
   #status = 0
   #retryAfter: string | null = null
+  #coding: string | null = null
 
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes
@@ -72,6 +74,7 @@ class Collected implements AnswerHandler {
   onHead(status: number, headers: AnswerHeaders): void {
     this.#status = status
     this.#retryAfter = headers.get('retry-after')
+    this.#coding = headers.get('content-encoding')
   }
 
   onData(chunk: Buffer): void {
@@ -80,8 +83,13 @@ class Collected implements AnswerHandler {
   }
 
   onEnd(): void {
-    const bytes = Buffer.concat(this.#chunks)
-    this.#resolve({ status: this.#status, bytes, retryAfter: this.#retryAfter })
+    const received = Buffer.concat(this.#chunks)
+    const decoded = this.#coding === null ? received : decodedWhole(this.#coding, received, this.#mostBytes)
+    Promise.resolve(decoded).then(
+      (bytes) => this.#resolve({ status: this.#status, bytes, retryAfter: this.#retryAfter }),
+      () =>
+        this.#reject(new CallFailed(fault('garbage', 'The answer of the provider could not be decoded.'))),
+    )
   }
 
   onFail(failure: Parameters<typeof faultOfFailure>[0]): void {

@@ -2,6 +2,7 @@
  * One call of one upstream: phrased by its provider, sent, and awaited until it is an answer or a fault. The only
  * place that calls out on behalf of a request.
  */
+import { DecodedBody } from '../lib/content-coding.ts'
 import {
   headerLines,
   type AnswerHandler,
@@ -61,6 +62,7 @@ export class Attempt implements AnswerHandler {
   readonly #resolve: (result: AttemptResult) => void
   readonly result: Promise<AttemptResult>
   #exchange: Exchange | null = null
+  #decoded: DecodedBody | null = null
   #stream: UpstreamStream | null = null
   #timer: NodeJS.Timeout | null = null
   #chunks: Buffer[] = []
@@ -119,6 +121,8 @@ export class Attempt implements AnswerHandler {
   onHead(status: number, headers: AnswerHeaders): void {
     this.status = status
     this.#about = { retryAfter: headers.get('retry-after'), errorType: headers.get('x-amzn-errortype') }
+    const coding = headers.get('content-encoding')
+    if (coding !== null) this.#decode(coding)
     if (status === 200 && this.#call.body.stream && !(headers.get('content-type') ?? '').includes('json')) {
       const { provider, wording, maxAnswerBytes } = this.#setting
       this.#stream = new UpstreamStream({
@@ -135,7 +139,23 @@ export class Attempt implements AnswerHandler {
     }
   }
 
+  /** It was asked not to, and some servers compress all the same. */
+  #decode(coding: string): void {
+    if (!this.#exchange) return
+    this.#decoded = DecodedBody.of(coding, this.#exchange, {
+      onData: (chunk) => this.#take(chunk),
+      onEnd: () => this.#finish(),
+      onBroken: (why) => this.#fail(fault('garbage', why)),
+    })
+    if (this.#decoded) this.#exchange = this.#decoded
+  }
+
   onData(chunk: Buffer): void {
+    if (this.#decoded) this.#decoded.push(chunk)
+    else this.#take(chunk)
+  }
+
+  #take(chunk: Buffer): void {
     if (this.#stream) {
       if (this.#stream.isCommitted) this.#timer?.refresh()
       this.#stream.push(chunk)
@@ -163,6 +183,11 @@ export class Attempt implements AnswerHandler {
   }
 
   onEnd(): void {
+    if (this.#decoded) this.#decoded.end()
+    else this.#finish()
+  }
+
+  #finish(): void {
     this.#clearTimer()
     if (this.#stream) {
       this.#stream.close()
