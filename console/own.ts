@@ -5,7 +5,7 @@ import type { OfferedModel, Overview, OwnKey, Wallet } from './contract.ts'
 import { queries } from './session.ts'
 
 /** Figures on screen are never older than this, so two pages do not contradict each other. */
-const freshMs = 2_000
+export const freshMs = 2_000
 
 /** Makes a change and has everything that stands on it asked for anew; nobody waits for that. */
 export async function changeOwn<Answer>(

@@ -1,5 +1,6 @@
 /** What stories do at the console again and again. Each step names one thing on the page, however much else is there. */
 import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { isIn, operatorsPassword, type Visitor } from './chromium.ts'
 
@@ -76,4 +77,23 @@ export async function setDailyCap(page: Page, amount: string): Promise<void> {
   await dialog.getByLabel('Cap per day').fill(amount)
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.waitFor({ state: 'detached' })
+}
+
+/** One figure of a page, by its name. */
+export function figure(page: Page, name: string): Locator {
+  return page.locator('.tile').filter({ has: page.locator('dt').getByText(name, { exact: true }) })
+}
+
+/** Does something and holds it to a number of presses of the mouse. What is typed, and Enter, is no press. */
+export async function inClicks(
+  t: TestContext,
+  me: Visitor,
+  most: number,
+  act: () => Promise<void>,
+): Promise<void> {
+  const before = await me.clicks()
+  await act()
+  const count = (await me.clicks()) - before
+  t.diagnostic(`${t.name}: ${count}`)
+  assert.ok(count > 0 && count <= most, `${count} clicks, and at most ${most} are promised`)
 }

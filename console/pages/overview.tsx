@@ -7,6 +7,7 @@ import { Chart, Meter } from '../parts/chart.tsx'
 import { Snippets } from '../parts/code.tsx'
 import { numberText, roundMoneyText } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
+import { LatestRequests } from '../parts/latest-requests.tsx'
 import { Asked } from '../parts/loaded.tsx'
 import { Figures, Page, Section } from '../parts/page.tsx'
 import { Copyable, Money, useCurrency, When } from '../parts/shown.tsx'
@@ -75,6 +76,7 @@ function Shown({ overview }: { readonly overview: OverviewAnswer }) {
           <Chart title={words.errors24} points={errors} step="hour" textOf={numberText} tone="bad" />
         )}
       </div>
+      <LatestRequests />
       <FirstCall model={overview.example_model} />
     </>
   )
@@ -87,7 +89,13 @@ interface CapOfProps {
 
 function CapOf({ state, name }: CapOfProps) {
   const words = useWords('account').overview
-  if (state.cap === null || state.share === null) return <Link to="/billing">{words.setCap}</Link>
+  if (state.cap === null || state.share === null) {
+    return (
+      <Link to="/billing" search={{ edit: 'caps' }}>
+        {words.setCap}
+      </Link>
+    )
+  }
   return (
     <Meter label={name} share={state.share}>
       <span>

@@ -98,28 +98,28 @@ export function OwnKeyForm({ its, close, made }: OwnKeyFormProps) {
           error={errorOf('caps.daily')}
           {...field('daily')}
         />
-        <TextInput
-          label={words.expires}
-          description={words.expiresHint}
-          type="date"
-          error={errorOf('expires_at')}
-          {...field('expires')}
+        <AmountField
+          label={words.monthlyCap}
+          placeholder={shell.none}
+          error={errorOf('caps.monthly')}
+          {...field('monthly')}
+        />
+        <AmountField
+          label={words.totalCap}
+          placeholder={shell.none}
+          error={errorOf('caps.total')}
+          {...field('total')}
         />
       </div>
       <details className="more">
         <summary>{words.moreTerms}</summary>
         <div className="fields">
-          <AmountField
-            label={words.monthlyCap}
-            placeholder={shell.none}
-            error={errorOf('caps.monthly')}
-            {...field('monthly')}
-          />
-          <AmountField
-            label={words.totalCap}
-            placeholder={shell.none}
-            error={errorOf('caps.total')}
-            {...field('total')}
+          <TextInput
+            label={words.expires}
+            description={words.expiresHint}
+            type="date"
+            error={errorOf('expires_at')}
+            {...field('expires')}
           />
           {limitNames.map((name) => (
             <WholeField
