@@ -6,30 +6,17 @@ import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { nanosOf } from '../src/lib/money.ts'
 import { startRedis, withoutRedis } from '../src/shared/redis.fixture.ts'
 import { question } from './account.ts'
-import { openCluster, type Cluster } from './cluster.ts'
+import { openCluster, until, withModel, type Cluster } from './cluster.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
 import { callMany, costOfAll, withStatus } from './money.ts'
 import { saying, sayingMany } from './scripts.ts'
 
 const skip = withoutPostgres === false ? withoutRedis : withoutPostgres
-const prices: [string, string] = ['0.002', '0.008']
 
 interface NodeState {
   id: string
   state: string
   open_holds: number
-}
-
-async function withModel(cluster: Cluster) {
-  const upstream = await cluster.house.upstream(saying('Hello!'))
-  await cluster.house.model('m', { upstreams: [upstream], prices, max_output_tokens: 8192 })
-  return upstream
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); !(await holds()); await delay(20)) {
-    assert.ok(performance.now() - start < 60_000, 'it did not come about')
-  }
 }
 
 const nodesOf = async ({ house }: Cluster): Promise<NodeState[]> =>

@@ -1,41 +1,15 @@
 /** Several nodes over one PostgreSQL: money, changes and failures that concern more than one of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { nanosOf } from '../src/lib/money.ts'
 import { question } from './account.ts'
-import { openCluster, type Cluster } from './cluster.ts'
+import { openCluster, served, until, withModel } from './cluster.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
 import { callMany, costOfAll, neverBelowZero, withStatus, type Outcome } from './money.ts'
 import { saying, sayingMany } from './scripts.ts'
 
 const skip = withoutPostgres
-const prices: [string, string] = ['0.002', '0.008']
-
-async function withModel(cluster: Cluster) {
-  const upstream = await cluster.house.upstream(saying('Hello!'))
-  await cluster.house.model('m', { upstreams: [upstream], prices, max_output_tokens: 8192 })
-  return upstream
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); !(await holds()); await delay(20)) {
-    assert.ok(performance.now() - start < 60_000, 'it did not come about')
-  }
-}
-
-/** Waits until a node serves the model, for a change reaches the others within a second. */
-async function served(cluster: Cluster, secret: string): Promise<void> {
-  for (const { url } of cluster.nodes) {
-    await until(async () => {
-      const headers = { authorization: `Bearer ${secret}` }
-      const reply = await fetch(`${url}/v1/models/m`, { headers })
-      await reply.body?.cancel()
-      return reply.status === 200
-    })
-  }
-}
 
 test(
   '300 callers at once over three nodes that start together against a balance for 10 requests: never overspent',

@@ -19,6 +19,7 @@ import { hourLongCacheWrites } from './migrations/0013-hour-long-cache-writes.ts
 import { modelLimits } from './migrations/0014-model-limits.ts'
 import { longCacheWrites } from './migrations/0015-long-cache-writes.ts'
 import { droppedBills } from './migrations/0016-dropped-bills.ts'
+import { attempts } from './migrations/0017-attempts.ts'
 
 const people = `
 create table tiers (
@@ -254,4 +255,5 @@ export const migrations: readonly Migration[] = [
   modelLimits,
   longCacheWrites,
   droppedBills,
+  attempts,
 ]

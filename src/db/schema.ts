@@ -229,6 +229,7 @@ export const owners = {
   recovery_codes: 'people',
   passkeys: 'people',
   invites: 'people',
+  attempts: 'limits',
   traffic_hourly: 'db',
   latency_daily: 'db',
   failures_hourly: 'db',

@@ -124,6 +124,13 @@ export class HealthBoard {
     return this.#recent.get(place)?.heardAt ?? 0
   }
 
+  /** Every circuit that anything is known of, closed ones included. */
+  known(): CircuitNews[] {
+    return Array.from(this.#circuits, ([key, circuit]) => ({ key, circuit })).filter(
+      ({ circuit }) => circuit.since > 0,
+    )
+  }
+
   /** Every circuit that is not closed. */
   states(): CircuitNews[] {
     return [...this.#circuits].flatMap(([key, circuit]) =>

@@ -2,7 +2,7 @@
  * The guard of the doors where one signs in: how often something was tried, and passwords, which cost memory and time.
  * There is one per process, on the main thread; workers ask it by message.
  */
-import { Attempts, type AttemptRule } from '../limits/attempts.ts'
+import type { Attempts, AttemptRule } from '../limits/attempts.ts'
 import { hashOfPassword, isPassword } from '../people/password.ts'
 
 export interface Guard {
@@ -20,8 +20,7 @@ export type GuardAsk =
   | { readonly what: 'hash'; readonly password: string }
   | { readonly what: 'check'; readonly password: string; readonly kept: string | null }
 
-export function openGuard(): Guard {
-  const attempts = new Attempts()
+export function openGuard(attempts: Attempts): Guard {
   return {
     count: (rule, subject) => attempts.count(rule, subject),
     forgive: (rule, subject) => attempts.forgive(rule, subject),

@@ -25,8 +25,6 @@ const followEveryMs = 1000
 
 /** Starts them all; what is returned ends them. Of a cluster's nodes one does what is done for all. */
 export function startJobs(config: Config, core: Core, orders: Orders, log: Log): () => Promise<void> {
-  const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
-  const own = new HealthChecks(core, { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now })
   let forAll: readonly Job[] = []
   const follow = (): void => {
     if (core.leads() && forAll.length === 0) forAll = jobsForAll(config, core, orders, log)
@@ -39,18 +37,16 @@ export function startJobs(config: Config, core: Core, orders: Orders, log: Log):
   following.unref()
   return async () => {
     clearInterval(following)
-    await orders.backups.close()
-    await Promise.all([own, ...forAll].map((job) => job.close()))
+    await Promise.all(forAll.map((job) => job.close()))
   }
 }
 
-function jobsForAll(
-  config: Config,
-  { store: { db }, sealer }: Core,
-  orders: Orders,
-  log: Log,
-): readonly Job[] {
+function jobsForAll(config: Config, core: Core, orders: Orders, log: Log): readonly Job[] {
+  const { sealer } = core
+  const { db } = core.store
+  const client = new HttpClient({ ...defaultBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
   return [
+    new HealthChecks(core, { client, maxAnswerBytes: config.answerLimitBytes, now: Date.now }),
     new NoticeDelivery({ db, sealer, log, config }),
     new PeopleTending({
       db,

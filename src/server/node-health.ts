@@ -1,7 +1,7 @@
 /**
  * The health of upstreams as a node knows it: all circuits and the budget for further attempts, on the authority's
- * thread. What workers saw comes in, what they have to know goes out; another node's findings would come and go the
- * same way (`board.listen`, `board.adopt`).
+ * thread. What workers saw comes in, what they have to know goes out; another node's findings come and go the same way
+ * (cluster/shared-circuits.ts).
  */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import type { Catalog } from '../catalog/catalog.ts'

@@ -4,7 +4,8 @@ import type { Config } from '../config.ts'
 import type { Change } from '../db/change.ts'
 import { answerBackups } from '../http/backups.ts'
 import type { CreditReceipt, LedgerVerdict, VoucherReceipt, Wallet } from '../http/house.ts'
-import { answerGuard, openGuard } from '../http/guard.ts'
+import { answerGuard, openGuard, type Guard } from '../http/guard.ts'
+import { Attempts } from '../limits/attempts.ts'
 import { BackupWork } from './backup/backups.ts'
 import type { Core } from './core.ts'
 import type { Order } from './messages.ts'
@@ -47,12 +48,15 @@ export class Orders {
   readonly #parts: OrderParts
   readonly programmes: Programmes
   readonly backups: BackupWork
-  readonly guard = openGuard()
+  readonly guard: Guard
 
   constructor(parts: OrderParts) {
     this.#parts = parts
+    const { core } = parts
+    const attempts = new Attempts(core.store.db)
     this.backups = new BackupWork(parts.config)
-    this.programmes = new Programmes({ core: parts.core, announce: (changes) => this.announce(changes) })
+    this.guard = openGuard(attempts)
+    this.programmes = new Programmes({ core, attempts, announce: (changes) => this.announce(changes) })
   }
 
   /** Carries out one order; throws a refusal. */

@@ -6,7 +6,7 @@
 import { noteFirstPayment, unnotedPayers, type TierChange } from '../accounts/first-payment.ts'
 import type { Change } from '../db/change.ts'
 import type { Statement } from '../db/messages.ts'
-import { refuse } from '../errors.ts'
+import { refuse, Refusal } from '../errors.ts'
 import type { CreditOrder, CreditReceipt, VoucherReceipt } from '../http/house.ts'
 import {
   creditOrderById,
@@ -18,12 +18,14 @@ import type { CreditKind } from '../ledger/events.ts'
 import { claimVoucher } from '../ledger/vouchers.ts'
 import { noticeRow } from '../notices/notices.ts'
 import type { Log } from '../lib/log.ts'
-import { Attempts } from './attempts.ts'
+import type { Attempts } from '../limits/attempts.ts'
 import type { Core } from './core.ts'
 import { tendTrials } from './trials.ts'
+import { Turns } from './turns.ts'
 
 export interface ProgrammeParts {
   readonly core: Core
+  readonly attempts: Attempts
   /** Resolves when every thread works with what has changed. */
   readonly announce: (changes: readonly Change[]) => Promise<void>
 }
@@ -32,12 +34,10 @@ export interface ProgrammeParts {
 const paidSources: readonly CreditKind[] = ['payment', 'voucher']
 const choresEveryMs = 60_000
 const ordersPerRound = 500
-const unknownCodesMost = 10
-const unknownCodesWithinMs = 600_000
 
 export class Programmes {
   readonly #parts: ProgrammeParts
-  readonly #attempts = new Attempts({ most: unknownCodesMost, withinMs: unknownCodesWithinMs, now: Date.now })
+  readonly #redeeming = new Turns()
   /** Payers may have been missed: by a crash before this start, or by a store that took no writes. */
   #mayHaveMissed = true
 
@@ -61,11 +61,18 @@ export class Programmes {
 
   /** Uses a voucher. Refuses by one answer what is unknown, and after too many of those, for a while, everything. */
   redeem(account: string, code: string, by: string): Promise<VoucherReceipt> {
-    return this.#attempts.take(account, async () => {
-      const { db } = this.#parts.core.store
-      const { voucher, creditId } = await claimVoucher(db, code, { account, at: Date.now(), by })
-      const { balance } = await this.enterOrder(creditId)
-      return { voucher, creditId, balance }
+    return this.#redeeming.take(account, async () => {
+      const { attempts, core } = this.#parts
+      await attempts.check('voucher-account', account)
+      try {
+        const { voucher, creditId } = await claimVoucher(core.store.db, code, { account, at: Date.now(), by })
+        const { balance } = await this.enterOrder(creditId)
+        return { voucher, creditId, balance }
+      } catch (error) {
+        const isGuess = error instanceof Refusal && error.code === 'not_found'
+        if (isGuess) await attempts.count('voucher-account', account)
+        throw error
+      }
     })
   }
 

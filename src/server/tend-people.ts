@@ -7,6 +7,7 @@ import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema.ts'
 import { decimalOf } from '../lib/money.ts'
+import { forgetAttempts } from '../limits/attempts.ts'
 import type { Log } from '../lib/log.ts'
 import { raiseNotice } from '../notices/notices.ts'
 import { sweepSessions } from '../people/sessions.ts'
@@ -57,6 +58,7 @@ export class PeopleTending {
 
 export async function tendPeople({ db, keysDeletedMs, announce }: TendParts, now: number): Promise<void> {
   await sweepSessions(db, now)
+  await forgetAttempts(db, now)
   if (keysDeletedMs > 0) {
     const { value, changes } = await deleteStaleKeys(db, now - keysDeletedMs, by)
     if (value > 0) await announce(changes)

@@ -1,6 +1,7 @@
 /**
  * What others have changed in the control plane: the database says at once that there is something (NOTIFY), and what
- * it is is read by the transactions that changed it, so that nothing is missed when a word is lost.
+ * it is is read by the transactions that changed it, so that nothing is missed when a word is lost. Over the same
+ * connection nodes say to each other what may be lost.
  */
 
 import type { Client } from 'pg'
@@ -11,10 +12,18 @@ import { literalOf } from './text.ts'
 const pollMs = 500
 const retryMs = 300
 const statementMs = 5000
+const changesChannel = 'sluice_changes'
+const wordsChannel = 'sluice_words'
+/** The database takes texts of fewer than 8,000 bytes. */
+export const wordBytesMost = 7900
 
 export interface ChangeListener {
   /** Resolves when everything works with what has changed. */
   changed(changes: readonly Change[]): Promise<void>
+  /** Another node has said something. */
+  heard(text: string): void
+  /** There is a connection, the first or another: what was said meanwhile was not heard. */
+  connected(): void
 }
 
 const kinds: readonly string[] = ['account', 'key', 'tier', 'model', 'upstream'] satisfies Change['kind'][]
@@ -47,7 +56,15 @@ export class ChangeFeed {
   async start(): Promise<void> {
     this.#client = await this.#connect()
     await this.#read(this.#client)
+    this.#listener.connected()
     this.#later(pollMs)
+  }
+
+  /** Says something to all other nodes that are connected at this moment. */
+  say(text: string): void {
+    const said = this.#client?.query(`select pg_notify('${wordsChannel}', ${literalOf(text)})`)
+    // Lost with the connection; the next says that there is one.
+    said?.catch(() => undefined)
   }
 
   async close(): Promise<void> {
@@ -58,8 +75,12 @@ export class ChangeFeed {
 
   async #connect(): Promise<Client> {
     const client = await openClient({ url: this.#url, name: `${this.#name} changes`, statementMs })
-    client.on('notification', () => void this.#look())
-    await client.query('listen sluice_changes')
+    const own = client as Client & { readonly processID: number | null }
+    client.on('notification', ({ channel, payload = '', processId }) => {
+      if (channel === changesChannel) void this.#look()
+      else if (processId !== own.processID) this.#listener.heard(payload)
+    })
+    await client.query(`listen ${changesChannel}; listen ${wordsChannel}`)
     return client
   }
 
@@ -77,7 +98,10 @@ export class ChangeFeed {
     this.#isDue = false
     let next = pollMs
     try {
-      this.#client ??= await this.#connect()
+      if (this.#client === null) {
+        this.#client = await this.#connect()
+        this.#listener.connected()
+      }
       const changes = await this.#read(this.#client)
       if (changes.length > 0) await this.#listener.changed(changes)
     } catch {

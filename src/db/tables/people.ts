@@ -78,6 +78,14 @@ export interface InvitesTable {
   created_at: number
 }
 
+/** How often something was tried that guessing could open, by a hash of what and by whom. */
+export interface AttemptsTable {
+  name: string
+  tries: number
+  /** The end of the time within which they are counted. */
+  until: number
+}
+
 export interface PeopleTables {
   persons: PersonsTable
   sessions: SessionsTable
@@ -85,4 +93,5 @@ export interface PeopleTables {
   recovery_codes: RecoveryCodesTable
   passkeys: PasskeysTable
   invites: InvitesTable
+  attempts: AttemptsTable
 }

@@ -14,6 +14,7 @@ import type { Store } from '../../db/store.ts'
 import { newDataKey, sealerOf } from '../../lib/seal.ts'
 import { fetchListener } from '../fetch-listener.ts'
 import { backupsBy } from '../backups.ts'
+import { Attempts } from '../../limits/attempts.ts'
 import { openGuard } from '../guard.ts'
 import type { House } from '../house.ts'
 import { adminPath, createAdminApp } from './app.ts'
@@ -78,7 +79,7 @@ export async function openOffice(
     retireNode: absent,
     metrics: absent,
     backups: backupsBy(absent),
-    guard: openGuard(),
+    guard: openGuard(new Attempts(db)),
     isReady: () => true,
     async announce(changes) {
       directory.apply(await loadDelta(db, changes))

@@ -29,6 +29,7 @@ import { Jobs } from './jobs.ts'
 import { Node } from './node.ts'
 import { NodeJournal } from './node-journal.ts'
 import { NodeLine } from './node-line.ts'
+import { SharedCircuits } from './shared-circuits.ts'
 import { SharedAuthority } from './shared-authority.ts'
 import { SharedCredits } from './shared-credits.ts'
 import { SharedLedger } from './shared-ledger.ts'
@@ -170,13 +171,18 @@ function ratesOf({ redisUrl }: ClusterConfig, node: Node): NodeRates {
   return redisUrl === null ? alone : new RedisRates({ url: redisUrl, alone, steady })
 }
 
-function gaugesOf(node: Node, rates: NodeRates): ReturnType<Core['gauges']> {
+function gaugesOf(node: Node, rates: NodeRates, leads: boolean): ReturnType<Core['gauges']> {
   return [
     { name: 'sluice_nodes', help: 'Nodes of this cluster that are alive', value: node.place.nodes },
     {
       name: 'sluice_rates_shared',
       help: 'Rates are counted over all nodes; 0: each node admits its share of every limit',
       value: rates.isShared ? 1 : 0,
+    },
+    {
+      name: 'sluice_leads',
+      help: 'This node does what one does for all: jobs, checks, the watch over the ledger',
+      value: leads ? 1 : 0,
     },
   ]
 }
@@ -189,15 +195,18 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const dataKey = await openSharedDataKey(db, config.encryptionKey)
   const sealer = sealerOf(dataKey)
   const { ledger, journal, node, now } = await joinWith(opened, url, listener)
-  const feed = new ChangeFeed(
+  const feed: ChangeFeed = new ChangeFeed(
     { url, name: `sluice ${id}` },
     {
       async changed(changes) {
         await refresh(changes)
         await listener.changed(changes)
       },
+      heard: (text) => circuits.hear(text),
+      connected: () => circuits.tellAll(),
     },
   )
+  const circuits = new SharedCircuits((text) => feed.say(text))
   await feed.start()
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
   const refresh: Core['refresh'] = async (changes) => {
@@ -208,6 +217,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const spending = new SpendNotices({ state: ledger.state, directory, db })
   const authority = new SharedAuthority({ ledger, journal, rates, directory, catalog, spending, db, now })
   const health = new NodeHealth(catalog, Date.now)
+  circuits.follow(health.board)
   const priceOf = (model: string | null): Price | undefined =>
     model === null ? undefined : catalog.model(model)?.price
   const expired = await endLeftOpen({ db, id, local, journal, ledger, now, priceOf })
@@ -225,7 +235,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     health,
     expired,
     accessForWorker: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),
-    gauges: () => gaugesOf(node, rates),
+    gauges: () => gaugesOf(node, rates, jobs.isOurs),
     leads: () => jobs.isOurs,
     nodes: () => node.all(),
     retireNode: (other) => node.retire(other),

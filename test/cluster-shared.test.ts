@@ -1,0 +1,127 @@
+/** What one node finds out, all know: upstreams that fail, guesses at passwords and codes, and who looks after them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
+import { entranceCalls } from '../src/http/console/contract/entrance.ts'
+import { question } from './account.ts'
+import { Browser } from './browser.ts'
+import { openCluster, served, until, withModel, type Cluster } from './cluster.ts'
+import { callMany, withStatus } from './money.ts'
+import type { RelayProcess } from './relay-process.ts'
+import { failing, saying } from './scripts.ts'
+import type { UpstreamHealth } from './upstream-health.ts'
+
+const skip = withoutPostgres
+/** What a node found out reaches the others within so long. */
+const withinMs = 1000
+
+/** The state of an upstream's only credential, as one node tells it. */
+async function stateAt(node: RelayProcess, upstream: string): Promise<string> {
+  const { data } = await node.admin<{ data: UpstreamHealth[] }>('GET', '/upstreams/health')
+  return data.find((each) => each.upstream === upstream)?.credentials[0]?.state ?? 'unknown'
+}
+
+async function all({ nodes }: Cluster, upstream: string, state: string): Promise<boolean> {
+  const states = await Promise.all(nodes.map((node) => stateAt(node, upstream)))
+  return states.every((each) => each === state)
+}
+
+async function soonAll(cluster: Cluster, upstream: string, state: string): Promise<void> {
+  const start = performance.now()
+  while (!(await all(cluster, upstream, state)))
+    assert.ok(performance.now() - start < withinMs, `not ${state} everywhere within a second`)
+}
+
+test(
+  'an upstream that fails at one node rests at all of them within a second, and is back at all as soon as it is at one',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 3)
+    const { house, nodes, postgres } = cluster
+    const bad = await house.upstream(failing(401))
+    const good = await house.upstream(saying('Hello!'))
+    await house.model('m', { upstreams: [bad, good] })
+    const account = await house.account({ balance: '1' })
+    await served(cluster, account.key.secret)
+    const ask = async (at: number): Promise<void> => {
+      const outcomes = await callMany(account, nodes[at]?.url ?? '', question('m'), 1)
+      assert.equal(withStatus(outcomes, 200).length, 1)
+    }
+    await ask(1)
+    await soonAll(cluster, bad.id, 'open')
+
+    bad.always(saying('Back!'))
+    await until(async () => {
+      await ask(2)
+      return (await stateAt(nodes[2] ?? house.relay, bad.id)) === 'closed'
+    })
+    await soonAll(cluster, bad.id, 'closed')
+
+    // Over another connection to the database, and to a node that was not there.
+    await postgres.stop()
+    await postgres.start()
+    await until(
+      async () => withStatus(await callMany(account, house.url, question('m'), 1), 200).length === 1,
+    )
+    await Promise.all(nodes.map((node) => node.ready()))
+    const third = nodes[2]
+    await third?.kill()
+    bad.always(failing(401))
+    await until(async () => (await stateAt(house.relay, bad.id)) === 'open' || (await ask(0), false))
+    await cluster.again(2)
+    await soonAll(cluster, bad.id, 'open')
+    await house.nothingHeld()
+  },
+)
+
+test('an idle upstream is checked by one node, and by another when that one is gone', { skip }, async (t) => {
+  const cluster = await openCluster(t, 3)
+  const { house, nodes } = cluster
+  const idle = await house.upstream(saying('OK', { input: 10, output: 2 }), { health_check_ms: 1000 })
+  await house.model('m', { upstreams: [idle] })
+  await until(() => idle.requests.length >= 5)
+  assert.equal(idle.connections, 1, 'one connection is enough for one who asks')
+  const leaders = await Promise.all(nodes.map(leads))
+  assert.equal(leaders.filter(Boolean).length, 1)
+  const leader = leaders.indexOf(true)
+  await nodes[leader]?.kill()
+  const before = idle.requests.length
+  await until(() => idle.requests.length > before + 1)
+  await cluster.again(leader)
+  await house.nothingHeld()
+})
+
+async function leads(node: RelayProcess): Promise<boolean> {
+  const headers = { authorization: `Bearer ${node.adminKey}` }
+  const text = await (await fetch(`${node.url}/metrics`, { headers })).text()
+  return /^sluice_leads 1$/m.test(text)
+}
+
+test(
+  'guesses are counted over all nodes: at passwords, and at the codes of vouchers',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 3)
+    const { house, nodes } = cluster
+    await withModel(cluster)
+    const [guesser, other] = [await house.account(), await house.account()]
+    await served(cluster, guesser.key.secret)
+    const redeem = async (account: typeof guesser, at: number): Promise<number> => {
+      const body = { code: `AAAA-BBBB-CCCC-DDDD-EE${at}` }
+      const node = nodes[at % 3] ?? house.relay
+      return (await node.adminReply('POST', `/accounts/${account.id}/vouchers`, body)).status
+    }
+    for (let guess = 0; guess < 10; guess += 1) assert.equal(await redeem(guesser, guess), 404)
+    for (const at of [0, 1, 2]) assert.equal(await redeem(guesser, at), 429)
+    assert.equal(await redeem(other, 1), 404)
+
+    const signIn = async (at: number): Promise<number> => {
+      const body = { email: 'nobody@example.com', password: 'a guess at random' }
+      const browser = new Browser(nodes[at % 3]?.url ?? house.url)
+      return (await browser.refused(entranceCalls.signIn, { body })).status
+    }
+    for (let guess = 0; guess < 10; guess += 1) assert.equal(await signIn(guess), 401)
+    for (const at of [0, 1, 2]) assert.equal(await signIn(at), 429)
+    await house.nothingHeld()
+  },
+)
