@@ -1,10 +1,9 @@
-/** `sluice restore`: a backup, proven once more, in the place of a data directory. */
+/** `sluice restore`: a backup, proven once more, in the place of a data directory or in an empty PostgreSQL. */
 
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { checkFolder, wordsOfStep, type Manifest, type Step } from '../server/backup/folder.ts'
-import { elsewhere } from '../server/backup/make.ts'
-import { putInPlace, type Restored } from '../server/backup/put-back.ts'
+import { putInPlace, putInPostgres, type Restored } from '../server/backup/put-back.ts'
 import { finished, progressOption } from './options.ts'
 import { CommandError, printResult, withProgress, type Format, type Progress } from './output.ts'
 
@@ -13,9 +12,9 @@ interface RestoreOptions extends Format, Progress {
   readonly check?: boolean
 }
 
-function wordsOf(backup: Manifest, dataDir: string, restored: Restored): string {
+function wordsOf(backup: Manifest, where: string, restored: Restored): string {
   const lines = [
-    `${dataDir} is as it was at ${backup.made_at}: ${backup.accounts} accounts, ${backup.entries} ledger entries.`,
+    `${where} is as it was at ${backup.made_at}: ${backup.accounts} accounts, ${backup.entries} ledger entries.`,
   ]
   if (restored.moved_aside !== null) lines.push(`What was there before is in ${restored.moved_aside}.`)
   if (backup.sealed_by === 'ENCRYPTION_KEY') lines.push('Start it with the ENCRYPTION_KEY that it had.')
@@ -23,8 +22,10 @@ function wordsOf(backup: Manifest, dataDir: string, restored: Restored): string 
 }
 
 async function restore(folder: string, options: RestoreOptions): Promise<void> {
-  const { dataDir, databaseUrl } = readConfig()
-  if (databaseUrl !== null) throw new CommandError(elsewhere)
+  const config = readConfig()
+  const { dataDir, databaseUrl: url } = config
+  if (url !== null && options.force === true)
+    throw new CommandError('With DATABASE_URL nothing is moved aside: a backup goes into an empty database.')
   let step: Step = { doing: 'comparing', percent: null }
   const backup = await withProgress(
     options,
@@ -34,6 +35,17 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
   if (options.check === true) {
     printResult({ ok: true, ...backup }, options, () => `${folder} is whole, and its ledger holds.`)
     return
+  }
+  if (url !== null) {
+    let words = 'opening the database'
+    await withProgress(
+      options,
+      () => words,
+      () => putInPostgres(folder, { config, url }, backup, (next) => (words = next)),
+    )
+    return printResult({ restored_to: 'postgres', ...backup }, options, () =>
+      wordsOf(backup, 'The database', { moved_aside: null }),
+    )
   }
   const restored = putInPlace(folder, dataDir, backup, options.force === true)
   printResult({ data_dir: dataDir, ...restored, ...backup }, options, () =>
@@ -50,6 +62,10 @@ export function completeRestore(command: Command): void {
     .option('--check', 'only read the backup through and recompute its ledger')
     .option('--force', 'move what is in DATA_DIR aside')
     .option(...progressOption)
-    .addHelpText('after', '\nThe backup is checked before anything is changed. No relay may run on DATA_DIR.')
+    .addHelpText(
+      'after',
+      '\nThe backup is checked before anything is changed. No relay may run on DATA_DIR. With DATABASE_URL it goes into that\n' +
+        'database, which has to be empty, whichever kind of store it was made of.',
+    )
     .action(restore)
 }

@@ -42,7 +42,7 @@ export function decodeHold(body: string, mark: Hold['mark']): Hold {
 }
 
 /** Takes an event's effect on the set of open holds, and on nothing else. */
-function applyToHolds({ holds, claims }: LedgerState, event: LedgerEvent): void {
+export function applyToHolds({ holds, claims }: LedgerState, event: LedgerEvent): void {
   switch (event.kind) {
     case 'held':
       openHold({ holds, claims }, event)

@@ -32,3 +32,12 @@ export function openSnapshots(url: string): Snapshots {
     },
   }
 }
+
+/** How much room the database takes; its copy takes less. */
+export function databaseBytes(url: string): Promise<number> {
+  return openSnapshots(url).look(async (db) => {
+    const sql = 'select pg_database_size(current_database()) as bytes'
+    const [row] = await db.report<{ bytes: number }>({ sql, parameters: [] })
+    return row?.bytes ?? 0
+  })
+}

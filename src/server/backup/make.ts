@@ -9,10 +9,13 @@ import {
   rmSync,
   statfsSync,
   statSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { openReadOnly } from '../../db/read-only.ts'
+import { databaseBytes } from '../../db/postgres/snapshot.ts'
+import { copyFromPostgres } from '../move/from-postgres.ts'
 import { version } from '../version.ts'
 import {
   BackupError,
@@ -69,15 +72,25 @@ function copyOfEmbedded({ dataDir }: Config): Copy {
   }
 }
 
-/** How the store of this relay is copied. Throws BackupError where it cannot be. */
-export function copyOf(config: Config): Copy {
-  if (config.databaseUrl === null) return copyOfEmbedded(config)
-  throw new BackupError(elsewhere)
+/** The same file, made of one moment of a cluster's database, while its nodes run. */
+function copyOfCluster(url: string): Copy {
+  return async (folder, tell) => {
+    checkRoom(folder, await databaseBytes(url))
+    const path = join(folder, databaseFile)
+    const { secret } = await copyFromPostgres(url, path, (part) =>
+      tell({ doing: 'copying', percent: Math.floor(100 * part) }),
+    )
+    syncPath(path)
+    if (secret === undefined) return [databaseFile]
+    writeFileSync(join(folder, keyFile), `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    return [databaseFile, keyFile]
+  }
 }
 
-/** What is said where there is no file to copy. */
-export const elsewhere =
-  'With DATABASE_URL everything is in PostgreSQL, which has means of its own for this: docs/operations.md.'
+/** How the store of this relay is copied. */
+export function copyOf(config: Config): Copy {
+  return config.databaseUrl === null ? copyOfEmbedded(config) : copyOfCluster(config.databaseUrl)
+}
 
 export interface Making {
   readonly copy: Copy

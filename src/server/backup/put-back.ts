@@ -1,10 +1,13 @@
-/** A backup, proven, in the place of a data directory. */
+/** A backup, proven, in the place of a data directory, or in an empty PostgreSQL. */
 
-import { copyFileSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Config } from '../../config.ts'
 import { backupsFolder } from '../../config/backup.ts'
 import { restoreBackup } from '../../db/backup.ts'
 import { holderFileName, lockFileName, takeLock } from '../lock.ts'
+import { moveToPostgres } from '../move/to-postgres.ts'
+import type { Say } from '../move/progress.ts'
 import { BackupError, databaseFile, keyFile, syncPath, type Manifest } from './folder.ts'
 
 export interface Restored {
@@ -45,6 +48,39 @@ export function putInPlace(folder: string, dataDir: string, backup: Manifest, fo
     }
     restoreBackup(join(folder, databaseFile), dataDir)
     return { moved_aside: aside }
+  } finally {
+    lock.release()
+  }
+}
+
+/** A copy to work on, in a folder that the same restore finds again when it was cut off. */
+function workingCopy(folder: string, dataDir: string, backup: Manifest): string {
+  const mark = backup.files.find(({ name }) => name === databaseFile)?.sha256.slice(0, 16)
+  const place = join(dataDir, `restoring-${mark}`)
+  if (existsSync(join(place, databaseFile))) return place
+  mkdirSync(place, { recursive: true, mode: 0o700 })
+  for (const { name } of backup.files.toSorted((one) => (one.name === databaseFile ? 1 : -1))) {
+    copyFileSync(join(folder, name), join(place, `${name}.arriving`))
+    syncPath(join(place, `${name}.arriving`))
+    renameSync(join(place, `${name}.arriving`), join(place, name))
+  }
+  syncPath(place)
+  return place
+}
+
+/** Fills the empty database of a cluster. Cut off, the same call goes on. Throws LockedError where a node runs here. */
+export async function putInPostgres(
+  folder: string,
+  { config, url }: { readonly config: Config; readonly url: string },
+  backup: Manifest,
+  say: Say,
+): Promise<void> {
+  const { dataDir } = config
+  const lock = takeLock(dataDir, { command: 'restore' })
+  try {
+    const place = workingCopy(folder, dataDir, backup)
+    await moveToPostgres({ ...config, dataDir: place, databaseUrl: null }, url, say)
+    rmSync(place, { recursive: true, force: true })
   } finally {
     lock.release()
   }

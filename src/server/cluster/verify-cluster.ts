@@ -31,7 +31,7 @@ interface CommitRow {
 class BrokenChain extends Error {
   constructor({ node, number }: CommitRow) {
     super(
-      `The journal of node ${node} is broken at its commit ${number}: its hash does not follow from the commit before.`,
+      `The journal of ${node === '' ? 'the relay before the nodes' : `node ${node}`} is broken at its commit ${number}: its hash does not follow from the commit before.`,
     )
   }
 }
@@ -68,8 +68,13 @@ export class ClusterReading {
 
   async #read(db: Db): Promise<void> {
     this.#dropped = sumOfDropped(await db.report(sql.selectFrom('dropped_bills').selectAll()))
+    const found = await db.report<{ node: string }>({
+      sql: 'select distinct node from journal',
+      parameters: [],
+    })
+    const nodes = found.map(({ node }) => node)
     for (;;) {
-      const page = await this.#nextPage(db)
+      const page = await this.#nextPage(db, nodes)
       if (page.length === 0) return
       const entries = await this.#entriesOf(db, page)
       const charged: string[] = []
@@ -100,13 +105,9 @@ export class ClusterReading {
    * The next commits of all nodes, in their order. A later snapshot may show commits between those that an earlier one
    * has shown, of nodes that were not done yet; so each node's are read after its own last one.
    */
-  async #nextPage(db: Db): Promise<CommitRow[]> {
-    const nodes = await db.report<{ node: string }>({
-      sql: 'select distinct node from journal',
-      parameters: [],
-    })
+  async #nextPage(db: Db, nodes: readonly string[]): Promise<CommitRow[]> {
     const pages = await Promise.all(
-      nodes.map(({ node }) =>
+      nodes.map((node) =>
         db.report<CommitRow>({
           sql: 'select seq, body, prev, hash, node, number from journal where node = ? and number > ? order by number limit ?',
           parameters: [node, this.#heads.get(node)?.number ?? 0, pageRows],

@@ -20,7 +20,7 @@ import { keyFileSecret } from '../../lib/seal.ts'
 import { verifyClusterInThread } from '../cluster/verify-thread.ts'
 import { openEmbeddedCore } from '../core.ts'
 import { verifyInThread } from '../verify-thread.ts'
-import { Progress, type Tell } from './progress.ts'
+import { Progress, withBar, type Say } from './progress.ts'
 
 /** Something cannot be moved: these words say why. */
 export class MoveError extends Error {
@@ -100,22 +100,25 @@ interface Way {
   readonly config: Config
   readonly url: string
   readonly target: PostgresTarget
-  readonly tell: Tell
+  readonly say: Say
 }
 
 /** Carries over what is not there yet, compares, and lets the target be started. */
 async function carry(
-  { config, url, target, tell }: Way,
+  { config, url, target, say }: Way,
   source: Db,
 ): Promise<Pick<Moved, 'tables' | 'ledger'>> {
   const read: Read = (statement) => source.all(statement)
   const tables = await tablesOf(read)
   const counts = await countRows(read, tables)
-  const progress = new Progress(2 * Array.from(counts.values()).reduce((sum, rows) => sum + rows, 0), tell)
+  const progress = new Progress(
+    2 * Array.from(counts.values()).reduce((sum, rows) => sum + rows, 0),
+    withBar(say),
+  )
   for (const table of tables)
     await target.take(read, table, (rows) => progress.step(`moving ${table.name}`, rows))
   const digests = await compare(read, target.read, tables, progress)
-  tell('recomputing the ledger in PostgreSQL')
+  say('recomputing the ledger in PostgreSQL')
   const ledger = await verifyClusterInThread(url)
   if (!ledger.ok)
     throw new MoveError(`The ledger does not hold in the target: ${ledger.findings.join('; ')}.`)
@@ -147,14 +150,14 @@ async function prepare(
 }
 
 /** Moves what is in `config.dataDir`, whose lock the caller holds. Throws MoveError or TargetError. */
-export async function moveToPostgres(config: Config, url: string, tell: Tell): Promise<Moved> {
+export async function moveToPostgres(config: Config, url: string, say: Say): Promise<Moved> {
   const path = join(config.dataDir, databaseFileName)
   if (!existsSync(path)) throw new MoveError(`There is no database in ${config.dataDir} to be moved.`)
   const begun = await reading(path, movedTo)
   if (begun?.to === 'sqlite')
     throw new MoveError(`${path} is no source: it was moved elsewhere at ${begun.at}.`)
   if (begun === undefined) {
-    tell('recomputing the ledger')
+    say('recomputing the ledger')
     await settle(config, path)
   }
   const target = await PostgresTarget.open(url)
@@ -163,7 +166,7 @@ export async function moveToPostgres(config: Config, url: string, tell: Tell): P
     const carried =
       state === 'whole'
         ? { tables: [], ledger: null }
-        : await reading(path, (db) => carry({ config, url, target, tell }, db))
+        : await reading(path, (db) => carry({ config, url, target, say }, db))
     noteMoved(path, { ...moved, isWhole: true })
     return { isNew: state !== 'whole', isResumed: state === 'half', ...carried }
   } finally {
