@@ -29,6 +29,7 @@ export interface RequestRecord {
   reasoning_tokens: number
   usage_source: 'provider' | 'estimate'
   usage_clamped: boolean
+  searches: number
   cost: string
   attempts: {
     upstream: string

@@ -39,6 +39,11 @@ const told: [name: string, usage: Usage, charged: [number, number, string]][] = 
     { raw: { prompt_tokens: 1e300, completion_tokens: 2e9 } },
     [8192, 8192, 'provider'],
   ],
+  [
+    'of more searches than any answer takes is bounded',
+    { raw: { prompt_tokens: 10, completion_tokens: 5, num_search_queries: 1e300 } },
+    [10, 5, 'provider'],
+  ],
   ['with more cached than all input is bounded', { input: 10, cached: 99, output: 5 }, [10, 5, 'provider']],
   [
     'with more reasoning than all output is bounded',
@@ -63,7 +68,7 @@ for (const [name, usage, [input, output, source]] of told) {
       assert.equal(nanosOf(record.cost), cost)
       assert.equal(nanosOf(await account.balance()), nanosOf('1') - cost)
       assert.ok(record.cached_tokens <= input && record.reasoning_tokens <= output)
-      assert.equal(record.usage_clamped, input > 8000)
+      assert.equal(record.usage_clamped, input > 8000 || record.searches === 1000)
     }
   })
 }

@@ -58,7 +58,7 @@ function assertAddsUp(bill: Bill): void {
     units(bill.sum),
   )
   for (const { kind, count, price, amount } of bill.lines) {
-    const thousandth = kind === 'request' ? 1n : 1000n
+    const thousandth = kind === 'request' || kind === 'search' ? 1n : 1000n
     assert.equal(units(price) * BigInt(count), units(amount) * thousandth, kind)
   }
   assert.equal(units(bill.sum) * units(bill.factor), units(bill.exact) * 10n ** 24n)
@@ -67,6 +67,27 @@ function assertAddsUp(bill: Bill): void {
   assert.equal(units(bill.total) - units(bill.waived), units(bill.charged))
   assert.equal(units(bill.balance_before ?? '') - units(bill.charged), units(bill.balance_after ?? ''))
 }
+
+test('searches of the web are a line of their own on the bill, priced by the piece', async () => {
+  const usage = { prompt_tokens: 1000, completion_tokens: 100, server_tool_use: { web_search_requests: 2 } }
+  const searching = await house.upstream(saying('Hello!', { raw: usage }))
+  const prices = { input: '0.002', output: '0.003', per_search: '0.07' }
+  await house.model('searching', { upstreams: [searching], prices })
+  const { browser } = await customer()
+  const { secret } = await browser.ask(keyCalls.create, { body: { name: 'searching' } })
+  const { bill } = await detailOf(browser, await ask(secret, 'searching'))
+  assert.ok(bill)
+  assertAddsUp(bill)
+  assert.deepEqual(
+    bill.lines.map(({ kind, count, price, amount }) => [kind, count, price, amount]),
+    [
+      ['input', 1000, '0.002', '0.002'],
+      ['output', 100, '0.003', '0.0003'],
+      ['search', 2, '0.07', '0.14'],
+    ],
+  )
+  assert.equal(bill.charged, '0.1423')
+})
 
 test('from the key to the bill: a request’s cost adds up to the last digit, and every page says the same', async () => {
   const { browser, id } = await customer()

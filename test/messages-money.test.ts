@@ -127,6 +127,46 @@ test('what Anthropic keeps for an hour has a price of its own, or costs as what 
   }
 })
 
+test('each search of the web that Anthropic says it did costs its fee, whole and streamed, in either format', async () => {
+  const searched = { server_tool_use: { web_search_requests: 3, web_fetch_requests: 1 } }
+  const uncached = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+  const usage = { input_tokens: 10, ...uncached, output_tokens: 6, ...searched }
+  const message = sayingMessage(['Hi'], { usage })
+  const searching = await house.upstream(
+    (exchange) =>
+      message({
+        ...exchange,
+        event(payload, name) {
+          const told = payload.replace('"usage":{"output_tokens":6}', `"usage":${JSON.stringify(usage)}`)
+          return exchange.event(told, name)
+        },
+      }),
+    { provider: 'anthropic' },
+  )
+  const tokens = { input: '0.002', output: '0.008' }
+  await house.model('searching', { upstreams: [searching], prices: { ...tokens, per_search: '0.07' } })
+  await house.model('free-search', { upstreams: [searching], prices: tokens })
+  const account = await house.account({ balance: '¥10' })
+  for (const [model, cost] of [
+    ['searching', '0.210068'],
+    ['free-search', '0.000068'],
+  ] as const) {
+    for (const stream of [false, true]) {
+      for (const reply of [
+        await send(account, ask(model, { stream })),
+        await account.post(
+          question(model, { stream, stream_options: stream ? { include_usage: true } : null }),
+        ),
+      ]) {
+        assert.equal(reply.status, 200)
+        assert.match(await reply.text(), /"server_tool_use":\{"web_search_requests":3/)
+        const record = await recordOf(account, reply)
+        assert.deepEqual([record.cost, record.searches], [cost, 3])
+      }
+    }
+  }
+})
+
 test('a request under an Idempotency-Key is answered the same again, whole and streamed, and charged once', async () => {
   for (const model of ['claude', 'common']) {
     for (const stream of [false, true]) {

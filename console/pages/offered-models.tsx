@@ -84,7 +84,16 @@ function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
           head: words.perRequest,
           figures: true,
           wide: true,
-          cell: ({ prices }) => (Number(prices.per_request) === 0 ? '–' : price(prices.per_request)),
+          cell: ({ prices }) => (
+            <>
+              {Number(prices.per_request) === 0 ? '–' : price(prices.per_request)}
+              {Number(prices.per_search) > 0 && (
+                <small>
+                  {price(prices.per_search)} {words.perSearch}
+                </small>
+              )}
+            </>
+          ),
         },
         {
           head: words.context,

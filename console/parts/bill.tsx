@@ -36,7 +36,9 @@ export function BillTable({ bill }: { readonly bill: Bill }) {
               </td>
               <td className="figures" data-label={words.price}>
                 <Money amount={price} />{' '}
-                <span className="quiet">{kind === 'request' ? words.each : words.perThousand}</span>
+                <span className="quiet">
+                  {kind === 'request' || kind === 'search' ? words.each : words.perThousand}
+                </span>
               </td>
               <td className="figures" data-label={words.amount}>
                 <Money amount={amount} />

@@ -17,6 +17,7 @@ export const priceNames = [
   'cache_write_1h',
   'reasoning',
   'per_request',
+  'per_search',
 ] as const
 export type PriceName = (typeof priceNames)[number]
 export type PriceDraft = Record<PriceName, string> & { free: string }
@@ -30,6 +31,7 @@ export function priceDraftOf(prices: Prices | null): PriceDraft {
     cache_write_1h: prices?.cache_write_1h ?? '',
     reasoning: prices?.reasoning ?? '',
     per_request: prices?.per_request ?? '',
+    per_search: prices?.per_search ?? '',
     free: prices?.free === true ? 'yes' : '',
   }
 }

@@ -104,6 +104,7 @@ test('an upstream starts with the defaults, and what it costs us is in our curre
     cacheWrite1h: null,
     reasoning: null,
     perRequest: 0n,
+    perSearch: null,
     version: 0,
   })
 })

@@ -8,7 +8,7 @@ import { decimalOf, nanosOf, pricePer1KOf, pricePerMillionOf } from '../lib/mone
 import type { Db } from '../db/db.ts'
 import { sql, type PriceRow } from '../db/schema.ts'
 
-/** Nano-yuan per million tokens; `perRequest` is nano-yuan. The shape that ledger/price.ts multiplies. */
+/** Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. The shape that ledger/price.ts multiplies. */
 export interface Price {
   /** Said to be free, not just priced at zero. */
   readonly free: boolean
@@ -23,9 +23,11 @@ export interface Price {
   /** null costs what output costs. */
   readonly reasoning: bigint | null
   readonly perRequest: bigint
+  /** For each search of the web that the provider did; null costs nothing. */
+  readonly perSearch: bigint | null
 }
 
-/** Decimal strings per 1,000 tokens; `perRequest` is an amount. */
+/** Decimal strings per 1,000 tokens; `perRequest` and `perSearch` are amounts. */
 export interface PriceWords {
   readonly input: string
   readonly output: string
@@ -34,6 +36,7 @@ export interface PriceWords {
   readonly cacheWrite1h?: string | null
   readonly reasoning?: string | null
   readonly perRequest?: string | null
+  readonly perSearch?: string | null
 }
 
 export type PriceInput = PriceWords | { readonly free: true }
@@ -55,6 +58,7 @@ const freePrice: Price = {
   cacheWrite1h: null,
   reasoning: null,
   perRequest: 0n,
+  perSearch: null,
 }
 
 export function priceMissing(): Refusal {
@@ -71,6 +75,10 @@ function amountFrom0(text: string, param: string): bigint {
   throw refuse('invalid_request', { param, message: `${param} may not be negative.` })
 }
 
+function optionalAmount(text: string | null | undefined, param: string): bigint | null {
+  return text === undefined || text === null ? null : amountFrom0(text, param)
+}
+
 /** Refuses with 400 naming `prices.<component>`. Zeros that are written out are a price like any other. */
 export function priceOf(input: PriceInput): Price {
   if ('free' in input) return freePrice
@@ -83,6 +91,7 @@ export function priceOf(input: PriceInput): Price {
     cacheWrite1h: optionalPrice(input.cacheWrite1h, 'prices.cache_write_1h'),
     reasoning: optionalPrice(input.reasoning, 'prices.reasoning'),
     perRequest: amountFrom0(input.perRequest ?? '0', 'prices.per_request'),
+    perSearch: optionalAmount(input.perSearch, 'prices.per_search'),
   }
 }
 
@@ -98,6 +107,7 @@ export function priceWords(price: Price): PriceInput {
     cacheWrite1h: optional(price.cacheWrite1h),
     reasoning: optional(price.reasoning),
     perRequest: decimalOf(price.perRequest),
+    perSearch: price.perSearch === null ? null : decimalOf(price.perSearch),
   }
 }
 
@@ -116,6 +126,7 @@ export function priceFromRow(row: PriceRow): Price {
     cacheWrite1h: row.cache_write_1h_per_million_nanos,
     reasoning: row.reasoning_per_million_nanos,
     perRequest: row.per_request_nanos,
+    perSearch: row.per_search_nanos,
   }
 }
 
@@ -132,6 +143,7 @@ export function priceRow(modelId: string, price: Price, effectiveAt: number): Om
     cache_write_1h_per_million_nanos: price.cacheWrite1h,
     reasoning_per_million_nanos: price.reasoning,
     per_request_nanos: price.perRequest,
+    per_search_nanos: price.perSearch,
   }
 }
 

@@ -120,6 +120,7 @@ export function upstreamPrice(costs: UpstreamCosts): Price {
     cacheWrite1h: optional(price.cacheWrite1h),
     reasoning: optional(price.reasoning),
     perRequest: converted(price.perRequest, rate),
+    perSearch: optional(price.perSearch),
   }
 }
 

@@ -13,6 +13,7 @@ interface PriceOptions {
   readonly cacheWrite1h?: string
   readonly reasoning?: string
   readonly perRequest?: string
+  readonly perSearch?: string
   readonly free?: boolean
 }
 
@@ -46,6 +47,7 @@ function withPrices(command: Command): Command {
     )
     .option('--reasoning <price>', 'for 1,000 tokens of reasoning; else as output', decimal)
     .option('--per-request <amount>', 'yuan for each request, such as a search fee', decimal)
+    .option('--per-search <amount>', 'yuan for each search of the web that the provider does', decimal)
     .option('--free', 'it costs nothing')
 }
 
@@ -60,6 +62,7 @@ function pricesOf(options: PriceOptions): Fields {
     cache_write_1h: options.cacheWrite1h,
     reasoning: options.reasoning,
     per_request: options.perRequest,
+    per_search: options.perSearch,
   })
   if (prices === undefined) throw new UsageError('Say what it costs: --input and --output, or --free.')
   return prices

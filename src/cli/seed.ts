@@ -95,6 +95,7 @@ function bodyOf(model: Seedling, options: SeedOptions, names: ReadonlyMap<string
           cache_write_1h: words?.cacheWrite1h,
           reasoning: words?.reasoning,
           per_request: words?.perRequest,
+          per_search: words?.perSearch,
         }),
     routes:
       options.upstream === undefined

@@ -20,6 +20,7 @@ import { modelLimits } from './migrations/0014-model-limits.ts'
 import { longCacheWrites } from './migrations/0015-long-cache-writes.ts'
 import { droppedBills } from './migrations/0016-dropped-bills.ts'
 import { attempts } from './migrations/0017-attempts.ts'
+import { searchFees } from './migrations/0018-search-fees.ts'
 
 const people = `
 create table tiers (
@@ -256,4 +257,5 @@ export const migrations: readonly Migration[] = [
   longCacheWrites,
   droppedBills,
   attempts,
+  searchFees,
 ]

@@ -165,6 +165,8 @@ export interface PricesTable {
   /** null costs what output costs. */
   reasoning_per_million_nanos: bigint | null
   per_request_nanos: bigint
+  /** For each search of the web; null costs nothing. */
+  per_search_nanos: bigint | null
 }
 
 export type PriceRow = Selectable<PricesTable>

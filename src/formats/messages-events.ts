@@ -20,6 +20,7 @@ export function usageOfMessage(usage: TokenUsage): Json {
     ...(usage.cacheWrite1h ? { cache_creation: keptTimes(usage.cacheWrite, usage.cacheWrite1h) } : {}),
     cache_read_input_tokens: usage.cachedInput,
     output_tokens: usage.output,
+    ...(usage.searches ? { server_tool_use: { web_search_requests: usage.searches } } : {}),
     ...(reasoning > 0 ? { output_tokens_details: { thinking_tokens: reasoning } } : {}),
   }
 }

@@ -120,6 +120,7 @@ const request = object({
   cached_tokens: count,
   completion_tokens: count,
   reasoning_tokens: count,
+  searches: count,
   usage_source: { enum: ['provider', 'estimate', null] },
   usage_clamped: {
     type: 'boolean',

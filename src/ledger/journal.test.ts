@@ -50,6 +50,17 @@ test('what is written to a cache for an hour survives the journal, its price and
   assert.deepEqual(decodeEvents(encodeEvents(events)), events)
 })
 
+test('fees for searches and their number survive the journal, beside whatever else is there', () => {
+  const price = { ...nanoPrice, perSearch: 70_000_000n }
+  const events: LedgerEvent[] = [
+    { ...held, price },
+    { ...held, price: { ...price, perRequest: 3n, cacheWrite1h: 8n }, claim: { key: 'k', body: 'b' } },
+    { ...settled, usage: { ...usage, searches: 3 } },
+    { ...settled, usage: { ...usage, searches: 3, cacheWrite1h: 4 }, price },
+  ]
+  assert.deepEqual(decodeEvents(encodeEvents(events)), events)
+})
+
 test('where nothing is written for an hour, a row is as it always was', () => {
   const rows = JSON.parse(
     encodeEvents([held, { ...held, price: { ...nanoPrice, cacheWrite1h: null } }, settled]),

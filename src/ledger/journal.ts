@@ -1,7 +1,8 @@
 /**
  * Events as the journal keeps them: one JSON array per commit, each event a flat array that begins with a
  * letter. Amounts are decimal strings of nanos, so that no reader ever makes a float of them. Where something is written to
- * a provider's cache for an hour, the cell of what is written, price or tokens, is the text `all/hour`.
+ * a provider's cache for an hour, the cell of what is written, price or tokens, is the text `all/hour`. Where searches of
+ * the web cost, the price's last cell is `request/search`; where there were any, the cell of reasoning is `reasoning/searches`.
  *
  *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd, claim…, model]
  *   x extended  [x, id, at, amount, output]
@@ -26,12 +27,20 @@ function cellsOfPrice(price: Price): Cell[] {
     textOf(price.cachedInput),
     writtenPrice(price),
     textOf(price.reasoning),
-    textOf(price.perRequest),
+    fees(price),
   ]
 }
 
 function writtenPrice({ cacheWrite, cacheWrite1h = null }: Price): string | null {
   return cacheWrite1h === null ? textOf(cacheWrite) : `${cacheWrite ?? ''}/${cacheWrite1h}`
+}
+
+function fees({ perRequest, perSearch = null }: Price): string {
+  return perSearch === null ? perRequest.toString() : `${perRequest}/${perSearch}`
+}
+
+function thought({ reasoning, searches = 0 }: Usage): Cell {
+  return searches === 0 ? reasoning : `${reasoning}/${searches}`
 }
 
 function writtenTokens({ cacheWrite, cacheWrite1h = 0 }: Usage): Cell {
@@ -69,8 +78,8 @@ function cellsOf(event: LedgerEvent): Cell[] {
     case 'marked':
       return ['m', id, at, event.inputTokens, event.outputTokens]
     case 'settled': {
-      const { input, cachedInput, output, reasoning } = event.usage
-      const counts = [input, cachedInput, writtenTokens(event.usage), output, reasoning]
+      const { input, cachedInput, output } = event.usage
+      const counts = [input, cachedInput, writtenTokens(event.usage), output, thought(event.usage)]
       const sums = [textOf(event.charge), textOf(event.overrun)]
       return ['s', id, at, event.cause, ...counts, ...sums, ...(event.price ? cellsOfPrice(event.price) : [])]
     }
@@ -149,6 +158,20 @@ class Cells {
     return { cacheWrite: Number(all), cacheWrite1h: Number(hour) }
   }
 
+  fees(): Pick<Price, 'perRequest' | 'perSearch'> {
+    const [request, search] = this.#parts()
+    if (search === undefined) return { perRequest: this.nanos() }
+    this.#next += 1
+    return { perRequest: BigInt(request), perSearch: BigInt(search) }
+  }
+
+  thought(): Pick<Usage, 'reasoning' | 'searches'> {
+    const [reasoning, searches] = this.#parts()
+    if (searches === undefined) return { reasoning: this.count() }
+    this.#next += 1
+    return { reasoning: Number(reasoning), searches: Number(searches) }
+  }
+
   /** The two halves of the next cell, where it has two. */
   #parts(): [all: string, hour?: string] {
     const cell = this.#cells[this.#next]
@@ -183,7 +206,7 @@ function newPriceIn(cells: Cells): Price {
     cachedInput: cells.nanosOrNull(),
     ...cells.writtenPrice(),
     reasoning: cells.nanosOrNull(),
-    perRequest: cells.nanos(),
+    ...cells.fees(),
   }
 }
 
@@ -227,7 +250,7 @@ function eventIn(cells: Cells): LedgerEvent {
         cachedInput: cells.count(),
         ...cells.writtenTokens(),
         output: cells.count(),
-        reasoning: cells.count(),
+        ...cells.thought(),
       }
       const [charge, overrun] = [cells.nanos(), cells.nanos()]
       const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const

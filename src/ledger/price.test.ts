@@ -15,6 +15,7 @@ const prices = fc.record<Price>({
   cacheWrite1h: maybe,
   reasoning: maybe,
   perRequest: fc.constant(0n),
+  perSearch: maybe,
 })
 const factors = fc.integer({ min: 0, max: 5_000_000 })
 const tokens = fc.nat(2_000_000)
@@ -29,7 +30,9 @@ const usages = fc
     const cachedInput = Math.floor(input * a)
     const cacheWrite = Math.floor((input - cachedInput) * b)
     const cacheWrite1h = Math.floor(cacheWrite * a)
-    return { input, cachedInput, cacheWrite, cacheWrite1h, output, reasoning: Math.floor(output * b) }
+    const searches = Math.floor(a * 20)
+    const reasoning = Math.floor(output * b)
+    return { input, cachedInput, cacheWrite, cacheWrite1h, output, reasoning, searches }
   })
 
 function sum(left: Usage, right: Usage): Usage {
@@ -40,6 +43,7 @@ function sum(left: Usage, right: Usage): Usage {
     cacheWrite1h: (left.cacheWrite1h ?? 0) + (right.cacheWrite1h ?? 0),
     output: left.output + right.output,
     reasoning: left.reasoning + right.reasoning,
+    searches: (left.searches ?? 0) + (right.searches ?? 0),
   }
 }
 
@@ -64,7 +68,8 @@ test('a cost is rounded up by less than a nano, and never below 0', () => {
           BigInt(usage.cacheWrite - (usage.cacheWrite1h ?? 0)) * (price.cacheWrite ?? price.input) +
           BigInt(usage.cacheWrite1h ?? 0) * (price.cacheWrite1h ?? price.cacheWrite ?? price.input) +
           BigInt(usage.output - usage.reasoning) * price.output +
-          BigInt(usage.reasoning) * (price.reasoning ?? price.output)) *
+          BigInt(usage.reasoning) * (price.reasoning ?? price.output) +
+          BigInt(usage.searches ?? 0) * (price.perSearch ?? 0n) * 1_000_000n) *
         BigInt(factor)
       const scale = 10n ** 12n
       assert.ok(cost * scale >= exact && cost * scale - exact < scale && cost >= 0n)
@@ -101,6 +106,14 @@ test('cached, written and reasoning tokens are priced apart, unset ones as what 
   assert.equal(costOf(nanoPrice, noUsage, 1_000_000), 0n)
 })
 
+test('each search costs its fee, on top of the request’s; without a fee, nothing', () => {
+  const usage: Usage = { ...noUsage, input: 10, searches: 3 }
+  const price = { ...nanoPrice, perRequest: 7n, perSearch: 1000n }
+  assert.equal(costOf(price, usage, 1_000_000), 10n + 7n + 3000n)
+  assert.equal(costOf(price, usage, 500_000), 1509n)
+  assert.equal(costOf(nanoPrice, usage, 1_000_000), 10n)
+})
+
 test('parts larger than their total, as no provider should claim, never make a cost negative', () => {
   const usage: Usage = { input: 10, cachedInput: 100, cacheWrite: 50, output: 5, reasoning: 9 }
   assert.equal(costOf({ ...nanoPrice, cachedInput: 0n, cacheWrite: 0n, reasoning: 0n }, usage, 1_000_000), 0n)
@@ -109,7 +122,8 @@ test('parts larger than their total, as no provider should claim, never make a c
 test('what is held is never less than what so many tokens can cost, of whatever kind they turn out to be', () => {
   fc.assert(
     fc.property(prices, usages, factors, (price, usage, factor) => {
-      assert.ok(costOf(price, usage, factor) <= ceilingOf(price, usage.input, usage.output, factor))
+      const tokensOnly = { ...usage, searches: 0 }
+      assert.ok(costOf(price, tokensOnly, factor) <= ceilingOf(price, usage.input, usage.output, factor))
     }),
     { numRuns: 2000 },
   )

@@ -4,7 +4,7 @@
  * request, cost(a) + cost(b) − cost(a + b) is 0 or 1 nano. No other place multiplies tokens by money.
  */
 
-/** Nano-yuan per million tokens; `perRequest` is nano-yuan. A component that is `null` costs as its parent. */
+/** Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. A component that is `null` costs as its parent. */
 export interface Price {
   readonly version: number
   readonly input: bigint
@@ -19,6 +19,8 @@ export interface Price {
   readonly reasoning: bigint | null
   /** A fee per answered request, such as a search fee. */
   readonly perRequest: bigint
+  /** For each search of the web that the provider says it did; `null`, absent: nothing. */
+  readonly perSearch?: bigint | null
 }
 
 /** Token counts as the provider's invoice has them: parts are contained in their totals. */
@@ -35,6 +37,8 @@ export interface Usage {
   readonly output: number
   /** Of the output: spent on thinking. */
   readonly reasoning: number
+  /** Searches of the web; absent: none. */
+  readonly searches?: number
 }
 
 export const noUsage: Usage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
@@ -54,6 +58,7 @@ function weightOf(price: Price, usage: Usage): bigint {
   if (usage.cachedInput > 0) sum += BigInt(usage.cachedInput) * (price.cachedInput ?? price.input)
   if (usage.cacheWrite > 0) sum += writtenWeightOf(price, usage)
   if (usage.reasoning > 0) sum += BigInt(usage.reasoning) * (price.reasoning ?? price.output)
+  if (usage.searches && price.perSearch) sum += BigInt(usage.searches) * price.perSearch * million
   return sum + price.perRequest * million
 }
 
@@ -74,7 +79,7 @@ function larger(a: bigint, b: bigint | null): bigint {
   return b !== null && b > a ? b : a
 }
 
-/** The dearest that this many tokens can cost, whatever their kinds turn out to be. */
+/** The dearest that this many tokens can cost, whatever their kinds turn out to be; searches come on top. */
 export function ceilingOf(
   price: Price,
   inputTokens: number,

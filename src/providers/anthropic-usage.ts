@@ -1,6 +1,6 @@
 /** Anthropic's bill: what was read from and written to the cache stands beside `input_tokens` there. */
 import { countIn, hasCount, objectIn, objectsIn, type Json } from './json-fields.ts'
-import { keptLong, type TokenUsage } from './usage.ts'
+import { keptLong, searched, type TokenUsage } from './usage.ts'
 
 function countsOf(usage: Json): TokenUsage {
   const cachedInput = countIn(usage, 'cache_read_input_tokens')
@@ -31,5 +31,6 @@ export function anthropicUsage(usage: Json | undefined): TokenUsage | null {
     ...keptLong(sum((each) => each.cacheWrite1h ?? 0)),
     output,
     reasoning: Math.min(countIn(details, 'thinking_tokens'), output),
+    ...searched(countIn(objectIn(usage, 'server_tool_use') ?? {}, 'web_search_requests')),
   }
 }

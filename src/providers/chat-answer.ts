@@ -44,6 +44,7 @@ export function invoice(usage: TokenUsage): Json {
       cache_write_1h_tokens: usage.cacheWrite1h,
     }),
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    ...(usage.searches ? { server_tool_use: { web_search_requests: usage.searches } } : {}),
   }
 }
 

@@ -12,6 +12,8 @@ export interface TokenUsage {
   readonly cacheWrite1h?: number
   readonly output: number
   readonly reasoning: number
+  /** Searches of the web that the provider did; absent: none. */
+  readonly searches?: number
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -38,7 +40,8 @@ function countIn(usage: Json, group: string, name: string): number | undefined {
 /**
  * Reads `usage` of a whole answer or a chunk: totals from `prompt_tokens` and `completion_tokens`, cached tokens from
  * `prompt_tokens_details`, `prompt_cache_hit_tokens` or `cached_tokens`. Reasoning is part of `completion_tokens`
- * unless `total_tokens` shows that it stands beside (xAI). `null` when there is no usage in it, or one that is not
+ * unless `total_tokens` shows that it stands beside (xAI). Searches of the web from `server_tool_use` (Anthropic,
+ * OpenRouter) or `num_search_queries` (Perplexity). `null` when there is no usage in it, or one that is not
  * counted in numbers: half a bill is none.
  */
 export function usageOf(value: unknown): TokenUsage | null {
@@ -71,6 +74,9 @@ export function usageOf(value: unknown): TokenUsage | null {
     ...keptLong(Math.min(countIn(value, 'prompt_tokens_details', 'cache_write_1h_tokens') ?? 0, kept)),
     output,
     reasoning: Math.min(reasoning, output),
+    ...searched(
+      countIn(value, 'server_tool_use', 'web_search_requests') ?? countOf(value['num_search_queries']) ?? 0,
+    ),
   }
 }
 
@@ -79,12 +85,22 @@ export function keptLong(tokens: number): { cacheWrite1h?: number } {
   return tokens > 0 ? { cacheWrite1h: tokens } : {}
 }
 
+/** Searches of the web: told only where there were any. */
+export function searched(searches: number): { searches?: number } {
+  return searches > 0 ? { searches } : {}
+}
+
+/** No answer takes more searches than this. */
+const searchesMost = 1000
+
 /** Bounds a provider's bill by what the model can hold; `clamped` tells that it claimed more. */
 export function boundedUsage(
   usage: TokenUsage,
   most: { input: number; output: number },
 ): { usage: TokenUsage; clamped: boolean } {
-  if (usage.input <= most.input && usage.output <= most.output) return { usage, clamped: false }
+  const searches = Math.min(usage.searches ?? 0, searchesMost)
+  const isWithin = usage.input <= most.input && usage.output <= most.output
+  if (isWithin && searches === (usage.searches ?? 0)) return { usage, clamped: false }
   const input = Math.min(usage.input, most.input)
   const output = Math.min(usage.output, most.output)
   const cachedInput = Math.min(usage.cachedInput, input)
@@ -97,6 +113,7 @@ export function boundedUsage(
       ...keptLong(Math.min(usage.cacheWrite1h ?? 0, cacheWrite)),
       output,
       reasoning: Math.min(usage.reasoning, output),
+      ...searched(searches),
     },
     clamped: true,
   }

@@ -32,6 +32,8 @@ export interface AttemptRecord {
   cost: string | null
   /** Its provider claimed more usage than the model can hold, and was believed up to that. */
   clamped?: true
+  /** Of the web, where it did any. */
+  searches?: number
 }
 
 /** What outlives a request: what has been learned about upstreams, by whichever worker. */
@@ -290,6 +292,7 @@ export class Failover {
     record.outcome = outcome
     record.duration_ms = this.attempt.ageMs
     if (bill?.isClamped) record.clamped = true
+    if (bill?.usage.searches) record.searches = bill.usage.searches
     const { price } = this.route.upstream
     if (!price || !bill) return null
     const cost = costOf(price, bill.usage, 1_000_000)

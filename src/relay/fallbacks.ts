@@ -10,7 +10,7 @@ import type { Price } from '../ledger/price.ts'
 const none: readonly PricedModel[] = []
 
 function components(price: Price): bigint[] {
-  const { input, output, cachedInput, cacheWrite, cacheWrite1h, reasoning, perRequest } = price
+  const { input, output, cachedInput, cacheWrite, cacheWrite1h, reasoning, perRequest, perSearch } = price
   const written = cacheWrite ?? input
   return [
     input,
@@ -20,6 +20,7 @@ function components(price: Price): bigint[] {
     cacheWrite1h ?? written,
     reasoning ?? output,
     perRequest,
+    perSearch ?? 0n,
   ]
 }
 

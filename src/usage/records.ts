@@ -28,6 +28,8 @@ export interface RequestRecord {
   readonly cached_tokens: number
   readonly completion_tokens: number
   readonly reasoning_tokens: number
+  /** Of the web, by the provider. */
+  readonly searches: number
   /** null when nothing was used. */
   readonly usage_source: 'provider' | 'estimate' | null
   /** The provider claimed more than the model can hold: charged up to that. */
@@ -49,6 +51,8 @@ export interface AttemptRecord {
   readonly cost: string | null
   /** It claimed more usage than the model can hold. */
   readonly clamped?: true
+  /** Of the web, where it did any. */
+  readonly searches?: number
 }
 
 /** What is not named is not asked for. Times in milliseconds since the epoch. */
@@ -70,10 +74,21 @@ export interface RequestPage {
   readonly cursor?: string
 }
 
+interface WithAttempts {
+  /** As the row keeps them. */
+  readonly attempts: string
+}
+
 /** What of a row's attempts is everybody's to know; the text is searched first, for it is hardly ever there. */
-export function wasClamped({ attempts }: { readonly attempts: string }): boolean {
+export function wasClamped({ attempts }: WithAttempts): boolean {
   if (!attempts.includes('"clamped"')) return false
   return (JSON.parse(attempts) as AttemptRecord[]).some(({ clamped }) => clamped === true)
+}
+
+/** The searches of the web that an answer took. */
+export function searchesOf({ attempts }: WithAttempts): number {
+  if (!attempts.includes('"searches"')) return 0
+  return (JSON.parse(attempts) as AttemptRecord[]).at(-1)?.searches ?? 0
 }
 
 function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
@@ -92,6 +107,7 @@ function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
     cached_tokens: row.cached_tokens,
     completion_tokens: row.completion_tokens,
     reasoning_tokens: row.reasoning_tokens,
+    searches: searchesOf(row),
     usage_source: row.usage_source,
     usage_clamped: wasClamped(row),
     cost: decimalOf(row.cost_nanos),

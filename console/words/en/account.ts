@@ -185,6 +185,7 @@ export const account = {
       output: 'Output tokens',
       reasoning: 'Reasoning tokens',
       request: 'Request',
+      search: 'Web searches',
     },
     perThousand: '/ 1,000',
     each: 'each',

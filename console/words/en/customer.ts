@@ -14,6 +14,7 @@ export const customer = {
     output: 'Output',
     cached: 'Cached input',
     perRequest: 'Per request',
+    perSearch: 'a web search',
     context: 'Context',
     success: 'Answered',
     notAsked: 'not asked lately',

@@ -92,10 +92,11 @@ export const offer = {
     cache_write_1h: 'Cache write, 1 hour',
     reasoning: 'Reasoning',
     per_request: 'Per request',
+    per_search: 'Per web search',
     free: 'free',
-    more: 'Cached, reasoning, per request',
+    more: 'Cached, reasoning, fees',
     moreLead:
-      'Left empty, cached input and cache write cost as input, a write for an hour as any other, reasoning as output.',
+      'Left empty, cached input and cache write cost as input, a write for an hour as any other, reasoning as output; a request and a search cost nothing more.',
     asParent: 'as its kind',
     noChange: 'Nothing changes yet.',
     notFreeAnyMore: 'The model is not free any more.',

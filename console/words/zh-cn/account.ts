@@ -177,6 +177,7 @@ export const account: typeof english = {
       output: '输出词元',
       reasoning: '推理词元',
       request: '请求',
+      search: '联网搜索',
     },
     perThousand: '/ 千词元',
     each: '每次',

@@ -13,6 +13,7 @@ export const customer: typeof english = {
     output: '输出',
     cached: '缓存输入',
     perRequest: '每次请求',
+    perSearch: '每次联网搜索',
     context: '上下文',
     success: '应答率',
     notAsked: '近期无调用',

@@ -91,9 +91,11 @@ export const offer: typeof english = {
     cache_write_1h: '缓存写入（1 小时）',
     reasoning: '推理',
     per_request: '每次请求',
+    per_search: '每次联网搜索',
     free: '免费',
-    more: '缓存、推理、每次请求',
-    moreLead: '留空时，缓存输入与缓存写入按输入计价，1 小时缓存写入按缓存写入计价，推理按输出计价。',
+    more: '缓存、推理、每次请求与搜索',
+    moreLead:
+      '留空时，缓存输入与缓存写入按输入计价，1 小时缓存写入按缓存写入计价，推理按输出计价，每次请求与每次搜索不另收费。',
     asParent: '按所属类别',
     noChange: '尚无变更。',
     notFreeAnyMore: '该模型不再免费。',

@@ -23,6 +23,7 @@ const attempt = z.object({
   http_status: z.int().nullable(),
   duration_ms: z.number(),
   cost: money.nullable().meta({ description: 'What it cost us; null when the upstream has no prices.' }),
+  searches: z.int().optional(),
   clamped: z.literal(true).optional().meta({ description: 'Its usage was more than the model can hold.' }),
 })
 export const requestOut = z
@@ -43,6 +44,7 @@ export const requestOut = z
     cached_tokens: z.int(),
     completion_tokens: z.int(),
     reasoning_tokens: z.int(),
+    searches: z.int().meta({ description: 'Of the web, that the provider did for it.' }),
     usage_source: z.enum(['provider', 'estimate']).nullable(),
     usage_clamped: z.boolean().meta({
       description: 'The provider claimed more than the model’s context can hold; charged up to that.',

@@ -85,10 +85,12 @@ const priceFields = {
   cache_write_1h: money.nullish(),
   reasoning: money.nullish(),
   per_request: money.nullish(),
+  per_search: money.nullish(),
   free: z.literal(true).optional(),
 }
 export const pricesIn = z.strictObject(priceFields).meta({
-  description: 'Per 1,000 tokens; `per_request` is an amount. Or `{"free": true}` and nothing else.',
+  description:
+    'Per 1,000 tokens; `per_request` and `per_search` (each search of the web that the provider did) are amounts. Or `{"free": true}` and nothing else.',
 })
 export const costsIn = z
   .strictObject({ ...priceFields, currency: z.string().optional(), rate: z.string().max(64).optional() })
@@ -112,6 +114,7 @@ export function priceInputOf(given: z.infer<typeof pricesIn>): PriceInput {
     cacheWrite1h: words.cache_write_1h,
     reasoning: words.reasoning,
     perRequest: words.per_request,
+    perSearch: words.per_search,
   }
 }
 
@@ -134,6 +137,7 @@ export function priceInputView(words: PriceInput): z.infer<typeof pricesOut> {
     cache_write_1h: words.cacheWrite1h ?? null,
     reasoning: words.reasoning ?? null,
     per_request: words.perRequest ?? null,
+    per_search: words.perSearch ?? null,
   }
 }
 

@@ -8,6 +8,7 @@ import { sql, type PriceRow } from '../../db/schema.ts'
 import { costOf, type Price } from '../../ledger/price.ts'
 import { decimalOf, factorOf, pricePer1KOf } from '../../lib/money.ts'
 import type { StoredRequest } from '../../usage/pages.ts'
+import { searchesOf } from '../../usage/records.ts'
 import type { Bill } from './contract/usage.ts'
 
 /** Nanos × 10⁶ are tokens × price per million; with the factor, × 10¹². */
@@ -25,8 +26,13 @@ type Line = Bill['lines'][number]
 interface Part {
   readonly kind: Line['kind']
   readonly count: number
-  /** Nanos per million tokens; of the fee, nanos × 10⁶ per request. */
+  /** Nanos per million tokens; of a fee, nanos × 10⁶ for each. */
   readonly price: bigint
+}
+
+/** By the piece, not by the thousand. */
+function isFee(kind: Line['kind']): boolean {
+  return kind === 'request' || kind === 'search'
 }
 
 function partsOf(row: StoredRequest, price: Price): Part[] {
@@ -49,15 +55,16 @@ function partsOf(row: StoredRequest, price: Price): Part[] {
     },
     { kind: 'reasoning', count: row.reasoning_tokens, price: price.reasoning ?? price.output },
     { kind: 'request', count: 1, price: price.perRequest * 1_000_000n },
+    { kind: 'search', count: searchesOf(row), price: (price.perSearch ?? 0n) * 1_000_000n },
   ]
-  return parts.filter(({ kind, count, price: each }) => count > 0 && (kind !== 'request' || each > 0n))
+  return parts.filter(({ kind, count, price: each }) => count > 0 && (!isFee(kind) || each > 0n))
 }
 
 function lineOf({ kind, count, price }: Part): Line {
   return {
     kind,
     count,
-    price: kind === 'request' ? decimalOf(price / 1_000_000n) : pricePer1KOf(price),
+    price: isFee(kind) ? decimalOf(price / 1_000_000n) : pricePer1KOf(price),
     amount: exactDecimal(BigInt(count) * price, weightDigits),
   }
 }
@@ -75,6 +82,7 @@ function billWith(row: StoredRequest, priceRow: PriceRow): Bill {
     cacheWrite1h: row.cache_write_1h_tokens ?? 0,
     output: row.completion_tokens,
     reasoning: row.reasoning_tokens,
+    searches: searchesOf(row),
   }
   const total = costOf(price, usage, factorPpm)
   const charged = row.cost_nanos

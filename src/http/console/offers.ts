@@ -28,8 +28,8 @@ function factored(nanos: bigint, factorPpm: number): bigint {
 function pricesView({ price }: PricedModel, factorPpm: number): Pick<Model, 'free' | 'prices'> {
   const per1K = (nanos: bigint): string => pricePer1KOf(factored(nanos, factorPpm))
   const optional = (nanos: bigint | null): string | null => (nanos === null ? null : per1K(nanos))
-  const { input, output, cachedInput, cacheWrite, reasoning, perRequest } = price
-  const parts = [input, output, cachedInput, cacheWrite, reasoning, perRequest]
+  const { input, output, cachedInput, cacheWrite, reasoning, perRequest, perSearch } = price
+  const parts = [input, output, cachedInput, cacheWrite, reasoning, perRequest, perSearch ?? 0n]
   return {
     free: parts.every((part) => part === null || part === 0n),
     prices: {
@@ -39,6 +39,7 @@ function pricesView({ price }: PricedModel, factorPpm: number): Pick<Model, 'fre
       cache_write: optional(cacheWrite),
       reasoning: optional(reasoning),
       per_request: decimalOf(factored(perRequest, factorPpm)),
+      per_search: decimalOf(factored(perSearch ?? 0n, factorPpm)),
     },
   }
 }

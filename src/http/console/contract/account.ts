@@ -9,7 +9,7 @@ export const model = z.object({
   context_tokens: z.int(),
   max_output_tokens: z.int().nullable(),
   free: z.boolean(),
-  /** Per 1,000 tokens with this account's factor; `per_request` per request. null costs as its parent. */
+  /** Per 1,000 tokens with this account's factor; `per_request` and `per_search` for each. null costs as its parent. */
   prices: z.object({
     input: money,
     output: money,
@@ -17,6 +17,7 @@ export const model = z.object({
     cache_write: money.nullable(),
     reasoning: money.nullable(),
     per_request: money,
+    per_search: money,
   }),
   /** Of the last 24 hours; null: nobody asked. Success is answered ÷ received, without what callers did wrong. */
   success: z.number().nullable(),

@@ -73,10 +73,19 @@ export const failure = z.object({
 })
 
 const billLine = z.object({
-  kind: z.enum(['input', 'cached_input', 'cache_write', 'cache_write_1h', 'output', 'reasoning', 'request']),
-  /** Tokens, or requests for the fee. */
+  kind: z.enum([
+    'input',
+    'cached_input',
+    'cache_write',
+    'cache_write_1h',
+    'output',
+    'reasoning',
+    'request',
+    'search',
+  ]),
+  /** Tokens; requests or searches for a fee. */
   count: z.int(),
-  /** Per 1,000 tokens; per request for the fee. */
+  /** Per 1,000 tokens; for each, where it is a fee. */
   price: money,
   amount: money,
 })
