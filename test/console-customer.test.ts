@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { accountCalls } from '../src/http/console/contract/account.ts'
 import { billingCalls } from '../src/http/console/contract/billing.ts'
 import { keyCalls } from '../src/http/console/contract/keys.ts'
-import { usageCalls, type Bill, type RequestDetail } from '../src/http/console/contract/usage.ts'
+import { usageCalls, type RequestDetail } from '../src/http/console/contract/usage.ts'
 import { question } from './account.ts'
 import { eventually } from './answers.ts'
+import { assertAddsUp } from './bills.ts'
 import { customerOf, operatorOf, refusalIn, type Browser } from './browser.ts'
 import { shareHouse } from './house.ts'
 import { failing, saying } from './scripts.ts'
@@ -43,29 +44,6 @@ function detailOf(browser: Browser, reply: Response): Promise<RequestDetail> {
     const { status } = await browser.send(usageCalls.request, { id })
     return status === 200 ? browser.ask(usageCalls.request, { id }) : undefined
   })
-}
-
-/** Decimals in units of 10^-24, so that sums are exact. */
-function units(text: string): bigint {
-  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(text) ?? []
-  return BigInt(`${sign}${whole}${fraction.padEnd(24, '0')}`)
-}
-
-function assertAddsUp(bill: Bill): void {
-  const amounts = bill.lines.map(({ amount }) => units(amount))
-  assert.equal(
-    amounts.reduce((sum, amount) => sum + amount, 0n),
-    units(bill.sum),
-  )
-  for (const { kind, count, price, amount } of bill.lines) {
-    const thousandth = kind === 'request' || kind === 'search' ? 1n : 1000n
-    assert.equal(units(price) * BigInt(count), units(amount) * thousandth, kind)
-  }
-  assert.equal(units(bill.sum) * units(bill.factor), units(bill.exact) * 10n ** 24n)
-  assert.equal(units(bill.exact) + units(bill.rounding), units(bill.total))
-  assert.ok(units(bill.rounding) >= 0n && units(bill.rounding) < 10n ** 15n, 'less than a nano')
-  assert.equal(units(bill.total) - units(bill.waived), units(bill.charged))
-  assert.equal(units(bill.balance_before ?? '') - units(bill.charged), units(bill.balance_after ?? ''))
 }
 
 test('searches of the web are a line of their own on the bill, priced by the piece', async () => {

@@ -1,5 +1,4 @@
 /** Our own public addresses, as they look from the relay itself: asked for `/healthz` on a schedule. */
-import { request } from 'undici'
 import type { Db } from '../db/db.ts'
 import { sql, type PublicAddressesTable } from '../db/schema.ts'
 
@@ -30,6 +29,7 @@ export async function lookAt(url: string): Promise<Look> {
   const started = performance.now()
   const durationMs = (): number => Math.round(performance.now() - started)
   try {
+    const { request } = await import('undici')
     const signal = AbortSignal.timeout(patienceMs)
     const { statusCode, body } = await request(`${url}/healthz`, { signal })
     if (statusCode !== 200) {

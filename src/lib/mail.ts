@@ -1,5 +1,5 @@
 /** Mail by SMTP, in plain text. */
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 
 export interface Letter {
   readonly to: string
@@ -19,12 +19,17 @@ const patienceMs = 20_000
 /** `url`: smtp or smtps, with user and password where they are needed. */
 export function mailerFor(url: string, from: string): Mailer {
   const times = { connectionTimeout: patienceMs, greetingTimeout: patienceMs, socketTimeout: patienceMs }
-  const transport = createTransport({ url, ...times })
+  // Loaded with the first letter: most starts send none.
+  let transport: Promise<Transporter> | undefined
+  const opened = async (): Promise<Transporter> => {
+    const { createTransport } = await import('nodemailer')
+    return createTransport({ url, ...times })
+  }
   const domain = /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
   return {
     async send({ id, ...letter }) {
       const messageId = id === undefined ? undefined : `<${id}@${domain}>`
-      await transport.sendMail({ from, messageId, ...letter })
+      await (await (transport ??= opened())).sendMail({ from, messageId, ...letter })
     },
   }
 }

@@ -2,7 +2,7 @@
  * Brings one message to one channel: by SMTP, or by one HTTP request to an address that is allowed, whose redirects are
  * not followed and of whose answer only a little is read.
  */
-import { Agent, request } from 'undici'
+import type { Agent } from 'undici'
 import type { ChannelKind } from '../db/schema.ts'
 import { checkUpstreamUrl, guardedLookup, type Cidr } from '../lib/address-guard.ts'
 import type { Mailer } from '../lib/mail.ts'
@@ -27,17 +27,11 @@ const longestProblem = 300
 
 /** Calls out to addresses that are judged when they are connected to. */
 export class HttpSender {
-  readonly #agent: Agent
+  #agent: Agent | null = null
   readonly #allow: readonly Cidr[]
 
   constructor(allow: readonly Cidr[]) {
     this.#allow = allow
-    this.#agent = new Agent({
-      connect: { lookup: guardedLookup(allow), timeout: patienceMs },
-      keepAliveTimeout: 10_000,
-      headersTimeout: patienceMs,
-      bodyTimeout: patienceMs,
-    })
   }
 
   /** Throws when no answer came. */
@@ -45,6 +39,13 @@ export class HttpSender {
     // A literal address is never looked up, so the guard of look-ups does not see it.
     const forbidden = checkUpstreamUrl(url, this.#allow)
     if (forbidden !== null) throw new Error(forbidden)
+    const { Agent, request } = await import('undici')
+    this.#agent ??= new Agent({
+      connect: { lookup: guardedLookup(this.#allow), timeout: patienceMs },
+      keepAliveTimeout: 10_000,
+      headersTimeout: patienceMs,
+      bodyTimeout: patienceMs,
+    })
     const signal = AbortSignal.timeout(patienceMs)
     const options = { method: 'POST', headers, body, dispatcher: this.#agent, signal } as const
     const answer = await request(url, options)
@@ -64,7 +65,7 @@ export class HttpSender {
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy()
+    await this.#agent?.destroy()
   }
 }
 

@@ -8,6 +8,7 @@ import { costOf } from '../ledger/price.ts'
 import { decimalOf } from '../lib/money.ts'
 import { providerOf } from '../providers/registry.ts'
 import type { Call } from '../providers/provider.ts'
+import type { AttemptRecord } from './attempt-record.ts'
 import { Attempt, type AttemptResult, type AttemptSetting, type Timeouts } from './attempt.ts'
 import type { Bill } from './bill.ts'
 import { verdictOn } from './blame.ts'
@@ -20,21 +21,6 @@ import { circuitsWith, noteLatency, placeOf, usualMs } from './place.ts'
 const mostAttempts = 3
 /** Bounds of what a caller waits for an upstream that may still be down, while another is ready. */
 const probeWait = { leastMs: 3000, usualMs: 10_000, timesUsual: 4 } as const
-
-/** One upstream tried, as the automation contract shows it. */
-export interface AttemptRecord {
-  /** Its id. */
-  readonly upstream: string
-  outcome: 'ok' | 'failed' | 'aborted'
-  readonly http_status: number | null
-  duration_ms: number
-  /** What it costs us, decimal; `null` when unknown. */
-  cost: string | null
-  /** Its provider claimed more usage than the model can hold, and was believed up to that. */
-  clamped?: true
-  /** Of the web, where it did any. */
-  searches?: number
-}
 
 /** What outlives a request: what has been learned about upstreams, by whichever worker. */
 export interface UpstreamMemory {

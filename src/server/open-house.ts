@@ -1,6 +1,5 @@
 /** The administration without HTTP: for the control socket of a running relay, and for commands when none runs. */
 import type { Config } from '../config.ts'
-import { createAdminApp } from '../http/admin/app.ts'
 import type { House } from '../http/house.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
@@ -48,8 +47,11 @@ export function administrationOver(
     health: (circuits) => Promise.resolve(circuits.map((each) => core.health.of(each))),
     isReady: () => core.commits.admitting,
   }
-  const app = createAdminApp(house, { authenticate: false, onBug })
-  return async (request) => app.fetch(request)
+  const opened = async () =>
+    (await import('../http/admin/app.ts')).createAdminApp(house, { authenticate: false, onBug })
+  // Loaded with the first command that asks: a start has better things to do.
+  let app: ReturnType<typeof opened> | undefined
+  return async (request) => (await (app ??= opened())).fetch(request)
 }
 
 /** Opens a data directory whose lock the caller holds, for one command. */

@@ -1,7 +1,6 @@
 /** A node of a cluster that starts before its database waits for it, with its port open. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import { openClient } from '../db/postgres/connect.ts'
 import { isCutOff } from '../db/postgres/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { openWaitingRoom, type WaitingRoom } from './waiting-room.ts'
@@ -12,6 +11,7 @@ const retryMs = 300
 export async function waitForDatabase(config: Config, log: Log): Promise<void> {
   const { databaseUrl: url } = config
   if (url === null) return
+  const { openClient } = await import('../db/postgres/connect.ts')
   let room: WaitingRoom | null = null
   try {
     for (;;) {

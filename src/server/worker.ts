@@ -142,7 +142,7 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
 
 async function start(birth: WorkerBirth): Promise<void> {
   const { config } = birth
-  const db = openAccess(birth.db)
+  const db = await openAccess(birth.db)
   const sealer = sealerOf(birth.dataKey)
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
   const copies = new Copies(db, directory, catalog)
