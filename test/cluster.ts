@@ -25,11 +25,12 @@ export interface Cluster {
   again(index: number): Promise<RelayProcess>
 }
 
-/** Opens a cluster for one test, which closes it at its end, also when it fails. */
+/** Opens a cluster for one test, which closes it at its end, also when it fails. `wayTo`: how nodes come to the database. */
 export async function openCluster(
   t: TestContext,
   count: number,
   env: Record<string, string> = {},
+  wayTo: (url: string) => Promise<string> = (url) => Promise.resolve(url),
 ): Promise<Cluster> {
   const postgres = await startPostgres()
   const folder = await mkdtemp(join(tmpdir(), 'sluice-nodes-'))
@@ -48,7 +49,7 @@ export async function openCluster(
     }
   })
   const url = await postgres.database()
-  const settings = { DATABASE_URL: url, ...env }
+  const settings = { DATABASE_URL: await wayTo(url), ...env }
   const starts = await Promise.allSettled(
     Array.from({ length: count }, async (_, index) => {
       const dataDir = join(folder, `node-${index + 1}`)

@@ -1,9 +1,9 @@
 /** Trials of the crash harness: something dies at a moment that is another one each time. */
 import assert from 'node:assert/strict'
-import { availableParallelism, loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { compare, Load, Meter, prices, type Comparison } from './crash.ts'
 import type { House } from './house.ts'
+import { onThisMachine } from './machine.ts'
 
 /** A disk whose power goes at a moment, and comes back. */
 export interface Power {
@@ -19,12 +19,7 @@ export const crashEnv: Record<string, string> = {
   NODE_OPTIONS: `--import=${new URL('end-worker.fixture.ts', import.meta.url).href}`,
 }
 
-/** Five seconds, of a machine that does nothing else; where more wants to run than there are cores, as much longer. */
-function backWithinMs(): number {
-  const [load = 0] = loadavg()
-  return 5000 * Math.max(1, load / availableParallelism())
-}
-
+const backWithinMs = 5000
 const streams = 64
 const balance = '50'
 
@@ -58,7 +53,8 @@ export async function crashTrial(
     const startedAt = performance.now()
     await house.restart()
     // A disk in user space is slower than any real one.
-    if (!power) assert.ok(performance.now() - startedAt < backWithinMs(), 'it is back within 5 seconds')
+    if (!power)
+      assert.ok(performance.now() - startedAt < onThisMachine(backWithinMs), 'it is back within 5 seconds')
     return compare(house, account, followed, { meter, balance })
   }
   house.relay.signal('SIGUSR2')

@@ -24,6 +24,9 @@ export interface SharedLedgerListener {
   broken(error: unknown): void
 }
 
+/** The node's epoch is over. */
+export class Fenced extends Error {}
+
 /** Not what a database that goes away comes to, but what the ledger or this program does. */
 export function isOurFault(error: unknown): boolean {
   const state = sqlStateOf(error)

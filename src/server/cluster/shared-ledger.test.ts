@@ -100,22 +100,25 @@ test(
     const opened = await openLedger(t, () => fates[commits++ % fates.length] ?? 'pass')
     await credit(opened, 1_000_000n)
     let charged = 0n
-    let refused = 0
     for (let round = 0; round < 25; round += 1) {
       const calls = Array.from({ length: 8 }, async (_, index) => {
         const id = `req-${round}-${index}`
         const granted = await hold(opened, id)
-        if (granted === null) refused += 1
-        if (granted === null || !('event' in granted)) return
+        assert.ok(granted !== null && 'event' in granted, 'whoever waits for the next connection is served')
         await settle(opened, id, index + 1)
         charged += BigInt(index + 1)
       })
       await Promise.all(calls)
-      while (!opened.ledger.admitting) await delay(10)
     }
-    await opened.ledger.drained()
+    const isDrained = (): Promise<boolean> =>
+      opened.ledger.drained().then(
+        () => true,
+        () => false,
+      )
+    while (!(await isDrained())) await delay(10)
     assert.deepEqual(opened.told, [])
-    assert.ok(commits > 30 && refused > 0 && charged > 100n, `${commits} commits, ${refused} refused`)
+    assert.equal(charged, 25n * 36n)
+    assert.ok(commits > 30, `${commits} commits`)
     const [owner] = await opened.db.all<{ balance_nanos: bigint; held_nanos: bigint }>({
       sql: `select balance_nanos, held_nanos from owners where id = 'a:one'`,
       parameters: [],

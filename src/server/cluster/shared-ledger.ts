@@ -1,7 +1,7 @@
 /**
  * The ledger of a node of a cluster: operations gather while a batch is under way, and the next batch takes them all.
- * A batch is one transaction; what it decided is told when it holds. While the database is away nothing is admitted,
- * and settlements are kept on this node's own disk.
+ * A batch is one transaction; what it decided is told when it holds. While the database is away nothing is admitted
+ * (absence.ts), and settlements are kept on this node's own disk.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
@@ -17,9 +17,10 @@ import {
 } from '../../db/postgres/ledger-rows.ts'
 import { encodeEvents } from '../../ledger/journal.ts'
 import { emptyState, type LedgerState } from '../../ledger/state.ts'
+import { Absence } from './absence.ts'
 import { needsOf, type Mark } from './batch-needs.ts'
 import { Batch } from './batch.ts'
-import { isOurFault, type SharedLedgerParts } from './ledger-parts.ts'
+import { Fenced, isOurFault, type SharedLedgerParts } from './ledger-parts.ts'
 import { giveUp, type SettleWork, type Work } from './work.ts'
 
 /** Bounds how long the rows of a batch are locked. */
@@ -40,7 +41,6 @@ interface Attempt {
   readonly marks: ReadonlyMap<string, Mark>
 }
 
-class Fenced extends Error {}
 export class SharedLedger {
   /** This node's open holds, and the owners as it saw them last. */
   readonly state: LedgerState = emptyState()
@@ -48,6 +48,7 @@ export class SharedLedger {
   readonly #marks = new Map<string, Mark>()
   readonly #known = new Set<string>()
   readonly #uploading: NodeJS.Timeout
+  readonly #absence: Absence
   #epoch: number
   #queue: Work[] = []
   #client: Client | null = null
@@ -56,12 +57,15 @@ export class SharedLedger {
   #unclear: Attempt | null = null
   #areMarksDue = false
   #isRunning = false
-  #isAway = false
   #isStopped = false
 
   constructor(parts: SharedLedgerParts) {
     this.#parts = parts
     this.#epoch = parts.epoch
+    this.#absence = new Absence({
+      lost: (why) => this.#sendAway(why),
+      found: () => parts.listener.admitting(true, ''),
+    })
     this.#uploading = setInterval(() => {
       this.#areMarksDue = this.#marks.size > 0
       if (this.#areMarksDue) this.#wake()
@@ -74,12 +78,12 @@ export class SharedLedger {
   }
 
   get admitting(): boolean {
-    return !this.#isAway && !this.#isStopped
+    return !this.#absence.isLong && !this.#isStopped
   }
 
   add(work: Work): void {
-    if (this.#isAway) {
-      if ('isGivenUp' in work) return giveUp(work)
+    if (this.#absence.isNow) {
+      if (this.#absence.sendsAway(work, this.#queue.length)) return
       if (work.kind === 'row' && this.#queue.length > rowsMost) return
       if (work.kind === 'settle') this.#keep(work)
     }
@@ -104,13 +108,14 @@ export class SharedLedger {
   /** Resolves when everything that was asked for is in the database; rejects when the database is away. */
   async drained(): Promise<void> {
     while (this.#queue.length > 0 || this.#isRunning) {
-      if (this.#isAway) throw new Error('The database is away.')
+      if (this.#absence.isNow) throw new Error('The database is away.')
       await delay(5)
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#uploading)
+    this.#absence.close()
     await this.drained().catch(() => undefined)
     this.#isStopped = true
     await this.#client?.end().catch(() => undefined)
@@ -125,12 +130,12 @@ export class SharedLedger {
   async #run(): Promise<void> {
     while (
       !this.#isStopped &&
-      (this.#queue.length > 0 || this.#areMarksDue || this.#unclear || this.#isAway)
+      (this.#queue.length > 0 || this.#areMarksDue || this.#unclear || this.#absence.isNow)
     ) {
       try {
         const client = (this.#client ??= await this.#connect())
         if (this.#queue.length > 0 || this.#areMarksDue) await this.#next(client)
-        this.#comeBack()
+        this.#absence.end()
       } catch (error) {
         await this.#lose(error)
       }
@@ -262,7 +267,7 @@ export class SharedLedger {
       // What was not committed in the old epoch never will be.
       if (this.#unclear) this.#putBack(this.#unclear.works)
       this.#unclear = null
-      this.#goAway('this node was retired')
+      this.#goAway('this node was retired', true)
       this.#isStopped = true
       return this.#parts.listener.fenced()
     }
@@ -270,26 +275,21 @@ export class SharedLedger {
       this.#isStopped = true
       return this.#parts.listener.broken(error)
     }
-    this.#goAway(error instanceof Error ? error.message : String(error))
+    this.#goAway(error instanceof Error ? error.message : String(error), false)
     await delay(retryMs)
   }
 
-  #goAway(why: string): void {
-    const waiting = [...(this.#unclear?.works ?? []), ...this.#queue]
-    for (const work of waiting) {
-      if ('isGivenUp' in work) giveUp(work)
+  #goAway(why: string, isForLong: boolean): void {
+    for (const work of [...(this.#unclear?.works ?? []), ...this.#queue])
       if (work.kind === 'settle') this.#keep(work)
-    }
-    this.#queue = this.#queue.filter((work) => !('isGivenUp' in work))
-    if (this.#isAway) return
-    this.#isAway = true
-    this.#parts.listener.admitting(false, why)
+    this.#absence.begin(why, isForLong)
   }
 
-  #comeBack(): void {
-    if (!this.#isAway) return
-    this.#isAway = false
-    this.#parts.listener.admitting(true, '')
+  #sendAway(why: string): void {
+    for (const work of [...(this.#unclear?.works ?? []), ...this.#queue])
+      if ('isGivenUp' in work) giveUp(work)
+    this.#queue = this.#queue.filter((work) => !('isGivenUp' in work))
+    this.#parts.listener.admitting(false, why)
   }
 
   #keep(work: SettleWork): void {

@@ -1,0 +1,94 @@
+/** Three nodes under load while their database goes away, is killed, or is told everything twice. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openClient } from '../src/db/postgres/connect.ts'
+import { sqlStateOf } from '../src/db/postgres/errors.ts'
+import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
+import { openWay, type Fate } from '../src/server/cluster/broken-way.fixture.ts'
+import { openBalancer } from './balancer.ts'
+import { openCluster } from './cluster.ts'
+import { crowdAt, outage } from './outages.ts'
+
+const skip = withoutPostgres
+
+test(
+  'PostgreSQL away for 5 s, and killed: every caller waits or is told when to come again, nothing is lost or doubled',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 3)
+    const callers = await crowdAt(cluster)
+    callers.crowd.come(12)
+    await outage(cluster, callers, { ms: 5000, signal: 'SIGINT' })
+    await outage(cluster, callers, { ms: 0, signal: 'SIGKILL' })
+    await callers.prove()
+  },
+)
+
+test(
+  'every batch is sent twice, and of many the answer is lost: nobody notices, and nothing is lost or doubled',
+  { skip },
+  async (t) => {
+    const texts: string[] = []
+    let commits = 0
+    const fateOf = (): Fate => {
+      commits += 1
+      if (commits % 7 === 0) return 'do and lose'
+      return commits % 11 === 0 ? 'lose' : 'pass'
+    }
+    let direct = ''
+    const cluster = await openCluster(t, 3, {}, (url) => {
+      direct = url
+      return openWay(t, url, fateOf, (text) => texts.push(text))
+    })
+    const callers = await crowdAt(cluster)
+    callers.crowd.come(12, 300)
+    const calls = await callers.crowd.done()
+    assert.deepEqual(
+      calls.filter(({ isWhole }) => !isWhole),
+      [],
+    )
+    const client = await openClient({ url: direct, name: 'replay', statementMs: 20_000 })
+    const outcomes = new Map<string, number>()
+    for (const text of texts) {
+      const state = await client.query(text).then(
+        () => 'taken',
+        (error: unknown) => sqlStateOf(error) ?? String(error),
+      )
+      if (state !== 'taken') await client.query('rollback')
+      const what = text.startsWith('insert into journal') ? `of the ledger: ${state}` : 'of refused requests'
+      outcomes.set(what, (outcomes.get(what) ?? 0) + 1)
+    }
+    await client.end()
+    // Unique violations alone: the journal has each of them, or something else in its place.
+    assert.deepEqual([...outcomes.keys()], ['of the ledger: 23505'])
+    assert.ok(texts.length > 50, `${texts.length} batches`)
+    await callers.prove()
+  },
+)
+
+test(
+  'three nodes are stopped and started one after the other under load: no request fails',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 3, { DRAIN_DELAY: '1s' })
+    const { nodes } = cluster
+    const balancer = await openBalancer(
+      t,
+      nodes.map(({ url }) => url),
+    )
+    const callers = await crowdAt(cluster, { urlOf: () => balancer.url })
+    callers.crowd.come(12)
+    for (const [index, node] of nodes.entries()) {
+      await callers.crowd.reached(callers.crowd.told.length + 100)
+      assert.equal((await node.stop()).code, 0)
+      await cluster.again(index)
+    }
+    await callers.crowd.reached(callers.crowd.told.length + 100)
+    const calls = await callers.crowd.ended()
+    assert.deepEqual(
+      calls.filter(({ isWhole }) => !isWhole),
+      [],
+    )
+    await callers.prove()
+  },
+)
