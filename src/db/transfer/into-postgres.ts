@@ -129,23 +129,12 @@ export class PostgresTarget {
     numbers: ReadonlyMap<string, number>,
     settings: Readonly<Record<string, string>>,
   ): Promise<void> {
-    const identities = await this.read({
-      sql: `select table_name, column_name from information_schema.columns
-        where table_schema = current_schema() and is_identity = 'YES'`,
-      parameters: [],
-    })
-    const texts = identities.map((row) => {
-      const [table, column] = [String(row['table_name']), String(row['column_name'])]
-      const last = `greatest((select max(${column}) from ${table}), ${numbers.get(table) ?? 0})`
-      return `select setval(pg_get_serial_sequence('${table}', '${column}'), greatest(${last}, 1), ${last} > 0)`
-    })
-    const order = `(select coalesce(max(seq), 0) from journal)`
+    const texts = await numberTexts(this.read, numbers)
     const pairs = Object.entries(settings).map((pair) => pair.map(literalOf))
     await this.#client.query(
       [
         'begin',
         ...texts,
-        `select setval('journal_order', greatest(${order}, 1), ${order} > 0)`,
         ...(pairs.length === 0
           ? []
           : [
@@ -169,4 +158,20 @@ function pageText({ name, columns }: TableShape, rows: readonly Row[], mark: Mar
     insert into moving (name, after, rows) values (${place})
       on conflict (name) do update set after = excluded.after, rows = excluded.rows;
     commit`
+}
+
+/** What makes numbers of rows go on after those that are there, or after these where they are higher. */
+export async function numberTexts(read: Read, numbers: ReadonlyMap<string, number>): Promise<string[]> {
+  const identities = await read({
+    sql: `select table_name, column_name from information_schema.columns
+      where table_schema = current_schema() and is_identity = 'YES'`,
+    parameters: [],
+  })
+  const texts = identities.map((row) => {
+    const [table, column] = [String(row['table_name']), String(row['column_name'])]
+    const last = `greatest((select max(${column}) from ${table}), ${numbers.get(table) ?? 0})`
+    return `select setval(pg_get_serial_sequence('${table}', '${column}'), greatest(${last}, 1), ${last} > 0)`
+  })
+  const order = `(select coalesce(max(seq), 0) from journal)`
+  return [...texts, `select setval('journal_order', greatest(${order}, 1), ${order} > 0)`]
 }
