@@ -145,7 +145,8 @@ test('after kill -9 each stream is charged for what was delivered, less 64 token
     assert.ok(received.some((each) => each.join('') === text))
     const [least, most] = [estimateOf(text) - 64, estimateOf(text)]
     assert.ok(least <= charged && charged <= most, `${least} ≤ ${charged} ≤ ${most}`)
-    assert.deepEqual([record?.usage_source, record?.outcome], ['estimate', 'failed'])
+    assert.deepEqual([record?.usage_source, record?.outcome], ['estimate', 'ended'])
+    assert.deepEqual([record?.http_status, record?.upstream], [200, upstream.id])
   }
   const paid = records.reduce((sum, { cost }) => sum + Number(cost), 0)
   assert.equal(Number(await account.balance()).toFixed(9), (1 - paid).toFixed(9))

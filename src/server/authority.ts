@@ -196,7 +196,7 @@ export class Authority {
 
   /** A request whose relay is gone: charged at its last mark. */
   expire(id: string): void {
-    const { state, commits, rates } = this.#parts
+    const { state, commits, rates, catalog } = this.#parts
     const held = state.holds.get(id)
     if (!held) return
     const at = this.#parts.now()
@@ -209,7 +209,8 @@ export class Authority {
     const { balance } = ownerOf(state, accountOwner(held.account))
     const bill = event.kind === 'settled' ? { ...event, balance } : null
     if (held.claim && bill && bill.charge > 0n) this.#claims.keep(held, held.claim, bill.charge, null)
-    commits.need(commits.addRequest(requestRow(held, goneOutcome(held, at), bill)))
+    const outcome = goneOutcome(held, at, onlyUpstreamOf(catalog.model(held.model)))
+    commits.need(commits.addRequest(requestRow(held, outcome, bill)))
   }
 
   /** A request that was refused: a row, and no money. */
@@ -247,19 +248,31 @@ export class Authority {
   }
 }
 
-export function goneOutcome(held: Hold, at: number): RequestOutcome {
+function onlyUpstreamOf(model: PricedModel | undefined): string | null {
+  if (!model || model.fallbacks.length > 0 || model.routes.length > 1) return null
+  return model.routes[0]?.upstream.id ?? null
+}
+
+/**
+ * What is known of a request whose relay is gone. With a mark it was a stream that had begun; `upstream`: the only one
+ * that can have answered it, where there is but one.
+ */
+export function goneOutcome(held: Hold, at: number, upstream: string | null = null): RequestOutcome {
+  const hasBegun = held.mark !== null
+  const durationMs = Math.max(0, at - held.at)
+  const attempt = { upstream, outcome: 'aborted', http_status: 200, duration_ms: durationMs, cost: null }
   return {
-    httpStatus: 500,
-    outcome: 'failed',
-    upstream: null,
+    httpStatus: hasBegun ? 200 : 500,
+    outcome: hasBegun ? 'ended' : 'failed',
+    upstream: hasBegun ? upstream : null,
     finish: null,
-    errorCode: 'server_error',
+    errorCode: hasBegun ? 'service_unavailable' : 'server_error',
     firstTokenMs: null,
-    durationMs: at - held.at,
-    attempts: '[]',
+    durationMs,
+    attempts: hasBegun && upstream !== null ? JSON.stringify([attempt]) : '[]',
     upstreamCost: null,
     isClamped: false,
-    stream: true,
+    stream: hasBegun,
     model: held.model,
   }
 }
