@@ -103,6 +103,34 @@ test('a key for some addresses is refused from others; only a trusted proxy may 
   }
 })
 
+/** What a caller is answered whose headers come in several lines of one name; fetch would join them. */
+async function statusWith(account: Account, headers: Record<string, string | string[]>): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const known = { authorization: `Bearer ${account.key.secret}`, 'content-type': 'application/json' }
+  const sent = httpRequest(
+    `${house.url}/v1/chat/completions`,
+    { method: 'POST', headers: { ...known, ...headers } },
+    (reply) => {
+      reply.resume()
+      resolve(reply.statusCode ?? 0)
+    },
+  )
+  sent.on('error', reject)
+  sent.end(JSON.stringify(question('m')))
+  return promise
+}
+
+test('headers in several lines are one list: what a proxy adds counts, and of two keys neither does', async () => {
+  const account = await house.account({ balance: '¥1', key: { ips: ['203.0.113.0/24'] } })
+  const spoofed = { 'x-forwarded-for': ['203.0.113.9', '198.51.100.1'] }
+  assert.equal(await statusWith(account, spoofed), 403)
+  const added = { 'x-forwarded-for': ['198.51.100.1', '203.0.113.9'] }
+  assert.equal(await statusWith(account, added), 200)
+  const other = await house.account({ balance: '¥1' })
+  assert.equal(await statusWith(other, { 'idempotency-key': ['a1', 'a2'] }), 400)
+  assert.equal(await statusWith(other, { 'idempotency-key': ['a1', 'a1'] }), 200)
+})
+
 test('without trusted proxies nobody may say who calls, and no web page may call', async (t) => {
   const plain = await openHouse(t)
   await plain.model('m', { upstreams: [await plain.upstream(saying('Hello!'))] })

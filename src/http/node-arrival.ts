@@ -30,14 +30,20 @@ export class NodeArrival implements Arrival {
     return this.#incoming.complete
   }
 
-  /** From the raw list: the parsed one costs more than the whole lookup. */
+  /**
+   * From the raw list: the parsed one costs more than the whole lookup. Lines that differ count as one list (RFC 9110,
+   * 5.3), for a proxy may add a line of its own behind the caller's; what has to be one value is then none.
+   */
   header(name: HeaderName): string | undefined {
     const { rawHeaders } = this.#incoming
+    let value: string | undefined
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const each = rawHeaders[i]
-      if (each?.length === name.length && each.toLowerCase() === name) return rawHeaders[i + 1]
+      if (each?.length !== name.length || each.toLowerCase() !== name) continue
+      const next = rawHeaders[i + 1]
+      value = value === undefined || value === next ? next : `${value}, ${next}`
     }
-    return undefined
+    return value
   }
 
   body(budget: BodyBudget): Promise<Buffer> {
