@@ -27,15 +27,19 @@ export function knownSession(): Promise<Session> {
 
 whenSignedOut(() => void queries.invalidateQueries({ queryKey: ['session'] }))
 
-/** Nothing of the person before stays on the screen or in memory. */
+/** Kept when another person's pages are shown: who is there now, and what is told to everybody. */
+const lasting: readonly unknown[] = ['session', 'announcements']
+
+/** Nothing of the person before stays on the screen or in memory. What stands around the pages sees the change. */
 export function enter(session: Session): void {
-  queries.clear()
+  queries.removeQueries({ predicate: ({ queryKey }) => !lasting.includes(queryKey[0]) })
   queries.setQueryData(sessionQuery.queryKey, session)
 }
 
+/** The console starts over, so that nothing of the person stays in its memory. */
 export async function signOut(): Promise<void> {
   await call('POST', '/console/sign-out', {})
-  queries.clear()
+  window.location.assign('/console/sign-in')
 }
 
 export function useSession(): Session {

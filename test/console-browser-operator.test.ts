@@ -1,18 +1,140 @@
 /** An operator's day at the console, in a real browser: from the printed link to the audit log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
 import { question } from './account.ts'
-import { becomeOperator, visitor, withoutBrowser } from './chromium.ts'
-import { enterPassword, goTo, signInAsOperator } from './console-steps.ts'
+import { eventually } from './answers.ts'
+import { becomeOperator, isIn, visitor, withoutBrowser, type Visitor } from './chromium.ts'
+import {
+  createKey,
+  customersPassword,
+  dialogOf,
+  enterPassword,
+  goTo,
+  keepKey,
+  signInAsOperator,
+  told,
+} from './console-steps.ts'
 import { shareHouse } from './house.ts'
 import { openUpstream } from './scripted-upstream.ts'
 import { failing, saying } from './scripts.ts'
 
-const house = withoutBrowser === false ? await shareHouse() : undefined
+const house = withoutBrowser === false ? await shareHouse({ env: { INCIDENT_RECOVERY: '2s' } }) : undefined
 
 function theHouse() {
   assert.ok(house)
   return house
+}
+
+async function addUpstream(page: Page, name: string, url: string): Promise<void> {
+  const dialog = dialogOf(page)
+  await goTo(page, 'Upstreams')
+  await page.getByRole('button', { name: 'Add an upstream' }).first().click()
+  await dialog.getByLabel('Provider').selectOption('openai-compatible')
+  await dialog.getByLabel('Name').fill(name)
+  await dialog.getByLabel('Address').fill(url)
+  await dialog.getByRole('textbox', { name: 'Credential' }).fill('sk-upstream')
+  await dialog.getByRole('button', { name: 'Save and test' }).click()
+  await dialog.getByLabel('Model to ask').fill('any')
+  await dialog.getByRole('button', { name: 'Test', exact: true }).click()
+  await dialog.getByText(/It answered in/).waitFor()
+  await dialog.getByRole('button', { name: 'Switch on' }).click()
+  await page.getByRole('row', { name }).getByText('in use', { exact: true }).waitFor()
+}
+
+async function offerModel(page: Page, name: string): Promise<void> {
+  const dialog = dialogOf(page)
+  await goTo(page, 'Models and prices')
+  await page.getByRole('button', { name: 'Add a model' }).first().click()
+  await dialog.getByRole('textbox', { name: 'Model', exact: true }).fill(name)
+  await dialog.getByLabel('Context').fill('8192')
+  await dialog.getByRole('textbox', { name: 'Input', exact: true }).fill('0.002')
+  await dialog.getByRole('textbox', { name: 'Output', exact: true }).fill('0.004')
+  await dialog.getByRole('button', { name: 'Add a route' }).click()
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name, level: 1 }).waitFor()
+}
+
+/** Of the model whose page is open. */
+async function changePrice(page: Page, output: string): Promise<void> {
+  const dialog = dialogOf(page)
+  await page.getByRole('button', { name: 'Change the price' }).click()
+  await dialog.getByRole('textbox', { name: 'Output', exact: true }).fill(output)
+  await dialog.getByRole('button', { name: 'Change the price' }).click()
+  await page
+    .getByRole('row', { name: /current/ })
+    .getByText(`¥${output}`)
+    .waitFor()
+}
+
+async function openAccount(page: Page, email: string): Promise<void> {
+  const dialog = dialogOf(page)
+  await goTo(page, 'Accounts')
+  await page.getByRole('button', { name: 'Open an account' }).first().click()
+  await dialog.getByLabel('E-mail').fill(email)
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: email, level: 1 }).waitFor()
+}
+
+/** To the account whose page is open. */
+async function credit(page: Page, amount: string): Promise<void> {
+  const dialog = dialogOf(page)
+  await page.getByRole('button', { name: 'Credit', exact: true }).click()
+  await dialog.getByLabel('Amount').fill(amount)
+  await dialog.getByLabel('Reason').fill('Bank transfer')
+  await dialog.getByRole('button', { name: 'Credit', exact: true }).click()
+  await page
+    .getByRole('row', { name: /Bank transfer/ })
+    .getByText('¥12.50', { exact: true })
+    .first()
+    .waitFor()
+}
+
+/** Makes the link by which the account's person comes in, who then does. */
+async function handOver(page: Page, customer: Visitor): Promise<void> {
+  await page.getByRole('button', { name: 'Make a one-time link' }).click()
+  await dialogOf(page, 'Make a link for customer@example.com to sign in with?')
+    .getByRole('button', { name: 'Make a one-time link' })
+    .click()
+  const secret = dialogOf(page, 'One-time link').locator('.secret code')
+  const link = new URL((await secret.textContent()) ?? '')
+  await dialogOf(page, 'One-time link').getByRole('button', { name: 'I have kept it' }).click()
+  await customer.open(`${link.pathname.replace('/console', '')}${link.hash}`)
+  await customer.page.getByRole('textbox', { name: 'New password' }).fill(customersPassword)
+  await customer.page.getByRole('button', { name: 'Save the password' }).click()
+  await customer.page.getByRole('link', { name: 'Sign in' }).click()
+  await enterPassword(customer, 'customer@example.com', customersPassword)
+  await isIn(customer.page)
+}
+
+async function announce(page: Page, title: string): Promise<void> {
+  const dialog = dialogOf(page)
+  await goTo(page, 'Announcements')
+  await page.getByRole('button', { name: 'Announce something' }).first().click()
+  await dialog.getByLabel('Title, English').fill(title)
+  await dialog.getByLabel('Text, English').fill('Thank you for your patience.')
+  await dialog.getByRole('button', { name: 'Announce', exact: true }).click()
+  await told(page, 'It is announced.')
+}
+
+async function statusOf(secret: string): Promise<number> {
+  const reply = await fetch(`${theHouse().url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(question('day-model')),
+  })
+  await reply.arrayBuffer()
+  return reply.status
+}
+
+/** Calls until it is so: an outage is seen, and its end, by what callers meet. */
+async function underTraffic(secret: string, isSo: () => Promise<boolean>): Promise<void> {
+  await eventually('what traffic has to show', async () => {
+    await statusOf(secret)
+    await delay(100)
+    return (await isSo()) ? true : undefined
+  })
 }
 
 test(
@@ -34,7 +156,7 @@ test(
 )
 
 test(
-  'an upstream is tested before it is live, then a model, its price, an account and its credit follow, and the audit log tells all',
+  'from an upstream over a model, a price, an account and its credit to an incident that opens and closes by itself, and the audit log tells all',
   { skip: withoutBrowser },
   async (t) => {
     const upstream = await openUpstream(saying('Hello!', { input: 1000, output: 100 }))
@@ -42,72 +164,66 @@ test(
     const me = await visitor(t, theHouse().url)
     const { page } = me
     await signInAsOperator(me)
+    await page.getByRole('heading', { name: 'First steps' }).waitFor()
+    await addUpstream(page, 'first', upstream.url)
+    await offerModel(page, 'day-model')
+    await changePrice(page, '0.008')
+    await openAccount(page, 'customer@example.com')
+    await credit(page, '12.5')
+    const customer = await visitor(t, theHouse().url)
+    await handOver(page, customer)
+    await goTo(page, 'Dashboard')
+    await page.getByRole('heading', { name: 'First steps' }).waitFor()
 
-    // Five clicks: the button, save and test, test, switch on; the page is the fifth.
-    await goTo(page, 'Upstreams')
-    await page.getByRole('button', { name: 'Add an upstream' }).first().click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Provider').selectOption('openai-compatible')
-    await dialog.getByLabel('Name').fill('first')
-    await dialog.getByLabel('Address').fill(upstream.url)
-    await dialog.getByRole('textbox', { name: 'Credential' }).fill('sk-upstream')
-    await dialog.getByRole('button', { name: 'Save and test' }).click()
-    const use = dialog.getByRole('button', { name: 'Switch on' })
-    assert.equal(await use.isDisabled(), true, 'it is not live before it was tested')
-    await dialog.getByLabel('Model to ask').fill('story-model')
-    await dialog.getByRole('button', { name: 'Test', exact: true }).click()
-    await dialog.getByText(/It answered in/).waitFor()
-    await use.click()
-    await page.getByRole('cell', { name: 'in use' }).waitFor()
+    // The customer wants to hear of incidents, and calls.
+    await goTo(customer.page, 'Notices')
+    const wanted = customer.page.getByRole('checkbox', { name: 'Incidents' })
+    await wanted.check()
+    await customer.page.getByRole('checkbox', { name: 'Incidents', checked: true }).waitFor()
+    await goTo(customer.page, 'Keys')
+    const secret = await createKey(customer.page, 'website')
+    await keepKey(customer.page)
+    assert.equal(await statusOf(secret), 200)
+    await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' })
 
-    await goTo(page, 'Models and prices')
-    await page.getByRole('button', { name: 'Add a model' }).first().click()
-    await dialog.getByRole('textbox', { name: 'Model', exact: true }).fill('story-model')
-    await dialog.getByLabel('Context').fill('8192')
-    await dialog.getByRole('textbox', { name: 'Input', exact: true }).fill('0.002')
-    await dialog.getByRole('textbox', { name: 'Output', exact: true }).fill('0.004')
-    await dialog.getByRole('button', { name: 'Add a route' }).click()
-    await dialog.getByRole('button', { name: 'Create' }).click()
-    await page.getByRole('heading', { name: 'story-model', level: 1 }).waitFor()
+    upstream.always(failing(503))
+    await goTo(page, 'Incidents')
+    const row = page
+      .getByRole('table', { name: 'Incidents and availability' })
+      .getByRole('row', { name: /day-model/ })
+    await underTraffic(secret, () => row.getByText('the watch').isVisible())
+    await row.getByText('critical', { exact: true }).waitFor()
+    await row.getByRole('button', { name: 'Post an update' }).click()
+    const dialog = dialogOf(page)
+    await dialog.getByLabel('Status', { exact: true }).selectOption('identified')
+    await dialog.getByLabel('Message', { exact: true }).fill('The provider is down; we wait for it.')
+    await dialog.getByRole('button', { name: 'Post an update' }).click()
+    await row.getByText('identified', { exact: true }).waitFor()
+    await goTo(customer.page, 'Notices')
+    const notices = customer.page.getByRole('main').getByRole('list')
+    await notices.getByText('The provider is down; we wait for it.').first().waitFor()
+    const status = await (await fetch(`${theHouse().url}/status`)).text()
+    assert.match(status, /The provider is down; we wait for it\./)
 
-    // Four clicks from anywhere: Models, the model, the button, save.
-    await page.getByRole('button', { name: 'Change the price' }).click()
-    await dialog.getByRole('textbox', { name: 'Output', exact: true }).fill('0.008')
-    await dialog
-      .getByRole('row', { name: /Output/ })
-      .getByText('+100 %')
-      .waitFor()
-    await dialog.getByRole('button', { name: 'Change the price' }).click()
-    await page
-      .getByRole('row', { name: /current/ })
-      .getByText('¥0.008')
-      .waitFor()
+    upstream.always(saying('Hello!', { input: 1000, output: 100 }))
+    await underTraffic(secret, () => row.getByText('resolved', { exact: true }).isVisible())
 
-    await goTo(page, 'Accounts')
-    await page.getByRole('button', { name: 'Open an account' }).first().click()
-    await dialog.getByLabel('E-mail').fill('customer@example.com')
-    await dialog.getByRole('button', { name: 'Create' }).click()
-    await page.getByRole('heading', { name: 'customer@example.com' }).waitFor()
-    await page.getByRole('button', { name: 'Credit' }).click()
-    await dialog.getByLabel('Amount').fill('12.5')
-    await dialog.getByLabel('Reason').fill('Bank transfer')
-    await dialog.getByText('¥12.50').waitFor()
-    await dialog.getByRole('button', { name: 'Credit' }).click()
-    await page
-      .getByRole('row', { name: /Bank transfer/ })
-      .getByText('¥12.50')
-      .first()
-      .waitFor()
+    await announce(page, 'All is well again')
+    await customer.open('/overview')
+    await customer.page.getByRole('status').getByText('All is well again').waitFor()
 
     await goTo(page, 'Audit log')
-    await page
-      .getByRole('row', { name: /credit/ })
-      .first()
-      .waitFor()
-    await page
-      .getByRole('row', { name: /upstream/ })
-      .first()
-      .waitFor()
+    const audit = page.getByRole('table', { name: 'Audit log' })
+    for (const action of [
+      'upstream.create',
+      'model.create',
+      'account.create',
+      'account.credit',
+      'incident.update',
+    ]) {
+      const line = audit.getByRole('row', { name: new RegExp(action) }).first()
+      await line.getByText('operator:operator@example.com').waitFor()
+    }
   },
 )
 
@@ -154,25 +270,5 @@ test(
     await page.getByRole('heading', { name: '账本' }).waitFor()
     await page.getByRole('link', { name: '上游' }).waitFor()
     assert.equal(await page.getByText('Ledger').count(), 0)
-  },
-)
-
-test(
-  'why requests fail is two clicks away, grouped by cause, upstream and model, with whose turn it is',
-  { skip: withoutBrowser },
-  async (t) => {
-    const down = await theHouse().upstream(failing(500), { name: 'down' })
-    await theHouse().model('failing-model', { upstreams: [down] })
-    const someone = await theHouse().account({ balance: '1' })
-    for (let count = 0; count < 3; count += 1) await someone.post(question('failing-model'))
-    const me = await visitor(t, theHouse().url)
-    const { page } = me
-    await signInAsOperator(me)
-    await goTo(page, 'Failures')
-    const row = page.getByRole('row', { name: /failing-model/ })
-    await row.getByText('down').waitFor()
-    await row.getByText('provider', { exact: true }).waitFor()
-    await row.getByRole('link', { name: 'Sample' }).click()
-    await page.getByRole('table', { name: 'Attempts' }).getByText('down').waitFor()
   },
 )

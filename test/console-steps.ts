@@ -58,7 +58,7 @@ export async function redeem(page: Page, code: string, words: string): Promise<v
   await told(page, words)
 }
 
-/** Makes a key with this name, from the page of keys, and keeps its secret. */
+/** Makes a key with this name, from the page of keys, and leaves it shown: its secret. */
 export async function createKey(page: Page, name: string): Promise<string> {
   const dialog = dialogOf(page, 'Create a key')
   await page.getByRole('button', { name: 'Create a key' }).first().click()
@@ -67,6 +67,11 @@ export async function createKey(page: Page, name: string): Promise<string> {
   const secret = (await dialog.locator('.secret code').textContent()) ?? ''
   assert.match(secret, /^sk-slu-/)
   return secret
+}
+
+export async function keepKey(page: Page): Promise<void> {
+  await dialogOf(page).getByRole('button', { name: 'I have kept it' }).click()
+  await dialogOf(page).waitFor({ state: 'detached' })
 }
 
 /** Sets the account's cap a day; '' takes it away. */

@@ -9,9 +9,9 @@ import { visitor } from '../../test/chromium.ts'
 import type { Visitor } from '../../test/chromium.ts'
 import {
   createKey,
-  dialogOf,
   figure,
   goTo,
+  keepKey,
   redeem,
   setDailyCap,
   signUp,
@@ -91,8 +91,7 @@ test('a customer signs up, has trial credit, makes a key and calls with the offi
 
   await goTo(page, 'Keys')
   const secret = await createKey(page, 'website')
-  await dialogOf(page).getByRole('button', { name: 'I have kept it' }).click()
-  await dialogOf(page).waitFor({ state: 'detached' })
+  await keepKey(page)
   assert.equal(await page.getByText(secret).count(), 0, 'the secret is shown once')
 
   const client = new OpenAI({ baseURL: `${house.url}/v1`, apiKey: secret, maxRetries: 0 })

@@ -10,6 +10,7 @@ import { Asked, Paged } from '../parts/loaded.tsx'
 import { Nothing, Refused } from '../parts/notes.tsx'
 import { Page, Section } from '../parts/page.tsx'
 import { State, When, type Tone } from '../parts/shown.tsx'
+import { queries } from '../session.ts'
 
 const tones: Readonly<Record<Notice['severity'], Tone>> = { info: 'accent', warning: 'warn', critical: 'bad' }
 
@@ -40,6 +41,7 @@ export function Notices() {
       <Paged<Notice>
         name={['own', 'notices', language]}
         path="/console/notices"
+        freshMs={10_000}
         empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
       >
         {(notices) => (
@@ -68,9 +70,17 @@ export function Notices() {
 function Choices({ preferences: { channels } }: { readonly preferences: Preferences }) {
   const words = useWords('customer').notices
   const kinds: Readonly<Record<string, string>> = words.kinds
-  const set = useAction((next: Preferences['channels']) =>
-    changeOwn('PATCH', '/notices/preferences', { channels: next }),
-  )
+  /** The mark follows the click, and goes back where the server refuses. */
+  const set = useAction(async (next: Preferences['channels']) => {
+    const show = (shown: Preferences): void => void queries.setQueryData(preferencesQuery.queryKey, shown)
+    show({ channels: next })
+    try {
+      show(await changeOwn<Preferences>('PATCH', '/notices/preferences', { channels: next }))
+    } catch (error) {
+      show({ channels })
+      throw error
+    }
+  })
   return (
     <div className="panel stack">
       {set.error && <Refused error={set.error} />}

@@ -1,6 +1,6 @@
 /** What stands around every page once one is signed in: the menu, the search, and the person's own menu. */
 import { Menu } from '@mantine/core'
-import { Link, Outlet, useNavigate } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import { call } from '../api.ts'
 import type { Session } from '../contract.ts'
@@ -30,6 +30,8 @@ export function Shell() {
     window.addEventListener('keydown', onKey)
     return () => window.removeEventListener('keydown', onKey)
   }, [])
+  const { person } = useSession()
+  if (person === null) return <Ended />
   return (
     <div className={isOpen ? 'shell open' : 'shell'}>
       <a className="skip" href="#content">
@@ -72,6 +74,17 @@ export function Shell() {
       <Toasts />
     </div>
   )
+}
+
+/** The session ended in another window, or was ended from there: to the entrance, and back here after it. */
+function Ended() {
+  const { href } = useLocation()
+  const [next] = useState(href)
+  const navigate = useNavigate()
+  useEffect(() => {
+    void navigate({ to: '/sign-in', search: { next, reason: 'ended' }, replace: true })
+  }, [navigate, next])
+  return null
 }
 
 function Sidebar({ close }: { readonly close: () => void }) {
@@ -129,10 +142,6 @@ function PersonMenu() {
   const language = useLanguage()
   const scheme = useScheme()
   const navigate = useNavigate()
-  const leave = async (): Promise<void> => {
-    await signOut()
-    await navigate({ to: '/sign-in', search: {} })
-  }
   const otherLanguage = language === 'en' ? 'zh-CN' : 'en'
   const otherScheme = scheme === 'dark' ? 'light' : 'dark'
   /** The server writes notices and letters in the person's language, so it is told. */
@@ -163,7 +172,7 @@ function PersonMenu() {
           {words.menu.profile}
         </Menu.Item>
         <Menu.Divider />
-        <Menu.Item leftSection={<Icon name="out" />} onClick={() => void leave()}>
+        <Menu.Item leftSection={<Icon name="out" />} onClick={() => void signOut()}>
           {words.signOut}
         </Menu.Item>
       </Menu.Dropdown>

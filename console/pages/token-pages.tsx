@@ -10,12 +10,19 @@ import { Entrance } from '../parts/entrance.tsx'
 import { Loading, Refused } from '../parts/notes.tsx'
 import { enter, usePlatform } from '../session.ts'
 
-/** The token; taken out of the address at once, so that it stays in no history. */
+/** The token; taken out of the address at once, so that it stays in no history. A link may be opened in a page that is open. */
 function useToken(): string {
-  const [token] = useState(() => window.location.hash.slice(1))
+  const [token, setToken] = useState(() => window.location.hash.slice(1))
   useEffect(() => {
-    if (token !== '') window.history.replaceState(window.history.state, '', window.location.pathname)
-  }, [token])
+    const take = (): void => {
+      if (window.location.hash.length < 2) return
+      setToken(window.location.hash.slice(1))
+      window.history.replaceState(window.history.state, '', window.location.pathname)
+    }
+    take()
+    window.addEventListener('hashchange', take)
+    return () => window.removeEventListener('hashchange', take)
+  }, [])
   return token
 }
 
@@ -72,8 +79,12 @@ export function SetUp() {
 }
 
 export function VerifyEmail() {
-  const words = useWords('door')
   const token = useToken()
+  return <Verify key={token} token={token} />
+}
+
+function Verify({ token }: { readonly token: string }) {
+  const words = useWords('door')
   const navigate = useNavigate()
   const [hasFailed, setFailed] = useState(token === '')
   useEffect(() => {
@@ -95,7 +106,7 @@ export function VerifyEmail() {
 
 export function ResetPassword() {
   const token = useToken()
-  return token === '' ? <AskReset /> : <ChoosePassword token={token} />
+  return token === '' ? <AskReset /> : <ChoosePassword key={token} token={token} />
 }
 
 function AskReset() {

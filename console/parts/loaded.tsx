@@ -41,17 +41,21 @@ export interface PagedProps<Item> {
   readonly filter?: Readonly<Record<string, string | undefined>>
   readonly empty: ReactNode
   readonly limit?: number
+  /** Asked anew after so long, for lists that grow by themselves. */
+  readonly freshMs?: number
   readonly children: (items: readonly Item[]) => ReactNode
 }
 
 /** A list that the server gives page by page; what is there stays while more comes. */
-export function Paged<Item>({ name, path, filter = {}, empty, limit = 50, children }: PagedProps<Item>) {
+export function Paged<Item>(props: PagedProps<Item>) {
+  const { name, path, filter = {}, empty, limit = 50, freshMs = false, children } = props
   const words = useWords('shell')
   const query = useInfiniteQuery<Page<Item>, ApiError, { pages: Page<Item>[] }, QueryKey, string | null>({
     queryKey: [...name, filter],
     queryFn: ({ pageParam }) => get<Page<Item>>(`${path}${queryOf({ ...filter, limit, cursor: pageParam })}`),
     initialPageParam: null,
     getNextPageParam: ({ next }) => next,
+    refetchInterval: freshMs,
   })
   if (query.data === undefined) {
     return query.isError ? <Refused error={query.error} retry={() => void query.refetch()} /> : <Loading />

@@ -139,7 +139,12 @@ function Search({ close }: { readonly close: () => void }) {
           </li>
         ))}
       </ul>
-      {hits.length === 0 && <p className="quiet palette-none">{words.nothingFound}</p>}
+      {search.isFetching && (
+        <p className="quiet palette-none" role="status">
+          {words.loading}
+        </p>
+      )}
+      {hits.length === 0 && !search.isFetching && <p className="quiet palette-none">{words.nothingFound}</p>}
     </div>
   )
 }

@@ -7,6 +7,7 @@ import { call, get } from '../../api.ts'
 import type { Account, Entry, Session } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { AccountKeys } from '../../parts/account-keys.tsx'
+import { AccountLink } from '../../parts/account-link.tsx'
 import { useAction } from '../../parts/action.ts'
 import { confirm } from '../../parts/confirm.tsx'
 import { CreditForm } from '../../parts/credit-form.tsx'
@@ -155,6 +156,7 @@ function AccountFacts({ account }: { readonly account: Account }) {
         [shell.limits.rpd, limit(rpd)],
         [shell.limits.concurrency, limit(concurrency)],
         [words.opened, <When key="at" at={account.created_at} />],
+        [words.signIn, <AccountLink key="link" account={account} />],
         [words.id, <Copyable key="id" text={account.id} />],
         [
           words.audit,

@@ -57,6 +57,7 @@ export function Incidents() {
       <Paged<Incident>
         name={['admin', 'incidents']}
         path="/admin/incidents"
+        freshMs={5_000}
         empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
       >
         {(incidents) => {

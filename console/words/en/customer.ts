@@ -71,6 +71,7 @@ export const customer = {
       spend_cap: 'Caps nearly and fully reached',
       balance: 'Low balance',
       account: 'Changes of the account',
+      key: 'Unusual use of a key',
       incident: 'Incidents',
     },
   },

@@ -70,6 +70,7 @@ export const customer: typeof english = {
       spend_cap: '接近或达到上限',
       balance: '余额不足',
       account: '账户变动',
+      key: '密钥的异常使用',
       incident: '事件',
     },
   },
