@@ -58,8 +58,11 @@ export class Outlet {
     this.#terms = terms
     this.#listener = listener
     this.#keepAlive = setTimeout(() => this.#stayAlive(), terms.keepAliveMs)
-    exchange.onDrain = () => this.#onDrain()
-    exchange.onGone = () => this.#onGone()
+    // Made first and then assigned: docs/decisions/0022-requests-die-young.md.
+    const onDrain = (): void => this.#onDrain()
+    const onGone = (): void => this.#onGone()
+    exchange.onDrain = onDrain
+    exchange.onGone = onGone
   }
 
   get isGone(): boolean {

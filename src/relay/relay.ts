@@ -6,6 +6,7 @@
 import { performance } from 'node:perf_hooks'
 import { refuse, refusalOf } from '../errors.ts'
 import { decimalOf } from '../lib/money.ts'
+import type { Slots } from '../lib/slots.ts'
 import { admit, replay } from './admit.ts'
 import { conversationOf } from './affinity.ts'
 import type { Asked, RelayDeps, Running } from './asked.ts'
@@ -33,20 +34,20 @@ export async function relayChat(
   deps: RelayDeps,
   asked: Asked,
   exchange: CallerExchange,
-  running: Set<Running>,
+  running: Slots<Running>,
 ): Promise<void> {
   const hold = await admit(deps, asked)
   if ('requestId' in hold) return replay(deps, asked, exchange, hold)
   asked.progress.isAdmitted = true
   const work = new Relaying(deps, asked, exchange, hold)
-  running.add(work)
+  const place = running.add(work)
   try {
     await (asked.request.stream ? work.stream() : work.whole())
   } catch (error) {
     await work.abandon(error)
     throw error
   } finally {
-    running.delete(work)
+    running.take(place)
   }
 }
 
@@ -88,13 +89,15 @@ class Relaying implements Running {
     const isKept = this.#asked.claim !== null
     const isOver = (): boolean => (this.#exchange.isGone && !isKept) || this.#isShutDown
     let patience: NodeJS.Timeout | null = null
-    this.#exchange.onGone = () => {
+    // Made first and then assigned: docs/decisions/0022-requests-die-young.md.
+    const onGone = (): void => {
       const { attempt, route } = this.#failover
       const isDrained = route?.upstream.onAbort === 'drain'
       if (isKept) patience = setTimeout(() => this.end({ kind: 'gone' }), keptDrain.ms)
       else if (isDrained) patience = setTimeout(() => attempt?.destroy(), this.#deps.drain.ms)
       else attempt?.destroy()
     }
+    this.#exchange.onGone = onGone
     const answer = await this.#failover.firstAnswer(isOver)
     if (patience) clearTimeout(patience)
     if (answer?.kind === 'whole' && !this.#isShutDown) await this.#deliverWhole(answer)

@@ -4,6 +4,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { refuse } from '../errors.ts'
 import type { Change } from '../db/change.ts'
+import { Slots } from '../lib/slots.ts'
 import type { CircuitNews } from '../health/observation.ts'
 import type {
   Bookkeeper,
@@ -32,17 +33,17 @@ interface Call {
 }
 
 interface CommitWaiter {
+  readonly commit: number
   readonly promise: Promise<void>
   readonly resolve: () => void
 }
 
 export class WorkerPort implements Bookkeeper {
   readonly #port: MessagePort
-  readonly #calls = new Map<number, Call>()
-  readonly #commits = new Map<number, CommitWaiter>()
+  readonly #calls = new Slots<Call>()
+  #commits: CommitWaiter[] = []
   #asks: Ask[] = []
   #isScheduled = false
-  #nextCall = 1
   #durable = 0
 
   constructor(port: MessagePort) {
@@ -94,11 +95,11 @@ export class WorkerPort implements Bookkeeper {
   durable(commit: number): Promise<void> {
     if (commit <= this.#durable) return Promise.resolve()
     this.#say({ kind: 'need', commit })
-    const known = this.#commits.get(commit)
+    const known = this.#commits.find((waiter) => waiter.commit === commit)
     if (known) return known.promise
-    const waiter = Promise.withResolvers<void>()
-    this.#commits.set(commit, waiter)
-    return waiter.promise
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#commits.push({ commit, promise, resolve })
+    return promise
   }
 
   /** Has an order carried out by the authority. Rejects with its refusal. */
@@ -127,10 +128,8 @@ export class WorkerPort implements Bookkeeper {
   }
 
   #expect(): [call: number, answer: Promise<unknown>] {
-    const call = this.#nextCall++
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    this.#calls.set(call, { resolve, reject })
-    return [call, promise]
+    return [this.#calls.add({ resolve, reject }), promise]
   }
 
   #ask(make: (call: number) => Ask): Promise<unknown> {
@@ -142,12 +141,10 @@ export class WorkerPort implements Bookkeeper {
   #take(word: Word, duties: WorkerDuties): void {
     switch (word.kind) {
       case 'answer':
-        this.#calls.get(word.call)?.resolve(word.result)
-        this.#calls.delete(word.call)
+        this.#calls.take(word.call)?.resolve(word.result)
         return
       case 'refusal':
-        this.#calls.get(word.call)?.reject(refuse(word.code, word.detail))
-        this.#calls.delete(word.call)
+        this.#calls.take(word.call)?.reject(refuse(word.code, word.detail))
         return
       case 'durable':
         this.#onDurable(word.commit)
@@ -181,10 +178,12 @@ export class WorkerPort implements Bookkeeper {
 
   #onDurable(commit: number): void {
     this.#durable = commit
-    for (const [number, waiter] of this.#commits) {
-      if (number > commit) continue
-      this.#commits.delete(number)
-      waiter.resolve()
+    if (this.#commits.length === 0) return
+    const still: CommitWaiter[] = []
+    for (const waiter of this.#commits) {
+      if (waiter.commit > commit) still.push(waiter)
+      else waiter.resolve()
     }
+    this.#commits = still
   }
 }

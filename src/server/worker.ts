@@ -32,6 +32,7 @@ import { defaultBounds, HttpClient } from '../lib/http-client.ts'
 import { openLog, type Log } from '../lib/log.ts'
 import { decimalOf } from '../lib/money.ts'
 import { sealerOf, type Sealer } from '../lib/seal.ts'
+import { Slots } from '../lib/slots.ts'
 import type { RequestOutcome } from '../relay/bookkeeper.ts'
 import type { RelayDeps, RequestLine, Running } from '../relay/asked.ts'
 import { KeptAnswers } from '../usage/kept-answers.ts'
@@ -149,7 +150,7 @@ async function start(birth: WorkerBirth): Promise<void> {
   const log = openLog(config.logLevel, { worker: birth.number })
   const metrics = new WorkerMetrics()
   const port = new WorkerPort(birth.authority)
-  const running = new Set<Running>()
+  const running = new Slots<Running>()
   let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
   const health = new WorkerHealth(port)
   const memory = new WorkerMemory(port)
@@ -216,7 +217,7 @@ function listening(listener: Listener, { host, port, workers }: WorkerBirth['con
 /** Resolves when nothing listens and nothing runs. */
 function drained(
   { listener, server, lane }: { listener: Listener; server: Server; lane: FastLane },
-  running: ReadonlySet<Running>,
+  running: Slots<Running>,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const closeIdle = (): void => {

@@ -6,6 +6,7 @@ import { refuse } from '../../errors.ts'
 import type { Progress, RelayDeps, Running } from '../../relay/asked.ts'
 import type { CallerRequest } from '../../relay/caller-format.ts'
 import type { CallerExchange } from '../../relay/exchange.ts'
+import type { Slots } from '../../lib/slots.ts'
 import { claimOf } from '../../relay/idempotency.ts'
 import { relayChat } from '../../relay/relay.ts'
 import type { Arrival } from '../arrival.ts'
@@ -16,7 +17,7 @@ export interface ChatDoor {
   readonly relay: RelayDeps
   readonly catalog: Catalog
   /** Requests that run now. */
-  readonly running: Set<Running>
+  readonly running: Slots<Running>
 }
 
 /** The model that a request names, if its key may call it. Throws 403 or 404 naming `model`. */
