@@ -116,9 +116,14 @@ function insertion(row: ModelsTable): Query {
     )
 }
 
+/** `a/../b` is another address than it says, so that nobody could ask for it. */
+function hasDotSegment(id: string): boolean {
+  return id.split('/').some((segment) => segment === '.' || segment === '..' || segment === '')
+}
+
 /** Refuses with 400 naming the field (`prices` when neither prices nor free are given), or 409 when it exists. */
 export async function createModel(db: Db, input: ModelInput, by: string): Promise<Changed<Model>> {
-  if (!idPattern.test(input.id)) {
+  if (!idPattern.test(input.id) || hasDotSegment(input.id)) {
     const message = 'id has to be letters, digits and . _ : / @ + -, beginning with a letter or digit.'
     throw refuse('invalid_request', { param: 'id', message })
   }

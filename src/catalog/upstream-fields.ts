@@ -191,12 +191,17 @@ function cleanBaseUrl(text: string, rules: UpstreamRules): string {
   return url.href.replace(/\/+$/, '')
 }
 
-/** Without what a paste brings along. Refuses with 400 what is too long. */
+/** What a header may carry; a credential that is JSON (a service account's) never is a header itself. */
+const carried = /^(?:[\x20-\x7e]*|\s*\{.*)$/s
+
+/** Without what a paste brings along. Refuses with 400 what is too long, or can never be sent. */
 export function cleanCredential(text: string): string {
   // Read from a file or pasted, a credential often ends with a line break, which no header may carry.
   const credential = text.trim()
   if (credential.length > credentialMax)
     throw invalid('credential', `may have at most ${credentialMax} characters`)
+  if (!carried.test(credential))
+    throw invalid('credential', 'has a line break or another character that no key has: paste it once more')
   return credential
 }
 

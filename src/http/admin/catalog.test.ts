@@ -37,6 +37,21 @@ test('an upstream keeps its credential to itself, in every answer and in the aud
   assert.equal(live?.credential, 'sk-another-secret')
 })
 
+test('a credential that could never be sent, and a model that nobody could ask for, are refused when saved', async (t) => {
+  const office = await openOffice(t)
+  for (const credential of ['sk-a\r\nX-Evil: 1', 'sk-a\nb', 'sk-…', 'sk-\u200babc', 'sk-\u0000']) {
+    assert.equal(await refusedParam(office, 'POST', '/upstreams', { ...upstream, credential }), 'credential')
+  }
+  const account = JSON.stringify({ client_email: 'é@example.com', private_key: 'a' }, null, 2)
+  for (const [name, credential] of Object.entries({ pasted: ' sk-a \r\n', json: account, none: '' })) {
+    await done(office, 201, 'POST', '/upstreams', { ...upstream, name, credential })
+  }
+  for (const id of ['a/../b', 'a/..', 'a/./b', 'a//b', 'a/']) {
+    const model = { id, context_tokens: 100, free: true, routes: [] }
+    assert.equal(await refusedParam(office, 'POST', '/models', model), 'id')
+  }
+})
+
 test('an upstream is made whole, changed field by field, and null takes a field back', async (t) => {
   const office = await openOffice(t)
   const prices = { input: '0.001', output: '0.002', currency: 'USD', rate: '7.1' }
