@@ -23,7 +23,15 @@ export interface OwnRequest {
   /** Headers of the caller's that belong to the dialect. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** The body with the upstream's name for the model, a lower maximum where money requires it, and all else as it came. */
-  spliced(edits: { readonly model: string; readonly maximumTokens: number | null }): Buffer[]
+  spliced(edits: OwnEdits): Buffer[]
+}
+
+export interface OwnEdits {
+  /** `null`: it is told elsewhere, and left out. */
+  readonly model: string | null
+  readonly maximumTokens: number | null
+  /** Further members; they take the place of the caller's. */
+  readonly added?: Readonly<Record<string, unknown>>
 }
 
 export interface BodyEdits {
@@ -148,6 +156,8 @@ export interface Provider {
   readonly baseUrl: string | null
   /** The format of callers that it takes as it is, beside the common one. */
   readonly speaks?: 'messages'
+  /** For some of its models: the dialect that they are spoken to in, if that is another one. */
+  readonly dialectOf?: (model: string) => Provider | undefined
   /** Throws `Inexpressible`. */
   ask(call: Call): Outgoing
   /** Asks how many tokens the caller's `own` request has. */

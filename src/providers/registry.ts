@@ -66,3 +66,9 @@ export const providerNames: readonly string[] = providers.map((provider) => prov
 export function providerOf(name: string): Provider | undefined {
   return byName.get(name)
 }
+
+/** The dialect in which a provider's model is spoken to; `undefined` when there is no such provider. */
+export function dialectOf(name: string, model: string): Provider | undefined {
+  const provider = byName.get(name)
+  return provider?.dialectOf?.(model) ?? provider
+}

@@ -1,6 +1,6 @@
 /**
  * Gemini on Google Cloud (Vertex AI): Gemini's format under a project's address, with a token that a service account
- * signs in for. The credential is the account's key file as JSON, or an API key of Vertex's express mode.
+ * signs in for; Anthropic's models there in their own (vertex-claude.ts). The credential is the account's key file as JSON, or an API key of Vertex's express mode.
  *
  * The address is `https://{location}-aiplatform.googleapis.com/v1` (`https://aiplatform.googleapis.com/v1` is the
  * location "global"), whose project is the key file's; or one that names it all,
@@ -12,6 +12,7 @@ import { askGemini, geminiTranslation, googleStatus } from './gemini.ts'
 import { numberIn, textIn, type Json } from './json-fields.ts'
 import type { Call, Outgoing, Provider, SignIn } from './provider.ts'
 import { isObject } from './usage.ts'
+import { askClaude, claudeTranslation, isClaude } from './vertex-claude.ts'
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform'
 const tokenAddress = 'https://oauth2.googleapis.com/token'
@@ -50,26 +51,27 @@ function tokenOf(body: unknown): { token: string; lifetimeMs: number } {
   return { token, lifetimeMs: (numberIn(body, 'expires_in') ?? lifetimeSeconds) * 1000 }
 }
 
-/** The address with its project, location and publisher. */
-function fullAddress(baseUrl: string, account: Json | null): string {
-  if (baseUrl.includes('/publishers/')) return baseUrl
-  if (baseUrl.includes('/projects/')) return `${baseUrl}/publishers/google`
-  if (account === null) return `${baseUrl}/publishers/google`
-  const location = /^([a-z0-9-]+)-aiplatform\./.exec(new URL(baseUrl).hostname)?.[1] ?? 'global'
-  const project = encodeURIComponent(needed(account, 'project_id'))
-  return `${baseUrl}/projects/${project}/locations/${location}/publishers/google`
+/** The address with its project and location. */
+function placeOf(baseUrl: string, account: Json | null): string {
+  const place = baseUrl.replace(/\/publishers\/.*$/, '')
+  if (account === null || place.includes('/projects/')) return place
+  const location = /^([a-z0-9-]+)-aiplatform\./.exec(new URL(place).hostname)?.[1] ?? 'global'
+  return `${place}/projects/${encodeURIComponent(needed(account, 'project_id'))}/locations/${location}`
 }
 
-export const vertex: Provider = {
+/** As `placeOf`, with the publisher. */
+function fullAddress(baseUrl: string, account: Json | null): string {
+  return baseUrl.includes('/publishers/') ? baseUrl : `${placeOf(baseUrl, account)}/publishers/google`
+}
+
+function proofOf({ credential, token }: Call, account: Json | null): [string, string] {
+  return account === null ? ['x-goog-api-key', credential] : ['authorization', `Bearer ${token ?? ''}`]
+}
+
+const common = {
   name: 'vertex',
   title: 'Google Vertex AI',
   baseUrl: 'https://aiplatform.googleapis.com/v1',
-  ask(call: Call): Outgoing {
-    const account = accountOf(call.credential)
-    const proof: [string, string] =
-      account === null ? ['x-goog-api-key', call.credential] : ['authorization', `Bearer ${call.token ?? ''}`]
-    return askGemini(call, fullAddress(call.baseUrl, account), proof)
-  },
   signIn(call: Call): SignIn | null {
     const account = accountOf(call.credential)
     if (account === null) return null
@@ -79,6 +81,25 @@ export const vertex: Provider = {
     const headers = [['content-type', 'application/x-www-form-urlencoded']] as const
     return { outgoing: { url, headers, body: [Buffer.from(form.toString())] }, tokenOf }
   },
-  translation: geminiTranslation,
   statusOf: googleStatus,
+} satisfies Partial<Provider>
+
+const claude: Provider = {
+  ...common,
+  speaks: 'messages',
+  ask(call: Call): Outgoing {
+    const account = accountOf(call.credential)
+    return askClaude(call, placeOf(call.baseUrl, account), proofOf(call, account))
+  },
+  translation: claudeTranslation,
+}
+
+export const vertex: Provider = {
+  ...common,
+  ask(call: Call): Outgoing {
+    const account = accountOf(call.credential)
+    return askGemini(call, fullAddress(call.baseUrl, account), proofOf(call, account))
+  },
+  translation: geminiTranslation,
+  dialectOf: (model) => (isClaude(model) ? claude : undefined),
 }

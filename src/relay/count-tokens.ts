@@ -4,7 +4,7 @@
  */
 import type { PricedModel } from '../catalog/catalog.ts'
 import type { Provider } from '../providers/provider.ts'
-import { providerOf } from '../providers/registry.ts'
+import { dialectOf } from '../providers/registry.ts'
 import { isObject } from '../providers/usage.ts'
 import { Attempt } from './attempt.ts'
 import type { CallerExchange } from './exchange.ts'
@@ -46,7 +46,7 @@ export async function countTokens(
   const { health, now } = means
   const terms = { health, latencyOf: () => null, conversation: null, now, chance: Math.random }
   const first = new Choice([model], terms).next(true)
-  const provider = first && providerOf(first.route.upstream.provider)
+  const provider = first && dialectOf(first.route.upstream.provider, first.route.upstreamModel)
   const counter = provider && counting(provider)
   if (!first || !counter) return estimated(request)
   const { credential } = first.credential

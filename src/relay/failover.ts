@@ -6,7 +6,7 @@
 import type { LiveRoute, PricedModel } from '../catalog/catalog.ts'
 import { costOf } from '../ledger/price.ts'
 import { decimalOf } from '../lib/money.ts'
-import { providerOf } from '../providers/registry.ts'
+import { dialectOf } from '../providers/registry.ts'
 import type { Call } from '../providers/provider.ts'
 import type { AttemptRecord } from './attempt-record.ts'
 import { Attempt, type AttemptResult, type AttemptSetting, type Timeouts } from './attempt.ts'
@@ -177,7 +177,7 @@ export class Failover {
     const { route, model, credential } = candidate
     const { upstream, upstreamModel } = route
     const { request, maximumTokens } = this.#endeavour
-    const provider = providerOf(upstream.provider)
+    const provider = dialectOf(upstream.provider, upstreamModel)
     this.#isTold = false
     this.#candidate = candidate
     this.#startedAt = this.#parts.now()

@@ -6,6 +6,7 @@
 import { isForeignThinking, markInBody } from '../formats/carried-thinking.ts'
 import type { JsonMember } from '../lib/json-scan.ts'
 import { numberIn, objectIn, objectsIn, type Json } from '../providers/json-fields.ts'
+import type { OwnEdits } from '../providers/provider.ts'
 import { splice } from './request-body.ts'
 
 export interface AskedMessages {
@@ -18,12 +19,11 @@ export interface AskedMessages {
 /** Anthropic's least budget of thinking. */
 const leastBudget = 1024
 
-export function ownMessages(
-  asked: AskedMessages,
-  edits: { readonly model: string; readonly maximumTokens: number | null },
-): Buffer[] {
+export function ownMessages(asked: AskedMessages, edits: OwnEdits): Buffer[] {
   const { text, members, maxTokens } = asked
-  const changes = new Map([['model', JSON.stringify(edits.model)]])
+  const changes = new Map<string, string>()
+  if (edits.model !== null) changes.set('model', JSON.stringify(edits.model))
+  for (const [name, value] of Object.entries(edits.added ?? {})) changes.set(name, JSON.stringify(value))
   const maximum = edits.maximumTokens
   if (maximum !== null && maximum < maxTokens) {
     changes.set('max_tokens', String(maximum))
@@ -31,7 +31,7 @@ export function ownMessages(
     if (thinking) changes.set('thinking', JSON.stringify(thinking))
   }
   if (text.includes(markInBody)) leaveOutForeign(asked.parsed(), changes)
-  return splice(text, members, changes, undefined)
+  return splice(text, members, changes, edits.model === null ? 'model' : undefined)
 }
 
 /** A budget of thinking is part of the maximum, and has to be smaller. */

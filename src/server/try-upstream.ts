@@ -60,7 +60,8 @@ export interface CheapCall {
 
 /** Asks for a word, and no more than sixteen tokens. */
 export function cheapCall(means: AttemptMeans, asked: CheapCall): Attempt {
-  const { upstream, provider, credential, model, mostMs = Infinity } = asked
+  const { upstream, credential, model, mostMs = Infinity } = asked
+  const provider = asked.provider.dialectOf?.(model) ?? asked.provider
   const body = readChatRequest(Buffer.from(JSON.stringify({ model, ...question })))
   const { baseUrl, settings, proxy } = upstream
   const { answerMs, idleMs } = upstream.timeouts
