@@ -7,8 +7,7 @@ import type { Catalog, PricedModel } from '../catalog/catalog.ts'
 import { refuse } from '../errors.ts'
 import type { Wallet } from '../http/house.ts'
 import type { LedgerEvent } from '../ledger/events.ts'
-import { dayEndOf, monthEndOf } from '../ledger/periods.ts'
-import { availableOf, ownerAt, type Caps, type Denial, type Periods } from '../ledger/caps.ts'
+import { ownerAt } from '../ledger/caps.ts'
 import { accountOwner, keyOwner, modelOwner, ownerOf, type Hold, type LedgerState } from '../ledger/state.ts'
 import * as ledger from '../ledger/step.ts'
 import type { Rates, RateStatus } from '../limits/rates.ts'
@@ -16,7 +15,8 @@ import type { HoldAnswer, HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from 
 import { Claims } from './claims.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { deniedByLedger, deniedByRate } from './denials.ts'
-import { capsFor, capsOf, claimsOf, noCaps } from './caller-limits.ts'
+import { capsOf, capsOfHold, claimsOf, walletOf } from './caller-limits.ts'
+import { holdOperationOf, OpenPeriods, tokensToReserve } from './hold-operation.ts'
 import { requestRow } from './request-row.ts'
 import type { SpendNotices } from './spend-notices.ts'
 import type { Committed } from './messages.ts'
@@ -38,26 +38,11 @@ export class Authority {
   readonly #parts: AuthorityParts
   readonly #claims: Claims
   #isTrusted = true
-  /** Ends of the open periods by time zone. */
-  readonly #periods = new Map<string, { day: number; month: number }>()
+  readonly #periods = new OpenPeriods()
 
   constructor(parts: AuthorityParts) {
     this.#parts = parts
     this.#claims = new Claims(parts)
-  }
-
-  /** The caps of a running request. Where its key is gone, nothing may be added to what it holds. */
-  #capsOfHold(held: Hold): Caps {
-    const caller = this.#parts.directory.keyById(held.key)
-    return caller ? capsOf(caller) : { ...noCaps, keyTotal: 0n }
-  }
-
-  #periodsAt(timezone: string, at: number): Periods {
-    const known = this.#periods.get(timezone) ?? { day: 0, month: 0 }
-    if (known.day <= at) known.day = dayEndOf(timezone, at)
-    if (known.month <= at) known.month = monthEndOf(timezone, at)
-    this.#periods.set(timezone, known)
-    return { dayEnd: known.day, monthEnd: known.month }
   }
 
   /** The ledger does not add up: nothing new is admitted until somebody has looked at it and started again. */
@@ -92,13 +77,12 @@ export class Authority {
     const taken = ask.claim ? this.#claims.denial(caller.accountId, ask.claim) : null
     if (taken) return taken
     const claims = claimsOf(caller, model)
-    const modelTokens = model.maxOutputTokens ?? model.contextTokens
-    const asked = ask.askedTokens === null ? 0 : Math.min(ask.askedTokens, modelTokens) * ask.results
     if (this.#parts.state.holds.has(ask.id))
       return { granted: false, code: 'server_error', detail: {}, rates: null }
-    const denial = rates.reserve(ask.id, claims, ask.inputTokens + asked, steady)
+    const denial = rates.reserve(ask.id, claims, tokensToReserve(ask, model), steady)
     if (denial) return { granted: false, ...deniedByRate(denial), rates: rates.status(claims, steady) }
-    const held = this.#holdMoney(ask, caller, model, now)
+    const periods = this.#periods.at(caller.timezone, now)
+    const held = ledger.hold(this.#parts.state, holdOperationOf(ask, { caller, model }, now, periods))
     if ('kind' in held) {
       rates.giveBack(ask.id)
       this.#parts.spending.denied({ account: caller.accountId, key: caller.keyId }, held, capsOf(caller))
@@ -125,33 +109,12 @@ export class Authority {
     return rates.status(claims, steady)
   }
 
-  #holdMoney(ask: HoldAsk, caller: Caller, model: PricedModel, now: number): ledger.Granted | Denial {
-    const manner = ask.stream ? 'stream' : 'whole'
-    return ledger.hold(this.#parts.state, {
-      id: ask.id,
-      at: now,
-      account: caller.accountId,
-      key: caller.keyId,
-      price: model.price,
-      model: model.id,
-      factorPpm: caller.priceFactorPpm,
-      inputTokens: ask.inputTokens,
-      results: ask.results,
-      askedTokens: ask.askedTokens,
-      modelTokens: model.maxOutputTokens ?? model.contextTokens,
-      manner: model.hiddenReasoning ? 'hidden' : manner,
-      caps: capsFor(caller, model),
-      claim: ask.claim && { key: ask.claim.key, body: ask.claim.body },
-      ...this.#periodsAt(caller.timezone, now),
-    })
-  }
-
   /** Extends a stream's hold; the total that was paid before when nothing more can be. */
   extend(id: string, remaining: number): Committed<number> {
     const { state, commits } = this.#parts
     const held = state.holds.get(id)
     if (!held) return { result: 0, commit: commits.newest }
-    const caps = this.#capsOfHold(held)
+    const caps = capsOfHold(this.#parts.directory, held)
     const granted = ledger.extend(state, { id, at: this.#parts.now(), remaining, caps })
     if (!granted) return { result: held.outputTokens, commit: commits.newest }
     const commit = this.#record(granted.event, held.account, held.key)
@@ -180,7 +143,7 @@ export class Authority {
       if (event) this.#record(event, held.account, held.key)
       return { result: 0n, commit: commits.addRequest(requestRow(held, outcome, null)) }
     }
-    const caps = this.#capsOfHold(held)
+    const caps = capsOfHold(this.#parts.directory, held)
     const otherPrice = servedModel === null ? undefined : catalog.model(servedModel)?.price
     const settled = ledger.settle(state, { id, at, usage, cause, caps, otherPrice })
     if (!settled) return { result: 0n, commit: commits.newest }
@@ -201,7 +164,7 @@ export class Authority {
     if (!held) return
     const at = this.#parts.now()
     rates.finish(id, null, this.#parts.steady())
-    const caps = this.#capsOfHold(held)
+    const caps = capsOfHold(this.#parts.directory, held)
     const event = ledger.expire(state, { id, at, caps })
     if (!event) return
     this.#record(event, held.account, held.key)
@@ -227,24 +190,9 @@ export class Authority {
   wallet(accountId: string, keyId: string | null): Wallet {
     const { state, directory } = this.#parts
     const at = this.#parts.now()
-    const owner = ownerAt(ownerOf(state, accountOwner(accountId)), at)
+    const account = ownerAt(ownerOf(state, accountOwner(accountId)), at)
     const key = ownerAt(ownerOf(state, keyOwner(keyId ?? '')), at)
-    const caller = keyId === null ? undefined : directory.keyById(keyId)
-    const account = directory.account(accountId)
-    const caps: Caps = caller
-      ? capsOf(caller)
-      : {
-          ...noCaps,
-          accountDay: account?.caps.dailyNanos ?? null,
-          accountMonth: account?.caps.monthlyNanos ?? null,
-        }
-    return {
-      balance: owner.balance,
-      held: owner.held,
-      available: availableOf(owner, key, caps),
-      spentToday: owner.daySpent,
-      spentMonth: owner.monthSpent,
-    }
+    return walletOf(directory, { accountId, keyId }, { account, key })
   }
 }
 

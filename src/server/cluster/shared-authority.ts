@@ -8,15 +8,15 @@ import type { Db } from '../../db/db.ts'
 import { ownerRowsNow } from '../../db/postgres/owners.ts'
 import { refuse } from '../../errors.ts'
 import type { Wallet } from '../../http/house.ts'
-import { availableOf, ownerAt, type Caps, type Denial } from '../../ledger/caps.ts'
-import { dayEndOf, monthEndOf } from '../../ledger/periods.ts'
-import { accountOwner, emptyOwner, keyOwner, type Hold, type Owner } from '../../ledger/state.ts'
-import type { Granted, HoldOperation } from '../../ledger/step.ts'
+import { ownerAt, type Denial } from '../../ledger/caps.ts'
+import { accountOwner, emptyOwner, keyOwner, type Owner } from '../../ledger/state.ts'
+import type { Granted } from '../../ledger/step.ts'
 import type { RateStatus } from '../../limits/rates.ts'
 import type { HoldAnswer, HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../../relay/bookkeeper.ts'
-import { capsFor, capsOf, claimsOf, noCaps } from '../caller-limits.ts'
+import { capsOf, capsOfHold, claimsOf, walletOf } from '../caller-limits.ts'
 import { running } from '../claims.ts'
 import { deniedByLedger, deniedByRate } from '../denials.ts'
+import { holdOperationOf, OpenPeriods, tokensToReserve } from '../hold-operation.ts'
 import { requestRow } from '../request-row.ts'
 import type { SpendNotices } from '../spend-notices.ts'
 import type { NodeRates } from '../../limits/node-rates.ts'
@@ -45,7 +45,7 @@ const unavailable = (rates: RateStatus | null): HoldAnswer => ({
 
 export class SharedAuthority {
   readonly #parts: SharedAuthorityParts
-  readonly #periods = new Map<string, { day: number; month: number }>()
+  readonly #periods = new OpenPeriods()
   #isTrusted = true
 
   constructor(parts: SharedAuthorityParts) {
@@ -63,9 +63,8 @@ export class SharedAuthority {
     if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
     if (!model) return { granted: false, code: 'model_not_found', detail: { param: 'model' }, rates: null }
     if (!ledger.admitting || !this.#isTrusted) return unavailable(null)
-    const modelTokens = model.maxOutputTokens ?? model.contextTokens
-    const asked = ask.askedTokens === null ? 0 : Math.min(ask.askedTokens, modelTokens) * ask.results
-    const { denial, status } = await rates.reserve(ask.id, claimsOf(caller, model), ask.inputTokens + asked)
+    const tokens = tokensToReserve(ask, model)
+    const { denial, status } = await rates.reserve(ask.id, claimsOf(caller, model), tokens)
     if (denial) return { granted: false, ...deniedByRate(denial), rates: status }
     const held = await this.#holdMoney(ask, caller, model)
     if (held && 'event' in held) {
@@ -88,46 +87,16 @@ export class SharedAuthority {
 
   #holdMoney(ask: HoldAsk, caller: Caller, model: PricedModel): Promise<Granted | Denial | Taken | null> {
     const at = this.#parts.now()
-    const manner = ask.stream ? 'stream' : 'whole'
-    const operation: HoldOperation = {
-      id: ask.id,
-      at,
-      account: caller.accountId,
-      key: caller.keyId,
-      price: model.price,
-      model: model.id,
-      factorPpm: caller.priceFactorPpm,
-      inputTokens: ask.inputTokens,
-      results: ask.results,
-      askedTokens: ask.askedTokens,
-      modelTokens: model.maxOutputTokens ?? model.contextTokens,
-      manner: model.hiddenReasoning ? 'hidden' : manner,
-      caps: capsFor(caller, model),
-      claim: ask.claim && { key: ask.claim.key, body: ask.claim.body },
-      ...this.#periodsAt(caller.timezone, at),
-    }
+    const periods = this.#periods.at(caller.timezone, at)
+    const operation = holdOperationOf(ask, { caller, model }, at, periods)
     const { promise, resolve } = Promise.withResolvers<Granted | Denial | Taken | null>()
     this.#parts.ledger.add({ kind: 'hold', operation, answer: resolve, isGivenUp: false })
     return promise
   }
 
-  #periodsAt(timezone: string, at: number): { dayEnd: number; monthEnd: number } {
-    const known = this.#periods.get(timezone) ?? { day: 0, month: 0 }
-    if (known.day <= at) known.day = dayEndOf(timezone, at)
-    if (known.month <= at) known.month = monthEndOf(timezone, at)
-    this.#periods.set(timezone, known)
-    return { dayEnd: known.day, monthEnd: known.month }
-  }
-
-  /** The caps of a running request. Where its key is gone, nothing may be added to what it holds. */
-  #capsOfHold(held: Hold | undefined): Caps {
-    const caller = held && this.#parts.directory.keyById(held.key)
-    return caller ? capsOf(caller) : { ...noCaps, keyTotal: 0n }
-  }
-
   extend(id: string, remaining: number, answer: (outputTokens: number) => void): void {
-    const { ledger, now } = this.#parts
-    const caps = this.#capsOfHold(ledger.state.holds.get(id))
+    const { ledger, directory, now } = this.#parts
+    const caps = capsOfHold(directory, ledger.state.holds.get(id))
     ledger.add({ kind: 'extend', id, at: now(), remaining, caps, answer })
   }
 
@@ -140,11 +109,11 @@ export class SharedAuthority {
   }
 
   settle(ask: SettleAsk, kept: KeptAnswer | null, answer: (charge: bigint) => void): void {
-    const { ledger, rates, spending, catalog, now } = this.#parts
+    const { ledger, rates, spending, directory, catalog, now } = this.#parts
     const { id, usage, servedModel } = ask
     const otherPrice = servedModel === null ? undefined : catalog.model(servedModel)?.price
     const held = ledger.state.holds.get(id)
-    const caps = this.#capsOfHold(held)
+    const caps = capsOfHold(directory, held)
     rates.finish(id, usage ? usage.input + usage.output : 0)
     const answered = (charge: bigint): void => {
       if (held && usage) spending.settled(held, caps)
@@ -155,9 +124,9 @@ export class SharedAuthority {
 
   /** A request whose worker is gone: charged at its last mark. */
   expire(id: string): void {
-    const { ledger, rates, now } = this.#parts
+    const { ledger, rates, directory, now } = this.#parts
     rates.finish(id, null)
-    const caps = this.#capsOfHold(ledger.state.holds.get(id))
+    const caps = capsOfHold(directory, ledger.state.holds.get(id))
     const answer = (): undefined => undefined
     ledger.add({ kind: 'expire', id, at: now(), caps, owners: null, isRetired: false, answer })
   }
@@ -189,18 +158,7 @@ export class SharedAuthority {
     const found = new Map(rows.map((row) => [row.id, ownerOfSharedRow(row)]))
     const at = now()
     const seen = (id: string): Owner => ownerAt(found.get(id) ?? emptyOwner(), at)
-    const owner = seen(accountOwner(accountId))
-    const caller = keyId === null ? undefined : directory.keyById(keyId)
-    const { dailyNanos, monthlyNanos } = directory.account(accountId)?.caps ?? {}
-    const caps: Caps = caller
-      ? capsOf(caller)
-      : { ...noCaps, accountDay: dailyNanos ?? null, accountMonth: monthlyNanos ?? null }
-    return {
-      balance: owner.balance,
-      held: owner.held,
-      available: availableOf(owner, seen(keyOwner(keyId ?? '')), caps),
-      spentToday: owner.daySpent,
-      spentMonth: owner.monthSpent,
-    }
+    const owners = { account: seen(accountOwner(accountId)), key: seen(keyOwner(keyId ?? '')) }
+    return walletOf(directory, { accountId, keyId }, owners)
   }
 }
