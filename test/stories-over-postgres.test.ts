@@ -11,7 +11,7 @@ if (withoutPostgres === false) {
   const server = await startPostgres()
   const urls = new Map<string, Promise<string>>()
   startRelaysWith(async (dataDir) => {
-    const url = urls.get(dataDir) ?? server.database()
+    const url = urls.get(dataDir) ?? server.migratedDatabase()
     urls.set(dataDir, url)
     return { DATABASE_URL: await url }
   })

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openClient } from './connect.ts'
+import { migratePostgres } from './migrate.ts'
 
 const installed = '/usr/lib/postgresql'
 /** `nobody`: PostgreSQL does not run as root. */
@@ -43,6 +44,8 @@ export class PostgresServer {
   readonly #port: number
   #process: ChildProcess | undefined
   #databases = 0
+  #template: Promise<void> | undefined
+  #copying: Promise<void> = Promise.resolve()
 
   constructor(bin: string, dir: string, port: number) {
     this.#bin = bin
@@ -58,10 +61,30 @@ export class PostgresServer {
   /** Makes an empty database, and tells its address. */
   async database(): Promise<string> {
     const name = `test_${(this.#databases += 1)}`
-    const client = await openClient({ url: this.urlOf('postgres'), name: 'tests', statementMs: 20_000 })
-    await client.query(`create database ${name}`)
-    await client.end()
+    await this.#make(name)
     return this.urlOf(name)
+  }
+
+  /** Makes one with the schema of today, as a copy of one that is migrated once: for files of many relays. */
+  async migratedDatabase(): Promise<string> {
+    this.#template ??= this.#make('template_of_today').then(() =>
+      migratePostgres(this.urlOf('template_of_today')),
+    )
+    await this.#template
+    const name = `test_${(this.#databases += 1)}`
+    // PostgreSQL copies a template for one at a time.
+    this.#copying = this.#copying.then(() => this.#make(`${name} template template_of_today`))
+    await this.#copying
+    return this.urlOf(name)
+  }
+
+  async #make(what: string): Promise<void> {
+    const client = await openClient({ url: this.urlOf('postgres'), name: 'tests', statementMs: 60_000 })
+    try {
+      await client.query(`create database ${what}`)
+    } finally {
+      await client.end()
+    }
   }
 
   async start(): Promise<void> {
