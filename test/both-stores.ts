@@ -9,7 +9,7 @@ import { startRelaysWith } from './relay-process.ts'
 export async function runOverBoth(files: readonly (() => Promise<unknown>)[]): Promise<void> {
   const without = withoutPostgres === false ? withoutRedis : withoutPostgres
   if (without !== false) {
-    test('the stories over PostgreSQL and Redis', { skip: without }, () => undefined)
+    void test('the stories over PostgreSQL and Redis', { skip: without }, () => undefined)
     return
   }
   const [server, redis] = await Promise.all([startPostgres(), startRedis()])

@@ -55,4 +55,10 @@ export const walkedElsewhere: Readonly<Record<string, string>> = {
   'PATCH /upstreams/x/credentials/x': 'test/credentials.test.ts',
   'DELETE /upstreams/x/credentials/x': 'test/credentials.test.ts',
   'GET /models/x/route': 'test/routing.test.ts',
+  'GET /backups': 'test/backups-over-http.test.ts',
+  'POST /backups': 'test/backups-over-http.test.ts',
+  'GET /backups/x': 'test/backups-over-http.test.ts',
+  'DELETE /backups/x': 'test/backups-over-http.test.ts',
+  'POST /backups/x/check': 'test/backups-over-http.test.ts',
+  'GET /backups/x/download': 'test/backups-over-http.test.ts',
 }
