@@ -79,9 +79,12 @@ export async function openCluster(
 }
 
 /** Tries again until it holds. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(
+  holds: () => boolean | Promise<boolean>,
+  withinMs: number = patienceMs,
+): Promise<void> {
   for (const start = performance.now(); !(await holds()); await delay(20)) {
-    assert.ok(performance.now() - start < patienceMs, 'it did not come about')
+    assert.ok(performance.now() - start < withinMs, 'it did not come about')
   }
 }
 

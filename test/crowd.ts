@@ -87,7 +87,7 @@ export class UpstreamMeter {
       ...exchange,
       event: async (payload, eventName) => {
         if (payload.includes('" w')) {
-          if (isCut && sent === 2) return (exchange.reset(), false)
+          if (isCut && sent === 1) return (exchange.reset(), false)
           sent += 1
           this.words.set(name, Math.max(sent, this.words.get(name) ?? 0))
         }

@@ -4,17 +4,10 @@
  */
 import { isMainThread, type Worker } from 'node:worker_threads'
 
-/** The store's three threads are made before the workers, and the ledger's watch right after them. */
-const storeThreads = 3
-const workers = Number(process.env['WORKERS'] ?? '1')
-
 if (isMainThread) {
   const living: Worker[] = []
-  let made = 0
   process.on('worker', (thread) => {
-    const isOther = made < storeThreads || made === storeThreads + workers
-    made += 1
-    if (!isOther) living.push(thread)
+    if (thread.threadName?.startsWith('relay ') === true) living.push(thread)
   })
   process.on('SIGUSR2', () => void living.shift()?.terminate())
 }

@@ -60,6 +60,7 @@ export class Crew {
     const { db, ports } = core.accessForWorker()
     const birth: WorkerBirth = { authority: port2, db, config, number, dataKey: core.dataKey }
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      name: `relay ${number}`,
       workerData: birth,
       resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMiB },
       transferList: [port2, ...ports],

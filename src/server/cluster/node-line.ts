@@ -8,8 +8,8 @@ export class NodeLine extends WorkerLine {
   readonly #authority: SharedAuthority
   /** Requests whose hold this worker has: when it is gone, they are ended for it. */
   readonly #open = new Set<string>()
-  /** Extensions that are waited for. */
-  readonly #extending = new Set<number>()
+  /** Extensions that are waited for. A call's number is soon that of another, so none may be answered twice. */
+  readonly #extending = new Set<{ readonly call: number }>()
   #isClosed = false
 
   constructor(port: MessagePort, authority: SharedAuthority, duties: LineDuties) {
@@ -22,7 +22,7 @@ export class NodeLine extends WorkerLine {
   }
 
   fail(): void {
-    for (const call of this.#extending) this.refuse(call, 'service_unavailable')
+    for (const { call } of this.#extending) this.refuse(call, 'service_unavailable')
     this.#extending.clear()
   }
 
@@ -39,9 +39,10 @@ export class NodeLine extends WorkerLine {
       case 'hold':
         return void this.#hold(ask)
       case 'extend': {
-        this.#extending.add(ask.call)
+        const asked = { call: ask.call }
+        this.#extending.add(asked)
         return this.#authority.extend(ask.id, ask.remaining, (result) => {
-          if (this.#extending.delete(ask.call)) this.say({ kind: 'answer', call: ask.call, result })
+          if (this.#extending.delete(asked)) this.say({ kind: 'answer', call: ask.call, result })
         })
       }
       case 'mark':

@@ -108,6 +108,7 @@ export class SharedAuthority {
     ledger.mark(id, { at: now(), inputTokens, outputTokens })
   }
 
+  /** Answers once, though a settlement that was kept on this node's disk is told again by the batch that enters it. */
   settle(ask: SettleAsk, kept: KeptAnswer | null, answer: (charge: bigint) => void): void {
     const { ledger, rates, spending, directory, catalog, now } = this.#parts
     const { id, usage, servedModel } = ask
@@ -115,7 +116,10 @@ export class SharedAuthority {
     const held = ledger.state.holds.get(id)
     const caps = capsOfHold(directory, held)
     rates.finish(id, usage ? usage.input + usage.output : 0)
+    let isAnswered = false
     const answered = (charge: bigint): void => {
+      if (isAnswered) return
+      isAnswered = true
       if (held && usage) spending.settled(held, caps)
       answer(charge)
     }
