@@ -1,20 +1,35 @@
 /** The pages of usage and requests over a long past, as several people reload them at once. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { keyCalls } from '../src/http/console/contract/keys.ts'
 import { percentile, writePast } from './big-logs.ts'
-import { customerOf, operatorOf } from './browser.ts'
-import { openHouse } from './house.ts'
-import { saying } from './scripts.ts'
+import { customerOf, operatorOf, type Browser } from './browser.ts'
+import { openHouse, type House } from './house.ts'
 
-const people = 5
+export const people = 5
 
-/** Tells how long the pages took: milliseconds by path, and the 95th percentile of all. */
-export async function measurePages(t: TestContext, rows: number, reloads: number): Promise<number> {
+interface Door {
+  readonly browser: Browser
+  readonly path: string
+}
+
+export interface LongPast {
+  readonly house: House
+  /** Every page, with who may open it. */
+  readonly doors: readonly Door[]
+}
+
+/** A relay with so many requests behind it; a tenth of them are one customer's. `prepare` is done before they are written. */
+export async function openPast(
+  t: TestContext,
+  rows: number,
+  prepare: (house: House) => Promise<void> = async () => undefined,
+): Promise<LongPast> {
   const house = await openHouse(t)
-  const upstream = await house.upstream(saying('Hello!'))
   const models = ['past-a', 'past-b', 'past-c']
-  for (const model of models) await house.model(model, { upstreams: [upstream] })
+  for (const model of models) await house.model(model, { upstreams: [] })
+  await prepare(house)
   const boss = await operatorOf(house)
   const ann = await customerOf(house, 'ann@example.com')
   const keys: string[] = []
@@ -22,7 +37,9 @@ export async function measurePages(t: TestContext, rows: number, reloads: number
     keys.push((await ann.ask(keyCalls.create, { body: { name } })).id)
   const account = (await ann.session()).account?.id ?? ''
   await house.stop()
+  const startedAt = performance.now()
   writePast(house.dataDir, { rows, days: 30, account, keys, models })
+  t.diagnostic(`${rows} rows were written in ${((performance.now() - startedAt) / 1000).toFixed(0)} s`)
   await house.restart()
   const own = '/api/console'
   const pages = [
@@ -36,21 +53,31 @@ export async function measurePages(t: TestContext, rows: number, reloads: number
     `${own}/keys`,
   ]
   const offices = ['/api/admin/dashboard', '/api/admin/failures', '/api/admin/requests?limit=50']
-  const took = new Map<string, number[]>()
-  const visit = async (browser: typeof ann, path: string): Promise<void> => {
-    const start = performance.now()
-    const reply = await browser.fetch('GET', path)
-    await reply.arrayBuffer()
-    assert.equal(reply.status, 200, path)
-    took.set(path, [...(took.get(path) ?? []), performance.now() - start])
+  return {
+    house,
+    doors: [
+      ...pages.map((path) => ({ browser: ann, path })),
+      ...offices.map((path) => ({ browser: boss, path })),
+    ],
   }
+}
+
+/** Opens a page: how long it took. */
+async function visit({ browser, path }: Door): Promise<number> {
+  const start = performance.now()
+  const reply = await browser.fetch('GET', path)
+  await reply.arrayBuffer()
+  assert.equal(reply.status, 200, path)
+  return performance.now() - start
+}
+
+/** Tells how long the pages took, each reloaded by all at once: milliseconds by path, and the 95th percentile of all. */
+export async function measurePages(t: TestContext, past: LongPast, reloads: number): Promise<number> {
+  const took = new Map<string, number[]>()
   for (let reload = 0; reload < reloads; reload += 1) {
-    const doors = [
-      ...pages.map((path) => [ann, path] as const),
-      ...offices.map((path) => [boss, path] as const),
-    ]
-    for (const [browser, path] of doors) {
-      await Promise.all(Array.from({ length: people }, () => visit(browser, path)))
+    for (const door of past.doors) {
+      const times = await Promise.all(Array.from({ length: people }, () => visit(door)))
+      took.set(door.path, [...(took.get(door.path) ?? []), ...times])
     }
   }
   for (const [path, times] of took) {
@@ -59,4 +86,16 @@ export async function measurePages(t: TestContext, rows: number, reloads: number
     )
   }
   return percentile([...took.values()].flat(), 0.95)
+}
+
+/** People who reload one page after the other, each once a second, until they are told to leave. */
+export async function reload(past: LongPast, leave: AbortSignal): Promise<void> {
+  const one = async (person: number): Promise<void> => {
+    for (let count = person; !leave.aborted; count += 1) {
+      const door = past.doors[count % past.doors.length]
+      if (door !== undefined) await visit(door)
+      await delay(1000, undefined, { signal: leave }).catch(() => undefined)
+    }
+  }
+  await Promise.all(Array.from({ length: people }, (_, person) => one(person * 2)))
 }
