@@ -284,7 +284,8 @@ export const router = createRouter({
   stringifySearch,
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
-  defaultPendingMs: 200,
+  // With the patience of Loading itself, something is said within 300 ms.
+  defaultPendingMs: 100,
   defaultErrorComponent: ({ error, reset }) => (
     <Broken isOffline={error instanceof ApiError && error.status === 0} error={error} retry={reset} />
   ),

@@ -111,6 +111,8 @@ export async function visitor(t: TestContext, url: string, look: Look = {}): Pro
   })
   const stands = (): Promise<void> => untilItStands(page, asked)
   const open = async (path: string): Promise<void> => {
+    // A link that differs behind `#` alone would not load the page anew.
+    if (path.includes('#')) await page.goto('about:blank')
     await page.goto(`/console${path}`)
     await stands()
   }

@@ -1,8 +1,10 @@
 /** A customer at the console, in a real browser: by the keyboard alone, in the playground, and on every page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { question } from './account.ts'
+import { eventually } from './answers.ts'
 import { visitor, withoutBrowser } from './chromium.ts'
-import { redeem, signUp } from './console-steps.ts'
+import { createKey, goTo, redeem, signUp } from './console-steps.ts'
 import { shareHouse } from './house.ts'
 import { faultsOf } from './page-sweep.ts'
 import { saying } from './scripts.ts'
@@ -16,6 +18,20 @@ function theHouse() {
 async function voucher(amount: string): Promise<string> {
   const { codes } = await theHouse().admin<{ codes: string[] }>('POST', '/vouchers', { amount, count: 1 })
   return codes[0] ?? ''
+}
+
+/** Calls with a key: the request's id, once it has its page. */
+async function ask(secret: string, model: string): Promise<string> {
+  const reply = await fetch(`${theHouse().url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: JSON.stringify(question(model)),
+  })
+  await reply.arrayBuffer()
+  const id = reply.headers.get('x-request-id') ?? ''
+  return eventually(`the row of ${id}`, async () =>
+    (await theHouse().requests({ request_id: id })).length === 1 ? id : undefined,
+  )
 }
 
 test('a key can be created with the keyboard alone', { skip: withoutBrowser }, async (t) => {
@@ -70,12 +86,26 @@ test('a customer’s pages can be read whole and by everybody', { skip: withoutB
   const me = await visitor(t, theHouse().url)
   await signUp(me, 'a-customer-with-quite-a-long-address@company.example')
   await redeem(me.page, await voucher('123.456'), '¥123.456 added. Your balance is ¥123.456.')
+  const upstream = await theHouse().upstream(saying('Hello!', { input: 1000, output: 100, cached: 300 }))
+  await theHouse().model('sweep-model', { upstreams: [upstream], prices: ['0.002', '0.004'] })
+  await goTo(me.page, 'Keys')
+  const secret = await createKey(me.page, 'a key with quite a long name, for the website of the company')
+  const answered = await ask(secret, 'sweep-model')
+  const refused = await ask(secret, 'no-such-model')
+  const { data: keys } = (await (await me.context.request.get('/api/console/keys')).json()) as {
+    data: { id: string }[]
+  }
+  const key = keys[0]?.id ?? ''
   const month = new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 7)
   const paths = [
     '/overview',
     '/keys',
     '/keys?add=yes',
+    `/keys?edit=${key}`,
+    `/keys?rotate=${key}`,
     '/usage',
+    `/usage/${answered}`,
+    `/usage/${refused}`,
     '/billing',
     '/billing?edit=caps',
     `/billing/${month}`,

@@ -1,7 +1,9 @@
 /** Every page of the console with something on it, in both languages and themes, at a desk and on a phone. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { accountCalls } from '../src/http/console/contract/account.ts'
 import { question, type Account } from './account.ts'
+import { customerOf } from './browser.ts'
 import { becomeOperator, visitor, withoutBrowser } from './chromium.ts'
 import { shareHouse } from './house.ts'
 import { faultsOf } from './page-sweep.ts'
@@ -10,6 +12,7 @@ import { failing, saying } from './scripts.ts'
 const house = withoutBrowser === false ? await shareHouse() : undefined
 let customer: Account | undefined
 let requestId = ''
+let ids = { good: '', promotion: '', incident: '', asked: '' }
 
 before(async () => {
   if (house === undefined) return
@@ -33,6 +36,18 @@ before(async () => {
     text: { en: 'From 02:00 to 03:00.', 'zh-CN': '02:00 至 03:00。' },
   })
   await house.admin('POST', '/promotions', { name: 'Welcome', amount: '1', code: 'HELLO' })
+  const promotion = await house.admin<{ id: string }>('POST', '/promotions', {
+    name: 'Autumn in the harbour, for those who come by the sea',
+    amount: '5',
+    code: 'AUTUMN',
+  })
+  const incident = (await house.admin<{ data: { id: string }[] }>('GET', '/incidents')).data[0]
+  await house.admin('POST', '/invites', { note: 'For the people of the fair', uses: 3 })
+  const person = await customerOf(house, 'somebody-with-quite-a-long-address@company.example')
+  const asked = await person.ask(accountCalls.askLimits, {
+    body: { wanted: { rpm: 500, tpm: 200_000 }, reason: 'A fair is coming.' },
+  })
+  ids = { good: good.id, promotion: promotion.id, incident: incident?.id ?? '', asked: asked.id }
   requestId = (await house.requests())[0]?.request_id ?? ''
 })
 
@@ -50,6 +65,9 @@ test(
       '/reset-password',
       '/set-up',
       '/set-up#token',
+      '/verify-email',
+      '/verify-email#no-such-token',
+      '/reset-password#token',
       '/no-such-page',
     ]) {
       faults.push(...(await faultsOf(me, path)))
@@ -69,26 +87,37 @@ test('an operator’s pages can be read whole and by everybody', { skip: without
     '/operator/announcements',
     '/operator/announcements?add=yes',
     '/operator/limit-requests',
+    `/operator/limit-requests?answer=${ids.asked}`,
     '/operator/promotions',
     '/operator/promotions?add=yes',
+    `/operator/promotions?edit=${ids.promotion}`,
     '/operator/settings',
     '/operator/upstreams',
     '/operator/upstreams?add=yes',
+    `/operator/upstreams?edit=${ids.good}`,
+    `/operator/upstreams?test=${ids.good}`,
     '/operator/models',
     '/operator/models?add=yes',
     '/operator/models?seed=yes',
     `/operator/models/${model}`,
     `/operator/models/${model}?edit=price`,
+    `/operator/models/${model}?edit=model`,
     '/operator/accounts',
     '/operator/accounts?add=yes',
     `/operator/accounts/${customer.id}`,
     `/operator/accounts/${customer.id}?edit=limits`,
+    `/operator/accounts/${customer.id}?edit=credit`,
     '/operator/requests',
     `/operator/requests/${requestId}`,
     '/operator/people',
     '/operator/tiers',
+    '/operator/tiers?add=yes',
+    '/operator/tiers?edit=new',
     '/operator/vouchers',
+    '/operator/vouchers?add=yes',
     '/operator/incidents',
+    '/operator/incidents?add=yes',
+    `/operator/incidents?edit=${ids.incident}`,
     '/operator/ledger',
     '/operator/audit',
     '/profile',

@@ -26,36 +26,49 @@ const cutTexts = stripTypeScriptTypes(
   readFileSync(new URL('../console/cut-texts.fixture.ts', import.meta.url), 'utf8'),
 ).replace('export ', '')
 
-async function cutTextsOf(page: Page): Promise<string[]> {
+/** Texts of the page as it stands that cannot be read whole. */
+export async function cutTextsOf(page: Page): Promise<string[]> {
   return (await page.evaluate(`(() => { ${cutTexts}; return cutTexts() })()`)) as string[]
+}
+
+/** Before the next visit. */
+export interface View {
+  readonly scheme: 'light' | 'dark'
+  readonly language: 'en' | 'zh-CN'
+  readonly width: number
+}
+
+export async function setView(page: Page, { scheme, language, width }: View): Promise<void> {
+  await page.evaluate(
+    `localStorage.setItem('sluice.scheme', '${scheme}'); localStorage.setItem('sluice.language', '${language}')`,
+  )
+  await page.setViewportSize({ width, height: 900 })
+}
+
+/** What is wrong with a page as it stands there; what it is called comes first in each fault. */
+export async function faultsHere(page: Page, name: string): Promise<string[]> {
+  const headings = await page.getByRole('heading', { level: 1 }).count()
+  return [
+    ...(headings === 1 ? [] : [`${name}: ${headings} main headings`]),
+    ...(await findingsOf(page)).map((text) => `${name} axe: ${text}`),
+    ...(await cutTextsOf(page)).map((text) => `${name} cut: ${text}`),
+  ]
 }
 
 /** What is wrong with one page at a desk and on a phone, in both languages and themes; axe looks at each once. */
 export async function faultsOf({ page, open }: Visitor, path: string): Promise<string[]> {
   const faults: string[] = []
-  const look = async (name: string): Promise<void> => {
-    faults.push(...(await cutTextsOf(page)).map((text) => `${path} ${name} cut: ${text}`))
-  }
-  const lookCloser = async (name: string): Promise<void> => {
-    faults.push(...(await findingsOf(page)).map((text) => `${path} ${name} axe: ${text}`))
-  }
   const views = [
-    { scheme: 'light', language: 'en', widths: [1440, 390] },
-    { scheme: 'dark', language: 'zh-CN', widths: [390, 1440] },
+    { scheme: 'light', language: 'en', width: 1440, other: 390 },
+    { scheme: 'dark', language: 'zh-CN', width: 390, other: 1440 },
   ] as const
-  for (const { scheme, language, widths } of views) {
-    await page.evaluate(
-      `localStorage.setItem('sluice.scheme', '${scheme}'); localStorage.setItem('sluice.language', '${language}')`,
-    )
-    await page.setViewportSize({ width: widths[0], height: 900 })
+  for (const { other, ...view } of views) {
+    const name = `${path} ${view.language} ${view.scheme}`
+    await setView(page, view)
     await open(path)
-    const heading = await page.getByRole('heading', { level: 1 }).count()
-    if (heading !== 1) faults.push(`${path} ${language}: ${heading} main headings`)
-    await lookCloser(`${language} ${scheme} ${widths[0]}`)
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: 900 })
-      await look(`${language} ${width}`)
-    }
+    faults.push(...(await faultsHere(page, `${name} ${view.width}`)))
+    await page.setViewportSize({ width: other, height: 900 })
+    faults.push(...(await cutTextsOf(page)).map((text) => `${name} ${other} cut: ${text}`))
   }
   return faults
 }

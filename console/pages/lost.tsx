@@ -36,7 +36,10 @@ export function Broken({ isOffline, error, retry }: BrokenProps) {
           <p className="quiet">{offline.lead}</p>
         </>
       ) : (
-        <Refused error={error} />
+        <>
+          <h1>{offline.broken}</h1>
+          <Refused error={error} />
+        </>
       )}
       <Button onClick={again}>{offline.retry}</Button>
     </main>

@@ -24,7 +24,12 @@ function requestQuery(id: string) {
 
 export function OwnRequest() {
   const { id } = route.useParams()
-  return <Asked options={requestQuery(id)}>{(request) => <Shown request={request} />}</Asked>
+  const words = useWords('account').request
+  return (
+    <Asked options={requestQuery(id)} title={words.title}>
+      {(request) => <Shown request={request} />}
+    </Asked>
+  )
 }
 
 function Shown({ request }: { readonly request: RequestDetail }) {

@@ -22,7 +22,12 @@ function statementQuery(month: string) {
 
 export function StatementPage() {
   const { month } = route.useParams()
-  return <Asked options={statementQuery(month)}>{(statement) => <Shown statement={statement} />}</Asked>
+  const words = useWords('account').statement
+  return (
+    <Asked options={statementQuery(month)} title={words.title(month)}>
+      {(statement) => <Shown statement={statement} />}
+    </Asked>
+  )
 }
 
 function Shown({ statement }: { readonly statement: Statement }) {

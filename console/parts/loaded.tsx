@@ -12,26 +12,38 @@ import { get, queryOf, type ApiError } from '../api.ts'
 import type { Page } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { Loading, Refused } from './notes.tsx'
+import { Page as Frame } from './page.tsx'
 
 export interface LoadedProps<Answer> {
   readonly query: UseQueryResult<Answer>
+  /** Of a page that is called after what is asked for, until it is here. */
+  readonly title?: string | undefined
   readonly children: (answer: Answer) => ReactNode
 }
 
-export function Loaded<Answer>({ query, children }: LoadedProps<Answer>) {
+export function Loaded<Answer>({ query, title, children }: LoadedProps<Answer>) {
   if (query.data !== undefined) return children(query.data)
-  if (query.isError) return <Refused error={query.error} retry={() => void query.refetch()} />
-  return <Loading />
+  const state = query.isError ? (
+    <Refused error={query.error} retry={() => void query.refetch()} />
+  ) : (
+    <Loading />
+  )
+  return title === undefined ? state : <Frame title={title}>{state}</Frame>
 }
 
 export interface AskedProps<Answer, Name extends QueryKey> {
   readonly options: UseQueryOptions<Answer, Error, Answer, Name>
+  readonly title?: string
   readonly children: (answer: Answer) => ReactNode
 }
 
 /** What a question answers; asked again whenever its name says something else. */
-export function Asked<Answer, Name extends QueryKey>({ options, children }: AskedProps<Answer, Name>) {
-  return <Loaded query={useQuery(options)}>{children}</Loaded>
+export function Asked<Answer, Name extends QueryKey>({ options, title, children }: AskedProps<Answer, Name>) {
+  return (
+    <Loaded query={useQuery(options)} title={title}>
+      {children}
+    </Loaded>
+  )
 }
 
 export interface PagedProps<Item> {

@@ -34,7 +34,12 @@ function accountQuery(id: string) {
 
 export function AccountPage() {
   const { id } = route.useParams()
-  return <Asked options={accountQuery(id)}>{(account) => <Shown account={account} />}</Asked>
+  const words = useWords('clients').accounts
+  return (
+    <Asked options={accountQuery(id)} title={words.account}>
+      {(account) => <Shown account={account} />}
+    </Asked>
+  )
 }
 
 function Shown({ account }: { readonly account: Account }) {

@@ -39,7 +39,11 @@ export function modelUsageQuery(id: string) {
 
 export function ModelPage() {
   const { id } = route.useParams()
-  return <Asked options={modelQuery(id)}>{(model) => <Shown model={model} />}</Asked>
+  return (
+    <Asked options={modelQuery(id)} title={id}>
+      {(model) => <Shown model={model} />}
+    </Asked>
+  )
 }
 
 function Shown({ model }: { readonly model: Model }) {

@@ -23,7 +23,12 @@ function requestQuery(id: string) {
 
 export function RequestPage() {
   const { id } = route.useParams()
-  return <Asked options={requestQuery(id)}>{(request) => <Shown request={request} />}</Asked>
+  const words = useWords('clients').request
+  return (
+    <Asked options={requestQuery(id)} title={words.title}>
+      {(request) => <Shown request={request} />}
+    </Asked>
+  )
 }
 
 function Shown({ request }: { readonly request: RequestRecord }) {

@@ -69,6 +69,7 @@ export const door = {
   },
   offline: {
     title: 'The service does not answer',
+    broken: 'This page could not be shown',
     lead: 'Check your connection. This page tries again by itself.',
     retry: 'Try again',
   },

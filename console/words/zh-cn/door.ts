@@ -68,6 +68,7 @@ export const door: typeof english = {
   },
   offline: {
     title: '服务没有响应',
+    broken: '无法显示此页面',
     lead: '请检查网络连接。本页会自动重试。',
     retry: '重试',
   },
