@@ -12,7 +12,8 @@ test('every listed provider is one of ours and has models, each with prices that
     assert.ok(models.length > 0, provider)
     for (const { id, prices } of models) assert.ok(priceOf(prices).input >= 0n, id)
   }
-  assert.equal(priceListOf('vllm', 1_000_000, '2026-11-21'), null)
+  for (const name of ['vllm', '__proto__', 'constructor'])
+    assert.equal(priceListOf(name, 1_000_000, '2026-11-21'), null)
 })
 
 test('a dollar for a million tokens is the rate for a million tokens, and a thousandth of it for a thousand', () => {

@@ -120,7 +120,7 @@ function listedModel(model: ModelInfo, ratePpm: number, date: string): ListedMod
  * platform's currency, a margin included if one likes, in millionths. `null`: there is no list for this provider.
  */
 export function priceListOf(provider: string, ratePpm: number, date: string): ListedModel[] | null {
-  const providerId = theirNames[provider]
+  const providerId = Object.hasOwn(theirNames, provider) ? theirNames[provider] : undefined
   const found = providerId === undefined ? undefined : findProvider({ providerId })
   if (!found) return null
   return found.models.flatMap((model) => {

@@ -1,6 +1,6 @@
 /** Answers of the common format in Anthropic's: a whole one, and what both kinds have in common. */
 import { newId } from '../lib/ids.ts'
-import { objectIn, objectsIn, textIn, type Json } from '../providers/json-fields.ts'
+import { objectIn, objectsIn, textIn, type Json, entryOf } from '../providers/json-fields.ts'
 import { usageOf } from '../providers/usage.ts'
 import { callIdOf } from './call-ids.ts'
 import { carried, withoutWords } from './carried-thinking.ts'
@@ -33,7 +33,7 @@ export function stopOf(choice: Json, hasCalls: boolean, stops: readonly string[]
     return { reason: 'stop_sequence', sequence: word }
   }
   if (shared.has(native)) return { reason: native, sequence: null }
-  const reason = reasons[finish] ?? (hasCalls ? 'tool_use' : 'end_turn')
+  const reason = entryOf(reasons, finish) ?? (hasCalls ? 'tool_use' : 'end_turn')
   return { reason, sequence: null }
 }
 

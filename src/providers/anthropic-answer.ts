@@ -8,7 +8,7 @@ import {
   type FinishReason,
 } from './chat-answer.ts'
 import { anthropicUsage } from './anthropic-usage.ts'
-import { objectIn, objectsIn, numberIn, textIn, type Json } from './json-fields.ts'
+import { objectIn, objectsIn, numberIn, textIn, type Json, entryOf } from './json-fields.ts'
 import type { Call, Chunk, StreamEvent, StreamTranslation } from './provider.ts'
 import { anthropicFormat, encryptedDetail, textDetail } from './reasoning-details.ts'
 import { isObject } from './usage.ts'
@@ -21,7 +21,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 }
 
 export function finishOf(native: string): Finish {
-  return { reason: reasons[native] ?? 'stop', native }
+  return { reason: entryOf(reasons, native) ?? 'stop', native }
 }
 
 /** Why it did not answer, where it says so. */
@@ -218,5 +218,5 @@ export class AnthropicStream implements StreamTranslation {
 
 function errorOf(error: Json): Chunk {
   const type = textIn(error, 'type') ?? 'api_error'
-  return errorChunk(textIn(error, 'message') ?? type, type, statuses[type] ?? 500)
+  return errorChunk(textIn(error, 'message') ?? type, type, entryOf(statuses, type) ?? 500)
 }

@@ -7,7 +7,16 @@ import {
   type Finish,
   type FinishReason,
 } from './chat-answer.ts'
-import { countIn, hasCount, numberIn, objectIn, objectsIn, textIn, type Json } from './json-fields.ts'
+import {
+  countIn,
+  hasCount,
+  numberIn,
+  objectIn,
+  objectsIn,
+  textIn,
+  type Json,
+  entryOf,
+} from './json-fields.ts'
 import type { Call, Chunk, StreamEvent, StreamTranslation } from './provider.ts'
 import { bedrockFormat, encryptedDetail, textDetail } from './reasoning-details.ts'
 import { isObject, type TokenUsage } from './usage.ts'
@@ -21,7 +30,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 }
 
 function finishOf(native: string): Finish {
-  return { reason: reasons[native] ?? 'stop', native }
+  return { reason: entryOf(reasons, native) ?? 'stop', native }
 }
 
 /** What went through the cache stands beside `inputTokens`. */
@@ -132,7 +141,7 @@ export class BedrockStream implements StreamTranslation {
 
   #onOther(name: string, event: Json): Chunk[] {
     const status =
-      statuses[name.charAt(0).toLowerCase() + name.slice(1)] ??
+      entryOf(statuses, name.charAt(0).toLowerCase() + name.slice(1)) ??
       (/Exception|Failure|Error/.test(name) ? 500 : undefined)
     if (status === undefined) return []
     return [errorChunk(textIn(event, 'message') ?? name, name, status)]

@@ -2,7 +2,7 @@
 import type { ChatMessage, Part, Source } from './chat-messages.ts'
 import type { ChatRequest, Tool } from './chat-request.ts'
 import { claudeThinking } from './claude-thinking.ts'
-import { present, textIn, type Json } from './json-fields.ts'
+import { present, textIn, type Json, entryOf } from './json-fields.ts'
 import { Inexpressible } from './provider.ts'
 import { bedrockFormat, weave } from './reasoning-details.ts'
 import { isObject } from './usage.ts'
@@ -40,7 +40,7 @@ function partBlock(part: Part): Json {
       const { mediaType, bytes } = bytesOf(part.source, `${part.at}.file.file_data`)
       // The service takes no other characters in the name of a document.
       const name = (part.name ?? 'document').replaceAll(/[^A-Za-z0-9()[\]-]+/g, ' ').trim() || 'document'
-      return { document: { format: documentFormats[mediaType] ?? 'txt', name, source: { bytes } } }
+      return { document: { format: entryOf(documentFormats, mediaType) ?? 'txt', name, source: { bytes } } }
     }
     case 'audio':
       throw new Inexpressible(`${part.at}.type`, `${part.at}: this provider takes no sound.`)

@@ -2,7 +2,7 @@
  * The messages of the common format, read for a dialect of its own. What a dialect cannot carry is refused there; what
  * nobody could read is refused here, both with the field's name.
  */
-import { objectIn, objectsIn, textIn, type Json } from './json-fields.ts'
+import { objectIn, objectsIn, textIn, type Json, entryOf } from './json-fields.ts'
 import { Inexpressible } from './provider.ts'
 import { isObject } from './usage.ts'
 
@@ -143,7 +143,7 @@ function toolCallsOf(message: Json, at: string): ToolCall[] {
 
 function messageOf(value: unknown, at: string): ChatMessage {
   const message = isObject(value) ? value : {}
-  const role = roles[textIn(message, 'role') ?? '']
+  const role = entryOf(roles, textIn(message, 'role') ?? '')
   if (!role) throw wrong(`${at}.role`, 'is none that this provider can be sent')
   const parts = partsOf(message['content'], `${at}.content`)
   const refusal = textIn(message, 'refusal')

@@ -3,7 +3,7 @@
  * ones decide for themselves how much, and take an effort (Anthropic, "Adaptive thinking").
  */
 import type { ChatRequest } from './chat-request.ts'
-import type { Json } from './json-fields.ts'
+import { entryOf, type Json } from './json-fields.ts'
 import { detailsOf } from './reasoning-details.ts'
 
 const budgeted = /claude-(?:instant|v?2|3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?!\d|-[6-9](?!\d)))/
@@ -23,7 +23,7 @@ const mostBudget = 32_000
 const efforts: Readonly<Record<string, string>> = { minimal: 'low' }
 
 function budgetOf(wanted: number | null, effort: string, maximumTokens: number): number | undefined {
-  const budget = wanted ?? Math.min(Math.floor(maximumTokens * (shares[effort] ?? 0.5)), mostBudget)
+  const budget = wanted ?? Math.min(Math.floor(maximumTokens * (entryOf(shares, effort) ?? 0.5)), mostBudget)
   const raised = Math.max(budget, leastBudget)
   // The budget is part of the answer's maximum: without room for both, it answers without thinking.
   return raised < maximumTokens ? raised : undefined
@@ -57,5 +57,5 @@ export function claudeThinking(
     return { thinking: { type: 'enabled', budget_tokens: budget } }
   }
   const thinking = { type: 'adaptive', display: reasoning.isHidden ? 'omitted' : 'summarized' }
-  return reasoning.effort === null ? { thinking } : { thinking, effort: efforts[effort] ?? effort }
+  return reasoning.effort === null ? { thinking } : { thinking, effort: entryOf(efforts, effort) ?? effort }
 }

@@ -7,7 +7,16 @@ import {
   type Finish,
   type FinishReason,
 } from './chat-answer.ts'
-import { countIn, hasCount, numberIn, objectIn, objectsIn, textIn, type Json } from './json-fields.ts'
+import {
+  countIn,
+  hasCount,
+  numberIn,
+  objectIn,
+  objectsIn,
+  textIn,
+  type Json,
+  entryOf,
+} from './json-fields.ts'
 import type { Call, Chunk, StreamEvent, StreamTranslation } from './provider.ts'
 import { isObject, type TokenUsage } from './usage.ts'
 
@@ -18,7 +27,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 }
 
 function finishOf(native: string): Finish {
-  return { reason: reasons[native] ?? 'stop', native }
+  return { reason: entryOf(reasons, native) ?? 'stop', native }
 }
 
 /** What is billed, not what the model read: Cohere's own instructions are part of `tokens` and cost nothing. */

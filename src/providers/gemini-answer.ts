@@ -9,7 +9,16 @@ import {
   type FinishReason,
   type Result,
 } from './chat-answer.ts'
-import { countIn, hasCount, numberIn, objectIn, objectsIn, textIn, type Json } from './json-fields.ts'
+import {
+  countIn,
+  hasCount,
+  numberIn,
+  objectIn,
+  objectsIn,
+  textIn,
+  type Json,
+  entryOf,
+} from './json-fields.ts'
 import type { Call, Chunk, StreamEvent, StreamTranslation } from './provider.ts'
 import { geminiFormat, encryptedDetail } from './reasoning-details.ts'
 import { isObject, type TokenUsage } from './usage.ts'
@@ -27,7 +36,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 }
 
 function finishOf(native: string, hasCalls: boolean): Finish {
-  const reason = reasons[native] ?? (hasCalls && native === 'STOP' ? 'tool_calls' : 'stop')
+  const reason = entryOf(reasons, native) ?? (hasCalls && native === 'STOP' ? 'tool_calls' : 'stop')
   return { reason, native }
 }
 

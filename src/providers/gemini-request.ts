@@ -4,7 +4,7 @@
  */
 import type { ChatMessage, Part, Source } from './chat-messages.ts'
 import type { ChatRequest, Reasoning } from './chat-request.ts'
-import { numberIn, present, type Json } from './json-fields.ts'
+import { numberIn, present, type Json, entryOf } from './json-fields.ts'
 import { Inexpressible } from './provider.ts'
 import { geminiFormat, detailsOf } from './reasoning-details.ts'
 import { isObject } from './usage.ts'
@@ -31,7 +31,7 @@ function thinksInLevels(model: string): boolean {
 function sourcePart(source: Source, otherwise: string): Json {
   if (source.kind === 'data') return { inlineData: { mimeType: source.mediaType, data: source.data } }
   const ending = /\.(\w+)(?:[?#].*)?$/.exec(source.url)?.[1]?.toLowerCase() ?? ''
-  return { fileData: { mimeType: mediaTypes[ending] ?? otherwise, fileUri: source.url } }
+  return { fileData: { mimeType: entryOf(mediaTypes, ending) ?? otherwise, fileUri: source.url } }
 }
 
 function partJson(part: Part): Json {
@@ -140,8 +140,8 @@ function thinkingOf(reasoning: Reasoning, model: string): Json {
   if (tokens !== null) return { thinkingBudget: tokens, includeThoughts }
   const word = effort ?? 'medium'
   return thinksInLevels(model)
-    ? { thinkingLevel: levels[word] ?? word, includeThoughts }
-    : { thinkingBudget: budgets[word] ?? budgets['medium'], includeThoughts }
+    ? { thinkingLevel: entryOf(levels, word) ?? word, includeThoughts }
+    : { thinkingBudget: entryOf(budgets, word) ?? budgets['medium'], includeThoughts }
 }
 
 function generationOf(request: ChatRequest, model: string): Json {

@@ -39,6 +39,11 @@ export function hasCount(json: Json, ...names: readonly string[]): boolean {
   return isAnyTold
 }
 
+/** What a table says of a word that others wrote: nothing of `constructor`, which every object has. */
+export function entryOf<Entry>(table: Readonly<Record<string, Entry>>, word: string): Entry | undefined {
+  return Object.hasOwn(table, word) ? table[word] : undefined
+}
+
 /** The objects of a list. */
 export function objectsIn(json: Json, name: string): readonly Json[] {
   const value = json[name]
