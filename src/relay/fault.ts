@@ -148,12 +148,15 @@ function retryDelayIn(body: unknown): string | null {
   return null
 }
 
+/** Nobody is told to come back later than tomorrow, whatever a provider's clock says. */
+const longestRetryMs = 86_400_000
+
 /** Seconds or a date, as `Retry-After` has them (RFC 9110, 10.2.3), in milliseconds. */
 export function retryAfterOf(header: string | null, now: number): number | null {
   if (header === null) return null
-  if (/^\d+(\.\d+)?$/.test(header)) return Math.min(Number(header) * 1000, 86_400_000)
+  if (/^\d+(\.\d+)?$/.test(header)) return Math.min(Number(header) * 1000, longestRetryMs)
   const date = Date.parse(header)
-  return Number.isNaN(date) ? null : Math.max(0, date - now)
+  return Number.isNaN(date) ? null : Math.min(Math.max(0, date - now), longestRetryMs)
 }
 
 interface Words {
