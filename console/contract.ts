@@ -2,9 +2,15 @@
  * What the interface answers, by type alone: the schemas are the server's, and nothing of the server comes along.
  */
 import type { z } from 'zod'
+import type { backupOut, scheduleOut } from '../src/http/admin/backups.ts'
+import type { channelMade, channelOut } from '../src/http/admin/channels.ts'
+import type { credentialOut } from '../src/http/admin/credentials.ts'
+import type { noticeOut } from '../src/http/admin/notices.ts'
+import type { refundOut } from '../src/http/admin/refunds.ts'
 import type { entryOut } from '../src/http/admin/account-money.ts'
 import type { accountOut } from '../src/http/admin/accounts.ts'
 import type { availabilityOut } from '../src/http/admin/availability.ts'
+import type { flowOut } from '../src/http/admin/flow.ts'
 import type { incidentOut } from '../src/http/admin/incidents.ts'
 import type { keyOut, newKeyOut } from '../src/http/admin/keys.ts'
 import type { auditOut, verdictOut } from '../src/http/admin/ledger.ts'
@@ -14,7 +20,7 @@ import type { inviteOut, linkOut, personOut } from '../src/http/admin/people.ts'
 import type { promotionOut } from '../src/http/admin/promotions.ts'
 import type { providerOut } from '../src/http/admin/providers.ts'
 import type { referenceModelOut } from '../src/http/admin/reference-models.ts'
-import type { requestOut } from '../src/http/admin/requests.ts'
+import type { requestDetailOut, requestOut } from '../src/http/admin/requests.ts'
 import type { tierOut } from '../src/http/admin/tiers.ts'
 import type { modelsOut, trialOut } from '../src/http/admin/upstream-calls.ts'
 import type { healthOut } from '../src/http/admin/upstream-health.ts'
@@ -22,6 +28,13 @@ import type { upstreamOut } from '../src/http/admin/upstreams.ts'
 import type { rowOut } from '../src/http/admin/usage.ts'
 import type { voucherOut, vouchersOut } from '../src/http/admin/vouchers.ts'
 
+export type Backup = z.infer<typeof backupOut>
+export type BackupSchedule = z.infer<typeof scheduleOut>
+export type Channel = z.infer<typeof channelOut>
+export type NewChannel = z.infer<typeof channelMade>
+export type Credential = z.infer<typeof credentialOut>
+export type OperatorNotice = z.infer<typeof noticeOut>
+export type Refund = z.infer<typeof refundOut>
 export type Account = z.infer<typeof accountOut>
 export type Entry = z.infer<typeof entryOut>
 export type Key = z.infer<typeof keyOut>
@@ -37,6 +50,8 @@ export type RoutePlan = z.infer<typeof planOut>
 export type UpstreamHealth = z.infer<typeof healthOut>
 export type Provider = z.infer<typeof providerOut>
 export type ReferenceModel = z.infer<typeof referenceModelOut>
+export type Flow = z.infer<typeof flowOut>
+export type RequestWithBill = z.infer<typeof requestDetailOut>
 export type RequestRecord = z.infer<typeof requestOut>
 export type Tier = z.infer<typeof tierOut>
 export type Upstream = z.infer<typeof upstreamOut>

@@ -11,7 +11,7 @@ const areas = globSync('*.ts', { cwd: join(here, 'en') }).toSorted()
 /** Names that stay as they are in Chinese: of products, formats, fields and keys on a keyboard. */
 const names = new Set(
   `API CSV SDK URL IP ID JSON SSE DONE QR SVG PIN OpenAI Bedrock Asia Shanghai Shift req GET POST English Retry After
-  Idempotency Key x xx should retry false ratelimit sluice cost request id error message type param code stream true data
+  Idempotency Key Slack Telegram x xx should retry false ratelimit sluice cost request id error message type param code stream true data
   usage options include unlimited v1 npx admin link K UTC`.split(/\s+/),
 )
 const chinese = /\p{Script=Han}/u

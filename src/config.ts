@@ -8,6 +8,7 @@ import { availabilitySettings } from './config/availability.ts'
 import { backupSettings } from './config/backup.ts'
 import { noticeSettings } from './config/notices.ts'
 import { retentionSettings } from './config/retention.ts'
+import { timezoneSettings } from './config/timezone.ts'
 import { tlsSettings } from './config/tls.ts'
 import {
   addressList,
@@ -224,6 +225,7 @@ export const settings = {
   },
   ...availabilitySettings,
   ...noticeSettings,
+  ...timezoneSettings,
   workers: {
     env: 'WORKERS',
     group: 'Running',

@@ -5,8 +5,8 @@ import { appendFile, copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { question } from './account.ts'
+import { eventually } from './answers.ts'
 import { CommandLine } from './command-line.ts'
 import { openHouse, type House } from './house.ts'
 import { saying } from './scripts.ts'
@@ -21,8 +21,6 @@ interface Backup {
   problem: string | null
 }
 
-const patienceMs = 60_000
-
 async function paidHouse(t: TestContext, env: Record<string, string> = {}): Promise<House> {
   const house = await openHouse(t, { env })
   const upstream = await house.upstream(saying('Hi!', { input: 1000, output: 1000 }))
@@ -33,12 +31,11 @@ async function paidHouse(t: TestContext, env: Record<string, string> = {}): Prom
 }
 
 /** Asks until nothing is under way any more. */
-async function settled(house: House, id: string): Promise<Backup> {
-  for (const start = performance.now(); performance.now() - start < patienceMs; await delay(25)) {
+function settled(house: House, id: string): Promise<Backup> {
+  return eventually(`the end of ${id}`, async () => {
     const backup = await house.admin<Backup>('GET', `/backups/${id}`)
-    if (!['making', 'checking'].includes(backup.state)) return backup
-  }
-  throw new Error('the backup did not end')
+    return ['making', 'checking'].includes(backup.state) ? undefined : backup
+  })
 }
 
 function listed(house: House): Promise<{ data: Backup[] }> {
@@ -123,11 +120,11 @@ test('backups are made by themselves, the oldest go, and those that somebody ask
   await settled(house, asked.id)
   await house.restart({ BACKUP_EVERY: '1s', BACKUPS_KEPT: '2' })
   const seen = new Set<string>()
-  for (const start = performance.now(); seen.size < 4; await delay(100)) {
-    assert.ok(performance.now() - start < patienceMs, `only ${seen.size} backups made by themselves`)
+  await eventually('four backups made by themselves', async () => {
     for (const { id, by, state } of (await listed(house)).data)
       if (by === 'schedule' && state === 'whole') seen.add(id)
-  }
+    return seen.size >= 4 ? true : undefined
+  })
   const own = (await listed(house)).data.filter(({ by }) => by === 'schedule')
   assert.ok(own.length <= 4, `${own.length} are there`)
   assert.ok((await listed(house)).data.some(({ id }) => id === asked.id))

@@ -8,11 +8,9 @@ import { changeOwn } from '../own.ts'
 import { useAction } from '../parts/action.ts'
 import { Asked, Paged } from '../parts/loaded.tsx'
 import { Nothing, Refused } from '../parts/notes.tsx'
+import { NoticeList } from '../parts/notice-list.tsx'
 import { Page, Section } from '../parts/page.tsx'
-import { State, When, type Tone } from '../parts/shown.tsx'
 import { queries } from '../session.ts'
-
-const tones: Readonly<Record<Notice['severity'], Tone>> = { info: 'accent', warning: 'warn', critical: 'bad' }
 
 interface Preferences {
   readonly channels: Readonly<Record<string, readonly string[]>>
@@ -44,21 +42,7 @@ export function Notices() {
         freshMs={10_000}
         empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
       >
-        {(notices) => (
-          <ul className="panel notice-list">
-            {notices.map((notice) => (
-              <li key={notice.id} className={notice.read ? 'quiet' : ''}>
-                <div className="row spread">
-                  <State tone={tones[notice.severity]}>
-                    <strong>{notice.title}</strong>
-                  </State>
-                  <When at={notice.time} />
-                </div>
-                <p>{notice.text}</p>
-              </li>
-            ))}
-          </ul>
-        )}
+        {(notices) => <NoticeList notices={notices} />}
       </Paged>
       <Section title={words.preferences} lead={words.preferencesLead}>
         <Asked options={preferencesQuery}>{(preferences) => <Choices preferences={preferences} />}</Asked>

@@ -35,9 +35,11 @@ export function BillTable({ bill }: { readonly bill: Bill }) {
                 {numberText(count)}
               </td>
               <td className="figures" data-label={words.price}>
-                <Money amount={price} />{' '}
-                <span className="quiet">
-                  {kind === 'request' || kind === 'search' ? words.each : words.perThousand}
+                <span>
+                  <Money amount={price} />{' '}
+                  <span className="quiet">
+                    {kind === 'request' || kind === 'search' ? words.each : words.perThousand}
+                  </span>
                 </span>
               </td>
               <td className="figures" data-label={words.amount}>
@@ -86,7 +88,7 @@ export function BillTable({ bill }: { readonly bill: Bill }) {
 
 function Sum({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
-    <tr>
+    <tr className="sum">
       <td colSpan={3} className="names">
         {name}
       </td>

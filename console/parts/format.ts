@@ -47,6 +47,14 @@ export function compactText(value: number): string {
   return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 }
 
+const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
+
+export function bytesText(bytes: number): string {
+  const step = bytes === 0 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const value = bytes / 1024 ** step
+  return `${value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 1 : 0 })} ${byteUnits[step] ?? ''}`
+}
+
 export function percentText(share: number): string {
   const percent = share * 100
   const digits = percent > 99 && percent < 100 ? 2 : 1

@@ -74,6 +74,8 @@ export function menuOf({ person, account, acting }: Session, { menu }: Words<'sh
           { href: '/operator/ledger', icon: 'ledger', name: menu.ledger },
           { href: '/operator/audit', icon: 'scroll', name: menu.audit },
           { href: '/operator/announcements', icon: 'megaphone', name: menu.announcements },
+          { href: '/operator/notices', icon: 'bell', name: menu.channels },
+          { href: '/operator/backups', icon: 'archive', name: menu.backups },
           { href: '/operator/settings', icon: 'cog', name: menu.settings },
         ],
       },

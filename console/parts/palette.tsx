@@ -43,7 +43,12 @@ function hitOf(found: Found, { found: kinds }: Words<'shell'>): Hit {
         note: kinds.model,
       }
     case 'upstream':
-      return { href: '/operator/upstreams', icon: 'server', name: found.name, note: kinds.upstream }
+      return {
+        href: `/operator/upstreams/${found.id}`,
+        icon: 'server',
+        name: found.name,
+        note: kinds.upstream,
+      }
   }
 }
 

@@ -146,6 +146,13 @@ export async function accountById(db: Db, id: string): Promise<Account | undefin
   return row === undefined ? undefined : accountOf(row)
 }
 
+/** The addresses of accounts, by their ids. */
+export async function emailsOfAccounts(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db.all(sql.selectFrom('accounts').select(['id', 'email']).where('id', 'in', ids))
+  return new Map(rows.map((row) => [row.id, row.email]))
+}
+
 export async function accountByEmail(db: Db, email: string): Promise<Account | undefined> {
   const { normalised } = cleanEmail(email)
   const row = await db.first(

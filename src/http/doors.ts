@@ -26,7 +26,7 @@ import { messagesModelListBody, modelListBody, oneMessagesModelBody, oneModelBod
 export interface DoorParts extends ChatDoor {
   readonly house: House
   /** The doors of `/api` and `/openapi.json`, made when first called: they are not in a hurry. */
-  readonly other: () => Promise<(incoming: IncomingMessage, outgoing: ServerResponse) => void>
+  readonly other: () => (incoming: IncomingMessage, outgoing: ServerResponse) => void
   /** The console's files, read when first called. */
   readonly console: () => (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>
   /** Told about errors that are our bug. */
@@ -79,9 +79,7 @@ export class Doors {
     const { url = '/' } = incoming
     const isOther = url.startsWith('/api') && url !== playgroundPath
     if (isOther || url === '/openapi.json' || this.#isStatus(url)) {
-      const other = await this.#parts.other()
-      other(incoming, outgoing)
-      return
+      return this.#parts.other()(incoming, outgoing)
     }
     if (isConsolePath(url)) return this.#parts.console()(incoming, outgoing)
     await this.receive(new NodeArrival(incoming, outgoing))

@@ -44,9 +44,20 @@ function changeAfter(nameOf: (at: number) => string, at: number, mostMs: number)
   return after
 }
 
+/** Ends that were found before, by zone and date: a page asks for those of a month, and finding one takes a while. */
+const dayEnds = new Map<string, number>()
+const dayEndsMost = 5000
+
 /** When the local day that contains `at` ends, in milliseconds since the epoch. */
 export function dayEndOf(timezone: string, at: number): number {
-  return changeAfter((each) => dateOf(timezone, each), at, longestDayMs)
+  const day = `${timezone} ${dateOf(timezone, at)}`
+  const known = dayEnds.get(day)
+  // A clock that is set back over midnight shows a date twice, with two ends.
+  if (known !== undefined && known > at && known - at < longestDayMs) return known
+  const end = changeAfter((each) => dateOf(timezone, each), at, longestDayMs)
+  if (dayEnds.size >= dayEndsMost) dayEnds.clear()
+  dayEnds.set(day, end)
+  return end
 }
 
 /** When the local month that contains `at` ends, in milliseconds since the epoch. */

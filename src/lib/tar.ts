@@ -21,7 +21,7 @@ function sizeField(bytes: number): Buffer {
 }
 
 /** `path`: at most 100 bytes, as ours are. */
-function headerOf(path: string, bytes: number, seconds: number): Buffer {
+function headerOf(path: string, bytes: number, seconds: number): Buffer<ArrayBuffer> {
   const header = Buffer.alloc(blockBytes)
   header.write(path, 0)
   header.write('0000600\0', 100)
@@ -52,11 +52,13 @@ export async function* tarOf(
   folder: string,
   files: readonly TarFile[],
   root: string,
-): AsyncGenerator<Buffer, void> {
+): AsyncGenerator<Buffer<ArrayBuffer>, void> {
   const seconds = Math.floor(Date.now() / 1000)
   for (const { name, bytes } of files) {
     yield headerOf(`${root}/${name}`, bytes, seconds)
-    yield* createReadStream(join(folder, name), { highWaterMark: readBytes }) as AsyncIterable<Buffer>
+    yield* createReadStream(join(folder, name), { highWaterMark: readBytes }) as AsyncIterable<
+      Buffer<ArrayBuffer>
+    >
     const padding = paddingAfter(bytes)
     if (padding > 0) yield Buffer.alloc(padding)
   }

@@ -3,14 +3,10 @@
  * holds it, so no second factor is asked for. The challenge of each ceremony is a ticket, good once.
  */
 
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-  type AuthenticationResponseJSON,
-  type AuthenticatorTransport,
-  type RegistrationResponseJSON,
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  RegistrationResponseJSON,
 } from '@simplewebauthn/server'
 import { refuse } from '../errors.ts'
 import { auditRow } from '../db/audit.ts'
@@ -20,6 +16,9 @@ import { isTaken, isUnmet } from '../db/store-error.ts'
 import type { PasskeysTable } from '../db/tables/people.ts'
 import { actorOf, personById, type Person } from './people.ts'
 import { makeTicket, takeTicket } from './tickets.ts'
+
+/** A large library, and one that few need: loaded when a passkey is used. */
+const webauthn = () => import('@simplewebauthn/server')
 
 const nameOfParty = 'Sluice'
 const passkeysMost = 20
@@ -64,7 +63,9 @@ export interface Ceremony {
 export async function beginPasskey(db: Db, person: Person, party: Party): Promise<Ceremony> {
   const known = await rowsOf(db, person.id)
   if (known.length >= passkeysMost) throw refuse('conflict', { message: 'Delete a passkey first.' })
-  const options = await generateRegistrationOptions({
+  const options = await (
+    await webauthn()
+  ).generateRegistrationOptions({
     rpName: nameOfParty,
     rpID: hostOf(party),
     userID: new TextEncoder().encode(person.id),
@@ -101,16 +102,20 @@ export async function addPasskey(
   const { personId, detail } = await takeTicket(db, given.ticket, 'passkey-new')
   if (personId !== person.id) throw refusedCeremony()
   const origin = String(detail['origin'])
-  const verified = await verifyRegistrationResponse({
-    // The library checks every part of it.
-    response: given.response as object as RegistrationResponseJSON,
-    expectedChallenge: String(detail['challenge']),
-    expectedOrigin: origin,
-    expectedRPID: hostOf({ origin }),
-    requireUserVerification: true,
-  }).catch((error: unknown) => {
-    throw refusedCeremony(error)
-  })
+  const verified = await (
+    await webauthn()
+  )
+    .verifyRegistrationResponse({
+      // The library checks every part of it.
+      response: given.response as object as RegistrationResponseJSON,
+      expectedChallenge: String(detail['challenge']),
+      expectedOrigin: origin,
+      expectedRPID: hostOf({ origin }),
+      requireUserVerification: true,
+    })
+    .catch((error: unknown) => {
+      throw refusedCeremony(error)
+    })
   if (!verified.verified) throw refusedCeremony()
   const { credential } = verified.registrationInfo
   const row: PasskeysTable = {
@@ -150,7 +155,9 @@ export function endingPasskeys(personId: string): Query {
 }
 
 export async function beginPasskeySignIn(db: Db, party: Party): Promise<Ceremony> {
-  const options = await generateAuthenticationOptions({ rpID: hostOf(party), userVerification: 'required' })
+  const options = await (
+    await webauthn()
+  ).generateAuthenticationOptions({ rpID: hostOf(party), userVerification: 'required' })
   const detail = { challenge: options.challenge, origin: party.origin }
   const { token } = await makeTicket(db, { kind: 'passkey-sign-in', detail })
   return { ticket: token, options: { ...options } }
@@ -165,21 +172,25 @@ export async function personByPasskey(db: Db, given: PasskeyAnswer): Promise<Per
   const row = await db.first(query)
   const person = row === undefined ? undefined : await personById(db, row.person_id)
   if (row === undefined || person === undefined || person.disabledAt !== null) throw refusedCeremony()
-  const verified = await verifyAuthenticationResponse({
-    response,
-    expectedChallenge: String(detail['challenge']),
-    expectedOrigin: origin,
-    expectedRPID: hostOf({ origin }),
-    credential: {
-      id: row.id,
-      publicKey: new Uint8Array(row.public_key),
-      counter: row.counter,
-      transports: JSON.parse(row.transports) as AuthenticatorTransport[],
-    },
-    requireUserVerification: true,
-  }).catch((error: unknown) => {
-    throw refusedCeremony(error)
-  })
+  const verified = await (
+    await webauthn()
+  )
+    .verifyAuthenticationResponse({
+      response,
+      expectedChallenge: String(detail['challenge']),
+      expectedOrigin: origin,
+      expectedRPID: hostOf({ origin }),
+      credential: {
+        id: row.id,
+        publicKey: new Uint8Array(row.public_key),
+        counter: row.counter,
+        transports: JSON.parse(row.transports) as AuthenticatorTransport[],
+      },
+      requireUserVerification: true,
+    })
+    .catch((error: unknown) => {
+      throw refusedCeremony(error)
+    })
   if (!verified.verified) throw refusedCeremony()
   const used = { counter: verified.authenticationInfo.newCounter, last_used_at: Date.now() }
   await db.write(sql.updateTable('passkeys').set(used).where('id', '=', row.id))

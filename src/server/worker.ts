@@ -12,6 +12,8 @@ import { openAccess } from '../db/access.ts'
 import type { Db } from '../db/db.ts'
 import type { Change } from '../db/change.ts'
 import type { Refusal } from '../errors.ts'
+// With the rest, and not when somebody first looks at a page: it takes half a second, in which no stream would go on.
+import { administration } from '../http/administration.ts'
 import { consoleListener } from '../http/console-files.ts'
 import { Doors, type RefusedCall } from '../http/doors.ts'
 import { FastLane } from '../http/fast-lane.ts'
@@ -165,7 +167,7 @@ async function start(birth: WorkerBirth): Promise<void> {
     catalog,
     running,
     console: () => (consoleFiles ??= consoleListener()),
-    other: async () => (await import('../http/administration.ts')).administration(house, onBug),
+    other: () => administration(house, onBug),
     onBug,
     onRefused(refusal, call) {
       metrics.countRefusal(refusal.code)

@@ -14,6 +14,7 @@ import { CreditForm } from '../../parts/credit-form.tsx'
 import { Dialog } from '../../parts/fields.tsx'
 import { numberText } from '../../parts/format.ts'
 import { LimitsForm } from '../../parts/limits-form.tsx'
+import { RefundForm } from '../../parts/refund-form.tsx'
 import { Asked, Paged } from '../../parts/loaded.tsx'
 import { Nothing, Refused } from '../../parts/notes.tsx'
 import { Facts, Figures, Page, Section } from '../../parts/page.tsx'
@@ -45,7 +46,8 @@ export function AccountPage() {
 function Shown({ account }: { readonly account: Account }) {
   const words = useWords('clients').account
   const navigate = route.useNavigate()
-  const { edit } = route.useSearch()
+  const { edit, refund } = route.useSearch()
+  const refunds = useWords('clients').refund
   const close = (): void => void navigate({ search: {} })
   return (
     <Page
@@ -88,6 +90,11 @@ function Shown({ account }: { readonly account: Account }) {
       <Dialog title={words.creditTitle(account.email)} opened={edit === 'credit'} close={close}>
         <CreditForm account={account} close={close} />
       </Dialog>
+      {refund !== undefined && (
+        <Dialog title={refunds.title} opened close={close}>
+          <RefundForm requestId={refund} close={close} />
+        </Dialog>
+      )}
       <Dialog title={words.limitsTitle(account.email)} opened={edit === 'limits'} close={close}>
         <LimitsForm account={account} close={close} />
       </Dialog>
@@ -206,9 +213,18 @@ function Entries({ accountId }: { readonly accountId: string }) {
               cell: ({ kind, reference }) => {
                 if (reference === null) return '–'
                 return kind === 'charge' ? (
-                  <Link to="/operator/requests/$id" params={{ id: reference }}>
-                    {words.request}
-                  </Link>
+                  <span className="acts">
+                    <Link to="/operator/requests/$id" params={{ id: reference }}>
+                      {words.request}
+                    </Link>
+                    <Link
+                      to="/operator/accounts/$id"
+                      params={{ id: accountId }}
+                      search={{ refund: reference }}
+                    >
+                      {words.refund}
+                    </Link>
+                  </span>
                 ) : (
                   <ShortId id={reference} />
                 )

@@ -1,13 +1,14 @@
 /** How the business goes: what came in and what it cost, how fast, how well; and what needs a hand. */
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { get } from '../../api.ts'
 import type { Dashboard as DashboardAnswer } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { Chart } from '../../parts/chart.tsx'
+import { Flow } from '../../parts/flow.tsx'
 import { numberText, percentText, roundMoneyText } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { Asked } from '../../parts/loaded.tsx'
+import { Loaded } from '../../parts/loaded.tsx'
 import { Figures, Page, Section } from '../../parts/page.tsx'
 import { Money, State, useCurrency } from '../../parts/shown.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -21,9 +22,11 @@ const dashboardQuery = queryOptions({
 
 export function Dashboard() {
   const words = useWords('running').dashboard
+  const query = useQuery(dashboardQuery)
+  const timezone = query.data?.timezone
   return (
-    <Page title={words.title}>
-      <Asked options={dashboardQuery}>{(dashboard) => <Shown dashboard={dashboard} />}</Asked>
+    <Page title={words.title} lead={timezone === undefined ? undefined : words.days(timezone)}>
+      <Loaded query={query}>{(dashboard) => <Shown dashboard={dashboard} />}</Loaded>
     </Page>
   )
 }
@@ -106,6 +109,7 @@ function Shown({ dashboard }: ShownProps) {
           tone="bad"
         />
       </div>
+      <Flow />
       <Models dashboard={dashboard} />
     </>
   )

@@ -1,25 +1,21 @@
 /** One request: who asked, what it used and cost, and every attempt at an upstream. */
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { upstreamsQuery } from '../../admin.ts'
-import { get } from '../../api.ts'
-import type { RequestRecord } from '../../contract.ts'
+import type { RequestWithBill } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { durationText, numberText } from '../../parts/format.ts'
 import { Asked } from '../../parts/loaded.tsx'
+import { BillTable } from '../../parts/bill.tsx'
+import { Dialog } from '../../parts/fields.tsx'
+import { refundableNanos, RefundForm, requestQuery } from '../../parts/refund-form.tsx'
 import { Outcome } from '../../parts/outcome.tsx'
 import { Facts, Figures, Page, Section } from '../../parts/page.tsx'
 import { Copyable, exactTime, Money, ShortId, State } from '../../parts/shown.tsx'
 import { Table } from '../../parts/table.tsx'
 
 const route = getRouteApi('/shell/operator/requests/$id')
-
-function requestQuery(id: string) {
-  return queryOptions({
-    queryKey: ['admin', 'request', id],
-    queryFn: () => get<RequestRecord>(`/admin/requests/${encodeURIComponent(id)}`),
-  })
-}
 
 export function RequestPage() {
   const { id } = route.useParams()
@@ -31,11 +27,20 @@ export function RequestPage() {
   )
 }
 
-function Shown({ request }: { readonly request: RequestRecord }) {
+function Shown({ request }: { readonly request: RequestWithBill }) {
   const words = useWords('clients').request
   const shell = useWords('shell')
+  const refunds = useWords('clients').refund
+  const navigate = route.useNavigate()
+  const { refund } = route.useSearch()
+  const close = (): void => void navigate({ search: {} })
+  const refundButton = refundableNanos(request) > 0n && (
+    <Button variant="default" onClick={() => void navigate({ search: { refund: 'yes' } })}>
+      {refunds.button}
+    </Button>
+  )
   return (
-    <Page title={words.title} lead={<Copyable text={request.request_id} />}>
+    <Page title={words.title} lead={<Copyable text={request.request_id} />} actions={refundButton}>
       <Figures
         figures={[
           { name: words.outcome, value: <Outcome outcome={request.outcome} status={request.http_status} /> },
@@ -73,14 +78,44 @@ function Shown({ request }: { readonly request: RequestRecord }) {
           [words.usageSource, request.usage_source === null ? '–' : words.sources[request.usage_source]],
         ]}
       />
+      <Section title={words.bill} lead={words.billLead}>
+        {request.bill === null ? (
+          <p className="quiet">{words.noBill}</p>
+        ) : (
+          <>
+            <BillTable bill={request.bill} />
+            <Gain request={request} />
+          </>
+        )}
+      </Section>
       <Section title={words.attempts} lead={words.attemptsLead}>
         <Attempts request={request} />
       </Section>
+      <Dialog title={refunds.title} opened={refund !== undefined} close={close}>
+        <RefundForm requestId={request.request_id} close={close} />
+      </Dialog>
     </Page>
   )
 }
 
-function Attempts({ request }: { readonly request: RequestRecord }) {
+/** Charged, less what was given back and what it cost us: what is left. */
+function Gain({ request }: { readonly request: RequestWithBill }) {
+  const words = useWords('clients').request
+  const { cost, refunded, upstream_cost: upstreamCost, margin } = request
+  const known = (amount: string | null) => (amount === null ? words.unknownCost : <Money amount={amount} />)
+  return (
+    <Figures
+      figures={[
+        { name: words.charged, value: <Money amount={cost} /> },
+        { name: words.refunded, value: <Money amount={refunded} /> },
+        { name: words.upstreamCost, value: known(upstreamCost) },
+        { name: words.margin, value: known(margin) },
+      ]}
+    />
+  )
+}
+
+function Attempts({ request }: { readonly request: RequestWithBill }) {
   const words = useWords('clients').request
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
   const nameOf = (id: string): string => upstreams.find((each) => each.id === id)?.name ?? id

@@ -1,8 +1,8 @@
 /** The places that serve models: added and tested before they are live, switched on and off, deleted. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { change, healthQuery, modelsQuery, upstreamsQuery } from '../../admin.ts'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { change, modelsQuery, upstreamsQuery } from '../../admin.ts'
 import type { Upstream } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { confirm } from '../../parts/confirm.tsx'
@@ -11,10 +11,11 @@ import { Icon } from '../../parts/icon.tsx'
 import { Asked } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
 import { Page } from '../../parts/page.tsx'
-import { Copyable, State, When } from '../../parts/shown.tsx'
+import { Copyable, When } from '../../parts/shown.tsx'
 import { Table, type Column } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
 import { UpstreamForm, UpstreamTest } from '../../parts/upstream-form.tsx'
+import { UpstreamState } from '../../parts/upstream-state.tsx'
 
 const route = getRouteApi('/shell/operator/upstreams')
 
@@ -72,24 +73,6 @@ export function Upstreams() {
   )
 }
 
-/** Switched off, resting after failures, or in use; why it rests is told in the server's words. */
-function UpstreamState({ upstream }: { readonly upstream: Upstream }) {
-  const words = useWords('offer').upstreams
-  const health = useQuery(healthQuery).data?.data ?? []
-  if (!upstream.enabled) return <State tone="quiet">{words.off}</State>
-  const resting = health.filter((each) => each.upstream === upstream.id && each.state !== 'closed')
-  const [worst] = resting
-  if (worst === undefined) return <State tone="good">{words.on}</State>
-  return (
-    <>
-      <State tone={worst.state === 'open' ? 'bad' : 'warn'}>{words.rests[worst.state]}</State>
-      <small title={worst.why} lang="en">
-        {worst.model}
-      </small>
-    </>
-  )
-}
-
 function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
   const words = useWords('offer').upstreams
   const shell = useWords('shell')
@@ -125,7 +108,9 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
       names: true,
       cell: (upstream) => (
         <>
-          {upstream.name}
+          <Link to="/operator/upstreams/$id" params={{ id: upstream.id }}>
+            {upstream.name}
+          </Link>
           <small>{upstream.provider}</small>
         </>
       ),
@@ -175,5 +160,13 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
       ),
     },
   ]
-  return <Table label={words.title} columns={columns} rows={upstreams} idOf={({ id }) => id} />
+  return (
+    <Table
+      label={words.title}
+      columns={columns}
+      rows={upstreams}
+      idOf={({ id }) => id}
+      hrefOf={({ id }) => `/operator/upstreams/${id}`}
+    />
+  )
 }

@@ -33,6 +33,7 @@ export const running = {
   },
   dashboard: {
     title: 'Dashboard',
+    days: (zone: string) => `Days and months of ${zone}.`,
     revenueToday: 'Revenue today',
     marginToday: 'Margin today',
     month: 'this month',

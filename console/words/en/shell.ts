@@ -45,6 +45,8 @@ export const shell = {
     vouchers: 'Vouchers',
     ledger: 'Ledger',
     audit: 'Audit log',
+    backups: 'Backup',
+    channels: 'Notices',
   },
   found: { account: 'account', key: 'key', request: 'request', model: 'model', upstream: 'upstream' },
   loading: 'Loading…',

@@ -33,6 +33,7 @@ export const running: typeof english = {
   },
   dashboard: {
     title: '仪表盘',
+    days: (zone: string) => `日与月按 ${zone} 时区。`,
     revenueToday: '今日收入',
     marginToday: '今日毛利',
     month: '本月',

@@ -46,6 +46,8 @@ export const shell: typeof english = {
     vouchers: '兑换码',
     ledger: '账本',
     audit: '审计日志',
+    backups: '备份',
+    channels: '通知',
   },
   found: { account: '账户', key: '密钥', request: '请求', model: '模型', upstream: '上游' },
   loading: '正在加载…',

@@ -189,7 +189,8 @@ export function accountRoutes(desk: Desk): OpenAPIHono {
   const { db } = house
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
-    const { account, trial } = await openAccount(house, c.req.valid('json'), by)
+    const given = { timezone: house.config.timezone, ...c.req.valid('json') }
+    const { account, trial } = await openAccount(house, given, by)
     await house.announce(account.changes)
     const view = await accountView(desk, account.value)
     return c.json(trial === null ? view : { ...view, trial_credit: trialView(trial) }, 201)

@@ -21,6 +21,7 @@ import { backupRoutes } from './backups.ts'
 import { channelRoutes } from './channels.ts'
 import { credentialRoutes } from './credentials.ts'
 import type { Desk } from './desk.ts'
+import { flowRoutes } from './flow.ts'
 import { incidentRoutes } from './incidents.ts'
 import { keyRoutes } from './keys.ts'
 import { ledgerRoutes } from './ledger.ts'
@@ -148,6 +149,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     incidentRoutes,
     channelRoutes,
     backupRoutes,
+    flowRoutes,
   ]) {
     app.route(adminPath, routes(desk))
   }

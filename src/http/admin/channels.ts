@@ -54,7 +54,7 @@ const channelIn = z.strictObject({
     .nullish()
     .meta({ description: 'Whose it is; null is the operators’. An account has webhooks.' }),
 })
-const channelOut = z
+export const channelOut = z
   .object({
     id: z.string(),
     account: z.string().nullable(),
@@ -71,7 +71,7 @@ const channelOut = z
     updated_at: time,
   })
   .openapi('Channel')
-const channelMade = channelOut.extend({
+export const channelMade = channelOut.extend({
   secret: z.string().nullable().meta({ description: 'The one that was made for a webhook; only here.' }),
 })
 const trialOut = z.object({

@@ -27,7 +27,7 @@ const fields = {
 }
 const credentialPatch = z.strictObject(fields)
 const credentialIn = z.strictObject({ ...fields, credential: z.string() })
-const credentialOut = z
+export const credentialOut = z
   .object({
     id: z.string(),
     label: z.string(),

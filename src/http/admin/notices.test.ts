@@ -72,6 +72,7 @@ test('preferences of the operators and of an account stand side by side', async 
     incident: [],
     availability: [],
     address: [],
+    backup: [],
   })
   assert.deepEqual((await office.call('GET', '/notice-preferences')).body, operators.body)
   assert.deepEqual(((await office.call('GET', path)).body as { balance: string[] }).balance, [])

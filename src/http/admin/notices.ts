@@ -19,7 +19,7 @@ import {
 } from './schemas.ts'
 
 const severity = z.enum(['info', 'warning', 'critical'])
-const noticeOut = z
+export const noticeOut = z
   .object({
     id: z.string(),
     time,

@@ -13,7 +13,7 @@ const refundIn = z.strictObject({
     description: 'The same key gives back once; without one every call is a refund of its own.',
   }),
 })
-const refundOut = z
+export const refundOut = z
   .object({
     id: z.string().meta({ description: 'Of the credit: the entry’s reference.' }),
     request_id: z.string(),

@@ -3,7 +3,6 @@ import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { sql } from '../../db/schema.ts'
 import { minutesOf, successOf, sumOf } from '../../health/availability.ts'
 import { listLimitRequests } from '../../accounts/limit-requests.ts'
-import { dateOf } from '../../ledger/periods.ts'
 import { decimalOf } from '../../lib/money.ts'
 import { currency } from '../../usage/records.ts'
 import {
@@ -13,15 +12,14 @@ import {
   requestsSince,
   takingsBy,
   type Takings,
+  type TakingsRow,
 } from '../../usage/traffic.ts'
 import { dashboard, failures, type Dashboard } from '../console/contract/operator.ts'
 import { placeOfCause } from '../console/failure-words.ts'
-import { dayStartOf, daysFrom, hoursFrom, hourMs, monthStartOf } from '../console/time-spans.ts'
+import { dayStartOf, daysFrom, hoursBetween, hoursFrom, hourMs, monthStartOf } from '../console/time-spans.ts'
 import type { Desk } from './desk.ts'
 import { msOf, okAnswer, timeAsked, timeOf } from './schemas.ts'
 
-/** The zone of the platform's own days and months. */
-const timezone = 'Asia/Shanghai'
 const dayMs = 24 * hourMs
 const minuteMs = 60_000
 
@@ -56,35 +54,26 @@ function takingsView(takings: Takings) {
   }
 }
 
-/** By the name of its time, so that a chart has no holes. */
-function pointsOf(
-  starts: readonly number[],
-  sums: ReadonlyMap<string, Takings>,
-  nameOf: (at: number) => string,
-) {
-  return starts.map((start) => ({
-    time: timeOf(start),
-    ...takingsView(sums.get(nameOf(start)) ?? noTakings),
+/** A point for each start, so that a chart has no holes. */
+function pointsOf(starts: readonly number[], hours: readonly TakingsRow[]) {
+  return hoursBetween(starts, hours).map((within, index) => ({
+    time: timeOf(starts[index] ?? 0),
+    ...takingsView(within.reduce<Takings>(addedTakings, noTakings)),
   }))
 }
 
-async function takingsOfMonth({ house: { db } }: Desk, now: number) {
+async function takingsOfMonth({ house: { db, config } }: Desk, now: number) {
+  const { timezone } = config
+  const starts = daysFrom(timezone, now - 29 * dayMs, now)
   const from = Math.min(now - 30 * dayMs, monthStartOf(timezone, now))
   const hours = await takingsBy(db, 'hour', { from, to: now + hourMs })
   const since = (start: number): Takings =>
     hours.filter(({ name }) => Number(name) >= start).reduce(addedTakings, noTakings)
-  const nameOfDay = (at: number): string => dateOf(timezone, at)
-  const byDay = new Map<string, Takings>()
-  for (const hour of hours) {
-    const name = nameOfDay(Number(hour.name))
-    byDay.set(name, addedTakings(byDay.get(name) ?? noTakings, hour))
-  }
-  const byHour = new Map(hours.map((hour) => [hour.name, hour]))
   return {
     today: takingsView(since(dayStartOf(timezone, now))),
     month: takingsView(since(monthStartOf(timezone, now))),
-    hours: pointsOf(hoursFrom(now - 23 * hourMs, now), byHour, String),
-    days: pointsOf(daysFrom(timezone, now - 29 * dayMs, now), byDay, nameOfDay),
+    hours: pointsOf(hoursFrom(now - 23 * hourMs, now), hours),
+    days: pointsOf(starts, hours),
     isEmpty: hours.length === 0,
   }
 }
@@ -128,7 +117,8 @@ async function unservedModels({ house: { db, catalog } }: Desk) {
 }
 
 async function dashboardView(desk: Desk): Promise<Dashboard> {
-  const { db, catalog } = desk.house
+  const { db, catalog, config } = desk.house
+  const { timezone } = config
   const now = Date.now()
   const [takings, models, accounts, unserved, lately, minutes, open] = await Promise.all([
     takingsOfMonth(desk, now),
@@ -142,6 +132,7 @@ async function dashboardView(desk: Desk): Promise<Dashboard> {
   const { isEmpty, ...sums } = takings
   return {
     currency,
+    timezone,
     ...sums,
     requests_per_second: Math.round((lately / 60) * 100) / 100,
     success: successOf(sumOf(minutes)),

@@ -2,6 +2,11 @@
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { listRequests, requestById } from '../../usage/records.ts'
 import { refuse } from '../../errors.ts'
+import { refundedNanos } from '../../ledger/refunds.ts'
+import { decimalOf } from '../../lib/money.ts'
+import { rowById } from '../../usage/pages.ts'
+import { billOfRow } from '../console/bill.ts'
+import { bill } from '../console/contract/usage.ts'
 import type { Desk } from './desk.ts'
 import {
   idPath,
@@ -57,6 +62,17 @@ export const requestOut = z
   })
   .openapi('Request')
 
+export const requestDetailOut = requestOut
+  .extend({
+    upstream_cost: money
+      .nullable()
+      .meta({ description: 'What all its attempts cost us; null when an upstream has no prices.' }),
+    refunded: money,
+    margin: money.nullable().meta({ description: 'Its cost, less what was given back and what it cost us.' }),
+    bill: bill.nullable().meta({ description: 'Line by line; null where nothing was charged.' }),
+  })
+  .openapi('RequestDetail')
+
 const list = createRoute({
   method: 'get',
   path: '/requests',
@@ -80,7 +96,7 @@ const read = createRoute({
   path: '/requests/{id}',
   summary: 'Read one request',
   request: { params: idPath },
-  responses: okAnswer(requestOut, 'The request.'),
+  responses: okAnswer(requestDetailOut, 'The request, with its bill.'),
 })
 
 export function requestRoutes({ house }: Desk): OpenAPIHono {
@@ -93,9 +109,21 @@ export function requestRoutes({ house }: Desk): OpenAPIHono {
     return c.json({ data, next: sealedCursor(next) }, 200)
   })
   app.openapi(read, async (c) => {
-    const request = await requestById(house.db, c.req.valid('param').id)
-    if (request === undefined) throw refuse('not_found', { message: 'There is no such request.' })
-    return c.json(request, 200)
+    const { db } = house
+    const request = await requestById(db, c.req.valid('param').id)
+    const row = request && (await rowById(db, request.account, request.request_id))
+    if (request === undefined || row === undefined)
+      throw refuse('not_found', { message: 'There is no such request.' })
+    const upstreamCost = row.upstream_cost_nanos
+    const refunded = await refundedNanos(db, row.request_id)
+    const body = {
+      ...request,
+      upstream_cost: upstreamCost === null ? null : decimalOf(upstreamCost),
+      refunded: decimalOf(refunded),
+      margin: upstreamCost === null ? null : decimalOf(row.cost_nanos - refunded - upstreamCost),
+      bill: await billOfRow(db, row),
+    }
+    return c.json(body, 200)
   })
   return app
 }

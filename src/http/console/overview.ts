@@ -4,12 +4,13 @@ import type { Account } from '../../accounts/accounts.ts'
 import { dayEndOf, monthEndOf } from '../../ledger/periods.ts'
 import { decimalOf } from '../../lib/money.ts'
 import { isServed } from './offers.ts'
+import { usageBetween, usageBy, type UsageGroup, type UsageSums } from '../../usage/reports.ts'
 import { currency } from '../../usage/records.ts'
 import { timeOf } from '../admin/schemas.ts'
 import { usageCalls } from './contract/usage.ts'
 import { isStale, unusualUse } from './key-marks.ts'
-import { pointsOf, sumsView, totalOf } from './sums.ts'
-import { dayStartOf, hourMs, monthStartOf } from './time-spans.ts'
+import { pointsAmong, sumsView, totalOf } from './sums.ts'
+import { daysFrom, hourMs, hoursFrom, monthStartOf } from './time-spans.ts'
 import { bound, type Bound, type Visit } from './visit.ts'
 
 const dayMs = 24 * hourMs
@@ -53,16 +54,20 @@ async function overview(visit: Visit) {
   const { db } = house
   const { id, timezone, caps } = account
   const now = Date.now()
-  const [dayStart, monthStart] = [dayStartOf(timezone, now), monthStartOf(timezone, now)]
-  const [wallet, today, month, pace, hours, days, keys] = await Promise.all([
+  const dayStarts = daysFrom(timezone, now - 29 * dayMs, now)
+  const [dayStart, monthStart] = [dayStarts.at(-1) ?? now, monthStartOf(timezone, now)]
+  const first = Math.min(dayStarts[0] ?? now, monthStart)
+  const [wallet, hours, keys] = await Promise.all([
     house.wallet(id, null),
-    totalOf(db, { account: id, from: dayStart, to: now + hourMs }),
-    totalOf(db, { account: id, from: monthStart, to: now + hourMs }),
-    totalOf(db, { account: id, from: now - paceDays * dayMs, to: now + hourMs }),
-    pointsOf(db, { account: id, from: now - 23 * hourMs, to: now }, { by: 'hour' }),
-    pointsOf(db, { account: id, from: now - 29 * dayMs, to: now }, { by: 'day', timezone }),
+    usageBy(db, 'hour', { account: id, from: first, to: now + hourMs }),
     keyCounts(visit, account, now),
   ])
+  const since = (start: number): UsageGroup[] => hours.filter(({ name }) => Number(name) >= start)
+  // Where a zone's midnight cuts an hour, the rows of that hour are told apart.
+  const sumSince = async (start: number): Promise<UsageSums> =>
+    start % hourMs === 0 ? totalOf(since(start)) : usageBetween(db, id, start, now + hourMs)
+  const [today, month] = await Promise.all([sumSince(dayStart), sumSince(monthStart)])
+  const pace = totalOf(since(now - paceDays * dayMs))
   const perMs = Number(pace.costNanos) / (paceDays * dayMs)
   const capsView = {
     daily: capView(
@@ -84,13 +89,13 @@ async function overview(visit: Visit) {
     month: sumsView(month),
     caps: capsView,
     runway_days: runway === null ? null : Math.max(0, Math.round(runway * 10) / 10),
-    hours: hours.points,
-    days: days.points,
+    hours: pointsAmong(hours, hoursFrom(now - 23 * hourMs, now)),
+    days: pointsAmong(hours, dayStarts),
     keys,
     steps: {
       has_balance: wallet.balance > 0n,
       has_key: keys.active > 0,
-      has_request: days.total.requests > 0,
+      has_request: hours.length > 0,
     },
     example_model: house.catalog.listed().find((model) => isServed(model))?.id ?? null,
   }

@@ -62,7 +62,7 @@ async function open(visit: Visit, asked: Asked, isVerified: boolean): Promise<Pe
     return person
   }
   let made: Person | undefined
-  const account = { email: clean.email, name, timezone: timezone ?? undefined }
+  const account = { email: clean.email, name, timezone: timezone ?? house.config.timezone }
   const { changes } = await createAccount(db, account, by, (accountId) => {
     const { person, statements } = newPerson({ ...input, accountId }, by)
     made = person

@@ -1,12 +1,11 @@
 /** Sums of requests as they travel, and as points of a chart that has no holes. */
 import type { Db } from '../../db/db.ts'
 import { decimalOf } from '../../lib/money.ts'
-import { usageBetween, usageBy, type UsageFilter, type UsageSums } from '../../usage/reports.ts'
+import { usageBy, type UsageFilter, type UsageGroup, type UsageSums } from '../../usage/reports.ts'
 import { timeOf } from '../admin/schemas.ts'
 import type { Sums } from './contract/shapes.ts'
 import type { Point } from './contract/usage.ts'
-import { dateOf } from '../../ledger/periods.ts'
-import { daysFrom, hoursFrom } from './time-spans.ts'
+import { daysFrom, hoursBetween, hoursFrom } from './time-spans.ts'
 
 export const noSums: UsageSums = {
   requests: 0,
@@ -44,6 +43,18 @@ export interface Span extends UsageFilter {
   readonly to: number
 }
 
+/** What comes between each of these starts and the next, in their order; the last goes on to the last hour. */
+export function pointsAmong(hours: readonly UsageGroup[], starts: readonly number[]): Point[] {
+  return hoursBetween(starts, hours).map((within, index) => ({
+    time: timeOf(starts[index] ?? 0),
+    ...sumsView(totalOf(within)),
+  }))
+}
+
+export function totalOf(hours: readonly UsageSums[]): UsageSums {
+  return hours.reduce(added, noSums)
+}
+
 /** Points by hour, or by day of a zone, in their order; and their sum. */
 export async function pointsOf(
   db: Db,
@@ -51,21 +62,7 @@ export async function pointsOf(
   step: { readonly by: 'hour' } | { readonly by: 'day'; readonly timezone: string },
 ): Promise<{ points: Point[]; total: UsageSums }> {
   const hours = await usageBy(db, 'hour', span)
-  const byHour = step.by === 'hour'
-  const nameOf = (at: number): string => (byHour ? String(at) : dateOf(step.timezone, at))
-  const sums = new Map<string, UsageSums>()
-  for (const hour of hours) {
-    const name = nameOf(Number(hour.name))
-    sums.set(name, added(sums.get(name) ?? noSums, hour))
-  }
-  const starts = byHour ? hoursFrom(span.from, span.to) : daysFrom(step.timezone, span.from, span.to)
-  const points = starts.map((start) => ({
-    time: timeOf(start),
-    ...sumsView(sums.get(nameOf(start)) ?? noSums),
-  }))
-  return { points, total: hours.reduce<UsageSums>(added, noSums) }
-}
-
-export function totalOf(db: Db, { account, from, to }: Span): Promise<UsageSums> {
-  return usageBetween(db, account, from, to)
+  const { from, to } = span
+  const starts = step.by === 'hour' ? hoursFrom(from, to) : daysFrom(step.timezone, from, to)
+  return { points: pointsAmong(hours, starts), total: totalOf(hours) }
 }

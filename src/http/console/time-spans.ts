@@ -33,3 +33,22 @@ export function hoursFrom(from: number, to: number): number[] {
     (_, index) => first + index * hourMs,
   )
 }
+
+/**
+ * The rows of hours (`name` is an hour's start) that begin between each of these starts and the next, both in their
+ * order; those before the first are left out. Where a zone's midnight cuts an hour, that hour counts to the day in which it begins.
+ */
+export function hoursBetween<Row extends { readonly name: string }>(
+  starts: readonly number[],
+  rows: readonly Row[],
+): Row[][] {
+  const found: Row[][] = starts.map(() => [])
+  let at = 0
+  for (const row of rows) {
+    const hour = Number(row.name)
+    if (hour < (starts[0] ?? Infinity)) continue
+    while ((starts[at + 1] ?? Infinity) <= hour) at += 1
+    found[at]?.push(row)
+  }
+  return found
+}

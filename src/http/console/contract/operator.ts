@@ -20,6 +20,8 @@ const takings = z.object({
 /** `GET /api/admin/dashboard`. */
 export const dashboard = z.object({
   currency: z.string(),
+  /** Whose days and months they are. */
+  timezone: z.string(),
   today: takings,
   month: takings,
   /** Over the last minute. */

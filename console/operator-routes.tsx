@@ -1,0 +1,140 @@
+/** The operator's pages. */
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { operator, withWords } from './frame-routes.tsx'
+import { texts } from './search.ts'
+
+export const operatorPages = [
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/upstreams',
+    validateSearch: texts('add', 'edit', 'test'),
+    component: lazyRouteComponent(() => import('./pages/operator/upstreams.tsx'), 'Upstreams'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/upstreams/$id',
+    validateSearch: texts('edit', 'test'),
+    loader: withWords('traffic'),
+    component: lazyRouteComponent(() => import('./pages/operator/upstream.tsx'), 'UpstreamPage'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/models',
+    validateSearch: texts('q', 'add', 'seed'),
+    component: lazyRouteComponent(() => import('./pages/operator/models.tsx'), 'Models'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/models/$id',
+    validateSearch: texts('edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/model.tsx'), 'ModelPage'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/vouchers',
+    validateSearch: texts('add'),
+    component: lazyRouteComponent(() => import('./pages/operator/vouchers.tsx'), 'Vouchers'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/tiers',
+    validateSearch: texts('add', 'edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/tiers.tsx'), 'Tiers'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/accounts',
+    validateSearch: texts('email', 'status', 'add'),
+    component: lazyRouteComponent(() => import('./pages/operator/accounts.tsx'), 'Accounts'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/accounts/$id',
+    validateSearch: texts('edit', 'refund'),
+    component: lazyRouteComponent(() => import('./pages/operator/account.tsx'), 'AccountPage'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/requests',
+    validateSearch: texts('account', 'key', 'model', 'outcome', 'from', 'to', 'request_id'),
+    component: lazyRouteComponent(() => import('./pages/operator/requests.tsx'), 'Requests'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/requests/$id',
+    validateSearch: texts('refund'),
+    component: lazyRouteComponent(() => import('./pages/operator/request.tsx'), 'RequestPage'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/ledger',
+    component: lazyRouteComponent(() => import('./pages/operator/ledger.tsx'), 'Ledger'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/audit',
+    validateSearch: texts('object'),
+    component: lazyRouteComponent(() => import('./pages/operator/audit.tsx'), 'Audit'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/dashboard',
+    loader: withWords('traffic'),
+    component: lazyRouteComponent(() => import('./pages/operator/dashboard.tsx'), 'Dashboard'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/failures',
+    validateSearch: texts('span', 'model', 'upstream'),
+    component: lazyRouteComponent(() => import('./pages/operator/failures.tsx'), 'Failures'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/incidents',
+    validateSearch: texts('add', 'edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/incidents.tsx'), 'Incidents'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/people',
+    validateSearch: texts('role'),
+    component: lazyRouteComponent(() => import('./pages/operator/people.tsx'), 'People'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/promotions',
+    validateSearch: texts('add', 'edit'),
+    component: lazyRouteComponent(() => import('./pages/operator/promotions.tsx'), 'Promotions'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/settings',
+    validateSearch: texts('q'),
+    component: lazyRouteComponent(() => import('./pages/operator/settings.tsx'), 'Settings'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/announcements',
+    validateSearch: texts('add'),
+    component: lazyRouteComponent(() => import('./pages/operator/announcements.tsx'), 'Announcements'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/backups',
+    loader: withWords('upkeep'),
+    component: lazyRouteComponent(() => import('./pages/operator/backups.tsx'), 'Backups'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/notices',
+    validateSearch: texts('add', 'edit'),
+    loader: withWords('upkeep'),
+    component: lazyRouteComponent(() => import('./pages/operator/channels.tsx'), 'Channels'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/limit-requests',
+    validateSearch: texts('status', 'answer'),
+    component: lazyRouteComponent(() => import('./pages/operator/limit-requests.tsx'), 'LimitRequests'),
+  }),
+] as const
