@@ -44,7 +44,7 @@ const groups: readonly Group[] = [
   },
   {
     name: 'move',
-    summary: 'move everything from SQLite to PostgreSQL',
+    summary: 'move everything from SQLite to PostgreSQL, or back',
     load: async () => (await import('./cli/move.ts')).completeMove,
   },
   {

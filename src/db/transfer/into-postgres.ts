@@ -11,6 +11,7 @@ import { tryMigrationLock } from '../postgres/locks.ts'
 import { literalOf, valuesText } from '../postgres/text.ts'
 import { migrations } from '../migrations.ts'
 import type { Row } from '../messages.ts'
+import { notingMoved, type MovedTo } from './moved.ts'
 import { cellsOf, readPage, type Key, type Read, type TableShape } from './tables.ts'
 
 const statementMs = 600_000
@@ -39,7 +40,7 @@ async function single(client: Client, text: string): Promise<string | undefined>
   return value === undefined || value === null ? undefined : String(value)
 }
 
-export class PostgresTarget {
+export class PostgresSide {
   readonly #client: Client
 
   private constructor(client: Client) {
@@ -47,9 +48,9 @@ export class PostgresTarget {
   }
 
   /** Opens it for one mover; a node that starts meanwhile waits. Throws TargetError where somebody else is at it. */
-  static async open(url: string): Promise<PostgresTarget> {
+  static async open(url: string): Promise<PostgresSide> {
     const client = await openClient({ url, name: 'sluice move', statementMs })
-    const target = new PostgresTarget(client)
+    const target = new PostgresSide(client)
     try {
       if ((await single(client, tryMigrationLock)) !== 'true')
         throw new TargetError(
@@ -66,6 +67,25 @@ export class PostgresTarget {
 
   async close(): Promise<void> {
     await this.#client.end().catch(() => undefined)
+  }
+
+  /** Throws TargetError where a node has not been stopped as it should be, or been given up. */
+  async checkStopped(): Promise<void> {
+    const running = await single(this.#client, `select min(id) from nodes where state = 'running'`)
+    if (running === undefined) return
+    throw new TargetError(
+      `Node ${running} runs, or was not stopped cleanly: stop it, or give it up with \`sluice node retire\`, first.`,
+    )
+  }
+
+  /** Where everything in it is now. */
+  async movedTo(): Promise<MovedTo | undefined> {
+    const value = await single(this.#client, `select value from settings where name = 'moved_to'`)
+    return value === undefined ? undefined : (JSON.parse(value) as MovedTo)
+  }
+
+  async noteMoved(moved: MovedTo): Promise<void> {
+    await runOn(this.#client, notingMoved(moved))
   }
 
   /** Whose rows are in it, or on their way; undefined when nothing was ever moved into it. */

@@ -26,7 +26,9 @@ export async function checkNotMoved(db: Db): Promise<void> {
   const moved = await movedTo(db)
   if (moved === undefined) return
   const [from, where] =
-    moved.to === 'postgres' ? ['sqlite', 'PostgreSQL: set DATABASE_URL'] : ['postgres', 'a DATA_DIR']
+    moved.to === 'postgres'
+      ? ['sqlite', 'PostgreSQL: set DATABASE_URL']
+      : ['postgres', 'a DATA_DIR: start without DATABASE_URL']
   const command = `\`sluice move --from ${from} --to ${moved.to}\``
   throw new Error(
     moved.isWhole
@@ -51,3 +53,22 @@ export const notingMoved = (moved: MovedTo): { sql: string; parameters: string[]
   sql: 'insert into settings (name, value) values (?, ?)',
   parameters: [name, JSON.stringify(moved)],
 })
+
+const originName = 'moved_from'
+
+/** The move that has made this SQLite file; undefined for one that began by itself. */
+export function movedFrom(db: Db): Promise<string | undefined> {
+  return setting(db, originName)
+}
+
+/** Writes into a SQLite file which move has made it. */
+export function noteOrigin(path: string, id: string): void {
+  const connection = openWriter(path)
+  try {
+    const sql = 'insert into settings (name, value) values (?, ?)'
+    connection.run({ sql, parameters: [originName, id] })
+    connection.database.exec('pragma journal_mode = delete')
+  } finally {
+    connection.close()
+  }
+}

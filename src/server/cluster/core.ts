@@ -14,6 +14,7 @@ import { openPostgresDb, type PostgresDb } from '../../db/postgres/db.ts'
 import { migratePostgres } from '../../db/postgres/migrate.ts'
 import { joinCluster, openHoldsOf } from '../../db/postgres/nodes.ts'
 import { openSharedDataKey } from '../../db/settings.ts'
+import { checkNotMoved } from '../../db/transfer/moved.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
 import type { Price } from '../../ledger/price.ts'
 import { newId } from '../../lib/ids.ts'
@@ -60,6 +61,7 @@ async function openNode({ databaseUrl, dataDir }: ClusterConfig): Promise<Opened
   const local = await openLocalJournal(dataDir)
   const id = await nodeIdOf(local)
   const db = openPostgresDb(databaseUrl, `sluice ${id}`)
+  await checkNotMoved(db)
   return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version }) }
 }
 

@@ -50,7 +50,7 @@ class Gone {
 }
 
 /** The journal with its entries, the open holds after it, and what it says of request rows that are gone. */
-async function takeLedger(db: Db, target: SqliteTarget, progress: Progress): Promise<void> {
+async function takeLedger(db: Db, target: SqliteTarget, progress: Progress): Promise<number> {
   const state = emptyState()
   const gone = new Gone(db, sumOfDropped(await db.report(sql.selectFrom('dropped_bills').selectAll())).bills)
   let at = 0
@@ -68,9 +68,10 @@ async function takeLedger(db: Db, target: SqliteTarget, progress: Progress): Pro
   )
   for (const id of gone.also) target.dropRequest(id)
   if (last > 0) target.checkpoint(last, at, encodeHolds(state))
+  return gone.also.length
 }
 
-async function copyAll(db: Db, target: SqliteTarget, advance: Advance): Promise<void> {
+async function copyAll(db: Db, target: SqliteTarget, advance: Advance): Promise<number> {
   const read = readOf(db)
   const counts = await countRows(read, target.tables)
   const progress = new Progress(
@@ -81,15 +82,18 @@ async function copyAll(db: Db, target: SqliteTarget, advance: Advance): Promise<
     if (table.name === 'journal' || table.name === 'entries') continue
     await target.take(read, table, (rows) => progress.step(`copying ${table.name}`, rows))
   }
-  await takeLedger(db, target, progress)
+  return takeLedger(db, target, progress)
 }
 
-/** Writes the file anew. `secret`: what opens its credentials, where that lies in the database. */
-export function copyFromPostgres(
-  url: string,
-  path: string,
-  advance: Advance,
-): Promise<{ readonly secret: string | undefined }> {
+export interface Copied {
+  /** What opens its credentials, where that lies in the database. */
+  readonly secret: string | undefined
+  /** How many request rows were left out, beside those that had been deleted. */
+  readonly alsoGone: number
+}
+
+/** Writes the file anew. */
+export function copyFromPostgres(url: string, path: string, advance: Advance): Promise<Copied> {
   return openSnapshots(url).look(async (db) => {
     const [row] = await db.report<{ version: number }>({
       sql: 'select max(version) as version from schema_version',
@@ -101,10 +105,10 @@ export function copyFromPostgres(
       )
     const target = await makeSqliteTarget(path)
     try {
-      await copyAll(db, target, advance)
+      const alsoGone = await copyAll(db, target, advance)
+      return { secret: await setting(db, 'data_key_secret'), alsoGone }
     } finally {
       target.close()
     }
-    return { secret: await setting(db, 'data_key_secret') }
   })
 }

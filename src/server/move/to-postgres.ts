@@ -8,36 +8,17 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { Db } from '../../db/db.ts'
-import { openReadOnly } from '../../db/read-only.ts'
 import { databaseFileName } from '../../db/store.ts'
-import { digestOf, type TableDigest } from '../../db/transfer/digest.ts'
-import { PostgresTarget, TargetError } from '../../db/transfer/into-postgres.ts'
+import { PostgresSide, TargetError } from '../../db/transfer/into-postgres.ts'
 import { movedTo, noteMoved, type MovedTo } from '../../db/transfer/moved.ts'
-import { countRows, tablesOf, type Read, type TableShape } from '../../db/transfer/tables.ts'
-import type { LedgerVerdict } from '../../http/house.ts'
+import { countRows, tablesOf, type Read } from '../../db/transfer/tables.ts'
 import { newId } from '../../lib/ids.ts'
 import { keyFileSecret } from '../../lib/seal.ts'
 import { verifyClusterInThread } from '../cluster/verify-thread.ts'
 import { openEmbeddedCore } from '../core.ts'
 import { verifyInThread } from '../verify-thread.ts'
 import { Progress, withBar, type Say } from './progress.ts'
-
-/** Something cannot be moved: these words say why. */
-export class MoveError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'MoveError'
-  }
-}
-
-export interface Moved {
-  /** False: it had been done before. */
-  readonly isNew: boolean
-  /** It went on where an earlier one was cut off. */
-  readonly isResumed: boolean
-  readonly tables: readonly (TableDigest & { readonly name: string })[]
-  readonly ledger: LedgerVerdict | null
-}
+import { compareTables, MoveError, reading, type Moved } from './sides.ts'
 
 /** As a start would: the schema of this release, and nothing held any more. Throws where the ledger does not hold. */
 async function settle(config: Config, path: string): Promise<void> {
@@ -59,37 +40,6 @@ async function settle(config: Config, path: string): Promise<void> {
   if (!verdict.ok) throw new MoveError(`The ledger in ${path} does not hold: ${verdict.findings.join('; ')}.`)
 }
 
-async function reading<Result>(path: string, read: (db: Db) => Promise<Result>): Promise<Result> {
-  const still = openReadOnly(path)
-  try {
-    return await read(still.db)
-  } finally {
-    still.close()
-  }
-}
-
-async function compare(
-  source: Read,
-  target: Read,
-  tables: readonly TableShape[],
-  progress: Progress,
-): Promise<Moved['tables']> {
-  const digests = []
-  for (const table of tables) {
-    const { name } = table
-    const [here, there] = await Promise.all([
-      digestOf(source, table, (rows) => progress.step(`comparing ${name}`, rows)),
-      digestOf(target, table, () => undefined),
-    ])
-    if (here.rows !== there.rows || here.sha256 !== there.sha256)
-      throw new MoveError(
-        `The table ${name} is not the same on both sides (${here.rows} and ${there.rows} rows).`,
-      )
-    digests.push({ name, ...here })
-  }
-  return digests
-}
-
 /** The last numbers that were given to rows; a number is never given twice. */
 async function numbersOf(read: Read): Promise<Map<string, number>> {
   const rows = await read({ sql: 'select name, seq from sqlite_sequence', parameters: [] })
@@ -99,7 +49,7 @@ async function numbersOf(read: Read): Promise<Map<string, number>> {
 interface Way {
   readonly config: Config
   readonly url: string
-  readonly target: PostgresTarget
+  readonly target: PostgresSide
   readonly say: Say
 }
 
@@ -117,20 +67,20 @@ async function carry(
   )
   for (const table of tables)
     await target.take(read, table, (rows) => progress.step(`moving ${table.name}`, rows))
-  const digests = await compare(read, target.read, tables, progress)
+  const digests = await compareTables(read, target.read, tables, progress)
   say('recomputing the ledger in PostgreSQL')
   const ledger = await verifyClusterInThread(url)
   if (!ledger.ok)
     throw new MoveError(`The ledger does not hold in the target: ${ledger.findings.join('; ')}.`)
   const secret = config.encryptionKey === null ? keyFileSecret(config.dataDir) : undefined
   await target.finish(await numbersOf(read), secret === undefined ? {} : { data_key_secret: secret })
-  return { tables: digests, ledger }
+  return { tables: digests, ledger: { ok: ledger.ok, entries: ledger.entries } }
 }
 
 /** What the target is to this source: prepared for it now, or found half filled by it, or whole. */
 async function prepare(
   path: string,
-  target: PostgresTarget,
+  target: PostgresSide,
   begun: MovedTo | undefined,
 ): Promise<{ readonly moved: MovedTo; readonly state: 'new' | 'half' | 'whole' }> {
   const origin = await target.origin()
@@ -160,7 +110,7 @@ export async function moveToPostgres(config: Config, url: string, say: Say): Pro
     say('recomputing the ledger')
     await settle(config, path)
   }
-  const target = await PostgresTarget.open(url)
+  const target = await PostgresSide.open(url)
   try {
     const { moved, state } = await prepare(path, target, begun)
     const carried =
