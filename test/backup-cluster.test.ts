@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 
 import { openClient } from '../src/db/postgres/connect.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
@@ -41,6 +42,16 @@ async function ask(account: Account): Promise<number> {
   const reply = await account.post(question('family-a-small'))
   await reply.arrayBuffer()
   return reply.status
+}
+
+/** Asks the node for a backup, and tells how that has ended. */
+async function madeOverHttp(house: House): Promise<string> {
+  const { id } = await house.admin<{ id: string }>('POST', '/backups')
+  for (const start = performance.now(); performance.now() - start < 60_000; await delay(25)) {
+    const { state } = await house.admin<{ state: string }>('GET', `/backups/${id}`)
+    if (state !== 'making') return state
+  }
+  throw new Error('the backup did not end')
 }
 
 async function livelyNode(t: TestContext, env: Record<string, string>) {
@@ -94,6 +105,7 @@ test(
     assert.deepEqual((await readdir(backup.path)).toSorted(), ['manifest.json', 'sealing.key', 'sluice.db'])
     assert.ok(backup.entries >= 4 && backup.entries <= 15, String(backup.entries))
 
+    assert.equal(await madeOverHttp(house), 'whole')
     const alone = new CommandLine(join(place, 'data'))
     await alone.output(['restore', backup.path])
     assert.partialDeepStrictEqual(await alone.json<Verification>(['verify']), {

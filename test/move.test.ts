@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test, type TestContext } from 'node:test'
@@ -16,17 +17,19 @@ import { question, type Account } from './account.ts'
 import { CommandLine } from './command-line.ts'
 import { openHouse, type House, type KnownUpstream, type Verification } from './house.ts'
 import { pausingAfter } from './mishaps.ts'
+import { startRelay } from './relay-process.ts'
 import { saying, sayingMany } from './scripts.ts'
 
 interface MoveAnswer {
   readonly new: boolean
   readonly resumed: boolean
   readonly tables: { name: string; rows: number; sha256: string }[]
-  readonly ledger: { ok: boolean; entries: number; open_holds: number }
+  readonly ledger: { ok: boolean; entries: number }
 }
 
 const skip = withoutPostgres
 const toPostgres = ['move', '--from', 'sqlite', '--to', 'postgres']
+const back = ['move', '--from', 'postgres', '--to', 'sqlite']
 const program = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 
 let server: PostgresServer
@@ -57,8 +60,8 @@ async function ask(account: Account, options = {}): Promise<string> {
 }
 
 /** Two people, money from several places, answers that are kept, limits, a price that has changed, thousands of rows. */
-async function livelyHouse(t: TestContext): Promise<Lively> {
-  const house = await openHouse(t)
+async function livelyHouse(t: TestContext, env: Record<string, string> = {}): Promise<Lively> {
+  const house = await openHouse(t, { env })
   const upstream = await house.upstream(saying('Hello!', { input: 1000, output: 1000 }))
   await house.model('family-a-small', { upstreams: [upstream], limits: { rpm: 100_000 } })
   const ann = await house.account({
@@ -177,7 +180,7 @@ test(
     const elsewhere = new CommandLine(house.dataDir, { DATABASE_URL: other })
 
     const moved = await sluice.json<MoveAnswer>(toPostgres)
-    assert.partialDeepStrictEqual(moved, { new: true, resumed: true, ledger: { ok: true, open_holds: 0 } })
+    assert.partialDeepStrictEqual(moved, { new: true, resumed: true, ledger: { ok: true } })
     assert.equal(moved.tables.find(({ name }) => name === 'requests')?.rows, last + 1)
     assert.ok(moved.ledger.entries > entriesBefore, 'the stream that was cut off is charged')
     assert.partialDeepStrictEqual(await sluice.json<MoveAnswer>(toPostgres), { new: false })
@@ -198,6 +201,41 @@ test(
     const verdict = await house.verify()
     assert.partialDeepStrictEqual(verdict, { ok: true, drift: '0', entries: moved.ledger.entries + 1 })
     assert.partialDeepStrictEqual(await sluice.json<Verification>(['verify']), { ok: true })
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'a node that was stopped moves back into a file, and neither side is started by mistake',
+  { skip },
+  async (t) => {
+    const url = await server.migratedDatabase()
+    const lively = await livelyHouse(t, { DATABASE_URL: url })
+    const { house, ann } = lively
+    const before = await seenBy(lively)
+    const { entries } = await house.verify()
+    const sluice = new CommandLine(house.dataDir, { DATABASE_URL: url })
+    const alone = new CommandLine(house.dataDir)
+    assert.match(await sluice.failure(back), /in use by sluice serve/)
+    await house.kill()
+    assert.match(await sluice.failure(back), /Node node_\w+ runs, or was not stopped cleanly/)
+    await house.restart()
+    await house.stop()
+    const moved = await sluice.json<MoveAnswer>(back)
+    assert.partialDeepStrictEqual(moved, { new: true, resumed: false, ledger: { ok: true, entries } })
+    assert.partialDeepStrictEqual(await sluice.json<MoveAnswer>(back), { new: false })
+    // As if it had been killed just before the file got its place.
+    await rename(join(house.dataDir, 'sluice.db'), join(house.dataDir, 'moving.db'))
+    assert.partialDeepStrictEqual(await sluice.json<MoveAnswer>(back), { new: true, resumed: true })
+    assert.match(await sluice.failure(['serve']), /was moved at .* to a DATA_DIR: start without DATABASE_URL/)
+    assert.partialDeepStrictEqual(await alone.json<Verification>(['verify']), { ok: true, entries })
+
+    const relay = await startRelay({ dataDir: house.dataDir, port: house.relay.port })
+    t.after(() => relay.stop())
+    house.relay = relay
+    assert.deepEqual(await seenBy(lively), before)
+    await ask(ann)
+    assert.equal(await ann.balance(), '9007199.230740993')
     await house.nothingHeld()
   },
 )

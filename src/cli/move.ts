@@ -36,12 +36,14 @@ function wordsOf(moved: Moved, to: Kind): string {
 async function move(options: MoveOptions): Promise<void> {
   const { from, to } = options
   if (from === to) throw new UsageError('--from and --to have to be different.')
+  if (options.giveUp === true && to === 'sqlite')
+    throw new UsageError('A move to SQLite leaves nothing half done: start the nodes again instead.')
   const config = readConfig()
   const { databaseUrl: url, dataDir } = config
   if (url === null) throw new CommandError('DATABASE_URL has to name the PostgreSQL.')
   const lock = takeLock(dataDir, { command: 'move' })
   try {
-    if (options.giveUp === true && to === 'postgres') {
+    if (options.giveUp === true) {
       await giveUpMove(dataDir)
       const words = `The relay may be started on ${dataDir} without DATABASE_URL. Drop the half filled PostgreSQL database.`
       return printResult({ given_up: true, data_dir: dataDir }, options, () => words)

@@ -80,6 +80,8 @@ export class PostgresSide {
 
   /** Where everything in it is now. */
   async movedTo(): Promise<MovedTo | undefined> {
+    if ((await single(this.#client, `select to_regclass('settings')`)) === undefined)
+      throw new TargetError('There is nothing in this PostgreSQL to be moved.')
     const value = await single(this.#client, `select value from settings where name = 'moved_to'`)
     return value === undefined ? undefined : (JSON.parse(value) as MovedTo)
   }

@@ -12,6 +12,7 @@ import { PostgresSide } from '../../db/transfer/into-postgres.ts'
 import { movedFrom, movedTo, noteOrigin } from '../../db/transfer/moved.ts'
 import { countRows, tablesOf, type Read } from '../../db/transfer/tables.ts'
 import { newId } from '../../lib/ids.ts'
+import { keyFileSecret } from '../../lib/seal.ts'
 import { checkDatabase, keyFile, syncPath } from '../backup/folder.ts'
 import { copyFromPostgres, type Copied } from './from-postgres.ts'
 import { Progress, withBar, type Say } from './progress.ts'
@@ -48,12 +49,14 @@ async function makeFile(
   })
   say('recomputing the ledger')
   const { entries } = await checkDatabase(arriving)
-  if (copied.secret !== undefined) putKey(join(dataDir, keyFile), copied.secret)
+  if (copied.secret !== undefined) putKey(dataDir, copied.secret)
   return { tables, ledger: { ok: true, entries } }
 }
 
-/** One that lies there of an earlier life of the directory is kept beside. */
-function putKey(path: string, secret: string): void {
+/** Another one, that lies there of an earlier life of the directory, is kept beside. */
+function putKey(dataDir: string, secret: string): void {
+  if (keyFileSecret(dataDir) === secret) return
+  const path = join(dataDir, keyFile)
   if (existsSync(path)) renameSync(path, `${path}.before`)
   writeFileSync(path, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
 }
