@@ -229,10 +229,12 @@ test('where the relay closes, idle connections close at once and running ones af
 test('requests that come while one runs wait, in bounds', async (t) => {
   let received = 0
   const count = 20_000
-  const [go, all] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [first, go, all] = [1, 2, 3].map(() => Promise.withResolvers<void>())
+  assert.ok(first && go && all)
   const budget = new BodyBudget({ bodyLimitBytes, bodiesLimitBytes: bodyLimitBytes })
   const receive = refusing(async (arrival, exchange) => {
     received += 1
+    first.resolve()
     budget.release((await arrival.body(budget)).length)
     await go.promise
     exchange.answer(200, [], '')
@@ -243,7 +245,8 @@ test('requests that come while one runs wait, in bounds', async (t) => {
   t.after(() => socket.destroy())
   socket.resume()
   socket.write(chatRequest('x'.repeat(1000)).repeat(count))
-  await delay(200)
+  await first.promise
+  for (let left = -1; left !== socket.writableLength; await delay(200)) left = socket.writableLength
   assert.equal(received, 1)
   assert.ok(socket.writableLength > 0, 'the rest has to wait at the sender')
   go.resolve()

@@ -31,6 +31,8 @@ test('a record has exactly the fields of the contract', async (t) => {
     completion_tokens: 10,
     reasoning_tokens: 0,
     usage_source: 'provider',
+    usage_clamped: false,
+    searches: 0,
     cost: '0.00022',
     currency: 'CNY',
     first_token_ms: 7,
