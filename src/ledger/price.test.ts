@@ -15,7 +15,7 @@ const prices = fc.record<Price>({
   cacheWrite1h: maybe,
   reasoning: maybe,
   perRequest: fc.constant(0n),
-  perSearch: maybe,
+  perSearch: fc.option(fc.bigInt({ min: 0n, max: 10n ** 12n })),
 })
 const factors = fc.integer({ min: 0, max: 5_000_000 })
 const tokens = fc.nat(2_000_000)
@@ -112,6 +112,13 @@ test('each search costs its fee, on top of the request’s; without a fee, nothi
   assert.equal(costOf(price, usage, 1_000_000), 10n + 7n + 3000n)
   assert.equal(costOf(price, usage, 500_000), 1509n)
   assert.equal(costOf(nanoPrice, usage, 1_000_000), 10n)
+})
+
+test('what a slip of the finger would cost ends at ten million yuan, however much is claimed', () => {
+  const dear = 10n ** 18n
+  const price = { ...nanoPrice, input: dear, output: dear, perSearch: dear }
+  const usage: Usage = { ...noUsage, input: 10 ** 8, output: 10 ** 8, searches: 1000 }
+  assert.equal(costOf(price, usage, 10 ** 9), 10n ** 16n)
 })
 
 test('parts larger than their total, as no provider should claim, never make a cost negative', () => {

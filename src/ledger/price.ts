@@ -69,10 +69,14 @@ function writtenWeightOf(price: Price, { cacheWrite, cacheWrite1h = 0 }: Usage):
   return BigInt(cacheWrite - long) * usual + BigInt(long) * (price.cacheWrite1h ?? usual)
 }
 
+/** No request costs more, whatever was typed as its price: ten million yuan, of which 64 bits hold hundreds in a sum. */
+const costMost = 10n ** 16n
+
 /** What a request costs, in nanos, rounded up once. `factorPpm`: 1,000,000 is the list price. */
 export function costOf(price: Price, usage: Usage, factorPpm: number): bigint {
   const exact = weightOf(price, usage) * BigInt(factorPpm)
-  return (exact + scale - 1n) / scale
+  const cost = (exact + scale - 1n) / scale
+  return cost < costMost ? cost : costMost
 }
 
 function larger(a: bigint, b: bigint | null): bigint {

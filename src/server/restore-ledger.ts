@@ -35,12 +35,14 @@ export function storedOwner(row: OwnersTable): StoredOwner {
   }
 }
 
+/** All together may be more than 64 bits of nanos hold. */
 async function overrunOnDisk(db: Db): Promise<bigint> {
-  const sum = sql
-    .selectFrom('entries')
-    .select((build) => build.fn.sum<bigint>('amount_nanos').as('sum_nanos'))
-  const row = await db.first(sum.where('kind', '=', 'overrun'))
-  return row?.sum_nanos ?? 0n
+  const row = await db.first<{ sum_yuan: number; rest_nanos: bigint }>({
+    sql: `select coalesce(sum(amount_nanos / 1000000000), 0) as sum_yuan,
+      coalesce(sum(amount_nanos % 1000000000), 0) as rest_nanos from entries where kind = 'overrun'`,
+    parameters: [],
+  })
+  return row ? BigInt(row.sum_yuan) * 1_000_000_000n + row.rest_nanos : 0n
 }
 
 /** The events of the commits since a moment, newest commits last. Read from the journal's end, wherever its checkpoint is. */

@@ -84,14 +84,17 @@ async function accountSums({ house: { db } }: Desk) {
       from accounts`,
     parameters: [],
   })
-  const [owners] = await db.report<{ sum_nanos: bigint }>({
-    sql: `select coalesce(sum(balance_nanos), 0) as sum_nanos from owners where id like 'a:%'`,
+  // All together may be more than 64 bits of nanos hold.
+  const [owners] = await db.report<{ sum_yuan: number; rest_nanos: bigint }>({
+    sql: `select coalesce(sum(balance_nanos / 1000000000), 0) as sum_yuan,
+      coalesce(sum(balance_nanos % 1000000000), 0) as rest_nanos from owners where id like 'a:%'`,
     parameters: [],
   })
+  const { sum_yuan: yuan, rest_nanos: rest } = owners ?? { sum_yuan: 0, rest_nanos: 0n }
   return {
     all: accounts?.all ?? 0,
     suspended: accounts?.suspended ?? 0,
-    balances: decimalOf(owners?.sum_nanos ?? 0n),
+    balances: decimalOf(BigInt(yuan) * 1_000_000_000n + rest),
   }
 }
 
