@@ -45,17 +45,20 @@ async function ask(account: Account, times: number): Promise<number> {
   return status
 }
 
-test('a daily cap is told at 80 % and when it is reached, once each, with the time at which service resumes', async () => {
+test('a daily cap is told at half, at 80 % and when it is reached, once each, with the time at which service resumes', async () => {
   const zone = 'America/New_York'
   const account = await house.account({ balance: '1', timezone: zone })
   await account.change({ caps: { daily: '0.01' } })
-  await ask(account, 7)
+  await ask(account, 4)
   assert.deepEqual(await noticesOf(account), [])
+  await ask(account, 3)
+  const half = 'account_daily_cap_50'
+  assert.deepEqual(await codesOf(account, 1), [half])
   await ask(account, 1)
-  assert.deepEqual(await codesOf(account, 1), ['account_daily_cap_80'])
+  assert.deepEqual(await codesOf(account, 2), [half, 'account_daily_cap_80'])
   while ((await ask(account, 1)) === 200);
   await ask(account, 5)
-  assert.deepEqual(await codesOf(account, 2), ['account_daily_cap_80', 'account_daily_cap_100'])
+  assert.deepEqual(await codesOf(account, 3), [half, 'account_daily_cap_80', 'account_daily_cap_100'])
   const [reached] = await noticesOf(account)
   assert.partialDeepStrictEqual(reached, {
     kind: 'spend_cap',
@@ -70,7 +73,8 @@ test('a daily cap is told at 80 % and when it is reached, once each, with the ti
   assert.match(reached?.text ?? '', /Service resumes at \d{4}-\d\d-\d\d 00:00 \(America\/New_York\)\.$/)
   await account.change({ caps: { daily: '0.02' } })
   await ask(account, 7)
-  assert.deepEqual((await codesOf(account, 3))[2], 'account_daily_cap_80', 'of another cap it is told again')
+  const again = (await codesOf(account, 5)).slice(3)
+  assert.deepEqual(again, [half, 'account_daily_cap_80'], 'of another cap it is told again')
 })
 
 test('each cap of an account and of its keys has its own notices, which name the key', async () => {
@@ -78,9 +82,10 @@ test('each cap of an account and of its keys has its own notices, which name the
   const account = await house.account({ balance: '1', key })
   await account.change({ caps: { monthly: '0.003' } })
   while ((await ask(account, 1)) === 200);
-  const codes = await codesOf(account, 5)
+  const codes = await codesOf(account, 9)
   for (const name of ['account_monthly', 'key_daily', 'key_monthly', 'key_total'])
-    assert.ok(codes.includes(`${name}_cap_80`), `${name} of ${codes.join()}`)
+    for (const level of [50, 80])
+      assert.ok(codes.includes(`${name}_cap_${level}`), `${name} at ${level} of ${codes.join()}`)
   const ofKey = (await noticesOf(account)).find((notice) => notice.code.startsWith('key_daily'))
   assert.match(ofKey?.title ?? '', /key “production”/)
   assert.equal(ofKey?.params['key_id'], account.key.id)
@@ -93,12 +98,12 @@ test('a hundred at once, over two workers and a start, raise each notice once', 
   const account = await own.account({ balance: '1' })
   await account.change({ caps: { daily: '0.02' } })
   for (let round = 0; round < 5; round += 1) await callMany(account, own.url, asked, 20)
-  const told = ['account_daily_cap_80', 'account_daily_cap_100']
-  assert.deepEqual(await codesOf(account, 2, own), told)
+  const told = ['account_daily_cap_50', 'account_daily_cap_80', 'account_daily_cap_100']
+  assert.deepEqual(await codesOf(account, 3, own), told)
   await own.kill()
   await own.restart()
   await callMany(account, own.url, asked, 20)
-  assert.deepEqual(await codesOf(account, 2, own), told)
+  assert.deepEqual(await codesOf(account, 3, own), told)
   await own.nothingHeld()
 })
 

@@ -14,12 +14,27 @@ export interface Words {
 
 export type NoticeWords = Readonly<Record<Language, Words>>
 
-/** A cap's two notices: at 80 %, and when it is reached. `resumes`: whether its period ends. */
-function capWords(english: string, chinese: string, resumes: boolean): readonly [NoticeWords, NoticeWords] {
+/** A cap's three notices: at 50 %, at 80 %, and when it is reached. `resumes`: whether its period ends. */
+function capWords(
+  english: string,
+  chinese: string,
+  resumes: boolean,
+): readonly [NoticeWords, NoticeWords, NoticeWords] {
   const [until, lasting] = resumes
     ? ([' Service resumes at {resumes_at:time}.', '服务将于 {resumes_at:time} 恢复。'] as const)
     : ([' Raise the cap to go on.', '提高上限后可继续使用。'] as const)
+  const named = `${english.charAt(0).toUpperCase()}${english.slice(1)}`
   return [
+    {
+      en: {
+        title: `Half of ${english} is used`,
+        text: '{spent} of {cap} {currency} are spent.',
+      },
+      'zh-CN': {
+        title: `${chinese}已使用一半`,
+        text: '已消费 {spent} / {cap} {currency}。',
+      },
+    },
     {
       en: {
         title: `80% of ${english} is used`,
@@ -32,7 +47,7 @@ function capWords(english: string, chinese: string, resumes: boolean): readonly 
     },
     {
       en: {
-        title: `${english.charAt(0).toUpperCase()}${english.slice(1)} is reached`,
+        title: `${named} is reached`,
         text: `{spent} of {cap} {currency} are spent, and requests are refused.${until}`,
       },
       'zh-CN': {
@@ -50,16 +65,21 @@ const keyMonth = capWords('the monthly spend cap of key “{key}”', '密钥“
 const keyTotal = capWords('the total spend cap of key “{key}”', '密钥“{key}”的总消费上限', false)
 
 const words = {
-  account_daily_cap_80: accountDay[0],
-  account_daily_cap_100: accountDay[1],
-  account_monthly_cap_80: accountMonth[0],
-  account_monthly_cap_100: accountMonth[1],
-  key_daily_cap_80: keyDay[0],
-  key_daily_cap_100: keyDay[1],
-  key_monthly_cap_80: keyMonth[0],
-  key_monthly_cap_100: keyMonth[1],
-  key_total_cap_80: keyTotal[0],
-  key_total_cap_100: keyTotal[1],
+  account_daily_cap_50: accountDay[0],
+  account_daily_cap_80: accountDay[1],
+  account_daily_cap_100: accountDay[2],
+  account_monthly_cap_50: accountMonth[0],
+  account_monthly_cap_80: accountMonth[1],
+  account_monthly_cap_100: accountMonth[2],
+  key_daily_cap_50: keyDay[0],
+  key_daily_cap_80: keyDay[1],
+  key_daily_cap_100: keyDay[2],
+  key_monthly_cap_50: keyMonth[0],
+  key_monthly_cap_80: keyMonth[1],
+  key_monthly_cap_100: keyMonth[2],
+  key_total_cap_50: keyTotal[0],
+  key_total_cap_80: keyTotal[1],
+  key_total_cap_100: keyTotal[2],
   balance_low: {
     en: {
       title: 'Your balance is low',

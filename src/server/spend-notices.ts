@@ -31,10 +31,10 @@ interface LastCredit {
   readonly tenth: bigint
 }
 
-/** One of the two notices of one cap in one period; `end` 0: of a key's life. */
+/** One of the three notices of one cap in one period; `end` 0: of a key's life. */
 interface Level {
   readonly name: CapName
-  readonly level: 80 | 100
+  readonly level: 50 | 80 | 100
   readonly cap: bigint
   readonly end: number
 }
@@ -56,6 +56,8 @@ const buckets: Readonly<Record<CapName, Bucket>> = {
   keyMonth: { name: 'key_monthly', ofKey: true, spent: monthSpent },
   keyTotal: { name: 'key_total', ofKey: true, spent: (owner) => owner.totalSpent },
 }
+
+const severities = { 50: 'info', 80: 'warning', 100: 'critical' } as const
 
 const noCredit: LastCredit = { ref: '', tenth: 0n }
 /** Notices gather for so long before they are written. */
@@ -146,8 +148,9 @@ export class SpendNotices {
 
   #watchCap(name: CapName, cap: bigint, end: number, spender: Spender): void {
     const spent = buckets[name].spent(this.#ownerOf(name, spender), end)
-    if (cap === 0n || spent * 5n < cap * 4n) return
-    this.#tellCap({ name, level: 80, cap, end }, spender)
+    if (cap === 0n || spent * 2n < cap) return
+    const isNear = spent * 5n >= cap * 4n
+    this.#tellCap({ name, level: isNear ? 80 : 50, cap, end }, spender)
     if (spent >= cap) this.#tellCap({ name, level: 100, cap, end }, spender)
   }
 
@@ -167,7 +170,7 @@ export class SpendNotices {
     if (bucket.ofKey)
       Object.assign(params, { key: directory.nameOfKey(spender.key) ?? '', key_id: spender.key })
     if (end > 0) params['resumes_at'] = new Date(end).toISOString()
-    const severity = level === 100 ? 'critical' : 'warning'
+    const severity = severities[level]
     const code = `${bucket.name}_cap_${level}` as const
     this.#tell({ audience: spender.account, kind: 'spend_cap', severity, subject, period, code, params })
   }
