@@ -1,7 +1,5 @@
 /** Money where many want it at once: balances, holds, credits taken back, prices and factors. */
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { decimalOf, nanosOf } from '../src/lib/money.ts'
 import { question } from './account.ts'
@@ -10,6 +8,7 @@ import { openHouse, shareHouse } from './house.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
 import { callMany, costOfAll, neverBelowZero, withStatus } from './money.ts'
 import { saying, sayingMany, words } from './scripts.ts'
+import { tamperWith } from './tamper.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!'))
@@ -140,19 +139,19 @@ test('a ledger that does not add up admits nobody, and is not ready, until someb
   const account = await own.account({ balance: '1' })
   assert.equal((await account.post(question('m'))).status, 200)
   await own.stop()
-  const change = (nanos: number): void => {
-    const database = new DatabaseSync(join(own.dataDir, 'sluice.db'))
-    database.exec(`update owners set balance_nanos = balance_nanos + ${nanos} where id = 'a:${account.id}'`)
-    database.close()
-  }
-  change(5)
+  const change = (nanos: number): Promise<void> =>
+    tamperWith(
+      own.relay,
+      `update owners set balance_nanos = balance_nanos + ${nanos} where id = 'a:${account.id}'`,
+    )
+  await change(5)
   await own.restart()
   await eventually('not ready', async () => (await fetch(`${own.url}/readyz`)).status === 503 || undefined)
   assert.equal((await account.post(question('m'))).status, 503)
   assert.match(own.log.join('\n'), /the ledger does not add up/)
   assert.partialDeepStrictEqual(await own.verify(), { ok: false, drift: '0.000000005' })
   await own.stop()
-  change(-5)
+  await change(-5)
   await own.restart()
   assert.equal((await account.post(question('m'))).status, 200)
 })

@@ -56,6 +56,8 @@ export class RelayProcess {
   readonly port: number
   readonly dataDir: string
   readonly adminKey: string
+  /** Of a node of a cluster. */
+  readonly databaseUrl: string | undefined
   /** Everything it wrote to its output, by line. */
   readonly lines: string[] = []
   readonly exited: Promise<Exit>
@@ -81,6 +83,7 @@ export class RelayProcess {
     this.url = `http://127.0.0.1:${port}`
     this.dataDir = settings.dataDir
     this.adminKey = env['ADMIN_API_KEY'] ?? ''
+    this.databaseUrl = env['DATABASE_URL']
     const output = settings.logFile === undefined ? 'pipe' : openSync(settings.logFile, 'a')
     // A process group of its own, so that a kill takes everything it may have started.
     this.child = spawn(process.execPath, [settings.program ?? ownProgram, 'serve'], {

@@ -33,7 +33,10 @@ export async function verifyClusterInThread(url: string): Promise<LedgerVerdict>
   }
 }
 
-/** Looks so often while `isOurs`, beginning anew when another node has done so meanwhile. */
+/** Whether it has become ours to look is looked at so often. */
+const oursEveryMs = 1000
+
+/** Looks at once and then so often while `isOurs`, beginning anew when another node has done so meanwhile. */
 export function watchClusterInThread(
   url: string,
   everyMs: number,
@@ -42,16 +45,21 @@ export function watchClusterInThread(
 ): () => Promise<void> {
   let worker: Worker | null = null
   let isOver = false
+  let nextAt = 0
 
   async function stop(): Promise<void> {
     const stopped = worker
     worker = null
+    nextAt = 0
     await stopped?.terminate()
   }
 
   function look(): void {
     if (isOver) return
     if (!isOurs()) return void stop()
+    const now = performance.now()
+    if (now < nextAt) return
+    nextAt = now + everyMs
     if (worker === null) {
       const begun = start(url)
       begun.unref()
@@ -66,7 +74,7 @@ export function watchClusterInThread(
     worker.postMessage('look')
   }
 
-  const timer = setInterval(look, everyMs)
+  const timer = setInterval(look, Math.min(everyMs, oursEveryMs))
   timer.unref()
   return async () => {
     isOver = true

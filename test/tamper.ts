@@ -1,0 +1,20 @@
+/** What somebody can do who has the database itself, whichever kind the relay stands on. */
+
+import { DatabaseSync } from 'node:sqlite'
+import { join } from 'node:path'
+
+import { openClient } from '../src/db/postgres/connect.ts'
+import type { RelayProcess } from './relay-process.ts'
+
+/** Runs one statement behind the relay's back. */
+export async function tamperWith({ databaseUrl, dataDir }: RelayProcess, statement: string): Promise<void> {
+  if (databaseUrl === undefined) {
+    const database = new DatabaseSync(join(dataDir, 'sluice.db'))
+    database.exec(statement)
+    database.close()
+    return
+  }
+  const client = await openClient({ url: databaseUrl, name: 'tampering', statementMs: 20_000 })
+  await client.query(statement)
+  await client.end()
+}
