@@ -45,8 +45,10 @@ export async function measureLedger(
   return figures
 }
 
+export type Furnished = Omit<LedgerLoad, 'authority'>
+
 /** A model, and an account with a key and more credit than it can spend. */
-async function furnish(core: Core): Promise<Omit<LedgerLoad, 'authority'>> {
+export async function furnish(core: Core): Promise<Furnished> {
   const { db } = core.store
   const [reference] = referenceModels
   if (!reference) throw new Error('There is no model to begin with.')
@@ -79,6 +81,42 @@ function figuresOf(samples: readonly (LedgerSample & { readonly micros: number }
   })
 }
 
+export interface OpenLoad {
+  readonly line: WorkerLine
+  measure(ask: LedgerAsk): Promise<LedgerSample>
+  close(): Promise<void>
+}
+
+/** A worker's thread with nothing but the load on it. */
+export function openLoad(core: Core, furnished: Furnished): OpenLoad {
+  const keyUse = new KeyUse(core.store.db, openLog('silent'))
+  const { port1, port2 } = new MessageChannel()
+  const nothing = (): void => undefined
+  const carryOut = (): Promise<unknown> => Promise.reject(new Error('There is nobody to give orders.'))
+  const line = core.lineTo(port1, {
+    carryOut,
+    keyUse,
+    health: core.health,
+    onReady: nothing,
+    onLearned: nothing,
+    onIdle: nothing,
+  })
+  const workerData: LedgerLoad = { authority: port2, ...furnished }
+  const worker = new Worker(new URL('ledger-load.ts', import.meta.url), { workerData, transferList: [port2] })
+  return {
+    line,
+    async measure(ask) {
+      worker.postMessage(ask)
+      const [sample] = (await once(worker, 'message')) as [LedgerSample]
+      return sample
+    },
+    async close() {
+      await worker.terminate()
+      await keyUse.close()
+    },
+  }
+}
+
 async function run(directory: string, seconds: number, rounds: number): Promise<LedgerFigures[]> {
   let line: WorkerLine | null = null
   const core = await openEmbeddedCore(readConfig({ DATA_DIR: directory }), {
@@ -91,34 +129,20 @@ async function run(directory: string, seconds: number, rounds: number): Promise<
       throw new Error(why)
     },
   })
-  const keyUse = new KeyUse(core.store.db, openLog('silent'))
-  const { port1, port2 } = new MessageChannel()
-  const nothing = (): void => undefined
-  const carryOut = (): Promise<unknown> => Promise.reject(new Error('There is nobody to give orders.'))
-  line = core.lineTo(port1, {
-    carryOut,
-    keyUse,
-    health: core.health,
-    onReady: nothing,
-    onLearned: nothing,
-    onIdle: nothing,
-  })
-  const workerData: LedgerLoad = { authority: port2, ...(await furnish(core)) }
-  const worker = new Worker(new URL('ledger-load.ts', import.meta.url), { workerData, transferList: [port2] })
-  const ask = async (load: LedgerAsk): Promise<LedgerSample & { micros: number }> => {
+  const load = openLoad(core, await furnish(core))
+  line = load.line
+  const ask = async (asked: LedgerAsk): Promise<LedgerSample & { micros: number }> => {
     const used = process.cpuUsage()
-    worker.postMessage(load)
-    const [sample] = (await once(worker, 'message')) as [LedgerSample]
+    const sample = await load.measure(asked)
     const { user, system } = process.cpuUsage(used)
-    return { ...sample, micros: (user + system) / (sample.perSecond * load.seconds) }
+    return { ...sample, micros: (user + system) / (sample.perSecond * asked.seconds) }
   }
   await ask({ inFlight: 64, seconds: 1 })
   const samples = []
   for (let round = 0; round < rounds; round += 1) {
     for (const inFlight of inFlights) samples.push(await ask({ inFlight, seconds }))
   }
-  await worker.terminate()
-  await keyUse.close()
+  await load.close()
   const { ok, openHolds } = await core.verify()
   if (!ok || openHolds > 0) throw new Error('the ledger does not add up')
   await core.close()

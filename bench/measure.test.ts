@@ -8,6 +8,8 @@ import { hangingUp } from '../test/mishaps.ts'
 import { failing, saying } from '../test/scripts.ts'
 import { openUpstream } from '../test/scripted-upstream.ts'
 import { eventsPerStream } from './bodies.ts'
+import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
+import { measureCluster } from './cluster.ts'
 import { measureLedger } from './ledger.ts'
 import { measure } from './measure.ts'
 import { startUpstream } from './subjects.ts'
@@ -64,3 +66,18 @@ test('the ledger alone holds and settles, and adds up', async (t) => {
   for (const { perSecond, p50Ms, p99Ms, micros } of figures)
     assert.ok(perSecond > 100 && p99Ms >= p50Ms && micros > 0)
 })
+
+test(
+  'the ledger of three nodes holds and settles on one account, and adds up',
+  { skip: withoutPostgres },
+  async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+    t.after(() => rmSync(directory, { recursive: true, force: true }))
+    const run = await measureCluster(directory, 0.3, 1)
+    assert.ok(run)
+    assert.equal(run.figures.length, 2)
+    for (const { perSecond, p50Ms, p99Ms, nodeMicros, databaseMicros } of run.figures)
+      assert.ok(perSecond > 10 && p99Ms >= p50Ms && nodeMicros > 0 && databaseMicros >= 0)
+    assert.ok(run.bytesPerRequest.requests > 100)
+  },
+)

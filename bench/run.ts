@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
+import { measureCluster } from './cluster.ts'
 import { peakRssBytes } from './cpu.ts'
 import { measureSync } from './disk.ts'
 import { figuresOf } from './figures.ts'
@@ -23,7 +24,7 @@ import { nginxVersion, startBareRelay, startNginx, startUpstream } from './subje
 import type { Place, Subject } from './subjects.ts'
 
 const help = `npm run bench -- [options]
-  --only 1kb,40kb,stream,latency,256,dialects,ledger   measure a part, and do not write docs/performance.md
+  --only 1kb,40kb,stream,latency,256,dialects,ledger,cluster   measure a part, and do not write docs/performance.md
   --seconds 2.5                        measured time of one sample
   --rounds 3                           how often each relay has its turn
   --workers 1                          workers of each relay
@@ -116,6 +117,7 @@ async function main(): Promise<void> {
       measured.push(await measureInTurns(measurement, subjects, rounds))
     }
     const ledger = only.includes('ledger') ? await measureLedger(directory, seconds, rounds) : []
+    const cluster = only.includes('cluster') ? await measureCluster(directory, seconds, rounds) : null
     const processes = relays.filter(({ model }) => model === undefined)
     const peaks = new Map(processes.map((relay) => [relay, peakRssBytes(relay.pid)]))
     const date = new Date().toISOString().slice(0, 10)
@@ -130,6 +132,7 @@ async function main(): Promise<void> {
       subjects,
       measured,
       ledger,
+      cluster,
       peakRssBytes: peaks,
     })
     console.log(`\n${report}`)

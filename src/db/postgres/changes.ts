@@ -41,6 +41,8 @@ export class ChangeFeed {
   /** Changes of transactions that ended while others, older ones, were under way: seen, and found again. */
   #seen = new Set<string>()
   #client: Client | null = null
+  /** To be said with the next look. */
+  #words: string[] = []
   #timer: NodeJS.Timeout | undefined
   #isLooking = false
   #isDue = false
@@ -54,17 +56,20 @@ export class ChangeFeed {
 
   /** Begins with what is committed from now on. Load everything afterwards: what comes twice is only loaded twice. */
   async start(): Promise<void> {
+    this.#isLooking = true
     this.#client = await this.#connect()
     await this.#read(this.#client)
+    this.#isLooking = false
     this.#listener.connected()
-    this.#later(pollMs)
+    this.#later(this.#isDue ? 0 : pollMs)
   }
 
   /** Says something to all other nodes that are connected at this moment. */
   say(text: string): void {
-    const said = this.#client?.query(`select pg_notify('${wordsChannel}', ${literalOf(text)})`)
     // Lost with the connection; the next says that there is one.
-    said?.catch(() => undefined)
+    if (this.#client === null) return
+    this.#words.push(text)
+    void this.#look()
   }
 
   async close(): Promise<void> {
@@ -102,12 +107,16 @@ export class ChangeFeed {
         this.#client = await this.#connect()
         this.#listener.connected()
       }
+      const words = this.#words.splice(0)
+      const saying = words.map((text) => `select pg_notify('${wordsChannel}', ${literalOf(text)})`)
+      if (words.length > 0) await this.#client.query(saying.join(';'))
       const changes = await this.#read(this.#client)
       if (changes.length > 0) await this.#listener.changed(changes)
     } catch {
       // The ledger says for itself that the database is away; what has changed meanwhile is found afterwards.
       void this.#client?.end().catch(() => undefined)
       this.#client = null
+      this.#words = []
       next = retryMs
     }
     this.#isLooking = false

@@ -8,8 +8,11 @@ import type { Client } from 'pg'
 import { entryColumns, keptColumns, ownerColumns, requestColumns } from '../journal.ts'
 import type { EntryRow, KeptRow, OwnerRow, Parameter, RequestRow, Row } from '../messages.ts'
 import { runTexts } from './connect.ts'
+import { columnTypes, type HoldRow } from './ledger-columns.ts'
 import { sharedRowLock } from './locks.ts'
-import { literalOf, valuesText } from './text.ts'
+import { columnsText, literalOf, valuesText } from './text.ts'
+
+export type { HoldRow } from './ledger-columns.ts'
 
 /** An owner with what is held of it by all nodes. */
 export interface SharedOwnerRow extends OwnerRow {
@@ -18,20 +21,6 @@ export interface SharedOwnerRow extends OwnerRow {
   readonly month_held_nanos: bigint
   /** JSON of the periods that are over while holds of theirs are open. */
   readonly past: string
-}
-
-/** An open hold, or one whose node was retired: then `charged_nanos` is what it was charged. */
-export interface HoldRow {
-  readonly id: string
-  readonly node: string
-  /** The event that would make it again, as the journal has events. */
-  readonly body: string
-  readonly mark_input: number | null
-  readonly mark_output: number | null
-  readonly retired_at: number | null
-  readonly charged_nanos: bigint | null
-  /** The `Idempotency-Key` that nobody else may use while it is open. */
-  readonly claim: string | null
 }
 
 export interface BatchNeeds {
@@ -179,6 +168,16 @@ function insertText(table: string, columns: readonly string[], rows: Parameter[]
   return `insert into ${table} (${columns.join(', ')}) values ${valuesText(rows)}`
 }
 
+/** As `insertText`, for many rows. */
+function insertManyText(
+  table: string,
+  columns: readonly (keyof typeof columnTypes)[],
+  rows: Parameter[][],
+): string {
+  const types = columns.map((column) => columnTypes[column])
+  return `insert into ${table} (${columns.join(', ')}) select * from unnest(${columnsText(rows, types)})`
+}
+
 function textsOf(batch: BatchRows): string[] {
   const { seq, node, commit, entries, owners, requests, kept, holds, ended } = batch
   const texts: string[] = []
@@ -189,14 +188,14 @@ function textsOf(batch: BatchRows): string[] {
   }
   if (entries.length > 0) {
     const rows = cellsOf(entries, entryColumns).map((row) => [seq, ...row])
-    texts.push(insertText('entries', ['seq', ...entryColumns], rows))
+    texts.push(insertManyText('entries', ['seq', ...entryColumns], rows))
   }
   if (owners.length > 0) {
     const text = insertText('owners', sharedOwnerColumns, cellsOf(owners, sharedOwnerColumns))
     texts.push(`${text} on conflict (id) do update set ${replacing(sharedOwnerColumns.slice(1))}`)
   }
   if (requests.length > 0) {
-    const text = insertText('requests', requestColumns, cellsOf(requests, requestColumns))
+    const text = insertManyText('requests', requestColumns, cellsOf(requests, requestColumns))
     texts.push(`${text} on conflict (request_id) do nothing`)
   }
   if (kept.length > 0) {
@@ -206,7 +205,7 @@ function textsOf(batch: BatchRows): string[] {
   }
   if (holds.length > 0) {
     const rows = holds.map((hold) => ({ ...hold, node }))
-    const text = insertText('holds', holdColumns, cellsOf(rows, holdColumns))
+    const text = insertManyText('holds', holdColumns, cellsOf(rows, holdColumns))
     // Whose hold it is stays, also where another node ends it.
     const set = replacing(holdColumns.filter((column) => column !== 'id' && column !== 'node'))
     texts.push(`${text} on conflict (id) do update set ${set}`)

@@ -42,16 +42,22 @@ export class PostgresServer {
   readonly #bin: string
   readonly #dir: string
   readonly #port: number
+  readonly #settings: readonly string[]
   #process: ChildProcess | undefined
   #databases = 0
   #template: Promise<void> | undefined
   #copying: Promise<void> = Promise.resolve()
 
-  constructor(bin: string, dir: string, port: number) {
+  constructor(bin: string, dir: string, port: number, settings: readonly string[]) {
     this.#bin = bin
     this.#dir = dir
     this.#port = port
+    this.#settings = settings
     process.once('exit', () => this.#signal('SIGQUIT'))
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0
   }
 
   urlOf(database: string): string {
@@ -93,7 +99,7 @@ export class PostgresServer {
       'listen_addresses=127.0.0.1',
       `unix_socket_directories=${this.#dir}`,
     ]
-    const options = ['fsync=off', 'max_connections=200', 'shared_buffers=64MB', ...settings]
+    const options = [...settings, ...this.#settings]
     for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(30)) {
       // After a crash it does not start before all that is left of it is gone.
       if (this.#process === undefined || this.#process.exitCode !== null) {
@@ -137,11 +143,17 @@ function identity(): { uid?: number; gid?: number } {
   return process.getuid?.() === 0 ? { uid: unprivileged, gid: unprivileged } : {}
 }
 
-/** Starts one for the tests of a file, which remove it after the last. */
-export async function startPostgres(): Promise<PostgresServer> {
+/** What tests do not need: a crash of the machine is none of theirs. */
+const testSettings = ['fsync=off', 'max_connections=200', 'shared_buffers=64MB']
+
+/** Starts one, in a folder below `base`; whoever starts it removes it. */
+export async function startPostgres(
+  settings: readonly string[] = testSettings,
+  base: string = tmpdir(),
+): Promise<PostgresServer> {
   const bin = postgresPrograms()
   if (bin === undefined) throw new Error('PostgreSQL is not installed here.')
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
+  const dir = mkdtempSync(join(base, 'sluice-postgres-'))
   const { uid, gid } = identity()
   if (uid !== undefined && gid !== undefined) chownSync(dir, uid, gid)
   const made = spawnSync(
@@ -150,7 +162,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     { encoding: 'utf8', ...identity() },
   )
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`)
-  const server = new PostgresServer(bin, dir, await freePort())
+  const server = new PostgresServer(bin, dir, await freePort(), settings)
   await server.start()
   return server
 }

@@ -61,3 +61,25 @@ export function literalOf(value: Parameter): string {
 export function valuesText(rows: readonly (readonly Parameter[])[]): string {
   return rows.map((row) => `(${row.map(literalOf).join(',')})`).join(',')
 }
+
+/** What makes an element of an array more than itself, and what makes a text more than its characters. */
+const inArrays = /["\\]/g
+const special = /["\\'\0]/
+
+function elementOf(value: Parameter): string {
+  if (value === null) return 'null'
+  if (typeof value !== 'string') return String(value)
+  return special.test(value) ? `"${value.replaceAll(inArrays, '\\$&')}"` : `"${value}"`
+}
+
+/**
+ * Rows as columns, for `select * from unnest(…)`: one text for each column, which the database reads in half the time that
+ * it takes to understand a value for each cell. `types`: of each column in its order, as the database calls it.
+ */
+export function columnsText(rows: readonly (readonly Parameter[])[], types: readonly string[]): string {
+  const columns = types.map((type, column) => {
+    const elements = rows.map((row) => elementOf(row[column] ?? null))
+    return `${literalOf(`{${elements.join(',')}}`)}::${type}[]`
+  })
+  return columns.join(',')
+}

@@ -56,3 +56,24 @@ export function needsOf(works: readonly Work[], own: OwnHolds): Omit<BatchNeeds,
   }
   return { owners: [...owners], holds: [...holds], credits, claims, keptAfter: Date.now() - keptMs }
 }
+
+/**
+ * Adds to a batch whose rows are locked what waits and touches no other rows; tells what goes on waiting, in its order. Of
+ * one request nothing overtakes anything: it is asked for one after the other.
+ */
+export function joinBatch(
+  works: Work[],
+  waiting: readonly Work[],
+  batch: { readonly most: number; readonly owners: readonly string[]; readonly own: OwnHolds },
+): Work[] {
+  const locked = new Set(batch.owners)
+  const others: Work[] = []
+  for (const work of waiting) {
+    const { owners, holds, credits, claims } = needsOf([work], batch.own)
+    const isCovered =
+      holds.length + credits.length + claims.length === 0 && owners.every((owner) => locked.has(owner))
+    if (isCovered && works.length < batch.most) works.push(work)
+    else others.push(work)
+  }
+  return others
+}

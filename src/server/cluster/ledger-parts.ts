@@ -1,5 +1,7 @@
 /** What the ledger of a node stands on, and whose fault it is when a batch fails. */
+import { chainHash } from '../../db/journal.ts'
 import { sqlStateOf } from '../../db/postgres/errors.ts'
+import type { NodeHead } from '../../db/postgres/ledger-rows.ts'
 import { LedgerBroken } from '../../ledger/apply.ts'
 import { JournalUnreadable } from '../../ledger/journal.ts'
 import type { SettleWork } from './work.ts'
@@ -22,6 +24,11 @@ export interface SharedLedgerListener {
   fenced(): void
   /** What the database holds cannot be: nothing more may be decided. */
   broken(error: unknown): void
+}
+
+/** The end of a node's chain after a commit; without one it stays. */
+export function headAfter(head: NodeHead, body: string | null): NodeHead {
+  return body === null ? head : { number: head.number + 1, hash: chainHash(head.hash, body) }
 }
 
 /** The node's epoch is over. */

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { chainHash, chainStart } from '../../db/journal.ts'
+import { chainStart } from '../../db/journal.ts'
 import { openClient } from '../../db/postgres/connect.ts'
 import { isCutOff } from '../../db/postgres/errors.ts'
 import {
@@ -18,9 +18,9 @@ import {
 import { encodeEvents } from '../../ledger/journal.ts'
 import { emptyState, type LedgerState } from '../../ledger/state.ts'
 import { Absence } from './absence.ts'
-import { needsOf, type Mark } from './batch-needs.ts'
+import { joinBatch, needsOf, type Mark } from './batch-needs.ts'
 import { Batch } from './batch.ts'
-import { Fenced, isOurFault, type SharedLedgerParts } from './ledger-parts.ts'
+import { Fenced, headAfter, isOurFault, type SharedLedgerParts } from './ledger-parts.ts'
 import { giveUp, type SettleWork, type Work } from './work.ts'
 
 /** Bounds how long the rows of a batch are locked. */
@@ -179,30 +179,31 @@ export class SharedLedger {
     }
   }
 
-  async #prepare(client: Client, works: readonly Work[], onSent: () => void): Promise<Attempt | null> {
+  async #prepare(client: Client, works: Work[], onSent: () => void): Promise<Attempt | null> {
     const { node, now } = this.#parts
     const own = { holds: this.state.holds, marks: new Map(this.#marks) }
     const needs = needsOf(works, own)
     await this.#makeOwners(client, needs.owners)
     const rows = await lockBatch(client, { ...needs, node, epoch: this.#epoch })
     if (!rows.isOurs) throw new Fenced('another epoch')
+    // Whoever has come while others had these rows need not wait for them once more.
+    this.#queue = joinBatch(works, this.#queue, { most: worksMost, owners: needs.owners, own })
     const batch = new Batch(own, rows)
     batch.run(works)
-    const head = this.#headAfter(batch)
+    const body = batch.events.length > 0 ? encodeEvents(batch.events) : null
+    const head = headAfter(this.#head, body)
     const attempt: Attempt = { works, batch, head, marks: own.marks }
     if (batch.isEmpty) {
       await client.query('rollback')
       return attempt
     }
-    const body = encodeEvents(batch.events)
     const { number, hash } = head
-    const isChained = batch.events.length > 0
     this.#unclear = attempt
     onSent()
     await writeBatch(client, {
       seq: rows.seq,
       node,
-      commit: isChained ? { number, at: now(), body, prev: this.#head.hash, hash } : null,
+      commit: body === null ? null : { number, at: now(), body, prev: this.#head.hash, hash },
       entries: batch.entries,
       owners: batch.ownerRows(),
       requests: batch.requests,
@@ -212,11 +213,6 @@ export class SharedLedger {
     })
     this.#unclear = null
     return attempt
-  }
-
-  #headAfter({ events }: Batch): NodeHead {
-    if (events.length === 0) return this.#head
-    return { number: this.#head.number + 1, hash: chainHash(this.#head.hash, encodeEvents(events)) }
   }
 
   async #makeOwners(client: Client, owners: readonly string[]): Promise<void> {
