@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { openClient } from '../src/db/postgres/connect.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { nanosOf } from '../src/lib/money.ts'
 import { startRedis, withoutRedis } from '../src/shared/redis.fixture.ts'
 import { question } from './account.ts'
-import { openCluster, until, withModel, type Cluster } from './cluster.ts'
+import { openCluster, served, until, withModel, type Cluster } from './cluster.ts'
+import { CommandLine } from './command-line.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
 import { callMany, costOfAll, withStatus } from './money.ts'
 import { saying, sayingMany } from './scripts.ts'
@@ -65,6 +67,80 @@ test(
     const inFull = 2n * 10n * 2000n + 450n * 8000n
     const first = 10n * 2000n + 5n * 8000n
     assert.equal(nanosOf(overrun), inFull - (charged - first))
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'a node that has been silent for 15 minutes is retired by itself, what it held is ended, and it comes back as a new one',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 2)
+    const { house, nodes, url } = cluster
+    const upstream = await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    const [asked, frozen] = nodes
+    assert.ok(asked && frozen)
+    await served(cluster, account.key.secret)
+    const word = Promise.withResolvers<void>()
+    upstream.next(waitingFor(word.promise, saying('Late.', { input: 10, output: 50 })))
+    const late = callMany(account, frozen.url, question('m'), 1)
+    await until(async () => (await nodesOf(cluster)).some((node) => node.open_holds === 1))
+    const silent = (await nodesOf(cluster)).find((node) => node.open_holds === 1)
+    frozen.signal('SIGSTOP')
+    // Fifteen minutes go by.
+    const client = await openClient({ url, name: 'clock', statementMs: 20_000 })
+    const goBy = `update nodes set seen_at = seen_at - 960000 where id = '${silent?.id}'`
+    const list = new CommandLine(asked.dataDir, { DATABASE_URL: url })
+    await until(async () => {
+      await client.query(goBy)
+      return (await list.output(['node', 'list'])).includes('retired')
+    })
+    await client.end()
+    await until(async () => nanosOf(await account.held()) === 0n)
+    assert.equal(await account.balance(), '1', 'a whole answer has no mark to be charged at')
+    frozen.signal('SIGCONT')
+    word.resolve()
+    await late
+    await until(async () => (await nodesOf(cluster)).every(({ state }) => state === 'running'))
+    const again = async () => callMany(account, frozen.url, question('m'), 1)
+    await until(async () => withStatus(await again(), 200).length === 1)
+    const { code, errors } = await list.run(['node', 'retire', 'node_unknown'])
+    assert.notEqual(code, 0)
+    assert.match(errors.join('\n'), /no such node/)
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'a node that is told to end with 100 streams open is not ready at once, finishes them all, and all are settled',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 3)
+    const { house, nodes } = cluster
+    const upstream = await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    await served(cluster, account.key.secret)
+    const ending = nodes[2]
+    assert.ok(ending)
+    const word = Promise.withResolvers<void>()
+    upstream.always(pausingAfter(5, word.promise, sayingMany(20, { input: 10, output: 20 })))
+    const running = callMany(account, ending.url, question('m', { stream: true }), 100)
+    await until(() => upstream.inFlight === 100)
+    const exit = ending.stop()
+    await until(
+      async () =>
+        (await fetch(`${ending.url}/readyz`).then(
+          ({ status }) => status,
+          () => 503,
+        )) === 503,
+    )
+    word.resolve()
+    const outcomes = await running
+    assert.ok(outcomes.every(({ status, text }) => status === 200 && text.includes('[DONE]')))
+    assert.equal((await exit).code, 0)
+    assert.equal(nanosOf(await account.balance()), nanosOf('1') - 100n * (10n * 2000n + 20n * 8000n))
+    await cluster.again(2)
     await house.nothingHeld()
   },
 )

@@ -106,14 +106,14 @@ export class ClusterReading {
    * has shown, of nodes that were not done yet; so each node's are read after its own last one.
    */
   async #nextPage(db: Db, nodes: readonly string[]): Promise<CommitRow[]> {
-    const pages = await Promise.all(
-      nodes.map((node) =>
-        db.report<CommitRow>({
-          sql: 'select seq, body, prev, hash, node, number from journal where node = ? and number > ? order by number limit ?',
-          parameters: [node, this.#heads.get(node)?.number ?? 0, pageRows],
-        }),
-      ),
-    )
+    const pages: CommitRow[][] = []
+    for (const node of nodes) {
+      const page = await db.report<CommitRow>({
+        sql: 'select seq, body, prev, hash, node, number from journal where node = ? and number > ? order by number limit ?',
+        parameters: [node, this.#heads.get(node)?.number ?? 0, pageRows],
+      })
+      pages.push(page)
+    }
     // Where a page was full, nothing after its end may be taken before the rest of that node's is read.
     const ends = pages.filter((page) => page.length === pageRows).map((page) => page.at(-1)?.seq ?? 0)
     const end = Math.min(Infinity, ...ends)
