@@ -19,15 +19,15 @@ export interface Past {
 
 const atOnce = 100_000
 
-/** One row of a thousand failed; a tenth is the account's, all others are of strangers. */
+/** One row of a thousand failed; a tenth is the account's, all others are of a thousand strangers, each busy for a while. */
 const insertText = `
 with recursive counter (n) as (select cast(? as integer) union all select n + 1 from counter where n + 1 < ?)
 insert into requests (request_id, at, account_id, key_id, model, upstream_id, http_status, outcome, stream, finish,
   prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, usage_source, cost_nanos, upstream_cost_nanos,
   first_token_ms, duration_ms, attempts, error_code, hold_nanos, price_version)
 select 'req_past' || printf('%018d', n), ? + cast(n * ? as integer),
-  case when n % 10 = 0 then ? else 'acc_stranger' || n % 1000 end,
-  case when n % 10 = 0 then json_extract(?, '$[' || (n / 10 % json_array_length(?)) || ']') else 'key_stranger' || n % 3000 end,
+  case when n % 10 = 0 then ? else 'acc_stranger' || (n / 50 % 1000) end,
+  case when n % 10 = 0 then json_extract(?, '$[' || (n / 10 % json_array_length(?)) || ']') else 'key_stranger' || (n / 50 % 3000) end,
   json_extract(?, '$[' || (n / 7 % json_array_length(?)) || ']'), 'ups_past',
   case when n % 1000 = 0 then 503 else 200 end, case when n % 1000 = 0 then 'failed' else 'ok' end, n % 2, 'stop',
   100 + n % 900, 0, 10 + n % 90, 0, 'provider', 0, 0, 100 + n % 400, 500 + n % 5000, '[]',
@@ -55,7 +55,7 @@ export function writePast(dataDir: string, past: Past): void {
     database.prepare(moveText).run(last())
     database.exec('commit')
   }
-  database.exec('pragma wal_checkpoint(truncate); analyze')
+  database.exec('pragma wal_checkpoint(truncate)')
   database.close()
 }
 
