@@ -37,6 +37,7 @@ const operatorsPages = [
   '/operator/failures',
   '/operator/incidents',
   '/operator/upstreams',
+  '/operator/upstreams/none',
   '/operator/models',
   '/operator/models/none',
   '/operator/accounts',
@@ -49,6 +50,8 @@ const operatorsPages = [
   '/operator/audit',
   '/operator/announcements',
   '/operator/settings',
+  '/operator/backups',
+  '/operator/notices',
 ]
 
 /** What becomes of a page's questions: the frame around it is always answered. */

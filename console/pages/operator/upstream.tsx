@@ -21,8 +21,9 @@ const route = getRouteApi('/shell/operator/upstreams/$id')
 
 export function UpstreamPage() {
   const { id } = route.useParams()
+  const words = useWords('offer').upstreams
   return (
-    <Asked options={upstreamsQuery}>
+    <Asked options={upstreamsQuery} title={words.title}>
       {({ data }) => {
         const upstream = data.find((each) => each.id === id)
         return upstream === undefined ? <Lost /> : <Shown upstream={upstream} />
