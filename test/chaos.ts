@@ -13,7 +13,8 @@ import { crashEnv } from './crash-trials.ts'
 import { planOf, type Told } from './crowd.ts'
 import { crowdAt } from './outages.ts'
 
-const callers = 8
+/** Nobody fails twice by one death, so that two deaths are no more than ten failures. */
+const callers = 5
 const nodes = 3
 
 type Mishap = (place: Cluster & { redis: RedisServer }, round: number) => Promise<void>
