@@ -1,7 +1,7 @@
 /**
  * What comes and goes with every request, in places that are used again, under numbers that are not: who comes with an
  * old one, for instance with a second answer, finds nothing. A Map would do, but for the collector, which its outgrown
- * tables keep from forgetting a request: docs/decisions/0025-requests-die-young.md.
+ * tables keep from forgetting a request: docs/decisions/0026-requests-die-young.md.
  */
 /** A number is its place and, times this, how often the place was used before: 2^33 times, until numbers are no longer whole. */
 const mostPlaces = 2 ** 20

@@ -58,7 +58,7 @@ export class Outlet {
     this.#terms = terms
     this.#listener = listener
     this.#keepAlive = setTimeout(() => this.#stayAlive(), terms.keepAliveMs)
-    // Made first and then assigned: docs/decisions/0025-requests-die-young.md.
+    // Made first and then assigned: docs/decisions/0026-requests-die-young.md.
     const onDrain = (): void => this.#onDrain()
     const onGone = (): void => this.#onGone()
     exchange.onDrain = onDrain

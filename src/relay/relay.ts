@@ -89,7 +89,7 @@ class Relaying implements Running {
     const isKept = this.#asked.claim !== null
     const isOver = (): boolean => (this.#exchange.isGone && !isKept) || this.#isShutDown
     let patience: NodeJS.Timeout | null = null
-    // Made first and then assigned: docs/decisions/0025-requests-die-young.md.
+    // Made first and then assigned: docs/decisions/0026-requests-die-young.md.
     const onGone = (): void => {
       const { attempt, route } = this.#failover
       const isDrained = route?.upstream.onAbort === 'drain'
