@@ -33,6 +33,7 @@ import { NodeLine } from './node-line.ts'
 import { SharedCircuits } from './shared-circuits.ts'
 import { SharedAuthority } from './shared-authority.ts'
 import { SharedCredits } from './shared-credits.ts'
+import { SharedDistrust } from './shared-distrust.ts'
 import { SharedLedger } from './shared-ledger.ts'
 import { verifyClusterInThread, watchClusterInThread } from './verify-thread.ts'
 
@@ -204,11 +205,15 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
         await refresh(changes)
         await listener.changed(changes)
       },
-      heard: (text) => circuits.hear(text),
+      heard(text) {
+        circuits.hear(text)
+        distrust.hear(text)
+      },
       connected: () => circuits.tellAll(),
     },
   )
   const circuits = new SharedCircuits((text) => feed.say(text))
+  const distrust = new SharedDistrust((text) => feed.say(text))
   await feed.start()
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
   const refresh: Core['refresh'] = async (changes) => {
@@ -245,7 +250,8 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     lineTo: (port, duties) => new NodeLine(port, authority, duties),
     refresh,
     verify: () => verifyClusterInThread(url),
-    watch: (everyMs, watcher) => watchClusterInThread(url, everyMs, () => jobs.isOurs, watcher),
+    watch: (everyMs, watcher) =>
+      watchClusterInThread(url, everyMs, () => jobs.isOurs, distrust.over(watcher)),
     async close() {
       await Promise.all([jobs.close(), feed.close(), rates.close(), spending.close()])
       health.close()
