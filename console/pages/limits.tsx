@@ -7,8 +7,9 @@ import type { LimitRequest } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { changeOwn } from '../own.ts'
 import { useAction, useFieldError } from '../parts/action.ts'
-import { Dialog, Form, useDraft, WholeField } from '../parts/fields.tsx'
+import { Dialog, Form, useDraft } from '../parts/fields.tsx'
 import { numberText } from '../parts/format.ts'
+import { LimitFields, limitNames, type LimitName } from '../parts/limit-fields.tsx'
 import { Asked } from '../parts/loaded.tsx'
 import { Figures, Page, Section } from '../parts/page.tsx'
 import { State, When, type Tone } from '../parts/shown.tsx'
@@ -17,7 +18,6 @@ import { say } from '../parts/toast.tsx'
 import { WantedLimits } from '../parts/wanted-limits.tsx'
 
 const route = getRouteApi('/shell/limits')
-const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 const tones: Readonly<Record<LimitRequest['status'], Tone>> = {
   open: 'accent',
   granted: 'good',
@@ -26,7 +26,7 @@ const tones: Readonly<Record<LimitRequest['status'], Tone>> = {
 
 interface Limits {
   readonly tier: string
-  readonly limits: Readonly<Record<(typeof limitNames)[number], number | null>>
+  readonly limits: Readonly<Record<LimitName, number | null>>
   readonly price_factor: string
   readonly keys: { readonly held: number; readonly most: number }
   readonly requests: readonly LimitRequest[]
@@ -115,7 +115,6 @@ function RequestTable({ requests }: { readonly requests: readonly LimitRequest[]
 
 function AskForm({ close }: { readonly close: () => void }) {
   const words = useWords('customer').limits
-  const shell = useWords('shell')
   const { draft, set, field } = useDraft({ rpm: '', tpm: '', rpd: '', concurrency: '', reason: '' })
   const send = useAction(async () => {
     const wanted = limitNames.flatMap((name) =>
@@ -138,15 +137,7 @@ function AskForm({ close }: { readonly close: () => void }) {
     >
       <p className="quiet">{words.askLead}</p>
       <div className="fields">
-        {limitNames.map((name) => (
-          <WholeField
-            key={name}
-            label={shell.limits[name]}
-            placeholder={words.asNow}
-            error={errorOf(`wanted.${name}`)}
-            {...field(name)}
-          />
-        ))}
+        <LimitFields placeholder={words.asNow} field={field} errorOf={(name) => errorOf(`wanted.${name}`)} />
       </div>
       <Textarea
         label={words.reason}

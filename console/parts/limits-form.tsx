@@ -6,9 +6,8 @@ import type { Account } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { useAction, useFieldError } from './action.ts'
 import { AmountField, Choice, Form, useDraft } from './fields.tsx'
+import { limitNames } from './limit-fields.tsx'
 import { say } from './toast.tsx'
-
-const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 
 export interface LimitsFormProps {
   readonly account: Account

@@ -8,12 +8,11 @@ import { changeOwn, offeredQuery, overviewQuery } from '../own.ts'
 import { useSession } from '../session.ts'
 import { useAction, useFieldError } from './action.ts'
 import { Snippets } from './code.tsx'
-import { AmountField, Choice, Form, useDraft, WholeField } from './fields.tsx'
+import { AmountField, Choice, Form, useDraft } from './fields.tsx'
+import { LimitFields, limitNames } from './limit-fields.tsx'
 import { Secret } from './secret.tsx'
 import { TestRequest } from './test-request.tsx'
 import { say } from './toast.tsx'
-
-const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 
 function draftOf(its: OwnKey | null) {
   const text = (value: number | null | undefined): string => (typeof value === 'number' ? String(value) : '')
@@ -121,15 +120,7 @@ export function OwnKeyForm({ its, close, made }: OwnKeyFormProps) {
             error={errorOf('expires_at')}
             {...field('expires')}
           />
-          {limitNames.map((name) => (
-            <WholeField
-              key={name}
-              label={shell.limits[name]}
-              placeholder={shell.none}
-              error={errorOf(`limits.${name}`)}
-              {...field(name)}
-            />
-          ))}
+          <LimitFields placeholder={shell.none} field={field} errorOf={(name) => errorOf(`limits.${name}`)} />
           <Textarea
             className="whole"
             label={words.models}

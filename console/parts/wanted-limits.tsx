@@ -2,8 +2,7 @@
 import type { LimitRequest } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { numberText } from './format.ts'
-
-const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
+import { limitNames } from './limit-fields.tsx'
 
 export function WantedLimits({ wanted }: { readonly wanted: LimitRequest['wanted'] }) {
   const shell = useWords('shell')

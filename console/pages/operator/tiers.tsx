@@ -5,16 +5,16 @@ import { change, tiersQuery } from '../../admin.ts'
 import type { Tier } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { useAction, useFieldError } from '../../parts/action.ts'
-import { AmountField, Dialog, Form, useDraft, WholeField } from '../../parts/fields.tsx'
+import { AmountField, Dialog, Form, useDraft } from '../../parts/fields.tsx'
 import { numberText } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { LimitFields, limitNames } from '../../parts/limit-fields.tsx'
 import { Asked } from '../../parts/loaded.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Table } from '../../parts/table.tsx'
 import { say } from '../../parts/toast.tsx'
 
 const route = getRouteApi('/shell/operator/tiers')
-const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 
 export function Tiers() {
   const words = useWords('offer').tiers
@@ -127,15 +127,7 @@ function TierForm({ tier, close }: TierFormProps) {
             {...field('name')}
           />
         )}
-        {limitNames.map((name) => (
-          <WholeField
-            key={name}
-            label={shell.limits[name]}
-            placeholder={shell.unlimited}
-            error={errorOf(name)}
-            {...field(name)}
-          />
-        ))}
+        <LimitFields placeholder={shell.unlimited} field={field} errorOf={errorOf} />
         <AmountField
           label={words.factor}
           description={words.factorHint}
