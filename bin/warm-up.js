@@ -10,7 +10,14 @@ if (major > 24 || (major === 24 && minor >= 15)) {
   const folder = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
   module.enableCompileCache(process.env['NODE_COMPILE_CACHE'] ?? folder)
   // The main thread's, then what workers have beside it; their own file would start one.
-  const rooms = ['cli/serve.ts', 'server/serve.ts', 'http/doors.ts', 'http/fast-lane.ts', 'relay/relay.ts']
+  const rooms = [
+    'cli/serve.ts',
+    'server/serve.ts',
+    'http/doors.ts',
+    'http/fast-lane.ts',
+    'http/administration.ts',
+    'relay/relay.ts',
+  ]
   for (const room of rooms) {
     try {
       await import(new URL(`../src/${room}`, import.meta.url).href)
