@@ -93,6 +93,18 @@ export interface CoreListener {
   noted(what: string, about: object): void
 }
 
+/** For a command that opens a core and closes it again: nobody is there to be told, and a store that fails ends it. */
+export const nobody: CoreListener = {
+  durable: () => undefined,
+  admitting: () => undefined,
+  changed: () => Promise.resolve(),
+  dropped: () => undefined,
+  noted: () => undefined,
+  failed(why) {
+    throw new Error(`The store has failed: ${why}`)
+  },
+}
+
 async function creditOnDisk(db: Db, id: string): Promise<bigint | null> {
   const query = sql.selectFrom('entries').select(['amount_nanos', 'debit']).where('ref', '=', id)
   const row = await db.first(query.where('reason', 'is not', null))

@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import type { House } from '../http/house.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
-import type { Core } from './core.ts'
+import { nobody, type Core } from './core.ts'
 import { openCore } from './open-core.ts'
 import { Orders } from './orders.ts'
 import { fetchModels } from './fetch-models.ts'
@@ -56,16 +56,7 @@ export function administrationOver(
 
 /** Opens a data directory whose lock the caller holds, for one command. */
 export async function openHouse(config: Config): Promise<OpenHouse> {
-  const core = await openCore(config, {
-    durable: () => undefined,
-    admitting: () => undefined,
-    changed: () => Promise.resolve(),
-    dropped: () => undefined,
-    noted: () => undefined,
-    failed(why) {
-      throw new Error(`The store has failed: ${why}`)
-    },
-  })
+  const core = await openCore(config, nobody)
   const onBug = (error: unknown): void => {
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
   }

@@ -15,26 +15,14 @@ import { countRows, tablesOf, type Read } from '../../db/transfer/tables.ts'
 import { newId } from '../../lib/ids.ts'
 import { keyFileSecret } from '../../lib/seal.ts'
 import { verifyClusterInThread } from '../cluster/verify-thread.ts'
-import { openEmbeddedCore } from '../core.ts'
+import { nobody, openEmbeddedCore } from '../core.ts'
 import { verifyInThread } from '../verify-thread.ts'
 import { Progress, withBar, type Say } from './progress.ts'
 import { compareTables, MoveError, reading, type Moved } from './sides.ts'
 
 /** As a start would: the schema of this release, and nothing held any more. Throws where the ledger does not hold. */
 async function settle(config: Config, path: string): Promise<void> {
-  const core = await openEmbeddedCore(
-    { ...config, requestsKeptMs: 0 },
-    {
-      durable: () => undefined,
-      admitting: () => undefined,
-      changed: () => Promise.resolve(),
-      dropped: () => undefined,
-      noted: () => undefined,
-      failed(why) {
-        throw new Error(`The store has failed: ${why}`)
-      },
-    },
-  )
+  const core = await openEmbeddedCore({ ...config, requestsKeptMs: 0 }, nobody)
   await core.close()
   const verdict = await verifyInThread(path)
   if (!verdict.ok) throw new MoveError(`The ledger in ${path} does not hold: ${verdict.findings.join('; ')}.`)
