@@ -67,7 +67,9 @@ export async function countTokens(
   const answerMs = Math.min(timeouts.answerMs, mostMs)
   const bounded = { ...timeouts, answerMs, idleMs: Math.min(timeouts.idleMs, mostMs) }
   const attempt = new Attempt(call, { ...means, provider: counter, wording, timeouts: bounded, proxy })
-  exchange.onGone = () => attempt.destroy()
+  // Made first and then assigned: docs/decisions/0026-requests-die-young.md.
+  const onGone = (): void => attempt.destroy()
+  exchange.onGone = onGone
   attempt.send()
   const result = await attempt.result
   exchange.onGone = null
