@@ -8,6 +8,7 @@ import { availabilitySettings } from './config/availability.ts'
 import { backupSettings } from './config/backup.ts'
 import { noticeSettings } from './config/notices.ts'
 import { retentionSettings } from './config/retention.ts'
+import { slotSettings } from './config/slots.ts'
 import { timezoneSettings } from './config/timezone.ts'
 import { tlsSettings } from './config/tls.ts'
 import {
@@ -123,6 +124,7 @@ export const settings = {
       return url
     },
   },
+  ...slotSettings,
   encryptionKey: {
     env: 'ENCRYPTION_KEY',
     group: 'Data',

@@ -9,6 +9,7 @@ import { startRedis, withoutRedis } from '../src/shared/redis.fixture.ts'
 import { question } from './account.ts'
 import { openCluster, served, until, withModel, type Cluster } from './cluster.ts'
 import { CommandLine } from './command-line.ts'
+import { onThisMachine } from './machine.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
 import { callMany, costOfAll, withStatus } from './money.ts'
 import { saying, sayingMany } from './scripts.ts'
@@ -185,6 +186,50 @@ test(
       alone.map((each) => withStatus(each, 200).length),
       [10, 10, 10],
     )
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'a slot of a concurrency limit that a killed node had is free within SLOT_LEASE, and at once when the node is started again or retired',
+  { skip },
+  async (t) => {
+    const redis = await startRedis()
+    t.after(() => redis.stop())
+    const leaseMs = 2000
+    const cluster = await openCluster(t, 2, { REDIS_URL: redis.url, SLOT_LEASE: `${leaseMs}ms` })
+    const { house, nodes } = cluster
+    const upstream = await withModel(cluster)
+    const account = await house.account({ balance: '1', key: { limits: { concurrency: 1 } } })
+    await served(cluster, account.key.secret)
+    const isFree = async (): Promise<boolean> => {
+      const [outcome] = await callMany(account, house.url, question('m'), 1)
+      assert.ok(outcome?.status === 200 || outcome?.code === 'rate_limit_exceeded', `${outcome?.status}`)
+      return outcome.status === 200
+    }
+    const killWithAStreamOpen = async (): Promise<void> => {
+      const before = upstream.requests.length
+      upstream.next(pausingAfter(1, new Promise(() => undefined), saying('Never done.')))
+      void callMany(account, nodes[1]?.url ?? '', question('m', { stream: true }), 1).catch(() => undefined)
+      await until(() => upstream.requests.length > before)
+      assert.ok(!(await isFree()))
+      await nodes[1]?.kill()
+    }
+
+    await killWithAStreamOpen()
+    const killedAt = performance.now()
+    await until(isFree)
+    assert.ok(performance.now() - killedAt < onThisMachine(leaseMs + 1000), 'a lease was longer than it is')
+
+    await cluster.again(1, { SLOT_LEASE: '1h' })
+    await killWithAStreamOpen()
+    await cluster.again(1, { SLOT_LEASE: '1h' })
+    await until(isFree)
+
+    await killWithAStreamOpen()
+    const gone = (await nodesOf(cluster)).find(({ open_holds }) => open_holds > 0)
+    await house.admin('POST', `/nodes/${gone?.id}/retire`)
+    await until(isFree)
     await house.nothingHeld()
   },
 )

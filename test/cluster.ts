@@ -21,8 +21,8 @@ export interface Cluster {
   readonly url: string
   /** All nodes, that of the house first. */
   readonly nodes: RelayProcess[]
-  /** Starts a node again on its data directory and port, after it was killed. */
-  again(index: number): Promise<RelayProcess>
+  /** Starts a node again on its data directory and port, after it was killed; with other settings, if so. */
+  again(index: number, env?: Record<string, string>): Promise<RelayProcess>
 }
 
 /** Opens a cluster for one test, which closes it at its end, also when it fails. `wayTo`: how nodes come to the database. */
@@ -68,9 +68,9 @@ export async function openCluster(
     postgres,
     url,
     nodes,
-    async again(index) {
+    async again(index, changed = {}) {
       const { dataDir, port } = nodes[index] ?? first
-      const node = await startRelay({ dataDir, port, env: settings })
+      const node = await startRelay({ dataDir, port, env: { ...settings, ...changed } })
       nodes[index] = node
       if (index === 0) house.relay = node
       return node

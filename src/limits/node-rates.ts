@@ -16,6 +16,8 @@ export interface NodeRates {
   giveBack(id: string): void
   /** The request ended, with so many tokens; `null`: as reserved. */
   finish(id: string, tokens: number | null): void
+  /** A request that an earlier process of this node, or a node that is gone, had running has ended. */
+  free(id: string, subjects: readonly string[]): void
   /** Whether the limits are counted over all nodes. */
   readonly isShared: boolean
   close(): Promise<void>
@@ -77,6 +79,9 @@ export class AloneRates implements NodeRates {
   finish(id: string, tokens: number | null): void {
     this.#rates.finish(id, tokens, this.#steady())
   }
+
+  /** What is counted here ends with the process. */
+  free(): void {}
 
   close(): Promise<void> {
     clearInterval(this.#sweeping)

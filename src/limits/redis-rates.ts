@@ -7,25 +7,44 @@ import type { AloneRates, NodeRates, Reserved } from './node-rates.ts'
 import { longer, type Claim, type RateDenial, type RateStatus } from './rates.ts'
 import { windowSeconds } from './window.ts'
 
-/** A slot of a node that is gone is free after so long. */
-const leaseMs = 60_000
-const renewEveryMs = 20_000
+/** Leases are made longer so often within one. */
+const renewalsPerLease = 3
 /** How long a slot is expected to take to come free, told where only concurrency is in the way. */
 const slotWaitMs = 1000
 
+/** How a request has ended: what is to be added to the second it was counted in, and to the one that runs. */
+interface Ending {
+  readonly requests: number
+  readonly tokens: number
+  readonly surplus: number
+}
+
+const freed: Ending = { requests: 0, tokens: 0, surplus: 0 }
+
+/** A request that runs. */
 interface Made {
   readonly id: string
   readonly group: string
   readonly subjects: readonly string[]
-  readonly at: number
   readonly tokens: number
+  /** When Redis has counted it; `null`: it has not. */
+  at: number | null
+  /** Redis was asked to count it, and has not answered yet: its end is told afterwards. */
+  isAsked: boolean
+  ending: Ending | null
 }
 
 export interface RedisRatesOptions {
   readonly url: string
+  /** A slot of a node that is gone is free after so long. */
+  readonly leaseMs: number
   readonly alone: AloneRates
   readonly steady: () => number
   readonly aheadMs?: () => number
+}
+
+function madeOf(id: string, subjects: readonly string[], tokens: number): Made {
+  return { id, group: subjects[0] ?? '', subjects, tokens, at: null, isAsked: false, ending: null }
 }
 
 function windowClaimOf({ subject, limits }: Claim): WindowClaim {
@@ -86,13 +105,15 @@ export class RedisRates implements NodeRates {
   readonly #alone: AloneRates
   readonly #steady: () => number
   readonly #made = new Map<string, Made>()
+  /** To be told as soon as Redis is there. */
+  #freed: Made[] = []
   readonly #renewing: NodeJS.Timeout
   #isReady = false
   #wasReady = false
   /** From then on Redis has seen a whole window. */
   #sharedFrom = Infinity
 
-  constructor({ url, alone, steady, aheadMs }: RedisRatesOptions) {
+  constructor({ url, leaseMs, alone, steady, aheadMs }: RedisRatesOptions) {
     this.#alone = alone
     this.#steady = steady
     this.#windows = new RedisWindows({
@@ -102,7 +123,7 @@ export class RedisRates implements NodeRates {
       onReady: () => this.#come(),
       onAway: () => this.#go(),
     })
-    this.#renewing = setInterval(() => this.#renew(), renewEveryMs)
+    this.#renewing = setInterval(() => this.#renew(), leaseMs / renewalsPerLease)
     this.#renewing.unref()
   }
 
@@ -115,6 +136,9 @@ export class RedisRates implements NodeRates {
     this.#sharedFrom = this.#wasReady || this.#alone.hasAdmitted ? this.#steady() + windowSeconds * 1000 : 0
     this.#isReady = true
     this.#wasReady = true
+    for (const made of this.#freed.splice(0)) this.#tellEnd(made, freed)
+    // It may have forgotten them.
+    this.#renew()
   }
 
   #go(): void {
@@ -156,7 +180,9 @@ export class RedisRates implements NodeRates {
       return { denial, status }
     }
     const subjects = claims.map(({ subject }) => subject)
-    this.#made.set(id, { id, group: subjects[0] ?? '', subjects, at: now, tokens })
+    const made = madeOf(id, subjects, tokens)
+    made.at = now
+    this.#made.set(id, made)
     // What this node has admitted counts in its share should Redis go away.
     this.#alone.remember(subjects, tokens)
     return { denial: null, status }
@@ -164,16 +190,25 @@ export class RedisRates implements NodeRates {
 
   #reserveAlone(id: string, claims: readonly Claim[], tokens: number): Reserved {
     const reserved = this.#alone.reserve(id, claims, tokens)
-    if (reserved.denial || !this.#isReady) return reserved
-    const group = claims[0]?.subject ?? ''
-    this.#windows.reserve({ id, group, tokens, isForced: true }, claims.map(windowClaimOf)).then(
-      ({ now }) => {
-        const subjects = claims.map(({ subject }) => subject)
-        this.#made.set(id, { id, group, subjects, at: now, tokens })
-      },
-      () => undefined,
-    )
+    if (reserved.denial) return reserved
+    const subjects = claims.map(({ subject }) => subject)
+    const made = madeOf(id, subjects, tokens)
+    this.#made.set(id, made)
+    if (this.#isReady) void this.#count(made, claims)
     return reserved
+  }
+
+  /** Counts in Redis what was admitted without asking it. */
+  async #count(made: Made, claims: readonly Claim[]): Promise<void> {
+    made.isAsked = true
+    try {
+      const { now } = await this.#windows.reserve({ ...made, isForced: true }, claims.map(windowClaimOf))
+      made.at = now
+    } catch {
+      // It is away again, or slow: then its slot is noted with the next renewal.
+    }
+    made.isAsked = false
+    if (made.ending) this.#tellEnd(made, made.ending)
   }
 
   giveBack(id: string): void {
@@ -190,10 +225,24 @@ export class RedisRates implements NodeRates {
     this.#end(made, { requests: 0, tokens: Math.min(0, more), surplus: Math.max(0, more) })
   }
 
-  #end(made: Made, change: { requests: number; tokens: number; surplus: number }): void {
+  free(id: string, subjects: readonly string[]): void {
+    const made = madeOf(id, subjects, 0)
+    if (this.#isReady) this.#tellEnd(made, freed)
+    else this.#freed.push(made)
+  }
+
+  #end(made: Made, ending: Ending): void {
     this.#made.delete(made.id)
+    if (made.isAsked) made.ending = ending
+    else this.#tellEnd(made, ending)
+  }
+
+  #tellEnd(made: Made, ending: Ending): void {
+    const { at } = made
+    const told =
+      at === null ? this.#windows.end({ ...made, at: 0 }, freed) : this.#windows.end({ ...made, at }, ending)
     // Where Redis does not hear of it, the slot is free when its lease lapses.
-    this.#windows.end(made, change).catch(() => undefined)
+    told.catch(() => undefined)
   }
 
   #renew(): void {

@@ -129,11 +129,14 @@ end
 return 1
 `
 
-/** Keeps slots of requests that still run. KEYS: their sets. ARGV: ms ahead, the lease in ms, the ids. */
+/**
+ * Keeps slots of requests that still run, also where they had lapsed or were forgotten. KEYS: their sets. ARGV: ms ahead,
+ * the lease in ms, the ids.
+ */
 export const renewScript: string = `${clock}
 local lease = tonumber(ARGV[2])
 for index = 1, #KEYS do
-  redis.call('ZADD', KEYS[index], 'XX', now + lease, ARGV[index + 2])
+  redis.call('ZADD', KEYS[index], now + lease, ARGV[index + 2])
   redis.call('PEXPIRE', KEYS[index], lease * 2)
 end
 return 1

@@ -17,6 +17,7 @@ import { openSharedDataKey } from '../../db/settings.ts'
 import { checkNotMoved } from '../../db/transfer/moved.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
 import type { Price } from '../../ledger/price.ts'
+import type { Hold } from '../../ledger/state.ts'
 import { newId } from '../../lib/ids.ts'
 import { sealerOf } from '../../lib/seal.ts'
 import { noCaps } from '../caller-limits.ts'
@@ -25,6 +26,7 @@ import { NodeHealth } from '../node-health.ts'
 import { SpendNotices } from '../spend-notices.ts'
 import { version } from '../version.ts'
 import { AloneRates, type NodeRates } from '../../limits/node-rates.ts'
+import { modelSubject } from '../../limits/rates.ts'
 import { RedisRates } from '../../limits/redis-rates.ts'
 import { Jobs } from './jobs.ts'
 import { Node } from './node.ts'
@@ -75,13 +77,16 @@ async function endLeftOpen(parts: {
   ledger: SharedLedger
   now: () => number
   priceOf: (model: string | null) => Price | undefined
+  freed: (hold: Hold) => void
 }): Promise<number> {
-  const { db, id: node, local, journal, ledger, now, priceOf } = parts
+  const { db, id: node, local, journal, ledger, now, priceOf, freed } = parts
   const rows = await openHoldsOf(db, node)
   for (const row of rows) {
     const { mark_input: inputTokens, mark_output: outputTokens } = row
     const mark = inputTokens === null || outputTokens === null ? null : { inputTokens, outputTokens }
-    ledger.state.holds.set(row.id, decodeHold(row.body, mark))
+    const hold = decodeHold(row.body, mark)
+    ledger.state.holds.set(row.id, hold)
+    freed(hold)
   }
   for (const { id, input, output } of local.content.marks)
     ledger.mark(id, { at: now(), inputTokens: input, outputTokens: output })
@@ -132,13 +137,14 @@ interface Running {
   readonly ledger: SharedLedger
   readonly journal: NodeJournal
   readonly node: Node
+  readonly rates: NodeRates
   readonly now: () => number
 }
 
 /** The ledger of this node in a new epoch, and its place in the cluster. */
 async function joinWith(
   { local, db, id, join }: Opened,
-  url: string,
+  config: ClusterConfig,
   listener: CoreListener,
 ): Promise<Running> {
   const now = wallClock()
@@ -150,7 +156,7 @@ async function joinWith(
   })
   const epoch = await join()
   const ledger: SharedLedger = new SharedLedger({
-    url,
+    url: config.databaseUrl,
     node: id,
     epoch,
     now,
@@ -162,16 +168,22 @@ async function joinWith(
       broken: (error) => listener.failed(error instanceof Error ? error.message : String(error)),
     },
   })
-  const node: Node = new Node({ db, id, ledger, now, fenced }, epoch)
+  const node: Node = new Node({ db, id, ledger, now, fenced, freed: (hold) => freeIn(rates, hold) }, epoch)
+  const rates = ratesOf(config, node)
   await node.look()
-  return { ledger, journal, node, now }
+  return { ledger, journal, node, rates, now }
 }
 
 /** Counted together with the other nodes where there is a Redis, else by the node's share. */
-function ratesOf({ redisUrl }: ClusterConfig, node: Node): NodeRates {
+function ratesOf({ redisUrl, slotLeaseMs }: ClusterConfig, node: Node): NodeRates {
   const steady = steadyClock()
   const alone = new AloneRates(() => node.place, steady)
-  return redisUrl === null ? alone : new RedisRates({ url: redisUrl, alone, steady })
+  return redisUrl === null ? alone : new RedisRates({ url: redisUrl, leaseMs: slotLeaseMs, alone, steady })
+}
+
+/** Whoever was answered by a process that is gone takes no slot any more. */
+function freeIn(rates: NodeRates, { id, account, key, model }: Hold): void {
+  rates.free(id, [`account:${account}`, `key:${key}`, modelSubject(account, model)])
 }
 
 function gaugesOf(node: Node, rates: NodeRates, leads: boolean): ReturnType<Core['gauges']> {
@@ -197,7 +209,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const { local, db, id } = opened
   const dataKey = await openSharedDataKey(db, config.encryptionKey)
   const sealer = sealerOf(dataKey)
-  const { ledger, journal, node, now } = await joinWith(opened, url, listener)
+  const { ledger, journal, node, rates, now } = await joinWith(opened, config, listener)
   const feed: ChangeFeed = new ChangeFeed(
     { url, name: `sluice ${id}` },
     {
@@ -220,14 +232,22 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     directory.apply(await loadDelta(db, changes))
     catalog.apply(await loadCatalogDelta(db, changes))
   }
-  const rates = ratesOf(config, node)
   const spending = new SpendNotices({ state: ledger.state, directory, db })
   const authority = new SharedAuthority({ ledger, journal, rates, directory, catalog, spending, db, now })
   const health = new NodeHealth(catalog, Date.now)
   circuits.follow(health.board)
   const priceOf = (model: string | null): Price | undefined =>
     model === null ? undefined : catalog.model(model)?.price
-  const expired = await endLeftOpen({ db, id, local, journal, ledger, now, priceOf })
+  const expired = await endLeftOpen({
+    db,
+    id,
+    local,
+    journal,
+    ledger,
+    now,
+    priceOf,
+    freed: (hold) => freeIn(rates, hold),
+  })
   const jobs = new Jobs({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
   return {
     store: { db },

@@ -17,7 +17,7 @@ import {
 import { refuse } from '../../errors.ts'
 import type { NodeRecord } from '../../http/house.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
-import { accountOwner, keyOwner } from '../../ledger/state.ts'
+import { accountOwner, keyOwner, type Hold } from '../../ledger/state.ts'
 import { noCaps } from '../caller-limits.ts'
 import type { Place } from '../../limits/node-rates.ts'
 import type { SharedLedger } from './shared-ledger.ts'
@@ -36,6 +36,8 @@ export interface NodeParts {
   readonly now: () => number
   /** The node's epoch is over. */
   readonly fenced: () => void
+  /** A hold of a node that is gone is being ended. */
+  readonly freed: (hold: Hold) => void
 }
 
 export class Node {
@@ -121,7 +123,9 @@ export class Node {
   }
 
   #end(row: HoldRow): Promise<void> {
-    const { id, account, key } = decodeHold(row.body, null)
+    const hold = decodeHold(row.body, null)
+    const { id, account, key } = hold
+    this.#parts.freed(hold)
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#parts.ledger.add({
       kind: 'expire',
