@@ -69,24 +69,17 @@ async function openNode({ databaseUrl, dataDir }: ClusterConfig): Promise<Opened
 }
 
 /** Ends what an earlier process of this node has left open: as it was settled, else at the last mark. Tells how many. */
-async function endLeftOpen(parts: {
-  db: PostgresDb
-  id: string
-  local: LocalJournal
-  journal: NodeJournal
-  ledger: SharedLedger
-  now: () => number
-  priceOf: (model: string | null) => Price | undefined
-  freed: (hold: Hold) => void
-}): Promise<number> {
-  const { db, id: node, local, journal, ledger, now, priceOf, freed } = parts
+async function endLeftOpen(
+  parts: Opened & Running & { readonly priceOf: (model: string | null) => Price | undefined },
+): Promise<number> {
+  const { db, id: node, local, journal, ledger, rates, now, priceOf } = parts
   const rows = await openHoldsOf(db, node)
   for (const row of rows) {
     const { mark_input: inputTokens, mark_output: outputTokens } = row
     const mark = inputTokens === null || outputTokens === null ? null : { inputTokens, outputTokens }
     const hold = decodeHold(row.body, mark)
     ledger.state.holds.set(row.id, hold)
-    freed(hold)
+    freeIn(rates, hold)
   }
   for (const { id, input, output } of local.content.marks)
     ledger.mark(id, { at: now(), inputTokens: input, outputTokens: output })
@@ -209,7 +202,8 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const { local, db, id } = opened
   const dataKey = await openSharedDataKey(db, config.encryptionKey)
   const sealer = sealerOf(dataKey)
-  const { ledger, journal, node, rates, now } = await joinWith(opened, config, listener)
+  const running = await joinWith(opened, config, listener)
+  const { ledger, journal, node, rates, now } = running
   const feed: ChangeFeed = new ChangeFeed(
     { url, name: `sluice ${id}` },
     {
@@ -238,16 +232,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   circuits.follow(health.board)
   const priceOf = (model: string | null): Price | undefined =>
     model === null ? undefined : catalog.model(model)?.price
-  const expired = await endLeftOpen({
-    db,
-    id,
-    local,
-    journal,
-    ledger,
-    now,
-    priceOf,
-    freed: (hold) => freeIn(rates, hold),
-  })
+  const expired = await endLeftOpen({ ...opened, ...running, priceOf })
   const jobs = new Jobs({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
   return {
     store: { db },
