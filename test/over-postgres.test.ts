@@ -11,7 +11,7 @@ import { openPostgresDb } from '../src/db/postgres/db.ts'
 import { insertOwners, lockBatch, writeBatch } from '../src/db/postgres/ledger-rows.ts'
 import { migratePostgres } from '../src/db/postgres/migrate.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
-import { rollUpShared } from '../src/db/postgres/rollup.ts'
+import { fillTokensShared, rollUpShared } from '../src/db/postgres/rollup.ts'
 import { openStoresBy, type TestStore } from '../src/db/store.fixture.ts'
 
 const needs = { node: 'one', epoch: 1, holds: [], credits: [], claims: [], keptAfter: 0 }
@@ -26,7 +26,7 @@ async function openStore(server: PostgresServer, t: TestContext): Promise<TestSt
   const roller = await openClient({ url, name: 'test roll-ups', statementMs: 20_000 })
   let rolling = Promise.resolve(false)
   const clock = setInterval(() => {
-    rolling = rolling.then(() => rollUpShared(roller))
+    rolling = rolling.then(async () => (await rollUpShared(roller)) || fillTokensShared(roller))
   }, 500)
   t.after(async () => {
     clearInterval(clock)

@@ -178,6 +178,8 @@ test(
     const account = await house.account({ balance: '9007199.254740993' })
     await proveServing(house, account)
     const balance = await account.balance()
+    const usage = () => house.admin('GET', '/usage?group=model&model=m')
+    const used = await usage()
     await house.stop()
 
     const path = join(house.dataDir, 'sluice.db')
@@ -193,9 +195,11 @@ test(
 
     await house.restart()
     assert.equal(await account.balance(), balance)
+    assert.deepEqual(await usage(), used)
     await proveServing(house, account)
     await house.restart({ DATABASE_URL: url })
     assert.equal(await account.balance(), balance)
+    assert.deepEqual(await usage(), used)
     await proveServing(house, account)
     await house.nothingHeld()
   },

@@ -21,6 +21,7 @@ import { longCacheWrites } from './migrations/0015-long-cache-writes.ts'
 import { droppedBills } from './migrations/0016-dropped-bills.ts'
 import { attempts } from './migrations/0017-attempts.ts'
 import { searchFees } from './migrations/0018-search-fees.ts'
+import { tokensOfTraffic } from './migrations/0019-tokens-of-traffic.ts'
 
 const people = `
 create table tiers (
@@ -258,4 +259,5 @@ export const migrations: readonly Migration[] = [
   droppedBills,
   attempts,
   searchFees,
+  tokensOfTraffic,
 ]

@@ -4,11 +4,12 @@
  */
 
 import { rollUpAvailability } from './availability-rollup.ts'
+import { boundedAddition, boundedSum, rowsPerSum } from './money-sums.ts'
 import type { Connection } from './sqlite.ts'
 import { rollUpTraffic } from './traffic-rollup.ts'
 
 /** About 2 ms of the store thread, so that no commit waits longer behind a step. */
-export const rollupStepRows = 1000
+export const rollupStepRows = rowsPerSum
 
 const cursorName = 'usage_hourly'
 
@@ -20,7 +21,8 @@ export const addText = `
 insert into usage_hourly
 select at - at % 3600000, account_id, key_id, model, count(*),
   sum(case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end),
-  sum(prompt_tokens), sum(completion_tokens), sum(cost_nanos), sum(coalesce(upstream_cost_nanos, 0))
+  sum(prompt_tokens), sum(completion_tokens),
+  ${boundedSum('cost_nanos')}, ${boundedSum('coalesce(upstream_cost_nanos, 0)')}
 from requests where row_id > ? and row_id <= ?
 group by 1, 2, 3, 4
 on conflict (hour, account_id, key_id, model) do update set
@@ -28,8 +30,8 @@ on conflict (hour, account_id, key_id, model) do update set
   errors = usage_hourly.errors + excluded.errors,
   prompt_tokens = usage_hourly.prompt_tokens + excluded.prompt_tokens,
   completion_tokens = usage_hourly.completion_tokens + excluded.completion_tokens,
-  cost_nanos = usage_hourly.cost_nanos + excluded.cost_nanos,
-  upstream_cost_nanos = usage_hourly.upstream_cost_nanos + excluded.upstream_cost_nanos
+  ${boundedAddition('usage_hourly', 'cost_nanos')},
+  ${boundedAddition('usage_hourly', 'upstream_cost_nanos')}
 `
 
 export const moveText = `insert into cursors (name, position) values ('${cursorName}', ?)

@@ -13,7 +13,7 @@ import { StoreWriter } from './store-writer.ts'
 /** Bounds the time that the first of a group waits for the last. */
 const groupMax = 256
 const maintenanceMs = 1000
-/** Between two steps of deleting request rows, of which there may be millions. */
+/** Between two steps of what may take many: deleting request rows, filling in sums of hours long past. */
 const restMs = 10
 
 interface Waiting {
@@ -110,7 +110,7 @@ function serve(connection: Connection, tell: (notice: ThreadNotice) => void): (o
     // One step, then whoever waits, then the next step.
     isTidying = true
     if (writer.rollUp() || writer.dropExpired(Date.now())) setImmediate(tidy)
-    else if (dropRequests()) resting = setTimeout(tidy, restMs)
+    else if (writer.fillTokens() || dropRequests()) resting = setTimeout(tidy, restMs)
     else {
       isTidying = false
       queue.tellWhenBroken()

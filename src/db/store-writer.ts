@@ -12,6 +12,7 @@ import { unpackedCommit } from './packed-commit.ts'
 import { rollUpStep } from './rollup.ts'
 import type { Connection } from './sqlite.ts'
 import { failureOf, StoreError } from './store-error.ts'
+import { fillTokensStep } from './traffic-tokens.ts'
 
 export type Outcome = { readonly result: StatementResult[] } | { readonly failure: StoreFailure }
 
@@ -63,6 +64,11 @@ export class StoreWriter {
   /** Counts some request rows into the hourly roll-ups; false when there is nothing left or it cannot be written. */
   rollUp(): boolean {
     return this.#step(rollUpStep)
+  }
+
+  /** Gives an hour that was counted without its tokens what it lacks; false as above. */
+  fillTokens(): boolean {
+    return this.#step(fillTokensStep)
   }
 
   /** Deletes some kept answers that are over at this moment; false as above. */

@@ -42,9 +42,9 @@ test('traffic is summed by hour and model, and names that are no model are one',
     requestRow('req_5', { at: 30, model: 'b', cost_nanos: 0n, outcome: 'refused' }),
   ])
   assert.deepEqual(rowsOf(connection, 'select * from traffic_hourly order by hour, model'), [
-    [0, '', 2, 2, 0n, 0n],
-    [0, 'm', 2, 1, 12n, 2n],
-    [hour, 'm', 1, 0, 1n, 0n],
+    [0, '', 2, 2, 0n, 0n, 200, 20],
+    [0, 'm', 2, 1, 12n, 2n, 200, 20],
+    [hour, 'm', 1, 0, 1n, 0n, 100, 10],
   ])
 })
 

@@ -3,6 +3,7 @@
  * ladder of durations, failures by hour with their cause and place. So no page ever reads the requests of a month.
  */
 import { countedModels } from './availability-rollup.ts'
+import { boundedAddition, boundedSum } from './money-sums.ts'
 import type { Connection } from './sqlite.ts'
 
 /** The upper ends of the ladder's steps in milliseconds; the last step has none. Each is about a quarter above the last. */
@@ -18,16 +19,20 @@ const knownModel = `case when ${countedModels} then model else '' end`
 const span = 'row_id > ? and row_id <= ?'
 
 const trafficText = `insert into traffic_hourly
+  (hour, model, requests, errors, cost_nanos, upstream_cost_nanos, prompt_tokens, completion_tokens)
 select at - at % ${hourMs}, ${knownModel}, count(*),
   sum(case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end),
-  sum(cost_nanos), sum(coalesce(upstream_cost_nanos, 0))
+  ${boundedSum('cost_nanos')}, ${boundedSum('coalesce(upstream_cost_nanos, 0)')},
+  sum(prompt_tokens), sum(completion_tokens)
 from requests where ${span}
 group by 1, 2
 on conflict (hour, model) do update set
   requests = traffic_hourly.requests + excluded.requests,
   errors = traffic_hourly.errors + excluded.errors,
-  cost_nanos = traffic_hourly.cost_nanos + excluded.cost_nanos,
-  upstream_cost_nanos = traffic_hourly.upstream_cost_nanos + excluded.upstream_cost_nanos`
+  ${boundedAddition('traffic_hourly', 'cost_nanos')},
+  ${boundedAddition('traffic_hourly', 'upstream_cost_nanos')},
+  prompt_tokens = traffic_hourly.prompt_tokens + excluded.prompt_tokens,
+  completion_tokens = traffic_hourly.completion_tokens + excluded.completion_tokens`
 
 function stepOf(column: string): string {
   const steps = latencyLadderMs.map((ms, index) => `when ${column} <= ${ms} then ${index}`)

@@ -76,20 +76,24 @@ test('what just ended is counted by model, once, as roll-ups count it too', asyn
       outcome: index % 4 === 0 ? 'truncated' : 'ok',
     }),
   )
-  await store.commit(ledgerCommit(1, { requests: rows }))
+  // One ended long ago, one has begun long ago.
+  const old = requestRow('req_old', { at: now - 7_200_000, model: 'm', outcome: 'failed', http_status: 500 })
+  const long = requestRow('req_long', { at: now - 3_600_000, duration_ms: 3_590_000, model: 'm' })
+  await store.commit(ledgerCommit(1, { requests: [old, ...rows, long] }))
   const recent = new RecentOutcomes()
   await recent.look(db, now)
   assert.equal(await recent.look(db, now), false)
   assert.deepEqual([...recent.models()], ['m'])
-  assert.deepEqual(recent.since('m', now - 60_000), { answered: 15, failed: 5 })
+  assert.deepEqual(recent.since('m', 0), { answered: 16, failed: 5 })
   assert.deepEqual(recent.since('m', now - 5000), { answered: 0, failed: 0 })
   assert.ok((recent.lastFailure('m') ?? 0) > now - 25_000)
 
-  const span = { model: 'm', from: 0, to: now + 1 }
-  while ((await daysOf(db, span)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
-  assert.deepEqual(sumOf(await daysOf(db, span)), { answered: 15, failed: 5, apart: 0 })
-  assert.deepEqual(sumOf(await minutesOf(db, span)), { answered: 15, failed: 5, apart: 0 })
-  assert.deepEqual((await sumsSince(db, now - 120_000)).get('m'), { answered: 15, failed: 5, apart: 0 })
+  const span = { model: 'm', from: now - 1_800_000, to: now + 1 }
+  while ((await minutesOf(db, span)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  const ever = { ...span, from: 0 }
+  assert.deepEqual(sumOf(await daysOf(db, ever)), { answered: 16, failed: 6, apart: 0 })
+  assert.deepEqual(sumOf(await minutesOf(db, span)), { answered: 16, failed: 5, apart: 0 })
+  assert.deepEqual((await sumsSince(db, now - 120_000)).get('m'), { answered: 16, failed: 5, apart: 0 })
   await db.write(forgetMinutes(now + 1))
   assert.deepEqual(await minutesOf(db, span), [])
 })

@@ -17,8 +17,9 @@ const lastText = `select max(row_id) as last, count(*) as rows_read from
 const countText = `select model, ${endOfRequest} - ${endOfRequest} % ${bucketMs} as start, ${availabilitySums}
   from requests where row_id > ? and row_id <= ? and ${endOfRequest} >= ? and ${countedModels}
   group by 1, 2`
-const beginText = `select coalesce(
-  (select min(row_id) - 1 from requests where at >= ?), (select max(row_id) from requests), 0) as row_before`
+/** Rows are written when their requests end; so what ended since comes after the last one that had ended before. */
+const beginText = `select row_id as row_before from requests where at < ? and ${endOfRequest} < ?
+  order by at desc limit 1`
 
 interface Bucket {
   answered: number
@@ -95,6 +96,6 @@ export class RecentOutcomes {
 
 /** The row before the first of those that began since. */
 async function rowBefore(db: Db, since: number): Promise<number> {
-  const rows = await db.report<{ row_before: number }>({ sql: beginText, parameters: [since] })
+  const rows = await db.report<{ row_before: number }>({ sql: beginText, parameters: [since, since] })
   return rows[0]?.row_before ?? 0
 }

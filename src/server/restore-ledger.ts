@@ -2,6 +2,7 @@
  * What a start makes of the disk: the ledger as of the last commit, and the rates of the last minute.
  */
 import type { Db } from '../db/db.ts'
+import { nanosOfSum, splitSum } from '../db/money-sums.ts'
 import { sql, type OwnersTable } from '../db/schema.ts'
 import type { LedgerState as LedgerOnDisk } from '../db/read-ledger.ts'
 import type { Store } from '../db/store.ts'
@@ -37,12 +38,11 @@ export function storedOwner(row: OwnersTable): StoredOwner {
 
 /** All together may be more than 64 bits of nanos hold. */
 async function overrunOnDisk(db: Db): Promise<bigint> {
-  const row = await db.first<{ sum_yuan: number; rest_nanos: bigint }>({
-    sql: `select coalesce(sum(amount_nanos / 1000000000), 0) as sum_yuan,
-      coalesce(sum(amount_nanos % 1000000000), 0) as rest_nanos from entries where kind = 'overrun'`,
+  const row = await db.first<{ sum_yuan: number; sum_rest_nanos: bigint }>({
+    sql: `select ${splitSum('amount_nanos', 'sum')} from entries where kind = 'overrun'`,
     parameters: [],
   })
-  return row ? BigInt(row.sum_yuan) * 1_000_000_000n + row.rest_nanos : 0n
+  return row ? nanosOfSum(row.sum_yuan, row.sum_rest_nanos) : 0n
 }
 
 /** The events of the commits since a moment, newest commits last. Read from the journal's end, wherever its checkpoint is. */

@@ -24,12 +24,12 @@ interface Page<Row> {
 
 /** Rows of one table in the order of their number, read ahead in pages. */
 class Cursor<Row> {
-  readonly #read: (after: number) => Promise<Page<Row>>
+  readonly #read: (db: Db, after: number) => Promise<Page<Row>>
   #rows: Row[] = []
   #next = 0
   #after: number
 
-  constructor(read: (after: number) => Promise<Page<Row>>, after: number) {
+  constructor(read: (db: Db, after: number) => Promise<Page<Row>>, after: number) {
     this.#read = read
     this.#after = after
   }
@@ -40,9 +40,9 @@ class Cursor<Row> {
   }
 
   /** The next row, without taking it; undefined at the end. */
-  async peek(): Promise<Row | undefined> {
+  async peek(db: Db): Promise<Row | undefined> {
     if (this.#next === this.#rows.length) {
-      const { rows, last } = await this.#read(this.#after)
+      const { rows, last } = await this.#read(db, this.#after)
       this.#rows = rows
       this.#next = 0
       this.#after = last
@@ -127,10 +127,10 @@ export class Reading {
   #hash: Uint8Array
   #broken = false
 
-  constructor(begin: Beginning, db: Db) {
+  constructor(begin: Beginning) {
     this.#recomputation = begin.recomputation
-    this.#entries = new Cursor((after) => entriesAfter(db, after), begin.entryId)
-    this.#bills = new Cursor((after) => billsAfter(db, after), begin.rowId)
+    this.#entries = new Cursor(entriesAfter, begin.entryId)
+    this.#bills = new Cursor(billsAfter, begin.rowId)
     this.#seq = begin.seq
     this.#hash = begin.hash
   }
@@ -160,21 +160,21 @@ export class Reading {
     const holdsAt = new Map(checkpoints.map(({ seq, holds }) => [seq, holds]))
     for await (const { seq, body, prev, hash } of journalAfter(db, this.#seq)) {
       if (Buffer.compare(prev, this.#hash) !== 0) throw new ChainError(seq)
-      const entries = await this.#entriesOf(seq)
+      const entries = await this.#entriesOf(db, seq)
       this.#recomputation.take({ seq, body, entries, holds: holdsAt.get(seq) })
       this.#seq = seq
       this.#hash = hash
-      if (this.#recomputation.awaited > 0) await this.#readBills(() => this.#recomputation.awaited === 0)
+      if (this.#recomputation.awaited > 0) await this.#readBills(db, () => this.#recomputation.awaited === 0)
     }
-    await this.#entriesOf(Infinity)
-    await this.#readBills(() => false)
+    await this.#entriesOf(db, Infinity)
+    await this.#readBills(db, () => false)
   }
 
   /** The entries of a commit; those of commits before it that the journal does not have are noted. */
-  async #entriesOf(seq: number): Promise<Transfer[]> {
+  async #entriesOf(db: Db, seq: number): Promise<Transfer[]> {
     const entries: Transfer[] = []
     for (;;) {
-      const next = await this.#entries.peek()
+      const next = await this.#entries.peek(db)
       if (!next || next.seq > seq) return entries
       if (next.seq === seq) entries.push(next.transfer)
       else
@@ -186,9 +186,9 @@ export class Reading {
     }
   }
 
-  async #readBills(isEnough: () => boolean): Promise<void> {
+  async #readBills(db: Db, isEnough: () => boolean): Promise<void> {
     while (!isEnough()) {
-      const row = await this.#bills.peek()
+      const row = await this.#bills.peek(db)
       if (!row) return
       this.#recomputation.takeBill(row)
       this.#bills.take()
@@ -199,5 +199,5 @@ export class Reading {
 /** The whole ledger. `db`: one that sees a single moment, or the journal and the tables would be of two. */
 export async function verifyLedger(db: Db): Promise<LedgerVerdict> {
   const dropped = sumOfDropped(await db.report(sql.selectFrom('dropped_bills').selectAll()))
-  return new Reading(veryBeginning(dropped), db).follow(db)
+  return new Reading(veryBeginning(dropped)).follow(db)
 }

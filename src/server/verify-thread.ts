@@ -102,10 +102,8 @@ async function serve({ path, manner }: Birth, port: MessagePort): Promise<void> 
     connection.close()
     return
   }
-  const watch = new LedgerWatch()
-  port.on('message', () => {
-    void inSnapshot(connection, (db) => watch.look(db)).then((verdict) => port.postMessage(verdict))
-  })
+  const watch = new LedgerWatch((read) => inSnapshot(connection, read))
+  port.on('message', () => void watch.look().then((verdict) => port.postMessage(verdict)))
 }
 
 /** As it was told by `start`; other threads may have imported this file. */

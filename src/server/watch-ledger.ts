@@ -6,79 +6,30 @@ import type { Db } from '../db/db.ts'
 import { droppedText } from '../db/drop-requests.ts'
 import { chainStart } from '../db/journal.ts'
 import { readLedger } from '../db/read-ledger.ts'
-import { sql } from '../db/schema.ts'
+import { sql, type OwnersTable } from '../db/schema.ts'
 import type { LedgerVerdict } from '../http/house.ts'
 import { accountBook } from '../ledger/entries.ts'
 import { accountOwner } from '../ledger/state.ts'
 import { Recomputation } from '../ledger/verify.ts'
 import { stateOnDisk } from './restore-ledger.ts'
+import { entrySums, requestSums, type Snapshots, type Sums } from './table-sums.ts'
 import { Reading, type Beginning } from './verify-ledger.ts'
 
-type Sums = Map<string, bigint>
-
-function addTo(sums: Sums, name: string, nanos: bigint): void {
-  sums.set(name, (sums.get(name) ?? 0n) + nanos)
+interface Start extends Beginning {
+  readonly owners: readonly OwnersTable[]
 }
 
-/** What came to each account's book, less what went. */
-async function entrySums(db: Db): Promise<Sums> {
-  const sums: Sums = new Map()
-  for (const [side, sign] of [
-    ['debit', -1n],
-    ['credit', 1n],
-  ] as const) {
-    const query = sql
-      .selectFrom('entries')
-      .select((build) => [`${side} as book`, build.fn.sum<bigint>('amount_nanos').as('sum_nanos')])
-      .where(side, 'like', accountBook('%'))
-      .groupBy(side)
-    for (const { book, sum_nanos } of await db.report(query)) addTo(sums, book, sign * sum_nanos)
-  }
-  return sums
-}
-
-/** What each account was charged, by its entries less by its request rows, those that are gone too: nothing. */
-async function chargeSums(db: Db): Promise<Sums> {
-  const sums: Sums = new Map()
-  const entries = sql
-    .selectFrom('entries')
-    .select((build) => ['account_id', build.fn.sum<bigint>('amount_nanos').as('sum_nanos')])
-    .where('kind', '=', 'charge')
-    .groupBy('account_id')
-  const requests = sql
-    .selectFrom('requests')
-    .select((build) => ['account_id', build.fn.sum<bigint>('cost_nanos').as('sum_nanos')])
-    .groupBy('account_id')
-  for (const row of await db.report(entries)) addTo(sums, row.account_id ?? '', row.sum_nanos)
-  for (const row of await db.report(requests)) addTo(sums, row.account_id, -row.sum_nanos)
-  for (const row of await db.report(sql.selectFrom('dropped_bills').selectAll()))
-    addTo(sums, row.account_id, -row.cost_nanos)
-  return sums
-}
-
-/** Begins at the last commit, with what the sums of the tables say about everything before. */
-async function beginningNow(db: Db): Promise<Beginning> {
+/** The last commit, and the last rows that belong to it or to one before. */
+async function startNow(db: Db): Promise<Start> {
   const read = await readLedger(db)
   const last = await db.first(sql.selectFrom('journal').select('hash').orderBy('seq', 'desc').limit(1))
   const entry = await db.first(sql.selectFrom('entries').select('id').orderBy('id', 'desc').limit(1))
   const request = await db.first(
     sql.selectFrom('requests').select('row_id').orderBy('row_id', 'desc').limit(1),
   )
-  const recomputation = new Recomputation(await stateOnDisk(db, read))
-  const sums = await entrySums(db)
-  for (const { id, balance_nanos: balance } of read.owners) {
-    if (!id.startsWith(accountOwner(''))) continue
-    const sum = sums.get(accountBook(id.slice(accountOwner('').length))) ?? 0n
-    const drift = sum > balance ? sum - balance : balance - sum
-    if (drift > 0n) recomputation.find(`the entries of ${id} sum to ${sum}, its balance is ${balance}`, drift)
-  }
-  for (const [account, drift] of await chargeSums(db)) {
-    if (drift === 0n) continue
-    const words = `the entries and the request rows of ${account} differ by ${drift} nanos`
-    recomputation.find(words, drift > 0n ? drift : -drift)
-  }
   return {
-    recomputation,
+    recomputation: new Recomputation(await stateOnDisk(db, read)),
+    owners: read.owners,
     seq: read.lastSeq,
     hash: last?.hash ?? chainStart,
     entryId: entry?.id ?? 0,
@@ -86,15 +37,55 @@ async function beginningNow(db: Db): Promise<Beginning> {
   }
 }
 
+const distance = (one: bigint, other: bigint): bigint => (one > other ? one - other : other - one)
+
+function compareBalances({ recomputation, owners }: Start, books: Sums): void {
+  for (const { id, balance_nanos: balance } of owners) {
+    if (!id.startsWith(accountOwner(''))) continue
+    const sum = books.get(accountBook(id.slice(accountOwner('').length))) ?? 0n
+    const words = `the entries of ${id} sum to ${sum}, its balance is ${balance}`
+    if (sum !== balance) recomputation.find(words, distance(sum, balance))
+  }
+}
+
+function compareCharges({ recomputation }: Start, charges: Sums, costs: Sums): void {
+  for (const account of new Set([...charges.keys(), ...costs.keys()])) {
+    const drift = distance(charges.get(account) ?? 0n, costs.get(account) ?? 0n)
+    const words = `the entries and the request rows of ${account} differ by ${drift} nanos`
+    if (drift > 0n) recomputation.find(words, drift)
+  }
+}
+
+/** Begins at the last commit, with what the sums of the tables say about everything before. */
+async function beginning(snapshots: Snapshots): Promise<Beginning> {
+  const start = await snapshots(startNow)
+  const { books, charges } = await entrySums(snapshots, start.entryId)
+  compareBalances(start, books)
+  compareCharges(start, charges, await requestSums(snapshots, start.rowId))
+  return start
+}
+
 export class LedgerWatch {
+  readonly #snapshots: Snapshots
   #reading: Reading | null = null
 
-  /** Compares what has come since the last look; the first one begins. `db` has to see a single moment. */
-  async look(db: Db): Promise<LedgerVerdict> {
-    // A machine that slept for long may delete rows before they were looked at: then it begins again.
-    const [dropped] = await db.report<{ position: number }>({ sql: droppedText, parameters: [] })
-    if (this.#reading !== null && (dropped?.position ?? 0) > this.#reading.rowId) this.#reading = null
-    this.#reading ??= new Reading(await beginningNow(db), db)
-    return this.#reading.follow(db)
+  constructor(snapshots: Snapshots) {
+    this.#snapshots = snapshots
   }
+
+  /** Compares what has come since the last look; the first one begins. One look at a time. */
+  async look(): Promise<LedgerVerdict> {
+    for (;;) {
+      const reading = (this.#reading ??= new Reading(await beginning(this.#snapshots)))
+      const verdict = await this.#snapshots((db) => verdictOf(reading, db))
+      if (verdict !== null) return verdict
+      this.#reading = null
+    }
+  }
+}
+
+/** null: a machine that slept for long has deleted rows before they were looked at. Then it begins again. */
+async function verdictOf(reading: Reading, db: Db): Promise<LedgerVerdict | null> {
+  const [dropped] = await db.report<{ position: number }>({ sql: droppedText, parameters: [] })
+  return (dropped?.position ?? 0) > reading.rowId ? null : reading.follow(db)
 }

@@ -5,6 +5,7 @@
  */
 import type { Db } from '../db/db.ts'
 import type { Parameter } from '../db/messages.ts'
+import { largestFirst, nanosOfSum, splitSum } from '../db/money-sums.ts'
 
 export interface UsageFilter {
   readonly account?: string
@@ -41,14 +42,18 @@ const endOfTime = 8_640_000_000_000_000
 
 const columns = { hour: 'hour', model: 'model', key: 'key_id', account: 'account_id' } as const
 
-const hourColumns = `hour, account_id, key_id, model, requests, errors,
-  prompt_tokens, completion_tokens, cost_nanos, upstream_cost_nanos`
+const sumsOfHour = 'requests, errors, prompt_tokens, completion_tokens, cost_nanos, upstream_cost_nanos'
+/** Both roll-ups by the hour, with the same columns. */
+const hourTexts = {
+  usage_hourly: `select hour, account_id, key_id, model, ${sumsOfHour} from usage_hourly`,
+  traffic_hourly: `select hour, '' as account_id, '' as key_id, model, ${sumsOfHour} from traffic_hourly`,
+} as const
 const rowColumns = `at - at % ${hourMs} as hour, account_id, key_id, model, 1 as requests,
   case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end as errors,
   prompt_tokens, completion_tokens, cost_nanos, coalesce(upstream_cost_nanos, 0) as upstream_cost_nanos`
 const sumColumns = `coalesce(sum(requests), 0) as requests, coalesce(sum(errors), 0) as errors,
   coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,
-  coalesce(sum(cost_nanos), 0) as cost_nanos, coalesce(sum(upstream_cost_nanos), 0) as upstream_cost_nanos`
+  ${splitSum('cost_nanos', 'cost')}, ${splitSum('upstream_cost_nanos', 'upstream')}`
 const rolledUpTo = `(select coalesce(max(position), 0) from cursors where name = 'usage_hourly')`
 
 interface SumsRow {
@@ -57,8 +62,10 @@ interface SumsRow {
   errors: number
   prompt_tokens: number
   completion_tokens: number
-  cost_nanos: bigint
-  upstream_cost_nanos: bigint
+  cost_yuan: number
+  cost_rest_nanos: bigint
+  upstream_yuan: number
+  upstream_rest_nanos: bigint
 }
 
 interface Source {
@@ -89,7 +96,7 @@ function selection(
 }
 
 /** The requests of a filter, partly summed already: whole hours from the roll-ups, the rest row by row. */
-function sourceOf(filter: UsageFilter): Source {
+function sourceOf(filter: UsageFilter, rollUp: keyof typeof hourTexts = 'usage_hourly'): Source {
   const { from = 0, to = endOfTime } = filter
   const first = Math.ceil(from / hourMs) * hourMs
   const last = Math.floor(to / hourMs) * hourMs
@@ -97,7 +104,7 @@ function sourceOf(filter: UsageFilter): Source {
     start >= end ? [] : [selection(`select ${rowColumns} from requests where`, 'at', filter, [start, end])]
   const cut = first > last ? rows(from, to) : [...rows(from, first), ...rows(last, to)]
   const parts = [
-    selection(`select ${hourColumns} from usage_hourly where`, 'hour', filter, [first, last]),
+    selection(`${hourTexts[rollUp]} where`, 'hour', filter, [first, last]),
     selection(`select ${rowColumns} from requests where row_id > ${rolledUpTo} and`, '+at', filter, [
       first,
       last,
@@ -116,8 +123,8 @@ function sumsOf(row: SumsRow): UsageSums {
     errors: row.errors,
     promptTokens: row.prompt_tokens,
     completionTokens: row.completion_tokens,
-    costNanos: row.cost_nanos,
-    upstreamCostNanos: row.upstream_cost_nanos,
+    costNanos: nanosOfSum(row.cost_yuan, row.cost_rest_nanos),
+    upstreamCostNanos: nanosOfSum(row.upstream_yuan, row.upstream_rest_nanos),
   }
 }
 
@@ -127,6 +134,27 @@ export interface UsagePage {
   readonly offset: number
 }
 
+/**
+ * What everybody together did by the hour, or did with one model, is told by far fewer rows: those of all accounts. They
+ * have a row for each model that there was when its requests were counted, so of any other name they know nothing.
+ */
+async function rollUpFor(
+  db: Db,
+  grouping: Grouping,
+  { account, key, model }: UsageFilter,
+): Promise<keyof typeof hourTexts> {
+  const isOfAll = account === undefined && key === undefined
+  const isOfModel = grouping === 'model' && model !== undefined
+  if (!isOfAll || (grouping !== 'hour' && !isOfModel)) return 'usage_hourly'
+  const [found] = await db.report<{ models: number; unfilled: number }>({
+    sql: `select (select count(*) from models where id = ?) as models, (select count(*) from
+      (select 1 from traffic_hourly where prompt_tokens is null limit 1) as one) as unfilled`,
+    parameters: [model ?? ''],
+  })
+  const isKnown = model === undefined || found?.models === 1
+  return isKnown && found?.unfilled === 0 ? 'traffic_hourly' : 'usage_hourly'
+}
+
 /** Hours in their order, other groups by what they cost, dearest first. */
 export async function usageBy(
   db: Db,
@@ -134,8 +162,8 @@ export async function usageBy(
   filter: UsageFilter,
   page?: UsagePage,
 ): Promise<UsageGroup[]> {
-  const source = sourceOf(filter)
-  const order = grouping === 'hour' ? 'name' : 'cost_nanos desc, name'
+  const source = sourceOf(filter, await rollUpFor(db, grouping, filter))
+  const order = grouping === 'hour' ? 'name' : `${largestFirst('cost_nanos')}, name`
   const rows = await db.report<SumsRow>({
     sql: `select ${columns[grouping]} as name, ${sumColumns} from (${source.text}) as source
       group by 1 order by ${order} limit ? offset ?`,

@@ -3,6 +3,7 @@
  * of it is read from roll-ups; what is not rolled up yet is there within a second.
  */
 import type { Db } from '../db/db.ts'
+import { nanosOfSum, splitSum } from '../db/money-sums.ts'
 
 export interface Takings {
   readonly requests: number
@@ -22,8 +23,10 @@ interface Row {
   name: string | number
   requests: number
   errors: number
-  cost_nanos: bigint
-  upstream_cost_nanos: bigint
+  cost_yuan: number
+  cost_rest_nanos: bigint
+  upstream_yuan: number
+  upstream_rest_nanos: bigint
 }
 
 /** Sums of a span of hours, by the hour or by the model. */
@@ -34,7 +37,7 @@ export async function takingsBy(
 ): Promise<TakingsRow[]> {
   const rows = await db.report<Row>({
     sql: `select ${grouping} as name, sum(requests) as requests, sum(errors) as errors,
-        sum(cost_nanos) as cost_nanos, sum(upstream_cost_nanos) as upstream_cost_nanos
+        ${splitSum('cost_nanos', 'cost')}, ${splitSum('upstream_cost_nanos', 'upstream')}
       from traffic_hourly where hour >= ? and hour < ? group by ${grouping} order by 1`,
     parameters: [span.from, span.to],
   })
@@ -42,8 +45,8 @@ export async function takingsBy(
     name: String(row.name),
     requests: row.requests,
     errors: row.errors,
-    revenueNanos: row.cost_nanos,
-    upstreamCostNanos: row.upstream_cost_nanos,
+    revenueNanos: nanosOfSum(row.cost_yuan, row.cost_rest_nanos),
+    upstreamCostNanos: nanosOfSum(row.upstream_yuan, row.upstream_rest_nanos),
   }))
 }
 

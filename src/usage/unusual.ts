@@ -3,6 +3,7 @@
  * used during the seven days before. Read from the roll-ups, a few hundred rows for each key.
  */
 import type { Db } from '../db/db.ts'
+import { largestFirst, nanosOfSum, reaching, splitSum } from '../db/money-sums.ts'
 
 export interface UnusualHour {
   /** The start of the hour. */
@@ -47,15 +48,23 @@ export async function unusualHours(
   since: number,
 ): Promise<Map<string, UnusualHour>> {
   const first = since - daysBefore * 24 * hourMs
-  const rows = await db.report<{ key_id: string; hour: number; cost_nanos: bigint }>({
-    sql: `select key_id, hour, sum(cost_nanos) as cost_nanos from usage_hourly
+  const rows = await db.report<{
+    key_id: string
+    hour: number
+    cost_yuan: number
+    cost_rest_nanos: bigint
+  }>({
+    sql: `select key_id, hour, ${splitSum('cost_nanos', 'cost')} from usage_hourly
       where key_id in (${keyIds.map(() => '?').join(', ') || 'null'}) and hour >= ? group by key_id, hour`,
     parameters: [...keyIds, first],
   })
   const byKey = Map.groupBy(rows, (row) => row.key_id)
   const found = new Map<string, UnusualHour>()
   for (const [key, own] of byKey) {
-    const hours = own.map((row) => ({ hour: row.hour, costNanos: row.cost_nanos }))
+    const hours = own.map((row) => ({
+      hour: row.hour,
+      costNanos: nanosOfSum(row.cost_yuan, row.cost_rest_nanos),
+    }))
     const unusual = unusualAmong(hours, since)
     if (unusual !== null) found.set(key, unusual)
   }
@@ -64,9 +73,9 @@ export async function unusualHours(
 
 /** Keys that were used in the hour that begins at `hour`, dearest first, so many of them. */
 export async function keysUsedIn(db: Db, hour: number, most: number): Promise<string[]> {
-  const rows = await db.report<{ key_id: string; cost_nanos: bigint }>({
-    sql: `select key_id, sum(cost_nanos) as cost_nanos from usage_hourly where hour = ?
-      group by key_id having sum(cost_nanos) >= ? order by 2 desc limit ?`,
+  const rows = await db.report<{ key_id: string }>({
+    sql: `select key_id from usage_hourly where hour = ?
+      group by key_id having ${reaching('cost_nanos')} order by ${largestFirst('cost_nanos')} limit ?`,
     parameters: [hour, leastNanos, most],
   })
   return rows.map((row) => row.key_id)

@@ -3,6 +3,7 @@
  * time and no more than so many of them, so that it takes no longer on a busy relay than on a quiet one.
  */
 import type { Db } from '../db/db.ts'
+import { nanosOfSum, splitSum } from '../db/money-sums.ts'
 
 export interface Way {
   readonly account: string
@@ -42,7 +43,8 @@ interface Row {
   upstream: string
   requests: number
   failures: number
-  cost_nanos: bigint
+  cost_yuan: number
+  cost_rest_nanos: bigint
   first_at: number
 }
 
@@ -64,7 +66,7 @@ export async function waysTaken(db: Db, { from, to, isModel }: WaysAsked): Promi
   const rows = await db.report<Row>({
     sql: `select account_id, key_id, model, upstream, count(*) as requests,
         sum(case when outcome in ('refused', 'failed', 'truncated', 'ended') then 1 else 0 end) as failures,
-        sum(cost_nanos) as cost_nanos, min(at) as first_at
+        ${splitSum('cost_nanos', 'cost')}, min(at) as first_at
       from (select account_id, key_id, model, coalesce(upstream_id, fault_upstream, '') as upstream, outcome,
           cost_nanos, at
         from requests where at >= ? and at < ? order by at desc limit ${rowsMost}) as newest
@@ -80,7 +82,7 @@ export async function waysTaken(db: Db, { from, to, isModel }: WaysAsked): Promi
       upstream: row.upstream === '' ? null : row.upstream,
       requests: row.requests,
       failures: row.failures,
-      costNanos: row.cost_nanos,
+      costNanos: nanosOfSum(row.cost_yuan, row.cost_rest_nanos),
     }
     ways.set(nameOf(way), added(ways.get(nameOf(way)), way))
   }

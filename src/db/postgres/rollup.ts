@@ -4,10 +4,24 @@ import type { Client } from 'pg'
 import { availabilityTexts } from '../availability-rollup.ts'
 import { trafficTexts } from '../traffic-rollup.ts'
 import { addText, cursorText, moveText } from '../rollup.ts'
+import { hourWithoutTokens, tokensOfHour } from '../traffic-tokens.ts'
 import { runOn, runTexts } from './connect.ts'
 import { soleRowLock } from './locks.ts'
 
 const stepRows = 20_000
+
+/** Carries it out as a whole or not at all. */
+async function inTransaction(client: Client, step: () => Promise<boolean>): Promise<boolean> {
+  await client.query('begin')
+  try {
+    const isDone = await step()
+    await client.query('commit')
+    return isDone
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
+}
 
 /** Counts the next request rows, each exactly once; false when there are none. One node at a time may ask. */
 export async function rollUpShared(client: Client): Promise<boolean> {
@@ -16,20 +30,25 @@ export async function rollUpShared(client: Client): Promise<boolean> {
     `begin; ${soleRowLock}; select coalesce(max(row_id), 0) as last from requests; commit`,
   )
   const end = Number(rows[0]?.['last'])
-  await client.query('begin')
-  try {
+  return inTransaction(client, async () => {
     const found = await runOn(client, { sql: cursorText, parameters: [] })
     const position = Number(found.rows[0]?.['position'])
     const last = Math.min(end, position + stepRows)
-    if (last > position) {
-      for (const sql of [addText, ...availabilityTexts, ...trafficTexts])
-        await runOn(client, { sql, parameters: [position, last] })
-      await runOn(client, { sql: moveText, parameters: [last] })
-    }
-    await client.query('commit')
-    return last > position
-  } catch (error) {
-    await client.query('rollback')
-    throw error
-  }
+    if (last <= position) return false
+    for (const sql of [addText, ...availabilityTexts, ...trafficTexts])
+      await runOn(client, { sql, parameters: [position, last] })
+    await runOn(client, { sql: moveText, parameters: [last] })
+    return true
+  })
+}
+
+/** Gives the next hour that was counted without its tokens what it lacks; false when there is none. As above. */
+export function fillTokensShared(client: Client): Promise<boolean> {
+  return inTransaction(client, async () => {
+    const { rows } = await runOn(client, hourWithoutTokens)
+    const hour = rows[0]?.['hour']
+    if (typeof hour !== 'number') return false
+    for (const statement of tokensOfHour(hour)) await runOn(client, statement)
+    return true
+  })
 }

@@ -9,6 +9,9 @@ export interface TrafficHourlyTable {
   errors: number
   cost_nanos: bigint
   upstream_cost_nanos: bigint
+  /** null in hours from before it was kept, until traffic-tokens.ts has come to them; so is the next. */
+  prompt_tokens: number | null
+  completion_tokens: number | null
 }
 
 export interface LatencyDailyTable {

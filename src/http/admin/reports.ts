@@ -1,5 +1,6 @@
 /** `/dashboard` and `/failures`: how the relay does, what it earns, and why requests fail. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { nanosOfSum, splitSum } from '../../db/money-sums.ts'
 import { sql } from '../../db/schema.ts'
 import { minutesOf, successOf, sumOf } from '../../health/availability.ts'
 import { listLimitRequests } from '../../accounts/limit-requests.ts'
@@ -85,16 +86,14 @@ async function accountSums({ house: { db } }: Desk) {
     parameters: [],
   })
   // All together may be more than 64 bits of nanos hold.
-  const [owners] = await db.report<{ sum_yuan: number; rest_nanos: bigint }>({
-    sql: `select coalesce(sum(balance_nanos / 1000000000), 0) as sum_yuan,
-      coalesce(sum(balance_nanos % 1000000000), 0) as rest_nanos from owners where id like 'a:%'`,
+  const [owners] = await db.report<{ sum_yuan: number; sum_rest_nanos: bigint }>({
+    sql: `select ${splitSum('balance_nanos', 'sum')} from owners where id like 'a:%'`,
     parameters: [],
   })
-  const { sum_yuan: yuan, rest_nanos: rest } = owners ?? { sum_yuan: 0, rest_nanos: 0n }
   return {
     all: accounts?.all ?? 0,
     suspended: accounts?.suspended ?? 0,
-    balances: decimalOf(BigInt(yuan) * 1_000_000_000n + rest),
+    balances: decimalOf(nanosOfSum(owners?.sum_yuan ?? 0, owners?.sum_rest_nanos ?? 0n)),
   }
 }
 

@@ -5,7 +5,7 @@ import { dropExpiredAnswers, forgetOldMinutes } from '../../db/postgres/upkeep.t
 import { openClient } from '../../db/postgres/connect.ts'
 import { takeLease } from '../../db/postgres/nodes.ts'
 import { dropRequestsShared } from '../../db/postgres/drop-requests.ts'
-import { rollUpShared } from '../../db/postgres/rollup.ts'
+import { fillTokensShared, rollUpShared } from '../../db/postgres/rollup.ts'
 import { RequestRetention } from '../../db/request-retention.ts'
 import type { CoreListener } from '../core.ts'
 import type { Node } from './node.ts'
@@ -61,6 +61,7 @@ export class Jobs {
       while (!this.#isOver && (await rollUpShared(this.#client)));
       if (performance.now() - this.#rareAt > rareEveryMs) await this.#runRare()
       await this.#dropRequests(this.#client)
+      await this.#fillTokens(this.#client)
     } catch {
       this.isOurs = false
       void this.#client?.end().catch(() => undefined)
@@ -76,6 +77,12 @@ export class Jobs {
       if (before === null) return
       this.#retention.note(await dropRequestsShared(client, before))
     }
+  }
+
+  /** For as long. */
+  async #fillTokens(client: Client): Promise<void> {
+    const end = performance.now() + everyMs
+    while (!this.#isOver && performance.now() < end && (await fillTokensShared(client)));
   }
 
   async #runRare(): Promise<void> {
