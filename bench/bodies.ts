@@ -12,11 +12,13 @@ export const usedTokens = { input: 250, output: 200 }
 /** An upstream asked by this user thinks before it answers. */
 const thinkingUser = 'thinking'
 export const thinkMs = 10
+/** Asked by this one it falls silent after the first event of its stream. */
+const silentUser = 'silent'
 
 /** Events of one stream: the role, the deltas, the finish, the usage, `[DONE]`. */
 export const eventsPerStream = 100
 
-export type Question = '1kb' | '40kb' | 'thinking' | 'stream'
+export type Question = '1kb' | '40kb' | 'thinking' | 'stream' | 'silent'
 
 const sentences = [
   'The relay passes the words on as they are, and "counts" them on the way.\n',
@@ -34,6 +36,7 @@ export function questionBody(question: Question, model: string): Buffer {
     messages,
     temperature: 0.7,
     max_tokens: 512,
+    ...(question === 'silent' ? { stream: true, user: silentUser } : {}),
     ...(question === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
     ...(question === 'thinking' ? { user: thinkingUser } : {}),
   }
@@ -50,10 +53,15 @@ export function questionBody(question: Question, model: string): Buffer {
 }
 
 const streamMark = '"stream":true'
+const silentMark = `"user":"${silentUser}"`
 const thinkMark = `"user":"${thinkingUser}"`
 
 export function isStream(body: Buffer): boolean {
   return body.includes(streamMark)
+}
+
+export function isSilent(body: Buffer): boolean {
+  return body.includes(silentMark)
 }
 
 export function isThinking(body: Buffer): boolean {

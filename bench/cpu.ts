@@ -18,11 +18,17 @@ export function cpuMicros(pid: number): number {
 
 /** The most memory that a process and its children had in RAM, each at its own peak, in bytes. */
 export function peakRssBytes(pid: number): number {
-  const kilobytes = treeOf(pid).map((member) => {
-    const status = readIfThere(`/proc/${member}/status`)
-    return Number(/^VmHWM:\s*(\d+) kB$/m.exec(status)?.[1] ?? 0)
-  })
-  return kilobytes.reduce((sum, part) => sum + part, 0) * 1024
+  return treeOf(pid).reduce((sum, member) => sum + kilobytesOf(member, 'VmHWM'), 0) * 1024
+}
+
+/** The memory that a process and its children have in RAM now, in bytes. */
+export function rssBytes(pid: number): number {
+  return treeOf(pid).reduce((sum, member) => sum + kilobytesOf(member, 'VmRSS'), 0) * 1024
+}
+
+function kilobytesOf(pid: number, field: string): number {
+  const status = readIfThere(`/proc/${pid}/status`)
+  return Number(new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0)
 }
 
 function treeOf(root: number): number[] {

@@ -4,7 +4,17 @@ import { eventsPerStream, thinkMs } from './bodies.ts'
 import type { Load } from './measure.ts'
 import type { SubjectName } from './subjects.ts'
 
-export const groups = ['1kb', '40kb', 'stream', 'latency', '256', 'dialects', 'ledger', 'cluster'] as const
+export const groups = [
+  '1kb',
+  '40kb',
+  'stream',
+  'latency',
+  '256',
+  'dialects',
+  'ledger',
+  'cluster',
+  'pressure',
+] as const
 export type Group = (typeof groups)[number]
 
 export interface Measurement {

@@ -7,6 +7,8 @@ import type { ClusterRun } from './cluster.ts'
 import type { Figures, Measured } from './figures.ts'
 import type { SyncTimes } from './disk.ts'
 import type { LedgerFigures } from './ledger.ts'
+import { grouped, table, type Verdict } from './markdown.ts'
+import { pressureTable, pressureVerdicts, type PressureFigures } from './pressure.ts'
 import type { Subject, SubjectName } from './subjects.ts'
 
 export interface Run {
@@ -21,19 +23,13 @@ export interface Run {
   ledger: LedgerFigures[]
   /** Null: PostgreSQL is not installed, or it was not asked for. */
   cluster: ClusterRun | null
+  pressure: PressureFigures | null
   peakRssBytes: Map<Subject, number>
 }
 
 const leastSettledPerSecond = 10_000
 const leastOverNodesPerSecond = 15_000
 const mostOverNodesMs = 50
-
-export interface Verdict {
-  what: string
-  target: string
-  figure: string
-  met: boolean
-}
 
 export function verdictsOf(run: Run): Verdict[] {
   const loads = run.measured.flatMap((measured) => {
@@ -46,7 +42,8 @@ export function verdictsOf(run: Run): Verdict[] {
     figure: grouped(perSecond),
     met: perSecond >= leastSettledPerSecond,
   }))
-  return [...loads, ...ledger, ...clusterVerdict(run)]
+  const pressure = run.pressure === null ? [] : pressureVerdicts(run.pressure)
+  return [...loads, ...ledger, ...clusterVerdict(run), ...pressure]
 }
 
 /** By the load under which it settles the most within the bound, else the most at all. */
@@ -120,6 +117,7 @@ export function reportOf(run: Run): string {
     ]),
     ...ledgerTable(run),
     ...clusterTable(run),
+    ...(run.pressure === null ? [] : pressureTable(run.pressure)),
     '## Memory',
     '',
     ...table(
@@ -208,25 +206,12 @@ function numbersOf(figures: Figures, isMeasured: boolean): string[] {
   ]
 }
 
-function grouped(value: number): string {
-  return Math.round(value).toLocaleString('en-US')
-}
-
-function table(head: string[], rows: string[][]): string[] {
-  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
-  return [
-    line(head),
-    line(head.map((_, index) => (index === 0 ? '---' : '--:'))),
-    ...rows.map((cells) => line(cells)),
-  ]
-}
-
 function howToRead(run: Run): string[] {
   return [
     '## How to read and repeat this',
     '',
     '`npm run bench` takes some minutes and wants the machine for itself. `npm run bench -- --only 1kb,stream` measures',
-    `a part (of 1kb, 40kb, stream, latency, 256, dialects, ledger, cluster), \`--seconds\`, \`--rounds\` and \`--workers\` change the rest, and`,
+    `a part (of 1kb, 40kb, stream, latency, 256, dialects, ledger, cluster, pressure), \`--seconds\`, \`--rounds\` and \`--workers\` change the rest, and`,
     '`--data-dir` the disk. Only a whole run writes this page. nginx is left out where it is not installed.',
     '',
     'The relays stand side by side in one run, each in front of the same upstream on the same machine, over loopback and',
@@ -255,6 +240,8 @@ function howToRead(run: Run): string[] {
     '  store to the disk, without HTTP and upstream; p50 and p99 are from asking for the hold until the bill is on the disk.',
     '- **The ledger of three nodes**: the same on three processes over one PostgreSQL (with `fsync`), all of it for one account;',
     '  everything on this one machine, the database included. Afterwards the ledger must verify.',
+    '- **Too much is asked**: a product of its own, by more connections than it can serve, beside connections that send one byte in ten',
+    '  seconds, and with streams whose upstream has fallen silent. What is told are medians over the rounds, in turns.',
     '- *1 KB* and *40 KB* are the sizes of the request’s body; whole answers have about 1 KB.',
     `- Each relay ran with ${run.workers} worker${run.workers === 1 ? '' : 's'}: Sluice’s worker threads (beside its threads for money and disk), nginx’s worker`,
     '  processes, the bare relay’s threads.',

@@ -18,13 +18,14 @@ import { measureLedger } from './ledger.ts'
 import { measure } from './measure.ts'
 import { groups, planOf, streamPaceMs } from './plan.ts'
 import type { Measurement } from './plan.ts'
+import { measurePressure } from './pressure.ts'
 import { startProduct, translatingSubjects } from './product.ts'
 import { reportOf } from './report.ts'
 import { nginxVersion, startBareRelay, startNginx, startUpstream } from './subjects.ts'
 import type { Place, Subject } from './subjects.ts'
 
 const help = `npm run bench -- [options]
-  --only 1kb,40kb,stream,latency,256,dialects,ledger,cluster   measure a part, and do not write docs/performance.md
+  --only 1kb,40kb,stream,latency,256,dialects,ledger,cluster,pressure   measure a part, and do not write docs/performance.md
   --seconds 2.5                        measured time of one sample
   --rounds 3                           how often each relay has its turn
   --workers 1                          workers of each relay
@@ -109,7 +110,8 @@ async function main(): Promise<void> {
   const subjects = [upstream]
   try {
     const sync = measureSync(directory)
-    subjects.push(...(await startSubjects({ upstreamPort: upstream.port, workers, directory })))
+    const place = { upstreamPort: upstream.port, workers, directory }
+    subjects.push(...(await startSubjects(place)))
     const relays = subjects.slice(1)
     await warmUp(relays)
     const measured: Measured[] = []
@@ -118,6 +120,7 @@ async function main(): Promise<void> {
     }
     const ledger = only.includes('ledger') ? await measureLedger(directory, seconds, rounds) : []
     const cluster = only.includes('cluster') ? await measureCluster(directory, seconds, rounds) : null
+    const pressure = only.includes('pressure') ? await measurePressure(place, seconds, rounds) : null
     const processes = relays.filter(({ model }) => model === undefined)
     const peaks = new Map(processes.map((relay) => [relay, peakRssBytes(relay.pid)]))
     const date = new Date().toISOString().slice(0, 10)
@@ -133,6 +136,7 @@ async function main(): Promise<void> {
       measured,
       ledger,
       cluster,
+      pressure,
       peakRssBytes: peaks,
     })
     console.log(`\n${report}`)

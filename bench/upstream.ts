@@ -7,7 +7,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-import { isStream, isThinking, streamEvents, thinkMs, wholeAnswer } from './bodies.ts'
+import { isSilent, isStream, isThinking, streamEvents, thinkMs, wholeAnswer } from './bodies.ts'
 import { anthropic, gemini, type Canned } from './dialects.ts'
 
 /** Between two events of one stream. */
@@ -67,7 +67,8 @@ function answer(socket: Socket, head: string, body: Buffer): void {
   const { whole, events } = dialectOf(head)
   if (isStream(body) || head.includes(':streamGenerateContent')) {
     socket.write(streamHead)
-    slots[opened++ % slotCount]?.push({ socket, writes: events, sent: 0 })
+    const writes = isSilent(body) ? events.slice(0, 2) : events
+    slots[opened++ % slotCount]?.push({ socket, writes, sent: 0 })
   } else if (isThinking(body)) {
     const due = performance.now() + thinkMs
     // Timers tick in whole milliseconds; the last two are waited out turn by turn.

@@ -1,0 +1,21 @@
+/** How figures are written down. */
+
+export function grouped(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}
+
+export function table(head: string[], rows: string[][]): string[] {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
+  return [
+    line(head),
+    line(head.map((_, index) => (index === 0 ? '---' : '--:'))),
+    ...rows.map((cells) => line(cells)),
+  ]
+}
+
+export interface Verdict {
+  what: string
+  target: string
+  figure: string
+  met: boolean
+}
