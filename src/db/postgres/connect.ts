@@ -11,7 +11,7 @@ import { withNumbers } from './text.ts'
 const integers: ReadonlySet<number> = new Set([20, 21, 23, 1700])
 const asText = (text: string): string => text
 /** A node that has lost its network must not keep others waiting for rows that it has locked. */
-const idleInTransactionMs = 10_000
+const idleMs = 10_000
 const connectMs = 3000
 
 export interface Connecting {
@@ -21,10 +21,13 @@ export interface Connecting {
   /** A statement that takes longer is given up. */
   readonly statementMs: number
   readonly readOnly?: boolean
+  /** A transaction in which nothing is said for longer is ended. */
+  readonly idleInTransactionMs?: number
 }
 
 /** Settings on which our promises rest, whatever the server's defaults are. */
-function configOf({ url, name, statementMs, readOnly = false }: Connecting): ClientConfig {
+function configOf(connecting: Connecting): ClientConfig {
+  const { url, name, statementMs, readOnly = false, idleInTransactionMs = idleMs } = connecting
   return {
     connectionString: url,
     application_name: name,

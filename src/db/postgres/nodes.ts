@@ -20,20 +20,34 @@ export interface NodeRow {
 
 const nowText = `(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
-/** Begins an epoch of a node, its first or another; tells it. */
+const lockText = 'select id from nodes where id = ? for update'
+
+/** Begins an epoch of a node, its first or another; tells it. A batch of an earlier process that is under way is waited for. */
 export async function joinCluster(
   db: Db,
   node: { readonly id: string; readonly name: string; readonly version: string },
 ): Promise<number> {
-  const [result] = await db.write({
-    sql: `insert into nodes (id, name, version, epoch, state, started_at, seen_at)
-      values (?, ?, ?, 1, 'running', ${nowText}, ${nowText})
-      on conflict (id) do update set name = excluded.name, version = excluded.version, epoch = nodes.epoch + 1,
-        state = 'running', started_at = excluded.started_at, seen_at = excluded.seen_at
-      returning epoch`,
-    parameters: [node.id, node.name, node.version],
-  })
+  const [, result] = await db.write(
+    { sql: lockText, parameters: [node.id] },
+    {
+      sql: `insert into nodes (id, name, version, epoch, state, started_at, seen_at)
+        values (?, ?, ?, 1, 'running', ${nowText}, ${nowText})
+        on conflict (id) do update set name = excluded.name, version = excluded.version, epoch = nodes.epoch + 1,
+          state = 'running', started_at = excluded.started_at, seen_at = excluded.seen_at
+        returning epoch`,
+      parameters: [node.id, node.name, node.version],
+    },
+  )
   return Number(result?.rows[0]?.['epoch'])
+}
+
+/** The name of the machine where another process runs as this node, in a later epoch than the one given; else null. */
+export async function runsElsewhere(db: Db, id: string, epoch: number): Promise<string | null> {
+  const [row] = await db.all<{ name: string }>({
+    sql: `select name from nodes where id = ? and state = 'running' and epoch > ?`,
+    parameters: [id, epoch],
+  })
+  return row?.name ?? null
 }
 
 /** Says that a node is alive; false when its epoch is over. */
@@ -55,7 +69,7 @@ export async function leaveCluster(db: Db, id: string, epoch: number): Promise<v
 /** Ends a node's epoch for good; false when there is no such node. A batch of it that is under way is waited for. */
 export async function retireNode(db: Db, id: string): Promise<boolean> {
   const [found] = await db.write(
-    { sql: 'select id from nodes where id = ? for update', parameters: [id] },
+    { sql: lockText, parameters: [id] },
     {
       sql: `update nodes set state = 'retired', epoch = epoch + 1 where id = ? and state <> 'retired'`,
       parameters: [id],

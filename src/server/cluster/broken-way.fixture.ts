@@ -2,8 +2,11 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** What becomes of a text that commits: it passes, is lost before the database has it, or is done and not heard of. */
-export type Fate = 'pass' | 'lose' | 'do and lose'
+/**
+ * What becomes of a text that commits: it passes, is lost before the database has it, is done and not heard of, or its
+ * sender stands still: nothing more comes from it, and the connection stays.
+ */
+export type Fate = 'pass' | 'lose' | 'do and lose' | 'stand still'
 
 /** Tells the address of the way to the same database. */
 export async function openWay(
@@ -36,6 +39,7 @@ export async function openWay(
         near.destroy()
         return
       }
+      if (fate === 'stand still') return
       far.write(bytes)
       if (fate === 'pass') return
       isDeaf = true

@@ -105,12 +105,20 @@ function rejoining(parts: {
   readonly join: () => Promise<number>
   readonly node: () => Node
   readonly told: () => void
+  /** Another process has this node's name: one of the two has to end. */
+  readonly doubled: (where: string) => void
 }): () => void {
   let isUnderWay = false
   const again = async (): Promise<void> => {
-    parts.told()
+    let isRetired = false
     for (;;) {
       try {
+        if (!isRetired) {
+          const where = await parts.node().runsElsewhere()
+          if (where !== null) return parts.doubled(where)
+          parts.told()
+          isRetired = true
+        }
         await parts.node().goOnIn(await parts.join())
         break
       } catch {
@@ -146,6 +154,10 @@ async function joinWith(
     join,
     node: () => node,
     told: () => listener.noted('this node was retired while it was away; it joins again', { node: id }),
+    doubled: (where) =>
+      listener.failed(
+        `another process runs as ${id}, on ${where}. Each node needs a DATA_DIR of its own, also no copy of another's`,
+      ),
   })
   const epoch = await join()
   const ledger: SharedLedger = new SharedLedger({

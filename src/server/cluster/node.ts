@@ -12,6 +12,7 @@ import {
   openHoldsOf,
   placeAmongNodes,
   retireNode,
+  runsElsewhere,
   silentNodes,
 } from '../../db/postgres/nodes.ts'
 import { refuse } from '../../errors.ts'
@@ -50,6 +51,11 @@ export class Node {
     this.#parts = parts
     this.#epoch = epoch
     this.#timer = setInterval(() => void this.#beat(), aliveEveryMs)
+  }
+
+  /** The machine where another process runs in this node's name; null: none does. */
+  runsElsewhere(): Promise<string | null> {
+    return runsElsewhere(this.#parts.db, this.#parts.id, this.#epoch)
   }
 
   get place(): Place {

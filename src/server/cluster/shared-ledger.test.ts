@@ -34,16 +34,13 @@ const outcome = {
   model: 'm',
 }
 
-async function openLedger(t: TestContext, fateOf: () => Fate) {
-  const server = await startPostgres()
-  const url = await server.database()
-  await migratePostgres(url)
+async function openLedgerOf(t: TestContext, id: string, url: string, fateOf: () => Fate) {
   const db = openPostgresDb(url, 'test')
-  const epoch = await joinCluster(db, { id: 'one', name: 'one', version: '0' })
+  const epoch = await joinCluster(db, { id, name: id, version: '0' })
   const told: string[] = []
   const ledger = new SharedLedger({
     url: await openWay(t, url, fateOf),
-    node: 'one',
+    node: id,
     epoch,
     now: () => at,
     keep: (work) => Promise.resolve(work.answer(0n)),
@@ -57,9 +54,17 @@ async function openLedger(t: TestContext, fateOf: () => Fate) {
   t.after(async () => {
     await ledger.close()
     await db.close()
-    await server.remove()
   })
   return { ledger, db, url, told }
+}
+
+async function openLedger(t: TestContext, fateOf: () => Fate) {
+  const server = await startPostgres()
+  const url = await server.database()
+  await migratePostgres(url)
+  const opened = await openLedgerOf(t, 'one', url, fateOf)
+  t.after(() => server.remove())
+  return opened
 }
 
 type Opened = Awaited<ReturnType<typeof openLedger>>
@@ -153,6 +158,50 @@ test('nothing of a node that was given up is taken any more', { skip }, async (t
   assert.deepEqual(opened.told, ['fenced'])
   assert.equal((await openHoldsOf(opened.db, 'one')).length, 1)
 })
+
+/** Waits until the database says so of one of its connections. */
+async function untilSome(db: Db, condition: string): Promise<void> {
+  const sql = `select 1 from pg_stat_activity where ${condition}`
+  while ((await db.all({ sql, parameters: [] })).length === 0) await delay(10)
+}
+
+test(
+  'a node that stands still with rows locked keeps the others waiting, and none of their callers is sent away',
+  { skip },
+  async (t) => {
+    let fate: Fate = 'pass'
+    const opened = await openLedger(t, () => fate)
+    await credit(opened, 1_000_000n)
+    const other = await openLedgerOf(t, 'two', opened.url, () => 'pass')
+    fate = 'stand still'
+    const standing = hold(opened, 'req-1')
+    await untilSome(opened.db, `application_name = 'sluice one ledger' and state = 'idle in transaction'`)
+    const granted = await hold(other, 'req-2')
+    assert.ok(granted !== null && 'event' in granted)
+    fate = 'pass'
+    const late = await standing
+    assert.ok(late !== null && 'event' in late)
+    assert.deepEqual([...opened.told, ...other.told], [])
+    await Promise.all([settle(opened, 'req-1', 1), settle(other, 'req-2', 1)])
+    assert.deepEqual((await verdictOf(opened.url)).findings, [])
+  },
+)
+
+test(
+  'a node that starts waits for what its earlier process is still committing, so that nothing of that stays held',
+  { skip },
+  async (t) => {
+    const { db, url } = await openLedger(t, () => 'pass')
+    const earlier = await openClient({ url, name: 'earlier', statementMs: 20_000 })
+    t.after(() => earlier.end())
+    await earlier.query(`begin; select 1 from nodes where id = 'one' and epoch = 1 for key share`)
+    const joining = joinCluster(db, { id: 'one', name: 'one', version: '0' })
+    await untilSome(db, `wait_event_type = 'Lock' and query like '%for update%'`)
+    await earlier.query(`insert into holds (id, node, body) values ('req-1', 'one', '[]'); commit`)
+    assert.equal(await joining, 2)
+    assert.equal((await openHoldsOf(db, 'one')).length, 1)
+  },
+)
 
 test('what was changed behind the nodes’ backs is found', { skip }, async (t) => {
   const opened = await openLedger(t, () => 'pass')

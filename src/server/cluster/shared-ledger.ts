@@ -27,7 +27,8 @@ import { giveUp, type SettleWork, type Work } from './work.ts'
 const worksMost = 1000
 /** Rows of refused requests that wait while the database is away; more are not written. */
 const rowsMost = 10_000
-const statementMs = 5000
+/** A node that stands still with rows locked must not keep others waiting for as long as a statement may take. */
+const patience = { statementMs: 5000, idleInTransactionMs: 2000 }
 const retryMs = 200
 const knownOwnersMost = 500_000
 /** Marks that no other batch has taken along are uploaded so often. */
@@ -146,7 +147,7 @@ export class SharedLedger {
   /** Opens a connection, and finds out what became of the last batch. */
   async #connect(): Promise<Client> {
     const { url, node } = this.#parts
-    const client = await openClient({ url, name: `sluice ${node} ledger`, statementMs })
+    const client = await openClient({ url, name: `sluice ${node} ledger`, ...patience })
     try {
       const head = await chainHeadOfNode(client, node, this.#epoch)
       if (head === undefined) throw new Fenced('another epoch')
