@@ -1,21 +1,27 @@
 /** What a cluster has to remember: copied while its node works, and put back into either kind of store. */
 
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 
-import { openClient } from '../src/db/postgres/connect.ts'
+import { openClient, runTexts } from '../src/db/postgres/connect.ts'
+import { migratePostgres } from '../src/db/postgres/migrate.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
 import { Account, question } from './account.ts'
+import { until } from './cluster.ts'
 import { CommandLine } from './command-line.ts'
 import { House, openHouse, type Verification } from './house.ts'
 import { pausingAfter } from './mishaps.ts'
 import { startRelay } from './relay-process.ts'
 import { saying, sayingMany } from './scripts.ts'
+import { strangerWrites } from './stranger.ts'
 
 interface Backup {
   readonly path: string
@@ -25,6 +31,7 @@ interface Backup {
 }
 
 const skip = withoutPostgres
+const program = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 
 let server: PostgresServer
 if (skip === false) {
@@ -84,8 +91,31 @@ async function proveServing(
   assert.partialDeepStrictEqual(verdict, { ok: true, drift: '0', open_holds: 0 })
 }
 
+/** Kills a restore in the middle: while it waits for one who writes a row that it wants to write. */
+async function killRestore(t: TestContext, dataDir: string, url: string, backup: string): Promise<void> {
+  await migratePostgres(url)
+  const stranger = await openClient({ url, name: 'stranger', statementMs: 60_000 })
+  t.after(() => stranger.end())
+  await stranger.query(strangerWrites(1))
+  const { PATH, HOME } = process.env
+  const restoring = spawn(process.execPath, [program, 'restore', backup], {
+    env: { PATH, HOME, DATA_DIR: dataDir, DATABASE_URL: url },
+    stdio: 'ignore',
+  })
+  const looking = await openClient({ url, name: 'looking', statementMs: 60_000 })
+  const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await runTexts(looking, waits))[0]?.length === 0) {
+    assert.equal(restoring.exitCode, null)
+    await delay(20)
+  }
+  await looking.end()
+  restoring.kill('SIGKILL')
+  await once(restoring, 'exit')
+  await stranger.query('rollback')
+}
+
 test(
-  'a backup of a node that works comes back into a directory as well as into an empty PostgreSQL',
+  'a backup of a node that works comes back into a directory as well as into an empty PostgreSQL, also when that was cut off',
   { skip },
   async (t) => {
     const url = await server.database()
@@ -121,6 +151,13 @@ test(
     assert.match(await beside.failure(['restore', backup.path, '--force']), /goes into an empty database/)
     const empty = { DATABASE_URL: await server.database() }
     const other = new CommandLine(join(place, 'node'), empty)
+    await killRestore(t, join(place, 'node'), empty.DATABASE_URL, backup.path)
+    assert.match(await other.failure(['serve']), /A move into this database is not finished/)
+    const lost = new CommandLine(join(place, 'another folder'), empty)
+    assert.match(
+      await lost.failure(['restore', backup.path]),
+      /The target is not empty: what is in it was moved/,
+    )
     await other.output(['restore', backup.path])
     // Of the stream, which was under way, it has no more than the marks that were durable.
     const { entries } = await other.json<Verification>(['verify'])
@@ -128,6 +165,34 @@ test(
     await proveServing(t, join(place, 'node'), empty, account)
     assert.match(await other.failure(['restore', backup.path]), /in use by|not empty/)
     await house.nothingHeld()
+  },
+)
+
+test(
+  'of nodes that share a folder only the one that leads makes backups by itself, and the next when it has ended',
+  { skip },
+  async (t) => {
+    const place = await folder(t)
+    const env = {
+      DATABASE_URL: await server.database(),
+      BACKUP_DIR: join(place, 'backups'),
+      BACKUP_EVERY: '1s',
+      BACKUPS_KEPT: '2',
+    }
+    const { house } = await livelyNode(t, env)
+    const other = await startRelay({ dataDir: join(place, 'other'), env })
+    t.after(() => other.stop())
+    const made = (lines: readonly string[]): number =>
+      lines.filter((line) => line.includes('a backup was made')).length
+    await until(() => made(house.log) >= 3)
+    assert.equal(made(other.lines), 0)
+    const { data } = await other.admin<{ data: { by: string; state: string }[] }>('GET', '/backups')
+    assert.ok(data.some(({ by, state }) => by === 'schedule' && state === 'whole'))
+    await house.nothingHeld()
+    await house.stop()
+    await until(() => made(other.lines) >= 1)
+    assert.ok(![...house.log, ...other.lines].some((line) => line.includes('no backup could be made')))
+    assert.partialDeepStrictEqual(await other.admin<Verification>('GET', '/ledger/verify'), { ok: true })
   },
 )
 

@@ -5,6 +5,7 @@ import { appendFile, copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { tryFileLock } from '../src/db/file-lock.ts'
 import { question } from './account.ts'
 import { eventually } from './answers.ts'
 import { CommandLine } from './command-line.ts'
@@ -107,7 +108,10 @@ test('a damaged backup is found by its check, told so, and can be deleted', asyn
   }
   await house.admin('DELETE', `/backups/${id}`)
   assert.deepEqual((await listed(house)).data, [])
-  assert.deepEqual(await readdir(join(house.dataDir, 'backups')), [])
+  assert.deepEqual(await readdir(join(house.dataDir, 'backups')), ['lock.db'])
+  const lock = tryFileLock(join(house.dataDir, 'backups', 'lock.db'), 0)
+  await assert.rejects(house.admin('POST', '/backups'), /409.*Another node is making a backup/)
+  lock?.release()
   await writeFile(join(house.dataDir, 'file'), '')
   await house.restart({ BACKUP_DIR: join(house.dataDir, 'file', 'backups') })
   await assert.rejects(house.admin('POST', '/backups'), /409/)

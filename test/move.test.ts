@@ -19,6 +19,7 @@ import { openHouse, type House, type KnownUpstream, type Verification } from './
 import { pausingAfter } from './mishaps.ts'
 import { startRelay } from './relay-process.ts'
 import { saying, sayingMany } from './scripts.ts'
+import { strangerWrites } from './stranger.ts'
 
 interface MoveAnswer {
   readonly new: boolean
@@ -148,9 +149,7 @@ test(
     const stranger = await openClient({ url, name: 'stranger', statementMs: 60_000 })
     t.after(() => stranger.end())
     // One who writes the same row keeps the move waiting there until it is killed.
-    await stranger.query(`set idle_in_transaction_session_timeout = 0; begin; insert into requests (row_id, request_id, at, account_id, key_id, model, http_status, outcome,
-      stream, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost_nanos, duration_ms, attempts, hold_nanos)
-      values (${last - 2000}, 'stranger', 0, '', '', '', 0, '', 0, 0, 0, 0, 0, 0, 0, '', 0)`)
+    await stranger.query(strangerWrites(last - 2000))
     const { PATH, HOME } = process.env
     const mover = spawn(process.execPath, [program, ...toPostgres], {
       env: { PATH, HOME, DATA_DIR: house.dataDir, DATABASE_URL: url },

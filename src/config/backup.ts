@@ -17,7 +17,7 @@ export const backupSettings = {
   backupEveryMs: {
     env: 'BACKUP_EVERY',
     group: 'Data',
-    doc: 'A backup is made by itself this long after the newest one, such as `1d`. `0s`: none is. Operators get a notice of one that fails.',
+    doc: 'A backup is made by itself this long after the newest one, such as `1d`. `0s`: none is. Of the nodes of a cluster one makes them, so give it to all. Operators get a notice of one that fails.',
     ...duration('0s', 0, 366 * 86_400_000),
   },
   backupsKept: {

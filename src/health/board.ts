@@ -36,6 +36,8 @@ export class HealthBoard {
   readonly #parts: BoardParts
   readonly #circuits = new Map<string, Circuit>()
   readonly #recent = new Map<string, Recent>()
+  /** When other nodes said that they had heard of a place. */
+  readonly #elsewhere = new Map<string, number>()
   readonly #listeners: CircuitListener[] = []
   /** Attempts since the beginning. */
   readonly totals = { answered: 0, failed: 0 }
@@ -119,9 +121,19 @@ export class HealthBoard {
     return (this.#recent.get(place) ?? new Recent()).at(this.#parts.now())
   }
 
-  /** When a place was last heard of; 0: never, or long ago. */
+  /** When a place was last heard of here; 0: never, or long ago. */
   heardAt(place: string): number {
     return this.#recent.get(place)?.heardAt ?? 0
+  }
+
+  /** Another node has just heard of a place. */
+  usedElsewhere(place: string): void {
+    this.#elsewhere.set(place, this.#parts.now())
+  }
+
+  /** When any node last heard of a place, as far as this one knows. */
+  usedAt(place: string): number {
+    return Math.max(this.heardAt(place), this.#elsewhere.get(place) ?? 0)
   }
 
   /** Every circuit that anything is known of, closed ones included. */
@@ -155,10 +167,8 @@ export class HealthBoard {
       this.#circuits.delete(key)
       if (state !== 'closed') this.#tell({ key, circuit: healthy }, healthy)
     }
-    for (const [key, recent] of this.#recent) {
-      const { answered, failed } = recent.at(this.#parts.now())
-      if (answered + failed === 0) this.#recent.delete(key)
-    }
+    for (const [key, { heardAt }] of this.#recent) if (heardAt < before) this.#recent.delete(key)
+    for (const [key, at] of this.#elsewhere) if (at < before) this.#elsewhere.delete(key)
   }
 
   #recentOf(place: string): Recent {

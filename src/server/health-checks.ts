@@ -85,7 +85,7 @@ export class HealthChecks {
       const keys = [circuits.place, circuits.credential, circuits.credentialForModel]
       return board.probe(keys.filter((key) => board.at(key).state !== 'closed'))
     }
-    const lastAt = Math.max(board.heardAt(circuits.place), this.#checkedAt.get(name) ?? 0)
+    const lastAt = Math.max(board.usedAt(circuits.place), this.#checkedAt.get(name) ?? 0)
     return now - lastAt >= (route.upstream.healthCheckMs ?? Infinity)
   }
 

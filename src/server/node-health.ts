@@ -56,6 +56,16 @@ export class NodeHealth {
     }
   }
 
+  /** Where upstreams are checked when they were idle for so long. */
+  checkedPlaces(): { readonly place: string; readonly idleMs: number }[] {
+    const routes = this.#catalog.models().flatMap((model) => model.routes)
+    return routes.flatMap((route) => {
+      const { healthCheckMs: idleMs, credentials } = route.upstream
+      const [credential] = credentials
+      return idleMs === null || !credential ? [] : [{ place: circuitsWith(route, credential).place, idleMs }]
+    })
+  }
+
   /** Tells the log of each change, in the operator's names. */
   logTo(log: Log): void {
     this.board.listen(({ key, circuit }, before) => {

@@ -144,3 +144,8 @@ export async function takeLease(db: Db, name: string, node: string, forMs: numbe
   })
   return result?.changes === 1
 }
+
+/** Gives a lease up, so that another node has it with its next look. */
+export async function dropLease(db: Db, name: string, node: string): Promise<void> {
+  await db.write({ sql: 'delete from leases where name = ? and node = ?', parameters: [name, node] })
+}

@@ -2,15 +2,15 @@
  * The backups that a running relay makes: asked for by operators or made by themselves, one piece of work at a time, on
  * a thread of its own. The list is what lies in the folder, and beside it what is under way or has just failed.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Config } from '../../config.ts'
+import type { FileLock } from '../../db/file-lock.ts'
 import { refuse } from '../../errors.ts'
 import type { Backup, Backups, Takeaway } from '../../http/backups.ts'
 import type { Step } from './folder.ts'
 import { copyOf, draftOf, removeDraft } from './make.ts'
-import { backupsIn, noteChecked, removeFrom, sweep, takeawayOf } from './shelf.ts'
+import { backupsIn, lockShelf, noteChecked, removeFrom, sweep, takeawayOf } from './shelf.ts'
 import type { Work } from './work-thread.ts'
 
 interface Running {
@@ -76,8 +76,12 @@ export class BackupWork implements Backups {
     return (await this.#running?.done) ?? null
   }
 
+  /** A backup is being made or checked, here or, where nodes share the folder, by another. */
   get isBusy(): boolean {
-    return this.#running !== null
+    if (this.#running !== null) return true
+    const lock = lockShelf(this.#config.backupDir)
+    lock?.release()
+    return lock === undefined
   }
 
   async close(): Promise<void> {
@@ -95,17 +99,8 @@ export class BackupWork implements Backups {
   #make(by: string): Backup {
     this.#checkIdle()
     const { backupDir } = this.#config
-    let draft: string
     const madeAt = this.#now()
     const id = `backup-${timeIn(madeAt)}`
-    try {
-      copyOf(this.#config)
-      mkdirSync(backupDir, { recursive: true, mode: 0o700 })
-      sweep(backupDir)
-      draft = draftOf(join(backupDir, id))
-    } catch (error) {
-      throw refuse('conflict', { message: messageOf(error) })
-    }
     const begun: Backup = {
       id,
       state: 'making',
@@ -116,17 +111,32 @@ export class BackupWork implements Backups {
       problem: null,
       step: { doing: 'copying', percent: 0 },
     }
-    return this.#begin(begun, { draft, by })
+    let lock: FileLock | undefined
+    try {
+      copyOf(this.#config)
+      lock = lockShelf(backupDir)
+      if (lock === undefined) throw new Error('Another node is making a backup in the same folder.')
+      sweep(backupDir)
+      const draft = draftOf(join(backupDir, id))
+      return this.#begin(begun, { draft, by }, lock)
+    } catch (error) {
+      lock?.release()
+      throw refuse('conflict', { message: messageOf(error) })
+    }
   }
 
   #check(id: string): Backup {
     this.#checkIdle()
     const found = backupsIn(this.#config.backupDir).find((backup) => backup.id === id)
     if (found === undefined) throw refuse('not_found', { message: 'There is no such backup.' })
-    return this.#begin({ ...found, state: 'checking', step: { doing: 'comparing', percent: null } }, null)
+    return this.#begin(
+      { ...found, state: 'checking', step: { doing: 'comparing', percent: null } },
+      null,
+      null,
+    )
   }
 
-  #begin(begun: Backup, making: Work['making']): Backup {
+  #begin(begun: Backup, making: Work['making'], lock: FileLock | null): Backup {
     const folder = join(this.#config.backupDir, begun.id)
     const work: Work = { config: this.#config, folder, making }
     const worker = new Worker(new URL('./work-thread.ts', import.meta.url), { workerData: work })
@@ -139,6 +149,7 @@ export class BackupWork implements Backups {
     const done = promise.then((ending) => {
       this.#running = null
       if (making !== null) removeDraft(making.draft)
+      lock?.release()
       return this.#ended(begun, ending)
     })
     this.#current = begun

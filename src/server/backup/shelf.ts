@@ -1,12 +1,24 @@
 /** The folder in which the backups of a relay lie, each a folder of its own: what is there, and taking one away. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
+import { tryFileLock, type FileLock } from '../../db/file-lock.ts'
 import { refuse } from '../../errors.ts'
 import type { Backup, Takeaway } from '../../http/backups.ts'
 import { BackupError, keyFile, manifestFile, readManifest, type Manifest } from './folder.ts'
 
 /** What the last check of a backup found; beside its manifest, which it is no part of. */
 const checkedFile = 'checked.json'
+/** Whoever makes a backup has it locked: the nodes of a cluster may share the folder. */
+const lockFile = 'lock.db'
 /** What is half made, or half removed. */
 const unfinished = /\.(part|gone)-?\w*$/
 
@@ -98,7 +110,13 @@ export function removeFrom(dir: string, id: string): void {
   rmSync(leaving, { recursive: true, force: true })
 }
 
-/** What an end in the middle has left. Nothing may be under way. */
+/** Undefined where another process makes a backup in this folder. One that has it may not ask again. */
+export function lockShelf(dir: string): FileLock | undefined {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  return tryFileLock(join(dir, lockFile), 0)
+}
+
+/** What an end in the middle has left. For whoever has the lock. */
 export function sweep(dir: string): void {
   for (const name of namesIn(dir)) {
     if (unfinished.test(name)) rmSync(join(dir, name), { recursive: true, force: true })

@@ -37,6 +37,7 @@ import { SharedAuthority } from './shared-authority.ts'
 import { SharedCredits } from './shared-credits.ts'
 import { SharedDistrust } from './shared-distrust.ts'
 import { SharedLedger } from './shared-ledger.ts'
+import { SharedTraffic } from './shared-traffic.ts'
 import { verifyClusterInThread, watchClusterInThread } from './verify-thread.ts'
 
 const rejoinPauseMs = 500
@@ -207,6 +208,25 @@ function gaugesOf(node: Node, rates: NodeRates, leads: boolean): ReturnType<Core
   ]
 }
 
+/** What nodes say to each other that may be lost. */
+function wordsOver(say: (text: string) => void) {
+  const circuits = new SharedCircuits(say)
+  const distrust = new SharedDistrust(say)
+  const traffic = new SharedTraffic(say)
+  return {
+    circuits,
+    distrust,
+    hear(text: string) {
+      for (const listener of [circuits, distrust, traffic]) listener.hear(text)
+    },
+    follow(health: NodeHealth) {
+      circuits.follow(health.board)
+      traffic.follow(health)
+    },
+    close: () => traffic.close(),
+  }
+}
+
 /** Opens a node; the caller holds the lock of its data directory. Ends the holds that it had left open. */
 export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
   const { databaseUrl: url } = config
@@ -223,15 +243,11 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
         await refresh(changes)
         await listener.changed(changes)
       },
-      heard(text) {
-        circuits.hear(text)
-        distrust.hear(text)
-      },
-      connected: () => circuits.tellAll(),
+      heard: (text) => words.hear(text),
+      connected: () => words.circuits.tellAll(),
     },
   )
-  const circuits = new SharedCircuits((text) => feed.say(text))
-  const distrust = new SharedDistrust((text) => feed.say(text))
+  const words = wordsOver((text) => feed.say(text))
   await feed.start()
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
   const refresh: Core['refresh'] = async (changes) => {
@@ -241,7 +257,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const spending = new SpendNotices({ state: ledger.state, directory, db })
   const authority = new SharedAuthority({ ledger, journal, rates, directory, catalog, spending, db, now })
   const health = new NodeHealth(catalog, Date.now)
-  circuits.follow(health.board)
+  words.follow(health)
   const priceOf = (model: string | null): Price | undefined =>
     model === null ? undefined : catalog.model(model)?.price
   const expired = await endLeftOpen({ ...opened, ...running, priceOf })
@@ -268,9 +284,10 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     refresh,
     verify: () => verifyClusterInThread(url),
     watch: (everyMs, watcher) =>
-      watchClusterInThread(url, everyMs, () => jobs.isOurs, distrust.over(watcher)),
+      watchClusterInThread(url, everyMs, () => jobs.isOurs, words.distrust.over(watcher)),
     async close() {
       await Promise.all([jobs.close(), feed.close(), rates.close(), spending.close()])
+      words.close()
       health.close()
       await ledger.close()
       await node.leave()

@@ -3,7 +3,7 @@ import type { Client } from 'pg'
 import type { Db } from '../../db/db.ts'
 import { dropExpiredAnswers, forgetOldMinutes } from '../../db/postgres/upkeep.ts'
 import { openClient } from '../../db/postgres/connect.ts'
-import { takeLease } from '../../db/postgres/nodes.ts'
+import { dropLease, takeLease } from '../../db/postgres/nodes.ts'
 import { dropRequestsShared } from '../../db/postgres/drop-requests.ts'
 import { fillTokensShared, rollUpShared } from '../../db/postgres/rollup.ts'
 import { RequestRetention } from '../../db/request-retention.ts'
@@ -11,6 +11,7 @@ import type { CoreListener } from '../core.ts'
 import type { Node } from './node.ts'
 
 const everyMs = 1000
+const lease = 'jobs'
 const leaseMs = 10_000
 /** Nodes that are gone, and what is over, are looked for so often. */
 const rareEveryMs = 10_000
@@ -55,7 +56,7 @@ export class Jobs {
   async #run(): Promise<void> {
     const { db, id, url } = this.#parts
     try {
-      this.isOurs = await takeLease(db, 'jobs', id, leaseMs)
+      this.isOurs = await takeLease(db, lease, id, leaseMs)
       if (!this.isOurs) return
       this.#client ??= await openClient({ url, name: `sluice ${id} jobs`, statementMs })
       while (!this.#isOver && (await rollUpShared(this.#client)));
@@ -101,6 +102,8 @@ export class Jobs {
     this.#isOver = true
     clearTimeout(this.#timer)
     await this.#round
+    const { db, id } = this.#parts
+    if (this.isOurs) await dropLease(db, lease, id).catch(() => undefined)
     await this.#client?.end().catch(() => undefined)
   }
 }
