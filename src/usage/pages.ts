@@ -12,7 +12,8 @@ import { refuse } from '../errors.ts'
 export type StoredRequest = Selectable<RequestsTable>
 
 export interface RowFilter {
-  readonly account: string
+  /** Absent: everybody's. */
+  readonly account?: string | undefined
   readonly key?: string | undefined
   readonly model?: string | undefined
   readonly outcome?: Outcome | undefined
@@ -47,21 +48,46 @@ interface Looked {
   row_id: number
 }
 
-function conditionsOf(filter: RowFilter): readonly [string[], Parameter[]] {
-  const named: [string, Parameter | undefined][] = [
-    ['key_id = ?', filter.key],
-    ['model = ?', filter.model],
-    ['outcome = ?', filter.outcome],
-  ]
-  const given = named.filter((each): each is [string, Parameter] => each[1] !== undefined)
-  const texts = given.map(([text]) => text)
-  if (filter.errors === true) texts.push(`outcome in ('refused', 'failed', 'truncated', 'ended')`)
-  return [texts, given.map(([, value]) => value)]
+interface Condition {
+  readonly text: string
+  readonly values: readonly Parameter[]
+}
+
+/** One text for all of them. */
+function together(conditions: readonly Condition[]): Condition {
+  return {
+    text: conditions.map(({ text }) => text).join(' and ') || '1 = 1',
+    values: conditions.flatMap(({ values }) => values),
+  }
 }
 
 /** Rows of an account that did not end well have an index of their own. */
-function isOfFailures({ errors, outcome }: RowFilter): boolean {
-  return errors === true || (outcome !== undefined && outcome !== 'ok')
+function isOfFailures({ account, errors, outcome }: RowFilter): boolean {
+  return account !== undefined && (errors === true || (outcome !== undefined && outcome !== 'ok'))
+}
+
+/** By which an index finds rows in the order of their time, and by which they are looked at one by one. */
+function conditionsOf(filter: RowFilter): { readonly found: Condition[]; readonly looked: Condition[] } {
+  const named = [
+    ['key_id', filter.key],
+    ['account_id', filter.account],
+    ['model', filter.model],
+    ['outcome', filter.outcome],
+  ] as const
+  const given = named.filter(([, value]) => value !== undefined)
+  const lead = isOfFailures(filter) ? 'account_id' : given.find(([column]) => column !== 'outcome')?.[0]
+  const conditions = given.map(([column, value]) => ({
+    column,
+    text: `${column} = ?`,
+    values: value === undefined ? [] : [value],
+  }))
+  const found: Condition[] = conditions.filter(({ column }) => column === lead)
+  const looked: Condition[] = conditions.filter(({ column }) => column !== lead)
+  found.push({ text: 'at >= ? and at < ?', values: [filter.from ?? 0, filter.to ?? endOfTime] })
+  if (isOfFailures(filter)) found.push({ text: `outcome <> 'ok'`, values: [] })
+  if (filter.errors === true)
+    looked.push({ text: `outcome in ('refused', 'failed', 'truncated', 'ended')`, values: [] })
+  return { found, looked }
 }
 
 /** Newest first. */
@@ -71,31 +97,30 @@ export async function pageOfRows(
   page: { readonly limit: number; readonly cursor?: string | undefined },
 ): Promise<RowPage> {
   const [at, rowId] = placeOf(page.cursor)
+  const { found, looked } = conditionsOf(filter)
+  const ordered = 'order by at desc, row_id desc'
   if (filter.requestId !== undefined) {
-    const query = 'select * from requests where request_id = ? and account_id = ?'
-    const rows = await db.report<StoredRequest>({
-      sql: query,
-      parameters: [filter.requestId, filter.account],
-    })
+    const { text, values } = together([...found, ...looked])
+    const sql = `select * from requests where request_id = ? and ${text}`
+    const rows = await db.report<StoredRequest>({ sql, parameters: [filter.requestId, ...values] })
     return { rows, next: null }
   }
-  const scope: Parameter[] = [filter.account, filter.from ?? 0, filter.to ?? endOfTime, at, rowId]
-  const inside = `account_id = ? and at >= ? and at < ? and (at, row_id) < (?, ?)${isOfFailures(filter) ? ` and outcome <> 'ok'` : ''}`
-  const [texts, values] = conditionsOf(filter)
-  const matching = texts.length === 0 ? '' : `where ${texts.join(' and ')}`
+  const inside = together([...found, { text: '(at, row_id) < (?, ?)', values: [at, rowId] }])
+  const matching = together(looked)
+  const most = looked.length === 0 ? page.limit + 1 : lookedAtMost
   const rows = await db.report<StoredRequest>({
-    sql: `select * from (select * from requests where ${inside} order by at desc, row_id desc limit ${lookedAtMost}) as looked
-      ${matching} order by at desc, row_id desc limit ?`,
-    parameters: [...scope, ...values, page.limit + 1],
+    sql: `select * from (select * from requests where ${inside.text} ${ordered} limit ?) as looked
+      where ${matching.text} ${ordered} limit ?`,
+    parameters: [...inside.values, most, ...matching.values, page.limit + 1],
   })
   const shown = rows.slice(0, page.limit)
   const last = shown.at(-1)
   if (rows.length > page.limit && last !== undefined)
     return { rows: shown, next: `${last.at}.${last.row_id}` }
-  if (texts.length === 0) return { rows: shown, next: null }
+  if (looked.length === 0) return { rows: shown, next: null }
   const [edge] = await db.report<Looked>({
-    sql: `select at, row_id from requests where ${inside} order by at desc, row_id desc limit 1 offset ${lookedAtMost - 1}`,
-    parameters: scope,
+    sql: `select at, row_id from requests where ${inside.text} ${ordered} limit 1 offset ${lookedAtMost - 1}`,
+    parameters: inside.values,
   })
   return { rows: shown, next: edge === undefined ? null : `${edge.at}.${edge.row_id}` }
 }

@@ -79,6 +79,34 @@ test('every filter narrows: from is included, to is not', async (t) => {
   assert.deepEqual(await found({ account: 'acc_none' }), [])
 })
 
+test('a page looks at 20,000 rows for what is rare, whatever is asked for together, and leads on', async (t) => {
+  const { db } = await anyStore(t)
+  await db.write({
+    sql: `with recursive counter (n) as (select 1 union all select n + 1 from counter where n < 20010)
+      insert into requests (request_id, at, account_id, key_id, model, http_status, outcome, stream, prompt_tokens, cached_tokens,
+        completion_tokens, reasoning_tokens, cost_nanos, duration_ms, attempts, hold_nanos)
+      select 'req_' || n, n, 'acc', case when n < 3 then 'key_old' else 'key' end, case when n < 4 then 'old' else 'm' end, 200,
+        case when n = 1 then 'truncated' else 'ok' end, 0, 1, 0, 1, 0, 0, 1, '[]', 0 from counter`,
+    parameters: [],
+  })
+  const pagesOf = async (filter: RequestFilter): Promise<string[][]> => {
+    const pages: string[][] = []
+    let cursor: string | undefined
+    do {
+      const page = await listRequests(db, filter, { limit: 10, ...(cursor && { cursor }) })
+      pages.push(page.data.map((record) => record.request_id))
+      cursor = page.next ?? undefined
+    } while (cursor !== undefined)
+    return pages
+  }
+  assert.deepEqual(await pagesOf({ outcome: 'truncated' }), [[], ['req_1']])
+  assert.deepEqual(await pagesOf({ outcome: 'truncated', account: 'acc' }), [['req_1']])
+  assert.deepEqual(await pagesOf({ account: 'acc', model: 'old' }), [[], ['req_3', 'req_2', 'req_1']])
+  assert.deepEqual(await pagesOf({ account: 'acc', key: 'key_old' }), [['req_2', 'req_1']])
+  assert.deepEqual(await pagesOf({ account: 'other', key: 'key_old' }), [[]])
+  assert.deepEqual(await pagesOf({ model: 'old', requestId: 'req_2', from: 3 }), [[]])
+})
+
 test('a cursor of another list is refused', async (t) => {
   const { db } = await anyStore(t)
   await assert.rejects(listRequests(db, {}, { limit: 1, cursor: 'x' }), (error) => {

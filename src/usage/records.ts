@@ -2,10 +2,10 @@
  * Request records: one row per request, as the automation contract tells it. Operators read all of it; a key holder
  * reads the own account's, without the attempts. Rows are written with the commit that ends a hold (db/journal.ts).
  */
-import { refuse } from '../errors.ts'
 import type { Db } from '../db/db.ts'
 import { sql, type Outcome, type RequestsTable } from '../db/schema.ts'
 import { decimalOf } from '../lib/money.ts'
+import { pageOfRows } from './pages.ts'
 
 /** The platform's currency (specification §1), ISO 4217. */
 export const currency = 'CNY'
@@ -118,46 +118,14 @@ function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
   }
 }
 
-/** A place in the order of the list: the time of a row and, among equal times, its number. */
-function placeOf(cursor: string): { at: number; rowId: number } {
-  const match = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor)
-  if (match === null)
-    throw refuse('invalid_request', { param: 'cursor', message: 'cursor is not one of ours.' })
-  return { at: Number(match[1]), rowId: Number(match[2]) }
-}
-
-function matching(filter: RequestFilter) {
-  const { account, key, model, outcome, requestId, from, to } = filter
-  let query = sql.selectFrom('requests').selectAll()
-  if (account !== undefined) query = query.where('account_id', '=', account)
-  if (key !== undefined) query = query.where('key_id', '=', key)
-  if (model !== undefined) query = query.where('model', '=', model)
-  if (outcome !== undefined) query = query.where('outcome', '=', outcome)
-  if (requestId !== undefined) query = query.where('request_id', '=', requestId)
-  if (from !== undefined) query = query.where('at', '>=', from)
-  if (to !== undefined) query = query.where('at', '<', to)
-  return query
-}
-
-/** Newest first; every index of the table ends in its time, so a page costs what it shows. */
+/** Newest first. A page may be short and still lead on: see pages.ts. */
 export async function listRequests(
   db: Db,
   filter: RequestFilter,
   page: RequestPage,
 ): Promise<{ data: RequestRecord[]; next: string | null }> {
-  let query = matching(filter)
-    .orderBy('at', 'desc')
-    .orderBy('row_id', 'desc')
-    .limit(page.limit + 1)
-  if (page.cursor !== undefined) {
-    const { at, rowId } = placeOf(page.cursor)
-    query = query.where((build) => build(build.refTuple('at', 'row_id'), '<', build.tuple(at, rowId)))
-  }
-  const rows = await db.report(query)
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
-  const next = rows.length > page.limit && last !== undefined ? `${last.at}.${last.row_id}` : null
-  return { data: shown.map(recordOf), next }
+  const { rows, next } = await pageOfRows(db, filter, page)
+  return { data: rows.map(recordOf), next }
 }
 
 export async function requestById(db: Db, requestId: string): Promise<RequestRecord | undefined> {
