@@ -55,7 +55,8 @@ export function writePast(dataDir: string, past: Past): void {
     database.prepare(moveText).run(last())
     database.exec('commit')
   }
-  database.exec('pragma wal_checkpoint(truncate)')
+  // Brought to the disk now: else the relay's first commit would wait for gigabytes that are not its own.
+  database.exec('pragma synchronous = full; pragma wal_checkpoint(truncate)')
   database.close()
 }
 

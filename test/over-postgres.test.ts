@@ -3,6 +3,7 @@
  * files named below run by themselves. Left out, in one line, where PostgreSQL is not installed.
  */
 
+import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import { chainHash, chainStart } from '../src/db/journal.ts'
 import type { LedgerCommit } from '../src/db/messages.ts'
@@ -74,6 +75,13 @@ if (withoutPostgres === false) {
   await import('../src/usage/records.test.ts')
   await import('../src/usage/reports.test.ts')
   await import('../src/usage/statement.test.ts')
+  test('the database neither compiles a question nor starts workers for it, as servers do by themselves', async () => {
+    const db = openPostgresDb(server.urlOf('postgres'), 'test')
+    const settings = `select current_setting('jit') as jit, current_setting('max_parallel_workers_per_gather') as workers`
+    const [found] = await db.report({ sql: settings, parameters: [] })
+    await db.close()
+    assert.deepEqual(found, { jit: 'off', workers: '0' })
+  })
 } else {
   test('the tests of the store over PostgreSQL', { skip: withoutPostgres }, () => undefined)
 }

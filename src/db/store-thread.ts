@@ -13,8 +13,10 @@ import { StoreWriter } from './store-writer.ts'
 /** Bounds the time that the first of a group waits for the last. */
 const groupMax = 256
 const maintenanceMs = 1000
-/** Between two steps of what may take many: deleting request rows, filling in sums of hours long past. */
+/** Between two steps of deleting request rows, of which there may be millions. */
 const restMs = 10
+/** After an hour whose tokens were summed: some milliseconds of work, of which nobody waits for the last. */
+const longRestMs = 100
 
 interface Waiting {
   readonly port: MessagePort
@@ -110,7 +112,8 @@ function serve(connection: Connection, tell: (notice: ThreadNotice) => void): (o
     // One step, then whoever waits, then the next step.
     isTidying = true
     if (writer.rollUp() || writer.dropExpired(Date.now())) setImmediate(tidy)
-    else if (writer.fillTokens() || dropRequests()) resting = setTimeout(tidy, restMs)
+    else if (dropRequests()) resting = setTimeout(tidy, restMs)
+    else if (writer.fillTokens()) resting = setTimeout(tidy, longRestMs)
     else {
       isTidying = false
       queue.tellWhenBroken()
