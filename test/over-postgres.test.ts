@@ -63,6 +63,13 @@ if (withoutPostgres === false) {
   const server = await startPostgres()
   after(() => server.remove())
   openStoresBy((t) => openStore(server, t))
+  test('the database neither compiles a question nor starts workers for it, as servers do by themselves', async () => {
+    const db = openPostgresDb(server.urlOf('postgres'), 'test')
+    const settings = `select current_setting('jit') as jit, current_setting('max_parallel_workers_per_gather') as workers`
+    const [found] = await db.report({ sql: settings, parameters: [] })
+    await db.close()
+    assert.deepEqual(found, { jit: 'off', workers: '0' })
+  })
   await import('../src/db/db.test.ts')
   await import('../src/accounts/accounts.test.ts')
   await import('../src/accounts/keys.test.ts')
@@ -75,13 +82,6 @@ if (withoutPostgres === false) {
   await import('../src/usage/records.test.ts')
   await import('../src/usage/reports.test.ts')
   await import('../src/usage/statement.test.ts')
-  test('the database neither compiles a question nor starts workers for it, as servers do by themselves', async () => {
-    const db = openPostgresDb(server.urlOf('postgres'), 'test')
-    const settings = `select current_setting('jit') as jit, current_setting('max_parallel_workers_per_gather') as workers`
-    const [found] = await db.report({ sql: settings, parameters: [] })
-    await db.close()
-    assert.deepEqual(found, { jit: 'off', workers: '0' })
-  })
 } else {
   test('the tests of the store over PostgreSQL', { skip: withoutPostgres }, () => undefined)
 }
