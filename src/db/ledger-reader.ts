@@ -8,12 +8,12 @@ import { chainHash, chainStart } from './journal.ts'
 import { RowsAsText } from './ledger-text.ts'
 import type { Row } from './messages.ts'
 import type { CheckpointsTable, DroppedBillsTable, OwnersTable } from './schema.ts'
-import { openReader, type Connection } from './sqlite.ts'
+import { cacheKiB, openReader, type Connection } from './sqlite.ts'
 
 const pageRows = 500
 
-/** Everything that is read is soon forgotten: with room for it, it is never looked at twice. */
-export const resourceLimits = { maxYoungGenerationSizeMb: 64 }
+/** What is read is soon forgotten, so little room is enough; with four times as much it is no faster, and the process keeps it. */
+export const resourceLimits = { maxYoungGenerationSizeMb: 16 }
 
 /** How many entries and bills to read with the next part of the journal. */
 export interface PageAsk {
@@ -126,7 +126,7 @@ class Pages {
 }
 
 function serve(path: string, port: MessagePort): void {
-  const connection = openReader(path)
+  const connection = openReader(path, cacheKiB.readOnce)
   connection.database.exec('begin')
   const pages = new Pages(connection)
   port.on('message', (ask: Ask) => port.postMessage(ask === 'frame' ? pages.frame() : pages.read(ask)))

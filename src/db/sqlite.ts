@@ -18,7 +18,7 @@ const statementsMax = 500
  * - `journal_mode=wal`, `synchronous=full`: an acknowledged commit survives a power cut (measured: `normal` loses it).
  * - `wal_autocheckpoint=0`: SQLite ignores a failed fsync of its automatic checkpoint; store.ts makes them and sees it.
  * - `journal_size_limit`: a long reading lets the WAL grow; afterwards it shrinks to 64 MiB.
- * - `cache_size`: 32 MiB of pages. No `mmap_size`: a read error there would be a signal that ends the process.
+ * - `cache_size`: 32 MiB of pages, less where everything is read once. No `mmap_size`: a read error there would be a signal that ends the process.
  * - `trusted_schema=off`: functions in a foreign schema are not run.
  */
 const writerPragmas = `
@@ -33,7 +33,6 @@ pragma trusted_schema = off;
 
 /** `query_only` besides the read-only open: temporary tables are not made either. */
 const readerPragmas = `
-pragma cache_size = -32768;
 pragma temp_store = memory;
 pragma trusted_schema = off;
 pragma query_only = on;
@@ -122,9 +121,12 @@ export function openWriter(path: string): Connection {
   return connectionOn(database)
 }
 
+/** How much of the database a connection keeps in memory, in KiB: of what is asked for again, and of what is read once. */
+export const cacheKiB = { usual: 32_768, readOnce: 4096 } as const
+
 /** Opens a connection that cannot write. The writer has to be open, or the file closed cleanly. */
-export function openReader(path: string): Connection {
+export function openReader(path: string, cache: number = cacheKiB.usual): Connection {
   const database = new DatabaseSync(path, { timeout: 5000, readOnly: true })
-  database.exec(readerPragmas)
+  database.exec(`pragma cache_size = -${cache};${readerPragmas}`)
   return connectionOn(database)
 }

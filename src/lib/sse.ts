@@ -23,7 +23,7 @@ export function encodeEvent(data: string, name?: string): Buffer {
 export const defaultMaxEventBytes = 16 * 1024 * 1024 + 64 * 1024
 
 /** A larger buffer is let go once its event is out, so that a stream at rest stays small. */
-const keptBytes = 16 * 1024
+const keptBytes = 32 * 1024
 
 /** An event that outgrew the splitter's bound; the stream cannot be followed any further. */
 export class EventTooLarge extends Error {

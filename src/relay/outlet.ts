@@ -2,6 +2,7 @@
  * The way out to one caller of a stream: a queue for what may not go out yet, back-pressure when the caller is slow,
  * signs of life while there is nothing to say.
  */
+import { Backlog } from './backlog.ts'
 import type { CallerFormat } from './caller-format.ts'
 import type { CallerExchange } from './exchange.ts'
 
@@ -32,20 +33,13 @@ export interface OutletListener {
   onGone(): void
 }
 
-interface Queued {
-  readonly bytes: Buffer
-  /** Output tokens up to and with this event. */
-  readonly upTo: number
-}
-
 export class Outlet {
   readonly #exchange: CallerExchange
   readonly #terms: OutletTerms
   readonly #listener: OutletListener
   readonly #keepAlive: NodeJS.Timeout
   #slow: NodeJS.Timeout | null = null
-  #queue: Queued[] = []
-  #queuedBytes = 0
+  readonly #backlog = new Backlog()
   #isBlocked = false
   #isFull = false
   #limit = -1
@@ -75,20 +69,19 @@ export class Outlet {
 
   /** The tokens of the first event that waits; `null` when none does. */
   get next(): number | null {
-    return this.#queue[0]?.upTo ?? null
+    return this.#backlog.next
   }
 
   /** An event: out at once when it may, else it waits. The bytes are valid only during the call. */
   put(bytes: Buffer, upTo: number): void {
     if (this.#exchange.isGone) return
-    if (this.#queue.length === 0 && !this.#isBlocked && upTo <= this.#limit) {
+    if (this.#backlog.isEmpty && !this.#isBlocked && upTo <= this.#limit) {
       this.delivered = upTo
       this.#write(bytes)
       return
     }
-    this.#queue.push({ bytes: Buffer.from(bytes), upTo })
-    this.#queuedBytes += bytes.length
-    if (this.#queuedBytes > mostWaitingBytes) this.#fill()
+    this.#backlog.add(bytes, upTo)
+    if (this.#backlog.bytes > mostWaitingBytes) this.#fill()
   }
 
   /** Events up to this many tokens may go out. */
@@ -99,13 +92,13 @@ export class Outlet {
 
   /** Drops what waits beyond this many tokens. */
   dropBeyond(tokens: number): void {
-    this.#queue = this.#queue.filter((queued) => queued.upTo <= tokens)
+    this.#backlog.dropBeyond(tokens)
   }
 
   /** Resolves when everything that waits is out, or the caller gone. */
   async drained(): Promise<void> {
     this.allow(Infinity)
-    if (this.#queue.length === 0 || this.#exchange.isGone) return
+    if (this.#backlog.isEmpty || this.#exchange.isGone) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#onEmpty = resolve
     await promise
@@ -142,20 +135,18 @@ export class Outlet {
   }
 
   #flush(): void {
-    let sent = 0
-    for (const { bytes, upTo } of this.#queue) {
-      if (this.#isBlocked || upTo > this.#limit || this.#exchange.isGone) break
-      sent += 1
-      this.#queuedBytes -= bytes.length
-      this.delivered = upTo
-      this.#write(bytes)
+    const backlog = this.#backlog
+    while (!this.#isBlocked && !this.#exchange.isGone) {
+      const { next } = backlog
+      if (next === null || next > this.#limit) break
+      this.delivered = next
+      this.#write(backlog.shift())
     }
-    if (sent > 0) this.#queue.splice(0, sent)
-    if (this.#isFull && !this.#isBlocked && this.#queuedBytes <= mostWaitingBytes) {
+    if (this.#isFull && !this.#isBlocked && backlog.bytes <= mostWaitingBytes) {
       this.#isFull = false
       this.#listener.onEmptier()
     }
-    if (this.#queue.length === 0 && !this.#isBlocked) this.#onEmpty?.()
+    if (backlog.isEmpty && !this.#isBlocked) this.#onEmpty?.()
   }
 
   #fill(): void {
@@ -176,8 +167,7 @@ export class Outlet {
   }
 
   #onGone(): void {
-    this.#queue = []
-    this.#queuedBytes = 0
+    this.#backlog.clear()
     this.#calm()
     clearTimeout(this.#keepAlive)
     this.#onEmpty?.()

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { operatorLink } from '../http/console/access-links.ts'
 import { linkTo } from '../http/public-address.ts'
+import { collectWhenIdle } from '../lib/collect-when-idle.ts'
 import { openLog, type Log } from '../lib/log.ts'
 import { decimalOf } from '../lib/money.ts'
 import { hasOperator } from '../people/people.ts'
@@ -85,6 +86,7 @@ export async function serve(config: Config): Promise<void> {
   const endJobs = startJobs(config, core, orders, log)
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
   printWelcome(config, demo, setUpLink)
+  collectWhenIdle()
   await signal
   log.info('draining')
   crew.tell({ isReady: false, isDraining: true })

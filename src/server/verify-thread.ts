@@ -5,8 +5,9 @@
 import { parentPort, workerData, Worker, type MessagePort } from 'node:worker_threads'
 import { resourceLimits } from '../db/ledger-reader.ts'
 import { statementOf, type Db, type Query } from '../db/db.ts'
-import { openReader, type Connection } from '../db/sqlite.ts'
+import { cacheKiB, openReader, type Connection } from '../db/sqlite.ts'
 import type { LedgerVerdict } from '../http/house.ts'
+import { collectWhenIdle } from '../lib/collect-when-idle.ts'
 import { verifySwiftly } from './swift-verify.ts'
 import { verifyLedger } from './verify-ledger.ts'
 import { LedgerWatch } from './watch-ledger.ts'
@@ -95,13 +96,14 @@ export function watchInThread(path: string, everyMs: number, listener: WatchList
 }
 
 async function serve({ path, manner }: Birth, port: MessagePort): Promise<void> {
-  const connection = openReader(path)
+  const connection = openReader(path, cacheKiB.readOnce)
   if (manner === 'once') {
     // Nearly always nothing is wrong; only what is has to be told apart.
     port.postMessage((await verifySwiftly(path)) ?? (await inSnapshot(connection, verifyLedger)))
     connection.close()
     return
   }
+  collectWhenIdle()
   const watch = new LedgerWatch((read) => inSnapshot(connection, read))
   port.on('message', () => void watch.look().then((verdict) => port.postMessage(verdict)))
 }

@@ -30,6 +30,7 @@ import { backupsBy } from '../http/backups.ts'
 import { guardBy } from '../http/guard.ts'
 import { answerMalformed } from '../http/malformed.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
+import { collectWhenIdle } from '../lib/collect-when-idle.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
 import { openLog, type Log } from '../lib/log.ts'
 import { decimalOf } from '../lib/money.ts'
@@ -207,6 +208,7 @@ async function start(birth: WorkerBirth): Promise<void> {
   })
   await listening(listener, config)
   port.tell({ kind: 'ready' })
+  collectWhenIdle()
 }
 
 function listening(listener: Listener, { host, port, workers }: WorkerBirth['config']): Promise<void> {

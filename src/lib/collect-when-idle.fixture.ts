@@ -1,0 +1,11 @@
+/** A thread that makes objects which live long, tells the bytes of its heap, lets go of them, and rests. */
+import { getHeapStatistics } from 'node:v8'
+import { parentPort } from 'node:worker_threads'
+import { collectWhenIdle } from './collect-when-idle.ts'
+
+collectWhenIdle(100)
+let made: object[] = Array.from({ length: 400_000 }, (_, index) => ({ index, text: [`${index}`, index, {}] }))
+parentPort?.postMessage(getHeapStatistics().used_heap_size)
+made = made.slice(0, 1)
+// Keeps the thread.
+parentPort?.on('message', () => made)

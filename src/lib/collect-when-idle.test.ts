@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+
+const MiB = 1024 * 1024
+
+test('a thread that has come to rest gives its garbage back, without anything being asked of it', async () => {
+  const thread = new Worker(new URL('./collect-when-idle.fixture.ts', import.meta.url))
+  const [before] = (await once(thread, 'message')) as [number]
+  assert.ok(before > 40 * MiB, `${before} bytes`)
+  const usedMiB = async () => (await thread.getHeapStatistics()).used_heap_size / MiB
+  for (let left = 600; (await usedMiB()) > 20; left -= 1) {
+    assert.ok(left > 0, `${await usedMiB()} MiB`)
+    await delay(100)
+  }
+  await thread.terminate()
+})
