@@ -17,7 +17,7 @@ interface Scene {
 }
 
 /** What may stay when streams are over: the database's cache of pages, and what the system's allocator holds together. */
-const keptMiB = 150
+const keptMiB = 200
 const restsWithinMs = 60_000
 
 /** 700 streams at once whose callers read nothing; 200 leave, the rest is cut off. The highest resident memory. */

@@ -7,7 +7,7 @@ import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 /** At rest: busy for less than this share of the time since the last look. */
-const restingShare = 0.01
+const restingShare = 0.02
 /** Less is not worth the pause of some ten milliseconds, and comes and goes with the young generation. */
 const worthBytes = 16 * 1024 * 1024
 
