@@ -1,5 +1,6 @@
 /** Nodes that are gone for good, and limits that all nodes count together. */
 import assert from 'node:assert/strict'
+import { cp } from 'node:fs/promises'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openClient } from '../src/db/postgres/connect.ts'
@@ -12,6 +13,7 @@ import { CommandLine } from './command-line.ts'
 import { onThisMachine } from './machine.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
 import { callMany, costOfAll, withStatus } from './money.ts'
+import { startRelay } from './relay-process.ts'
 import { saying, sayingMany } from './scripts.ts'
 
 const skip = withoutPostgres === false ? withoutRedis : withoutPostgres
@@ -228,8 +230,36 @@ test(
 
     await killWithAStreamOpen()
     const gone = (await nodesOf(cluster)).find(({ open_holds }) => open_holds > 0)
-    await house.admin('POST', `/nodes/${gone?.id}/retire`)
+    const asked = new CommandLine(house.dataDir, { DATABASE_URL: cluster.url })
+    await asked.output(['node', 'retire', gone?.id ?? ''])
     await until(isFree)
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'of two processes with the DATA_DIR of one node, or a copy of it, the first ends and says why; what it had open is ended once',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 1)
+    const { house, url } = cluster
+    const upstream = await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    const first = house.relay
+    upstream.next(pausingAfter(1, new Promise(() => undefined), saying('Never done.')))
+    void callMany(account, first.url, question('m', { stream: true }), 1).catch(() => undefined)
+    await until(() => upstream.requests.length === 1)
+    const copy = `${first.dataDir}-copy`
+    await cp(first.dataDir, copy, { recursive: true, filter: (path) => !path.endsWith('.sock') })
+    const second = await startRelay({ dataDir: copy, env: { DATABASE_URL: url } })
+    t.after(() => second.stop())
+    assert.equal((await first.exited).code, 1)
+    assert.match(
+      first.lines.join('\n'),
+      /another process runs as node_\w+, on .*Each node needs a DATA_DIR of its own/,
+    )
+    house.relay = second
+    assert.equal((await account.post(question('m'))).status, 200)
     await house.nothingHeld()
   },
 )

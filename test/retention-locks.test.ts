@@ -5,7 +5,9 @@ import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { openClient, runTexts } from '../src/db/postgres/connect.ts'
+import { dropRequestsShared } from '../src/db/postgres/drop-requests.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
+import { rollUpShared } from '../src/db/postgres/rollup.ts'
 import { question } from './account.ts'
 import { openHouse } from './house.ts'
 import { saying } from './scripts.ts'
@@ -21,6 +23,40 @@ if (skip === false) {
   after(() => server.remove())
 }
 
+/** Requests of three days ago, each of a nano and a token. */
+const oldRequests = (account: string, count: number, outcome: string): string =>
+  `insert into requests (request_id, at, account_id, key_id, model, http_status, outcome, stream, prompt_tokens, cached_tokens,
+    completion_tokens, reasoning_tokens, cost_nanos, duration_ms, attempts, hold_nanos)
+  select 'old_' || number, ${Date.now() - 3 * dayMs}, '${account}', 'key_old', 'm', 200, '${outcome}', 0, 1, 0, 0, 0, 1, 1, '[]', 0
+    from generate_series(1, ${count}) as number`
+
+test(
+  'where two nodes take themselves for the one that does the jobs, each row is counted once and deleted once',
+  { skip },
+  async (t) => {
+    const url = await server.migratedDatabase()
+    const connect = (name: string) => openClient({ url, name, statementMs: patienceMs })
+    const nodes = await Promise.all(['one', 'two'].map(connect))
+    t.after(() => Promise.all(nodes.map((node) => node.end())))
+    const [node] = nodes
+    assert.ok(node)
+    await node.query(oldRequests('acc_old', oldRows, 'ok'))
+    const work = async (client: typeof node): Promise<void> => {
+      while (await rollUpShared(client));
+      while ((await dropRequestsShared(client, Date.now())) > 0);
+    }
+    await Promise.all(nodes.map(work))
+    const [sums = []] = await runTexts(
+      node,
+      `select (select sum(requests) from usage_hourly)::text as counted, (select sum(cost_nanos) from usage_hourly)::text as cost,
+        (select sum(bills) from dropped_bills)::text as dropped, (select count(*) from requests)::text as left`,
+    )
+    assert.deepEqual(sums, [
+      { counted: `${oldRows}`, cost: `${oldRows}`, dropped: `${oldRows - 1}`, left: '1' },
+    ])
+  },
+)
+
 test(
   'while a deletion of old rows hangs half-way, requests are served, charged and listed, and nobody waits for a lock',
   { skip },
@@ -28,11 +64,9 @@ test(
     const url = await server.migratedDatabase()
     const stranger = await openClient({ url, name: 'stranger', statementMs: patienceMs })
     t.after(() => stranger.end())
-    await stranger.query(`set idle_in_transaction_session_timeout = 0;
-      insert into requests (request_id, at, account_id, key_id, model, http_status, outcome, stream, prompt_tokens, cached_tokens,
-        completion_tokens, reasoning_tokens, cost_nanos, duration_ms, attempts, hold_nanos)
-      select 'old_' || number, ${Date.now() - 3 * dayMs}, 'acc_old', 'key_old', 'm', 429, 'refused', 0, 0, 0, 0, 0, 0, 1, '[]', 0
-        from generate_series(1, ${oldRows}) as number`)
+    await stranger.query(
+      `set idle_in_transaction_session_timeout = 0; ${oldRequests('acc_old', oldRows, 'refused')}; update requests set cost_nanos = 0`,
+    )
     await stranger.query('begin; select 1 from requests where row_id = 2500 for update')
     const house = await openHouse(t, { env: { DATABASE_URL: url, REQUEST_RETENTION: '1d' } })
     const upstream = await house.upstream(saying('Hello!', { input: 1000, output: 1000 }))

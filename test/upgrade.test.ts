@@ -21,6 +21,7 @@ import { verifyClusterInThread } from '../src/server/cluster/verify-thread.ts'
 import { openLedger } from '../src/server/served-ledger.fixture.ts'
 import { verifyInThread } from '../src/server/verify-thread.ts'
 import { question } from './account.ts'
+import { CommandLine } from './command-line.ts'
 import { openHouse, type House } from './house.ts'
 import { saying } from './scripts.ts'
 
@@ -202,5 +203,30 @@ test(
     assert.deepEqual(await usage(), used)
     await proveServing(house, account)
     await house.nothingHeld()
+  },
+)
+
+test(
+  'nodes that start at once on an empty database bring it up to date once; a newer schema, or what is another program’s, is refused',
+  { skip: withoutPostgres },
+  async (t) => {
+    const url = await server.database()
+    await Promise.all(Array.from({ length: 4 }, () => migratePostgres(url)))
+    const client = await openClient({ url, name: 'tests', statementMs: 20_000 })
+    t.after(() => client.end())
+    const { rows } = await client.query<{ versions: string }>(
+      'select count(distinct version) || $1 || count(*) as versions from schema_version',
+      [' of '],
+    )
+    assert.equal(rows[0]?.versions, `${newest} of ${newest}`)
+    await client.query(`insert into schema_version values (${newest + 1}, 'of tomorrow', 0)`)
+    const node = new CommandLine(temporaryDir(t), { DATABASE_URL: url })
+    assert.match(await node.failure(['serve']), /has schema \d+, made by a newer release/)
+
+    const strange = await server.database()
+    const stranger = await openClient({ url: strange, name: 'tests', statementMs: 20_000 })
+    await stranger.query('create table theirs (id integer)')
+    await stranger.end()
+    await assert.rejects(migratePostgres(strange), /belongs to another program/)
   },
 )

@@ -1,13 +1,13 @@
 /** Vouchers and refunds on the whole program: each is credited once, whatever comes between. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openStore } from '../src/db/store.ts'
 import { claimVoucher } from '../src/ledger/vouchers.ts'
 import { question, type Account } from './account.ts'
 import { eventually } from './answers.ts'
 import { answered, refused, type Fields, type List } from './contract.ts'
 import { openHouse, shareHouse, type House } from './house.ts'
 import { saying } from './scripts.ts'
+import { openDatabaseOf } from './tamper.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!', { input: 1000, output: 100 }))
@@ -103,7 +103,7 @@ test('a voucher whose use was written down before a crash is credited at the nex
   const account = await own.account({ tier: 'new' })
   const code = await codeOf({ amount: '7' }, own)
   await own.kill()
-  const store = await openStore({ dataDir: own.dataDir })
+  const store = await openDatabaseOf(own.relay)
   await claimVoucher(store.db, code, { account: account.id, at: Date.now(), by: 'test' })
   await store.close()
   for (let start = 0; start < 2; start += 1) {

@@ -266,3 +266,15 @@ test(
     while (await isTaken(later, 'at the end', long)) await delay(5)
   },
 )
+
+test('where Redis is not there at the start a node admits its share until it comes', async (t) => {
+  const unused = 'redis://127.0.0.1:1'
+  const { rates } = openNode(t, unused, leaseMs)
+  const claims = claimant({ rpm: 2 })
+  const denials = [1, 2, 3].map(async (call) => (await rates.reserve(`away-${call}`, claims, 1)).denial)
+  assert.deepEqual(
+    (await Promise.all(denials)).map((denial) => denial === null),
+    [true, true, false],
+  )
+  assert.ok(!rates.isShared)
+})

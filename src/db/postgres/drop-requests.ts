@@ -3,12 +3,13 @@
 import type { Client } from 'pg'
 import { dropping, oldestRows } from '../drop-requests.ts'
 import { runOn } from './connect.ts'
+import { jobLock } from './locks.ts'
 
 const stepRows = 1000
 
-/** Deletes the oldest rows of before this moment; how many. One node at a time may ask. */
+/** Deletes the oldest rows of before this moment; how many. Of nodes that ask at once one waits for the other. */
 export async function dropRequestsShared(client: Client, before: number): Promise<number> {
-  await client.query('begin')
+  await client.query(`begin; ${jobLock}`)
   try {
     const { rows, statements } = dropping((await runOn(client, oldestRows(stepRows))).rows, before)
     for (const statement of statements) await runOn(client, statement)

@@ -6,13 +6,13 @@ import { trafficTexts } from '../traffic-rollup.ts'
 import { addText, cursorText, moveText } from '../rollup.ts'
 import { hourWithoutTokens, tokensOfHour } from '../traffic-tokens.ts'
 import { runOn, runTexts } from './connect.ts'
-import { soleRowLock } from './locks.ts'
+import { jobLock, soleRowLock } from './locks.ts'
 
 const stepRows = 20_000
 
 /** Carries it out as a whole or not at all. */
 async function inTransaction(client: Client, step: () => Promise<boolean>): Promise<boolean> {
-  await client.query('begin')
+  await client.query(`begin; ${jobLock}`)
   try {
     const isDone = await step()
     await client.query('commit')
@@ -23,7 +23,7 @@ async function inTransaction(client: Client, step: () => Promise<boolean>): Prom
   }
 }
 
-/** Counts the next request rows, each exactly once; false when there are none. One node at a time may ask. */
+/** Counts the next request rows, each exactly once; false when there are none. Of nodes that ask at once one waits for the other. */
 export async function rollUpShared(client: Client): Promise<boolean> {
   const [, , rows = []] = await runTexts(
     client,

@@ -1,0 +1,84 @@
+/** How what one node has written reaches the others: by a word, or without it, over connections that come and go. */
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ChangeFeed } from './changes.ts'
+import { openClient } from './connect.ts'
+import { startPostgres, withoutPostgres } from './postgres.fixture.ts'
+
+const skip = withoutPostgres
+const patienceMs = 60_000
+
+async function until(holds: () => boolean): Promise<void> {
+  for (const start = performance.now(); !holds(); await delay(10))
+    assert.ok(performance.now() - start < patienceMs, 'it did not come about')
+}
+
+async function openFeed(t: TestContext) {
+  const server = await startPostgres()
+  const url = await server.migratedDatabase()
+  const writer = await openClient({ url, name: 'writer', statementMs: 20_000 })
+  const changed: string[] = []
+  const heard: string[] = []
+  const feed = new ChangeFeed(
+    { url, name: 'test' },
+    {
+      changed: (changes) => Promise.resolve(void changed.push(...changes.map(({ id }) => id))),
+      heard: (text) => void heard.push(text),
+      connected: () => undefined,
+    },
+  )
+  t.after(async () => {
+    await Promise.all([feed.close(), writer.end()])
+    await server.remove()
+  })
+  await feed.start()
+  const note = (id: string): string =>
+    `insert into changes (kind, id, transaction) values ('key', '${id}', pg_current_xact_id())`
+  return { feed, writer, changed, heard, note, url }
+}
+
+test(
+  'a change whose word is lost is found all the same, also where its transaction ended after later ones',
+  { skip },
+  async (t) => {
+    const { writer, changed, note, url } = await openFeed(t)
+    // Nothing is said of what is written here by hand: no trigger of the tables of keys has seen it.
+    await writer.query(note('silent'))
+    await until(() => changed.includes('silent'))
+
+    const slow = await openClient({ url, name: 'slow', statementMs: 20_000 })
+    t.after(() => slow.end())
+    await slow.query(`begin; ${note('slow')}`)
+    await writer.query(note('quick'))
+    await until(() => changed.includes('quick'))
+    assert.ok(!changed.includes('slow'))
+    await slow.query('commit')
+    await until(() => changed.includes('slow'))
+    assert.deepEqual(changed.toSorted(), ['quick', 'silent', 'slow'], 'each once')
+  },
+)
+
+test(
+  'a feed whose connection is cut finds what was changed meanwhile, and hears what others say from then on',
+  { skip },
+  async (t) => {
+    const { feed, writer, changed, heard, note } = await openFeed(t)
+    await writer.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test changes'`,
+    )
+    await writer.query(note('meanwhile'))
+    await until(() => changed.includes('meanwhile'))
+    const others = async (): Promise<void> => void (await writer.query(`notify sluice_words, 'hello'`))
+    for (const start = performance.now(); heard.length === 0; await delay(20)) {
+      assert.ok(performance.now() - start < patienceMs, 'nothing is heard')
+      await others()
+    }
+    assert.equal(heard[0], 'hello')
+    const before = heard.length
+    feed.say('my own word')
+    await others()
+    await until(() => heard.length > before)
+    assert.ok(!heard.includes('my own word'), 'nobody hears himself')
+  },
+)
