@@ -6,9 +6,15 @@ import { Worker } from 'node:worker_threads'
 
 const MiB = 1024 * 1024
 
-test('a thread that has come to rest gives its garbage back, without anything being asked of it', async () => {
+interface Told {
+  readonly isCodeStillGood: boolean
+  readonly before: number
+}
+
+test('a thread that has come to rest gives its garbage back, unasked, and compiled code on disk stays good', async () => {
   const thread = new Worker(new URL('./collect-when-idle.fixture.ts', import.meta.url))
-  const [before] = (await once(thread, 'message')) as [number]
+  const [{ isCodeStillGood, before }] = (await once(thread, 'message')) as [Told]
+  assert.ok(isCodeStillGood)
   assert.ok(before > 40 * MiB, `${before} bytes`)
   const usedMiB = async () => (await thread.getHeapStatistics()).used_heap_size / MiB
   for (let left = 600; (await usedMiB()) > 20; left -= 1) {

@@ -16,11 +16,20 @@ function usedBytes(): number {
   return heap + outside
 }
 
-/** From now on this thread collects everything once, whenever it has come to rest after it had grown. */
-export function collectWhenIdle(lookEveryMs = 5000): void {
-  // Node offers the collector to contexts that are made after this flag was set, and to nobody else.
+/**
+ * Node offers the collector to contexts that are made while this flag is set, and to nobody else. It is taken back at
+ * once: compiled code that Node has kept on disk is good only under the flags that it was compiled with.
+ */
+function collector(): () => void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
+  setFlagsFromString('--no-expose-gc')
+  return collect
+}
+
+/** From now on this thread collects everything once, whenever it has come to rest after it had grown. */
+export function collectWhenIdle(lookEveryMs = 5000): void {
+  const collect = collector()
   let last = performance.eventLoopUtilization()
   let keptBytes = usedBytes()
   const look = (): void => {
