@@ -12,7 +12,8 @@ import type { accountOut } from '../src/http/admin/accounts.ts'
 import type { availabilityOut } from '../src/http/admin/availability.ts'
 import type { flowOut } from '../src/http/admin/flow.ts'
 import type { incidentOut } from '../src/http/admin/incidents.ts'
-import type { keyOut, newKeyOut } from '../src/http/admin/keys.ts'
+import type { listedKeyOut } from '../src/http/admin/key-list.ts'
+import type { newKeyOut } from '../src/http/admin/keys.ts'
 import type { auditOut, verdictOut } from '../src/http/admin/ledger.ts'
 import type { planOut } from '../src/http/admin/model-route.ts'
 import type { modelOut, versionOut } from '../src/http/admin/models.ts'
@@ -37,7 +38,7 @@ export type OperatorNotice = z.infer<typeof noticeOut>
 export type Refund = z.infer<typeof refundOut>
 export type Account = z.infer<typeof accountOut>
 export type Entry = z.infer<typeof entryOut>
-export type Key = z.infer<typeof keyOut>
+export type ListedKey = z.infer<typeof listedKeyOut>
 export type NewKey = z.infer<typeof newKeyOut>
 export type AuditRecord = z.infer<typeof auditOut>
 export type LedgerVerdict = z.infer<typeof verdictOut>

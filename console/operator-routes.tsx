@@ -55,6 +55,12 @@ export const operatorPages = [
   }),
   createRoute({
     getParentRoute: () => operator,
+    path: '/keys',
+    validateSearch: texts('q', 'status', 'sort'),
+    component: lazyRouteComponent(() => import('./pages/operator/keys.tsx'), 'OperatorKeys'),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
     path: '/requests',
     validateSearch: texts('account', 'key', 'model', 'outcome', 'from', 'to', 'request_id'),
     component: lazyRouteComponent(() => import('./pages/operator/requests.tsx'), 'Requests'),

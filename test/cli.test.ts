@@ -173,6 +173,10 @@ async function administerPeople(
   const secret = /^sk-\S+$/m.exec(made)?.[0] ?? assert.fail(made)
   const keys = await sluice.json<{ data: Named[] }>(['key', 'list', account.id])
   assert.ok(!JSON.stringify(keys).includes(secret))
+  const all = await sluice.output(['key', 'list', '--all', '--find', secret.slice(0, 11)])
+  assert.match(all, new RegExp(`${keys.data[0]?.id}  ${email}  laptop  .* active `))
+  assert.match(await sluice.failure(['key', 'list', 'acc_none']), /no such account/)
+  assert.match(await sluice.failure(['key', 'list'], 2), /Name an account, or say --all/)
   return { email, key: keys.data[0]?.id ?? '', secret }
 }
 

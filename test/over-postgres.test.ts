@@ -73,6 +73,7 @@ if (withoutPostgres === false) {
   await import('../src/db/db.test.ts')
   await import('../src/accounts/accounts.test.ts')
   await import('../src/accounts/keys.test.ts')
+  await import('../src/accounts/key-list.test.ts')
   await import('../src/accounts/directory.test.ts')
   await import('../src/catalog/catalog.test.ts')
   await import('../src/health/incidents.test.ts')

@@ -4,15 +4,15 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { OwnKey } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { changeOwn, keysQuery, type KeyList } from '../own.ts'
-import { Meter } from '../parts/chart.tsx'
 import { confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/fields.tsx'
 import { Icon } from '../parts/icon.tsx'
+import { KeyActs, KeyName, KeyState, TightestCap } from '../parts/key-cells.tsx'
 import { NewOwnKey, OwnKeyForm, RotateKey } from '../parts/own-key-form.tsx'
 import { Asked } from '../parts/loaded.tsx'
 import { Nothing } from '../parts/notes.tsx'
 import { Page } from '../parts/page.tsx'
-import { Money, State, When } from '../parts/shown.tsx'
+import { Money, When } from '../parts/shown.tsx'
 import { Table } from '../parts/table.tsx'
 
 const route = getRouteApi('/shell/keys')
@@ -91,7 +91,6 @@ function StaleKeys({ list }: { readonly list: KeyList }) {
 
 function KeyTable({ keys }: { readonly keys: readonly OwnKey[] }) {
   const words = useWords('account').keys
-  const shell = useWords('shell')
   return (
     <Table
       label={words.title}
@@ -101,22 +100,13 @@ function KeyTable({ keys }: { readonly keys: readonly OwnKey[] }) {
         {
           head: words.key,
           names: true,
-          cell: (key) => (
-            <>
-              {key.name}
-              <small>
-                <code>
-                  {key.prefix}…{key.last_four}
-                </code>
-              </small>
-            </>
-          ),
+          cell: (key) => <KeyName its={key} />,
         },
         {
           head: words.status,
           cell: (key) => (
             <>
-              <State tone={key.status === 'active' ? 'good' : 'quiet'}>{shell.status[key.status]}</State>
+              <KeyState status={key.status} />
               {key.unusual !== null && (
                 <small>
                   {words.unusual} <When at={key.unusual.hour} />: <Money amount={key.unusual.cost} round />
@@ -136,53 +126,10 @@ function KeyTable({ keys }: { readonly keys: readonly OwnKey[] }) {
   )
 }
 
-/** The cap that is used up most. */
-function TightestCap({ its: { caps, spent } }: { readonly its: OwnKey }) {
-  const words = useWords('account').keys
-  const all = [
-    { name: words.perDay, cap: caps.daily, spent: spent.today },
-    { name: words.perMonth, cap: caps.monthly, spent: spent.month },
-    { name: words.forLife, cap: caps.total, spent: spent.total },
-  ].flatMap(({ name, cap, spent: gone }) =>
-    cap === null ? [] : [{ name, cap, share: Number(cap) === 0 ? 1 : Number(gone) / Number(cap) }],
-  )
-  const tightest = all.toSorted((one, other) => other.share - one.share)[0]
-  if (tightest === undefined) return <span className="quiet">{words.noCap}</span>
-  return (
-    <Meter label={tightest.name} share={tightest.share}>
-      <span>
-        <Money amount={tightest.cap} /> {tightest.name}
-      </span>
-    </Meter>
-  )
-}
-
 function Acts({ its }: { readonly its: OwnKey }) {
   const words = useWords('account').keys
   const shell = useWords('shell')
   const navigate = route.useNavigate()
-  const isActive = its.status === 'active'
-  const toggle = (): void =>
-    confirm({
-      title: isActive ? words.disableTitle(its.name) : words.enableTitle(its.name),
-      effect: isActive ? words.disableEffect : words.enableEffect,
-      verb: isActive ? words.disable : words.enable,
-      isHarmless: !isActive,
-      carryOut: () => changeOwn('PATCH', `/keys/${its.id}`, { status: isActive ? 'disabled' : 'active' }),
-      done: shell.saved,
-    })
-  const remove = (): void =>
-    confirm({
-      title: words.deleteTitle(its.name),
-      effect: (
-        <>
-          {words.deleteEffect} {words.month}: <Money amount={its.spent.month} />
-        </>
-      ),
-      verb: shell.remove,
-      carryOut: () => changeOwn('DELETE', `/keys/${its.id}`),
-      done: words.deleted,
-    })
   return (
     <span className="acts">
       <button type="button" className="link" onClick={() => void navigate({ search: { edit: its.id } })}>
@@ -191,14 +138,7 @@ function Acts({ its }: { readonly its: OwnKey }) {
       <button type="button" className="link" onClick={() => void navigate({ search: { rotate: its.id } })}>
         {words.rotate}
       </button>
-      {its.status !== 'expired' && (
-        <button type="button" className="link" onClick={toggle}>
-          {isActive ? words.disable : words.enable}
-        </button>
-      )}
-      <button type="button" className="link bad" onClick={remove}>
-        {shell.remove}
-      </button>
+      <KeyActs its={its} change={changeOwn} />
     </span>
   )
 }

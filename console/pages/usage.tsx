@@ -1,5 +1,5 @@
 /** What an account used: over time, by model and key, how fast, and every request; the filter is in the address. */
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { get, queryOf } from '../api.ts'
@@ -7,6 +7,8 @@ import type { Point, RequestRow } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { keysQuery, offeredQuery } from '../own.ts'
 import { Chart } from '../parts/chart.tsx'
+import { Choice } from '../parts/fields.tsx'
+import { Filters, SpanChoice } from '../parts/filters.tsx'
 import { durationText, numberText, roundMoneyText } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Asked, Paged } from '../parts/loaded.tsx'
@@ -15,7 +17,7 @@ import { Outcome } from '../parts/outcome.tsx'
 import { Figures, Page, Section } from '../parts/page.tsx'
 import { Money, useCurrency, When } from '../parts/shown.tsx'
 import { Table } from '../parts/table.tsx'
-import { spanOf, spans } from '../parts/spans.ts'
+import { spanOf } from '../parts/spans.ts'
 import { UsageBy } from '../parts/usage-by.tsx'
 
 const route = getRouteApi('/shell/usage')
@@ -61,7 +63,7 @@ export function Usage() {
         </Button>
       }
     >
-      <Filters />
+      <UsageFilters />
       <Asked options={seriesQuery({ ...filter, step })}>{(series) => <Over series={series} />}</Asked>
       <div className="columns">
         <UsageBy group="model" title={words.byModel} filter={filter} />
@@ -81,51 +83,39 @@ export function Usage() {
   )
 }
 
-function Filters() {
+function UsageFilters() {
   const words = useWords('account').usage
   const shell = useWords('shell')
-  const search = route.useSearch()
   const navigate = route.useNavigate()
   const models = useQuery(offeredQuery).data?.data ?? []
   const keys = useQuery(keysQuery).data?.data ?? []
-  const choose = (name: keyof typeof search) => (event: { currentTarget: { value: string } }) => {
-    const { value } = event.currentTarget
-    void navigate({ search: { ...search, [name]: value === '' ? undefined : value }, replace: true })
-  }
-  const any = { value: '', label: shell.all }
   return (
-    <div className="filters">
-      <NativeSelect
-        label={words.span}
-        data={spans.map((value) => ({ value, label: words.spans[value] }))}
-        value={search.span ?? '30d'}
-        onChange={choose('span')}
-      />
-      <NativeSelect
-        label={words.model}
-        data={[any, ...models.map(({ id }) => ({ value: id, label: id }))]}
-        value={search.model ?? ''}
-        onChange={choose('model')}
-      />
-      <NativeSelect
-        label={words.key}
-        data={[any, ...keys.map(({ id, name }) => ({ value: id, label: name }))]}
-        value={search.key ?? ''}
-        onChange={choose('key')}
-      />
-      <NativeSelect
-        label={words.outcome}
-        data={[any, ...Object.entries(shell.outcome).map(([value, label]) => ({ value, label }))]}
-        value={search.outcome ?? ''}
-        onChange={choose('outcome')}
-      />
-      <TextInput
-        label={words.requestId}
-        defaultValue={search.request_id ?? ''}
-        onBlur={choose('request_id')}
-        placeholder="req_…"
-      />
-    </div>
+    <Filters search={route.useSearch()} go={(search) => void navigate({ search, replace: true })}>
+      {({ typed, chosen }) => (
+        <>
+          <SpanChoice usual="30d" {...chosen('span')} />
+          <Choice
+            label={words.model}
+            any={shell.all}
+            choices={models.map(({ id }) => ({ value: id, label: id }))}
+            {...chosen('model')}
+          />
+          <Choice
+            label={words.key}
+            any={shell.all}
+            choices={keys.map(({ id, name }) => ({ value: id, label: name }))}
+            {...chosen('key')}
+          />
+          <Choice
+            label={words.outcome}
+            any={shell.all}
+            choices={Object.entries(shell.outcome).map(([value, label]) => ({ value, label }))}
+            {...chosen('outcome')}
+          />
+          <TextInput label={words.requestId} placeholder="req_…" {...typed('request_id')} />
+        </>
+      )}
+    </Filters>
   )
 }
 

@@ -1,35 +1,32 @@
-/** The keys of an account, as an operator sees them: made, switched off, deleted; the secret is shown once. */
+/** Keys as an operator sees them: those of one account, and the table that the keys of all accounts stand in, too. */
 import { Button, TextInput } from '@mantine/core'
-import { queryOptions } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { change } from '../admin.ts'
-import { get } from '../api.ts'
-import type { Key, NewKey, Page } from '../contract.ts'
+import type { ListedKey, NewKey } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { useAction, useFieldError } from './action.ts'
-import { confirm } from './confirm.tsx'
 import { AmountField, Dialog, Form, useDraft } from './fields.tsx'
 import { Icon } from './icon.tsx'
-import { Asked } from './loaded.tsx'
-import { Money, State, When } from './shown.tsx'
+import { KeyActs, KeyName, KeyState, TightestCap } from './key-cells.tsx'
+import { Paged } from './loaded.tsx'
+import { Money, When } from './shown.tsx'
 import { Secret } from './secret.tsx'
-import { Table } from './table.tsx'
-
-function keysQuery(accountId: string) {
-  return queryOptions({
-    queryKey: ['admin', 'keys', accountId],
-    queryFn: () => get<Page<Key>>(`/admin/accounts/${accountId}/keys`),
-  })
-}
+import { Table, type Column } from './table.tsx'
 
 export function AccountKeys({ accountId }: { readonly accountId: string }) {
   const words = useWords('clients').keys
   const [isAdding, setAdding] = useState(false)
   return (
     <>
-      <Asked options={keysQuery(accountId)}>
-        {({ data }) => (data.length === 0 ? <p className="quiet">{words.none}</p> : <KeyTable keys={data} />)}
-      </Asked>
+      <Paged<ListedKey>
+        name={['admin', 'keys']}
+        path="/admin/keys"
+        filter={{ account: accountId, sort: 'oldest' }}
+        empty={<p className="quiet">{words.none}</p>}
+      >
+        {(keys) => <KeyTable keys={keys} />}
+      </Paged>
       <Button
         variant="default"
         className="at-start"
@@ -45,77 +42,59 @@ export function AccountKeys({ accountId }: { readonly accountId: string }) {
   )
 }
 
-function KeyTable({ keys }: { readonly keys: readonly Key[] }) {
+export interface KeyTableProps {
+  readonly keys: readonly ListedKey[]
+  /** Whose each is, where they are not all of one account. */
+  readonly ofAll?: boolean
+}
+
+export function KeyTable({ keys, ofAll = false }: KeyTableProps) {
   const words = useWords('clients').keys
-  const shell = useWords('shell')
-  const toggle = (key: Key): void => {
-    const isActive = key.status === 'active'
-    confirm({
-      title: isActive ? words.disableTitle(key.name) : words.enableTitle(key.name),
-      effect: isActive ? words.disableEffect : words.enableEffect,
-      verb: isActive ? words.disable : words.enable,
-      isHarmless: !isActive,
-      carryOut: () => change('PATCH', `/keys/${key.id}`, { status: isActive ? 'disabled' : 'active' }),
-      done: shell.saved,
-    })
+  const own = useWords('account').keys
+  const account: Column<ListedKey> = {
+    head: words.account,
+    cell: (key) => (
+      <Link to="/operator/accounts/$id" params={{ id: key.account }}>
+        {key.account_email}
+      </Link>
+    ),
   }
-  const remove = (key: Key): void =>
-    confirm({
-      title: words.deleteTitle(key.name),
-      effect: words.deleteEffect,
-      verb: shell.remove,
-      carryOut: () => change('DELETE', `/keys/${key.id}`),
-      done: words.deleted,
-    })
+  const columns: readonly Column<ListedKey>[] = [
+    { head: own.status, cell: (key) => <KeyState status={statusOf(key)} /> },
+    { head: own.month, figures: true, cell: ({ spent }) => <Money amount={spent.month} round /> },
+    { head: own.cap, figures: true, cell: (key) => <TightestCap its={key} /> },
+    { head: words.made, wide: true, cell: (key) => <When at={key.created_at} /> },
+    { head: own.expires, wide: true, cell: (key) => <When at={key.expires_at} /> },
+    { head: own.lastUsed, cell: (key) => <When at={key.last_used_at} /> },
+    {
+      head: own.acts,
+      cell: (key) => (
+        <span className="acts">
+          <Link to="/operator/requests" search={{ key: key.id }}>
+            {words.itsRequests}
+          </Link>
+          <KeyActs
+            its={{ ...key, status: statusOf(key) }}
+            whose={words.whose(key.account_email)}
+            change={change}
+          />
+        </span>
+      ),
+    },
+  ]
+  const name: Column<ListedKey> = { head: own.key, names: true, cell: (key) => <KeyName its={key} /> }
   return (
     <Table
-      label={words.title}
+      label={own.title}
       rows={keys}
       idOf={({ id }) => id}
-      columns={[
-        {
-          head: words.key,
-          names: true,
-          cell: ({ name, prefix, last_four: end }) => (
-            <>
-              {name}
-              <small>
-                <code>
-                  {prefix}…{end}
-                </code>
-              </small>
-            </>
-          ),
-        },
-        {
-          head: words.status,
-          cell: ({ status }) => (
-            <State tone={status === 'active' ? 'good' : 'quiet'}>{shell.status[status]}</State>
-          ),
-        },
-        {
-          head: words.caps,
-          figures: true,
-          cell: ({ caps }) => (caps.daily === null ? shell.none : <Money amount={caps.daily} />),
-        },
-        { head: words.expires, wide: true, cell: (key) => <When at={key.expires_at} /> },
-        { head: words.lastUsed, cell: (key) => <When at={key.last_used_at} /> },
-        {
-          head: words.acts,
-          cell: (key) => (
-            <span className="acts">
-              <button type="button" className="link" onClick={() => toggle(key)}>
-                {key.status === 'active' ? words.disable : words.enable}
-              </button>
-              <button type="button" className="link bad" onClick={() => remove(key)}>
-                {shell.remove}
-              </button>
-            </span>
-          ),
-        },
-      ]}
+      columns={ofAll ? [name, account, ...columns] : [name, ...columns]}
     />
   )
+}
+
+function statusOf({ status, expired }: ListedKey): ListedKey['status'] | 'expired' {
+  return expired ? 'expired' : status
 }
 
 interface KeyFormProps {
@@ -124,7 +103,7 @@ interface KeyFormProps {
 }
 
 function KeyForm({ accountId, close }: KeyFormProps) {
-  const words = useWords('clients').keys
+  const words = useWords('account').keys
   const shell = useWords('shell')
   const [made, setMade] = useState<NewKey | null>(null)
   const { draft, field } = useDraft({ name: '', daily: '' })

@@ -67,11 +67,14 @@ export function WholeField({ error, ...props }: ValueFieldProps) {
 }
 
 export interface ChoiceProps extends ValueFieldProps {
+  /** The words for no choice, where none has to be made. */
+  readonly any?: string
   readonly choices: readonly { readonly value: string; readonly label: string }[]
 }
 
-export function Choice({ choices, ...props }: ChoiceProps) {
-  return <NativeSelect {...props} data={[...choices]} />
+export function Choice({ any, choices, ...props }: ChoiceProps) {
+  const none = any === undefined ? [] : [{ value: '', label: any }]
+  return <NativeSelect {...props} data={[...none, ...choices]} />
 }
 
 export interface DialogProps {

@@ -61,6 +61,7 @@ export function menuOf({ person, account, acting }: Session, { menu }: Words<'sh
         name: menu.customers,
         entries: [
           { href: '/operator/accounts', icon: 'people', name: menu.accounts },
+          { href: '/operator/keys', icon: 'key', name: menu.operatorKeys },
           { href: '/operator/people', icon: 'person', name: menu.people },
           { href: '/operator/tiers', icon: 'layers', name: menu.tiers },
           { href: '/operator/limit-requests', icon: 'gauge', name: menu.limitRequests },

@@ -13,7 +13,7 @@ import {
   withLimits,
   type LimitOptions,
 } from './options.ts'
-import { fieldsOf, printResult, tableOf, type Format } from './output.ts'
+import { fieldAt, fieldsOf, printResult, tableOf, UsageError, type Format } from './output.ts'
 
 interface CreateOptions extends Format, LimitOptions {
   readonly name: string
@@ -39,23 +39,35 @@ async function create(account: string, options: CreateOptions): Promise<void> {
   })
 }
 
-async function list(account: string, format: Format): Promise<void> {
+interface ListOptions extends Format {
+  readonly all?: boolean
+  readonly find?: string
+  readonly status?: string
+}
+
+async function list(account: string | undefined, options: ListOptions): Promise<void> {
+  const { all = false, find, status } = options
+  if ((account === undefined) !== all) throw new UsageError('Name an account, or say --all.')
   const data = await withControl({ command: 'key list' }, async (control) => {
-    const id = await accountIdOf(control, account)
-    return listAll(control, `/accounts/${encodeURIComponent(id)}/keys`)
+    const id = account === undefined ? undefined : await accountIdOf(control, account)
+    // An account that is not there is told, not shown as one without keys.
+    if (id !== undefined) await control.call('GET', `/accounts/${encodeURIComponent(id)}`)
+    return listAll(control, '/keys', { account: id, q: find, status, sort: 'oldest', limit: '1000' })
   })
-  printResult({ data, next: null }, format, () =>
+  printResult({ data, next: null }, options, () =>
     tableOf(
-      ['ID', 'NAME', 'BEGINS', 'STATUS', 'EXPIRES', 'MODELS', 'ADDRESSES', 'LAST USED'],
+      ['ID', 'ACCOUNT', 'NAME', 'BEGINS', 'STATUS', 'EXPIRES', 'MODELS', 'ADDRESSES', 'LAST USED', 'MONTH'],
       data.map((key) => [
         key['id'],
+        key['account_email'],
         key['name'],
         key['prefix'],
-        key['status'],
+        key['expired'] === true ? 'expired' : key['status'],
         key['expires_at'],
         key['models'],
         key['ips'],
         key['last_used_at'],
+        fieldAt(key, 'spent.month'),
       ]),
     ),
   )
@@ -97,8 +109,15 @@ export function completeKey(command: Command): void {
       .option('--monthly-cap <amount>', 'in yuan', cap)
       .option('--total-cap <amount>', "in yuan, for the key's life", cap),
   ).action(create)
-  finished(command.command('list').argument('<account>', accountWords), 'key list ann@example.com')
-    .description("list an account's keys")
+  finished(
+    command.command('list').argument('[account]', accountWords),
+    'key list ann@example.com',
+    'key list --all --find laptop --status disabled',
+  )
+    .description("list an account's keys, or all there are, and what they have spent this month")
+    .option('--all', 'of every account')
+    .option('--find <text>', 'a part of a name, the beginning of a secret or of an e-mail address, or an id')
+    .option('--status <status>', 'active, disabled or expired')
     .action(list)
   finished(command.command('disable').argument('<key>', "the key's id"), 'key disable key_…')
     .description('refuse a key until it is enabled again')

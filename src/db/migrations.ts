@@ -22,6 +22,7 @@ import { droppedBills } from './migrations/0016-dropped-bills.ts'
 import { attempts } from './migrations/0017-attempts.ts'
 import { searchFees } from './migrations/0018-search-fees.ts'
 import { tokensOfTraffic } from './migrations/0019-tokens-of-traffic.ts'
+import { keyList } from './migrations/0020-key-list.ts'
 
 const people = `
 create table tiers (
@@ -260,4 +261,5 @@ export const migrations: readonly Migration[] = [
   attempts,
   searchFees,
   tokensOfTraffic,
+  keyList,
 ]

@@ -1,13 +1,13 @@
 /** Who holds money here: found by address, opened by hand. */
-import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { Button, Checkbox, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { change, tiersQuery } from '../../admin.ts'
 import type { Account } from '../../contract.ts'
 import { useWords } from '../../language.ts'
-import { submitting, useAction, useFieldError } from '../../parts/action.ts'
+import { useAction, useFieldError } from '../../parts/action.ts'
 import { Choice, Dialog, Form, useDraft } from '../../parts/fields.tsx'
+import { Filters } from '../../parts/filters.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
@@ -19,13 +19,10 @@ const route = getRouteApi('/shell/operator/accounts')
 
 export function Accounts() {
   const words = useWords('clients').accounts
+  const shell = useWords('shell')
   const navigate = route.useNavigate()
   const { email, status, add } = route.useSearch()
-  const [typed, setTyped] = useState(email ?? '')
   const close = (): void => void navigate({ search: { email, status } })
-  const find = async (): Promise<void> => {
-    await navigate({ search: { email: typed.trim() === '' ? undefined : typed.trim(), status } })
-  }
   const isFiltered = email !== undefined || status !== undefined
   return (
     <Page
@@ -40,31 +37,22 @@ export function Accounts() {
         </Button>
       }
     >
-      <form className="filters" onSubmit={submitting(find)}>
-        <TextInput
-          label={words.email}
-          type="search"
-          autoComplete="off"
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-        />
-        <NativeSelect
-          label={words.status}
-          data={[
-            { value: '', label: words.anyStatus },
-            { value: 'active', label: words.active },
-            { value: 'suspended', label: words.suspended },
-          ]}
-          value={status ?? ''}
-          onChange={(event) => {
-            const { value } = event.currentTarget
-            void navigate({ search: { email, status: value === '' ? undefined : value } })
-          }}
-        />
-        <Button type="submit" variant="default">
-          {words.find}
-        </Button>
-      </form>
+      <Filters search={{ email, status }} go={(search) => void navigate({ search })}>
+        {({ typed, chosen }) => (
+          <>
+            <TextInput label={words.email} type="search" {...typed('email')} />
+            <Choice
+              label={words.status}
+              any={shell.all}
+              choices={[
+                { value: 'active', label: words.active },
+                { value: 'suspended', label: words.suspended },
+              ]}
+              {...chosen('status')}
+            />
+          </>
+        )}
+      </Filters>
       <Paged<Account>
         name={['admin', 'accounts']}
         path="/admin/accounts"

@@ -1,10 +1,9 @@
 /** Who did what to which object. Nothing is ever changed or removed here. */
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { AuditRecord } from '../../contract.ts'
 import { useWords } from '../../language.ts'
-import { submitting } from '../../parts/action.ts'
+import { Filters } from '../../parts/filters.tsx'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -17,23 +16,13 @@ export function Audit() {
   const words = useWords('running').audit
   const { object } = route.useSearch()
   const navigate = route.useNavigate()
-  const [typed, setTyped] = useState(object ?? '')
-  const find = async (): Promise<void> => {
-    await navigate({ search: { object: typed.trim() === '' ? undefined : typed.trim() } })
-  }
   return (
     <Page title={words.title} lead={words.lead}>
-      <form className="filters" onSubmit={submitting(find)}>
-        <TextInput
-          label={words.object}
-          description={words.objectHint}
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
-        />
-        <Button type="submit" variant="default">
-          {words.find}
-        </Button>
-      </form>
+      <Filters search={{ object }} go={(search) => void navigate({ search })}>
+        {({ typed }) => (
+          <TextInput label={words.object} description={words.objectHint} {...typed('object')} />
+        )}
+      </Filters>
       <Paged<AuditRecord>
         name={['admin', 'audit']}
         path="/admin/audit"

@@ -1,17 +1,18 @@
 /** Why requests fail: cause × upstream × model, how often, since when, whose turn it is, and one sample of each. */
-import { NativeSelect } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { modelsQuery, upstreamsQuery } from '../../admin.ts'
 import { get, queryOf } from '../../api.ts'
 import type { FailureGroup, Failures as FailuresAnswer } from '../../contract.ts'
 import { useWords } from '../../language.ts'
+import { Choice } from '../../parts/fields.tsx'
+import { Filters, SpanChoice } from '../../parts/filters.tsx'
 import { numberText, percentText } from '../../parts/format.ts'
 import { Asked } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
 import { Figures, Page } from '../../parts/page.tsx'
 import { State, When, type Tone } from '../../parts/shown.tsx'
-import { spanOf, spans } from '../../parts/spans.ts'
+import { spanOf } from '../../parts/spans.ts'
 import { Table } from '../../parts/table.tsx'
 
 const route = getRouteApi('/shell/operator/failures')
@@ -36,7 +37,7 @@ export function Failures() {
   const { from } = spanOf(span)
   return (
     <Page title={words.title} lead={words.lead}>
-      <Filters />
+      <FailureFilters />
       <Asked options={failuresQuery({ from, model, upstream })}>
         {(answer) => (
           <>
@@ -62,40 +63,32 @@ export function Failures() {
   )
 }
 
-function Filters() {
+function FailureFilters() {
   const words = useWords('running').failures
   const shell = useWords('shell')
-  const usage = useWords('account').usage
-  const search = route.useSearch()
   const navigate = route.useNavigate()
   const models = useQuery(modelsQuery).data?.data ?? []
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
-  const choose = (name: keyof typeof search) => (event: { currentTarget: { value: string } }) => {
-    const { value } = event.currentTarget
-    void navigate({ search: { ...search, [name]: value === '' ? undefined : value } })
-  }
-  const any = { value: '', label: shell.all }
   return (
-    <div className="filters">
-      <NativeSelect
-        label={usage.span}
-        data={spans.map((value) => ({ value, label: usage.spans[value] }))}
-        value={search.span ?? '24h'}
-        onChange={choose('span')}
-      />
-      <NativeSelect
-        label={words.model}
-        data={[any, ...models.map(({ id }) => ({ value: id, label: id }))]}
-        value={search.model ?? ''}
-        onChange={choose('model')}
-      />
-      <NativeSelect
-        label={words.upstream}
-        data={[any, ...upstreams.map(({ id, name }) => ({ value: id, label: name }))]}
-        value={search.upstream ?? ''}
-        onChange={choose('upstream')}
-      />
-    </div>
+    <Filters search={route.useSearch()} go={(search) => void navigate({ search })} onlyChoices>
+      {({ chosen }) => (
+        <>
+          <SpanChoice usual="24h" {...chosen('span')} />
+          <Choice
+            label={words.model}
+            any={shell.all}
+            choices={models.map(({ id }) => ({ value: id, label: id }))}
+            {...chosen('model')}
+          />
+          <Choice
+            label={words.upstream}
+            any={shell.all}
+            choices={upstreams.map(({ id, name }) => ({ value: id, label: name }))}
+            {...chosen('upstream')}
+          />
+        </>
+      )}
+    </Filters>
   )
 }
 

@@ -1,11 +1,12 @@
 /** Customers who ask for more: granted as wanted, or declined with a word. */
-import { Button, NativeSelect, Textarea } from '@mantine/core'
+import { Button, Textarea } from '@mantine/core'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { change } from '../../admin.ts'
 import type { LimitRequest } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { useAction } from '../../parts/action.ts'
-import { Dialog, useDraft } from '../../parts/fields.tsx'
+import { Choice, Dialog, useDraft } from '../../parts/fields.tsx'
+import { Filters } from '../../parts/filters.tsx'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing, Refused } from '../../parts/notes.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -31,20 +32,16 @@ export function LimitRequests() {
   const close = (): void => void navigate({ search: { status } })
   return (
     <Page title={words.title} lead={words.lead}>
-      <div className="filters">
-        <NativeSelect
-          label={words.state}
-          data={[
-            { value: '', label: shell.all },
-            ...statuses.map((value) => ({ value, label: states[value] })),
-          ]}
-          value={status ?? ''}
-          onChange={(event) => {
-            const { value } = event.currentTarget
-            void navigate({ search: { status: value === '' ? undefined : value } })
-          }}
-        />
-      </div>
+      <Filters search={{ status }} go={(search) => void navigate({ search })} onlyChoices>
+        {({ chosen }) => (
+          <Choice
+            label={words.state}
+            any={shell.all}
+            choices={statuses.map((value) => ({ value, label: states[value] }))}
+            {...chosen('status')}
+          />
+        )}
+      </Filters>
       <Paged<LimitRequest>
         name={['admin', 'limit-requests']}
         path="/admin/limit-requests"

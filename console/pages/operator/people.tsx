@@ -1,5 +1,5 @@
 /** Who may sign in: customers and operators, links that let them in, invites to sign up with. */
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { change } from '../../admin.ts'
@@ -7,7 +7,8 @@ import type { Invite, Link as AccessLink, PersonRow } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { useAction } from '../../parts/action.ts'
 import { confirm } from '../../parts/confirm.tsx'
-import { Dialog, Form, isWhole, useDraft, WholeField } from '../../parts/fields.tsx'
+import { Choice, Dialog, Form, isWhole, useDraft, WholeField } from '../../parts/fields.tsx'
+import { Filters } from '../../parts/filters.tsx'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing, Refused } from '../../parts/notes.tsx'
 import { Page, Section } from '../../parts/page.tsx'
@@ -36,21 +37,19 @@ export function People() {
       }
     >
       {newOperator.error && <Refused error={newOperator.error} />}
-      <div className="filters">
-        <NativeSelect
-          label={words.role}
-          data={[
-            { value: '', label: words.everyone },
-            { value: 'operator', label: words.roles.operator },
-            { value: 'customer', label: words.roles.customer },
-          ]}
-          value={role ?? ''}
-          onChange={(event) => {
-            const { value } = event.currentTarget
-            void navigate({ search: { role: value === '' ? undefined : value } })
-          }}
-        />
-      </div>
+      <Filters search={{ role }} go={(search) => void navigate({ search })} onlyChoices>
+        {({ chosen }) => (
+          <Choice
+            label={words.role}
+            any={words.everyone}
+            choices={[
+              { value: 'operator', label: words.roles.operator },
+              { value: 'customer', label: words.roles.customer },
+            ]}
+            {...chosen('role')}
+          />
+        )}
+      </Filters>
       <Paged<PersonRow>
         name={['admin', 'people']}
         path="/admin/people"

@@ -1,12 +1,12 @@
 /** Every request that came, by whatever it is looked for; each leads to its attempts and its bill. */
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { modelsQuery, upstreamsQuery } from '../../admin.ts'
 import type { RequestRecord } from '../../contract.ts'
 import { useWords } from '../../language.ts'
-import { submitting } from '../../parts/action.ts'
+import { Choice } from '../../parts/fields.tsx'
+import { Filters } from '../../parts/filters.tsx'
 import { durationText, numberText } from '../../parts/format.ts'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
@@ -30,7 +30,7 @@ export function Requests() {
   }
   return (
     <Page title={words.title} lead={words.lead}>
-      <Filters key={JSON.stringify(search)} />
+      <RequestFilters />
       <Paged<RequestRecord>
         name={['admin', 'requests']}
         path="/admin/requests"
@@ -47,54 +47,35 @@ export function Requests() {
   )
 }
 
-function Filters() {
+function RequestFilters() {
   const words = useWords('clients').requests
   const shell = useWords('shell')
-  const search = route.useSearch()
   const navigate = route.useNavigate()
   const models = useQuery(modelsQuery).data?.data ?? []
-  const [draft, setDraft] = useState<typeof search>(search)
-  const set = (name: keyof typeof search, value: string): void =>
-    setDraft((before) => ({ ...before, [name]: value }))
-  const choose = (part: typeof search): void => void navigate({ search: { ...draft, ...part } })
-  const apply = async (): Promise<void> => {
-    await navigate({ search: draft })
-  }
-  const text = (name: keyof typeof search) => ({
-    value: draft[name] ?? '',
-    onChange: (event: { currentTarget: { value: string } }) => set(name, event.currentTarget.value),
-  })
   return (
-    <form className="filters" onSubmit={submitting(apply)}>
-      <TextInput label={words.requestId} {...text('request_id')} />
-      <NativeSelect
-        label={words.outcome}
-        data={[
-          { value: '', label: shell.all },
-          ...outcomes.map((value) => ({ value, label: shell.outcome[value] })),
-        ]}
-        value={draft.outcome ?? ''}
-        onChange={(event) => choose({ outcome: event.currentTarget.value })}
-      />
-      <NativeSelect
-        label={words.model}
-        data={[{ value: '', label: shell.all }, ...models.map(({ id }) => ({ value: id, label: id }))]}
-        value={draft.model ?? ''}
-        onChange={(event) => choose({ model: event.currentTarget.value })}
-      />
-      <TextInput label={words.account} placeholder="acc_…" {...text('account')} />
-      <TextInput label={words.key} placeholder="key_…" {...text('key')} />
-      <TextInput label={words.from} type="datetime-local" {...text('from')} />
-      <TextInput label={words.to} type="datetime-local" {...text('to')} />
-      <Button type="submit" variant="default">
-        {words.apply}
-      </Button>
-      {Object.keys(search).length > 0 && (
-        <Button variant="subtle" onClick={() => void navigate({ search: {} })}>
-          {words.clear}
-        </Button>
+    <Filters search={route.useSearch()} go={(search) => void navigate({ search })}>
+      {({ typed, chosen }) => (
+        <>
+          <TextInput label={words.requestId} placeholder="req_…" {...typed('request_id')} />
+          <Choice
+            label={words.outcome}
+            any={shell.all}
+            choices={outcomes.map((value) => ({ value, label: shell.outcome[value] }))}
+            {...chosen('outcome')}
+          />
+          <Choice
+            label={words.model}
+            any={shell.all}
+            choices={models.map(({ id }) => ({ value: id, label: id }))}
+            {...chosen('model')}
+          />
+          <TextInput label={words.account} placeholder="acc_…" {...typed('account')} />
+          <TextInput label={words.key} placeholder="key_…" {...typed('key')} />
+          <TextInput label={words.from} type="datetime-local" {...typed('from')} />
+          <TextInput label={words.to} type="datetime-local" {...typed('to')} />
+        </>
       )}
-    </form>
+    </Filters>
   )
 }
 

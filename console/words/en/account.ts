@@ -94,7 +94,7 @@ export const account = {
     enableEffect: 'Requests with it are taken again at once.',
     deleteTitle: (name: string) => `Delete “${name}”?`,
     deleteEffect:
-      'Requests with it are refused within a second, for good. What it was used for stays in your records.',
+      'Requests with it are refused within a second, for good. What it was used for stays in the records.',
     deleted: 'Deleted.',
     stale: (count: number, days: number) =>
       `${plural(count, 'key was', 'keys were')} not used for ${plural(days, 'day', 'days')}.`,

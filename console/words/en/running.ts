@@ -23,7 +23,6 @@ export const running = {
     lead: 'Who did what to which object, newest first. It can only grow.',
     object: 'Object',
     objectHint: 'An id of an account, key, model or upstream',
-    find: 'Find',
     none: 'Nothing was done yet',
     noneLead: 'Every change that is made here, by script or at the command line is written down.',
     time: 'Time',

@@ -23,7 +23,6 @@ export const running: typeof english = {
     lead: '谁对哪个对象做了什么，最新在前。只增不减。',
     object: '对象',
     objectHint: '账户、密钥、模型或上游的编号',
-    find: '查找',
     none: '还没有操作',
     noneLead: '在此处、通过脚本或命令行所做的每项更改都会记录下来。',
     time: '时间',

@@ -23,6 +23,7 @@ import { credentialRoutes } from './credentials.ts'
 import type { Desk } from './desk.ts'
 import { flowRoutes } from './flow.ts'
 import { incidentRoutes } from './incidents.ts'
+import { keyListRoutes } from './key-list.ts'
 import { keyRoutes } from './keys.ts'
 import { ledgerRoutes } from './ledger.ts'
 import { nodeRoutes } from './nodes.ts'
@@ -131,6 +132,7 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     accountRoutes,
     accountMoneyRoutes,
     keyRoutes,
+    keyListRoutes,
     voucherRoutes,
     promotionRoutes,
     requestRoutes,

@@ -137,3 +137,30 @@ test('an account that is not there has no keys, and one that is there no more th
   const { data, next } = await done(office, 200, 'GET', `/accounts/${account}/keys`)
   assert.deepEqual([(data as unknown[]).length, next], [2, null])
 })
+
+test('the keys of all accounts are one list, with whose they are and what they have spent', async (t) => {
+  const office = await openOffice(t)
+  const account = await accountIn(office)
+  const made: unknown[] = []
+  for (const name of ['one', 'two', 'three']) {
+    made.push((await done(office, 201, 'POST', `/accounts/${account}/keys`, { name }))['id'])
+  }
+  const first = await done(office, 200, 'GET', '/keys?limit=2&sort=oldest')
+  const second = await done(office, 200, 'GET', `/keys?limit=2&sort=oldest&cursor=${String(first['next'])}`)
+  const keys = [...(first['data'] as Fields[]), ...(second['data'] as Fields[])]
+  assert.deepEqual([keys.map(({ id }) => id), second['next']], [made, null])
+  assert.partialDeepStrictEqual(keys[0], {
+    account,
+    account_email: 'someone@example.com',
+    expired: false,
+    spent: { today: '0', month: '0', total: '0' },
+  })
+  const found = await done(office, 200, 'GET', '/keys?q=TWO&status=active&sort=name')
+  assert.deepEqual(
+    (found['data'] as Fields[]).map(({ name }) => name),
+    ['two'],
+  )
+  for (const query of ['sort=price', 'status=lost', 'cursor=nonsense', `cursor=${String(first['next'])}`]) {
+    await done(office, 400, 'GET', `/keys?${query}`)
+  }
+})

@@ -75,7 +75,7 @@ export const newKeyOut = keyOut
   .extend({ secret: z.string().meta({ description: 'Only here, only now.' }) })
   .openapi('NewKey')
 
-function keyView(key: Key): z.infer<typeof keyOut> {
+export function keyView(key: Key): z.infer<typeof keyOut> {
   return {
     id: key.id,
     account: key.accountId,

@@ -2,6 +2,7 @@
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { settings } from '../../config.ts'
 import { sql } from '../../db/schema.ts'
+import { beginning } from '../../lib/beginning.ts'
 import { found, type Found } from '../console/contract/operator.ts'
 import type { Desk } from './desk.ts'
 import { okAnswer, timeOf } from './schemas.ts'
@@ -32,11 +33,6 @@ const showSettings = createRoute({
   summary: 'Every setting as this relay runs with it',
   responses: okAnswer(z.object({ data: z.array(settingOut) }), 'The settings.'),
 })
-
-/** What begins with a text, as a range that every index of texts can be asked for. */
-function beginning(text: string): readonly [string, string] {
-  return [text, `${text}\u{10ffff}`]
-}
 
 async function foundAccounts({ house: { db } }: Desk, q: string): Promise<Found[]> {
   const [low, high] = beginning(q.toLowerCase())

@@ -7,6 +7,7 @@ import { priceMissing, priceWords, type Price, type PriceInput } from '../../cat
 import { refuse } from '../../errors.ts'
 import { limitNames, type LimitsPatch, type OwnLimits } from '../../accounts/limits.ts'
 import { decimalOf, nanosOf } from '../../lib/money.ts'
+import { nothingSpent, type Spent } from '../../usage/spent.ts'
 
 export const money = z
   .string()
@@ -53,6 +54,14 @@ export function capText(nanos: bigint | null): string | null {
 
 export const capsIn = z.strictObject({ daily: money.nullish(), monthly: money.nullish() })
 export const capsOut = z.object({ daily: money.nullable(), monthly: money.nullable() })
+
+export const spentOut = z
+  .object({ today: money, month: money, total: money })
+  .meta({ description: 'In the open day and month of its account, and in its life.' })
+
+export function spentView({ todayNanos, monthNanos, totalNanos }: Spent = nothingSpent) {
+  return { today: decimalOf(todayNanos), month: decimalOf(monthNanos), total: decimalOf(totalNanos) }
+}
 
 const limitIn = z
   .union([z.int().min(0), z.literal('unlimited')], {

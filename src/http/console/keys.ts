@@ -12,9 +12,9 @@ import { rotateKey } from '../../accounts/rotate-key.ts'
 import type { Changed } from '../../db/change.ts'
 import { refuse } from '../../errors.ts'
 import { decimalOf } from '../../lib/money.ts'
-import { nothingSpent, spentByKeys, type Spent } from '../../usage/spent.ts'
+import { spentByKeys, type Spent } from '../../usage/spent.ts'
 import type { UnusualHour } from '../../usage/unusual.ts'
-import { capOf, capText, limitsView, msOf, timeOf } from '../admin/schemas.ts'
+import { capOf, capText, limitsView, msOf, spentView, timeOf } from '../admin/schemas.ts'
 import { keyCalls, type Key as KeyView } from './contract/keys.ts'
 import { isStale, unusualUse } from './key-marks.ts'
 import { hourMs } from './time-spans.ts'
@@ -35,7 +35,6 @@ function wholeLimits(key: Key): KeyView['limits'] {
 }
 
 function keyView(key: Key, { spent, unusual, now, staleMs }: Marks): KeyView {
-  const { todayNanos, monthNanos, totalNanos } = spent.get(key.id) ?? nothingSpent
   const found = unusual.get(key.id)
   const isOver = key.expiresAt !== null && key.expiresAt <= now
   return {
@@ -53,7 +52,7 @@ function keyView(key: Key, { spent, unusual, now, staleMs }: Marks): KeyView {
       total: capText(key.caps.totalNanos),
     },
     limits: wholeLimits(key),
-    spent: { today: decimalOf(todayNanos), month: decimalOf(monthNanos), total: decimalOf(totalNanos) },
+    spent: spentView(spent.get(key.id)),
     created_at: timeOf(key.createdAt),
     last_used_at: timeOf(key.lastUsedAt),
     stale: isStale(key, staleMs, now),
