@@ -118,6 +118,36 @@ async function announce(page: Page, title: string): Promise<void> {
   await told(page, 'It is announced.')
 }
 
+/** Among the keys of all accounts: finds one, switches it off and on, and ends it. */
+async function endKey(page: Page, name: string, secret: string): Promise<void> {
+  await goTo(page, 'All keys')
+  const row = page.getByRole('table', { name: 'All keys' }).getByRole('row', { name: new RegExp(name) })
+  await page.getByLabel('Name, secret or e-mail').fill(secret)
+  await page.getByRole('button', { name: 'Find' }).click()
+  await row.getByRole('link', { name: 'customer@example.com' }).waitFor()
+  await row
+    .getByText(/^¥0\.\d/)
+    .first()
+    .waitFor()
+  await page.getByLabel('Order').selectOption('Longest unused first')
+  assert.equal(new URL(page.url()).search, `?q=${secret}&sort=longest_unused`)
+  for (const [verb, state, isTaken] of [
+    ['Disable', 'disabled', false],
+    ['Enable', 'active', true],
+  ] as const) {
+    await row.getByRole('button', { name: verb }).click()
+    await dialogOf(page, `${verb} “${name}”?`).getByRole('button', { name: verb }).click()
+    await row.getByText(state, { exact: true }).waitFor()
+    assert.equal((await statusOf(secret)) !== 401, isTaken)
+  }
+  await row.getByRole('button', { name: 'Delete' }).click()
+  const last = dialogOf(page, `Delete “${name}”?`)
+  await last.getByText('A key of customer@example.com.').waitFor()
+  await last.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('heading', { name: 'No key matches' }).waitFor()
+  assert.equal(await statusOf(secret), 401)
+}
+
 async function statusOf(secret: string): Promise<number> {
   const reply = await fetch(`${theHouse().url}/v1/chat/completions`, {
     method: 'POST',
@@ -177,8 +207,8 @@ test(
 
     // The customer wants to hear of incidents, and calls.
     await goTo(customer.page, 'Notices')
-    const wanted = customer.page.getByRole('checkbox', { name: 'Incidents' })
-    await wanted.check()
+    // It is checked when that is kept, so not before the click is over.
+    await customer.page.getByRole('checkbox', { name: 'Incidents' }).click()
     await customer.page.getByRole('checkbox', { name: 'Incidents', checked: true }).waitFor()
     await goTo(customer.page, 'Keys')
     const secret = await createKey(customer.page, 'website')
@@ -208,6 +238,7 @@ test(
     upstream.always(saying('Hello!', { input: 1000, output: 100 }))
     await underTraffic(secret, () => row.getByText('resolved', { exact: true }).isVisible())
 
+    await endKey(page, 'website', secret)
     await announce(page, 'All is well again')
     await customer.open('/overview')
     await customer.page.getByRole('status').getByText('All is well again').waitFor()
@@ -219,6 +250,8 @@ test(
       'model.create',
       'account.create',
       'account.credit',
+      'key.update',
+      'key.delete',
       'incident.update',
     ]) {
       const line = audit.getByRole('row', { name: new RegExp(action) }).first()

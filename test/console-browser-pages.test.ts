@@ -107,6 +107,7 @@ test('an operator’s pages can be read whole and by everybody', { skip: without
     `/operator/accounts/${customer.id}`,
     `/operator/accounts/${customer.id}?edit=limits`,
     `/operator/accounts/${customer.id}?edit=credit`,
+    '/operator/keys',
     '/operator/requests',
     `/operator/requests/${requestId}`,
     '/operator/people',

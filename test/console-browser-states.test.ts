@@ -42,6 +42,7 @@ const operatorsPages = [
   '/operator/models/none',
   '/operator/accounts',
   '/operator/accounts/acc_none',
+  '/operator/keys',
   '/operator/people',
   '/operator/tiers',
   '/operator/limit-requests',

@@ -85,7 +85,7 @@ export function KeyTable({ keys, ofAll = false }: KeyTableProps) {
   const name: Column<ListedKey> = { head: own.key, names: true, cell: (key) => <KeyName its={key} /> }
   return (
     <Table
-      label={own.title}
+      label={ofAll ? words.title : own.title}
       rows={keys}
       idOf={({ id }) => id}
       columns={ofAll ? [name, account, ...columns] : [name, ...columns]}
