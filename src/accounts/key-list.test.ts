@@ -11,7 +11,7 @@ interface Shop {
   readonly db: Db
   readonly keys: Readonly<Record<string, NewKey>>
   /** The names of all that are found, gathered over pages of two. */
-  found(filter: KeyFilter, order?: KeyOrder, now?: number): Promise<string[]>
+  readonly found: (filter: KeyFilter, order?: KeyOrder, now?: number) => Promise<string[]>
 }
 
 /** Two accounts with three keys each, a deleted one, and a key of the console that nobody sees. */
