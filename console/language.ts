@@ -71,6 +71,11 @@ export async function chooseLanguage(next: Language): Promise<void> {
   for (const listener of listeners) listener()
 }
 
+/** What is chosen in one tab holds in all. */
+window.addEventListener('storage', ({ key, newValue: next }) => {
+  if (key === storageName && (next === 'en' || next === 'zh-CN')) void chooseLanguage(next)
+})
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

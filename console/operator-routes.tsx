@@ -50,7 +50,7 @@ export const operatorPages = [
   createRoute({
     getParentRoute: () => operator,
     path: '/accounts/$id',
-    validateSearch: texts('edit', 'refund'),
+    validateSearch: texts('add', 'edit', 'refund'),
     component: lazyRouteComponent(() => import('./pages/operator/account.tsx'), 'AccountPage'),
   }),
   createRoute({
@@ -103,7 +103,7 @@ export const operatorPages = [
   createRoute({
     getParentRoute: () => operator,
     path: '/people',
-    validateSearch: texts('role'),
+    validateSearch: texts('role', 'invite'),
     component: lazyRouteComponent(() => import('./pages/operator/people.tsx'), 'People'),
   }),
   createRoute({

@@ -16,6 +16,11 @@ export function chooseScheme(scheme: Scheme): void {
   for (const listener of listeners) listener()
 }
 
+/** What is chosen in one tab holds in all. */
+window.addEventListener('storage', ({ key, newValue: next }) => {
+  if (key === storageName && (next === 'light' || next === 'dark')) chooseScheme(next)
+})
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

@@ -31,6 +31,8 @@ export interface Visitor {
   readonly page: Page
   /** Goes to a page of the console and waits until it stands there. */
   readonly open: (path: string) => Promise<void>
+  /** As `open`, without loading the console anew, as a link would lead there; of a page with a dialogue, the dialogue stands. */
+  readonly go: (path: string) => Promise<void>
   /** Waits until the page stands there: it has its heading, nothing on it loads, and nothing more is asked for. */
   readonly stands: () => Promise<void>
   /** Presses of the mouse since the page was opened by its address. */
@@ -69,6 +71,9 @@ async function untilItStands(page: Page, asked: ReadonlySet<Request>): Promise<v
     if (asked.size > 0) looks = -1
   }
 }
+
+/** What of an address opens a dialogue over its page. */
+const namesDialog = /[?&](add|answer|ask|bulk|edit|invite|refund|rotate|seed|test)=/
 
 /** Somebody in front of the console at this address. */
 export async function visitor(t: TestContext, url: string, look: Look = {}): Promise<Visitor> {
@@ -116,8 +121,26 @@ export async function visitor(t: TestContext, url: string, look: Look = {}): Pro
     await page.goto(`/console${path}`)
     await stands()
   }
+  const go = async (path: string): Promise<void> => {
+    const dialog = page.getByRole('dialog')
+    if ((await dialog.count()) > 0) {
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await page.evaluate(`window.__TSR_ROUTER__.navigate({ href: ${JSON.stringify(path)} })`)
+    if (namesDialog.test(path)) await dialog.waitFor()
+    await stands()
+  }
   const clicks = (): Promise<number> => page.evaluate<number>('window.presses')
-  return { context, page, open, stands, clicks, complaints }
+  return { context, page, open, go, stands, clicks, complaints }
+}
+
+/** The same person at another machine: signed in, with a language and a theme of its own. */
+export async function twinOf(t: TestContext, { page, context }: Visitor): Promise<Visitor> {
+  const twin = await visitor(t, new URL(page.url()).origin)
+  await twin.context.addCookies(await context.cookies())
+  await twin.open('/')
+  return twin
 }
 
 /** The token of the link that the start prints for whoever runs the relay. */

@@ -6,7 +6,7 @@ import { eventually } from './answers.ts'
 import { visitor, withoutBrowser } from './chromium.ts'
 import { createKey, goTo, redeem, signUp } from './console-steps.ts'
 import { shareHouse } from './house.ts'
-import { faultsOf } from './page-sweep.ts'
+import { faultsAlong } from './page-sweep.ts'
 import { saying } from './scripts.ts'
 
 const house = withoutBrowser === false ? await shareHouse() : undefined
@@ -117,7 +117,5 @@ test('a customer’s pages can be read whole and by everybody', { skip: withoutB
     '/guide',
     '/profile',
   ]
-  const faults: string[] = []
-  for (const path of paths) faults.push(...(await faultsOf(me, path)))
-  assert.deepEqual(faults, [])
+  assert.deepEqual(await faultsAlong(me, paths), [])
 })

@@ -6,7 +6,7 @@ import { question, type Account } from './account.ts'
 import { customerOf } from './browser.ts'
 import { becomeOperator, visitor, withoutBrowser } from './chromium.ts'
 import { shareHouse } from './house.ts'
-import { faultsOf } from './page-sweep.ts'
+import { faultsAlong, faultsOf, faultsSeen } from './page-sweep.ts'
 import { failing, saying } from './scripts.ts'
 
 const house = withoutBrowser === false ? await shareHouse() : undefined
@@ -107,10 +107,13 @@ test('an operator’s pages can be read whole and by everybody', { skip: without
     `/operator/accounts/${customer.id}`,
     `/operator/accounts/${customer.id}?edit=limits`,
     `/operator/accounts/${customer.id}?edit=credit`,
+    `/operator/accounts/${customer.id}?add=key`,
+    `/operator/accounts/${customer.id}?refund=${requestId}`,
     '/operator/keys',
     '/operator/requests',
     `/operator/requests/${requestId}`,
     '/operator/people',
+    '/operator/people?invite=yes',
     '/operator/tiers',
     '/operator/tiers?add=yes',
     '/operator/tiers?edit=new',
@@ -123,7 +126,11 @@ test('an operator’s pages can be read whole and by everybody', { skip: without
     '/operator/audit',
     '/profile',
   ]
-  const faults: string[] = []
-  for (const path of paths) faults.push(...(await faultsOf(me, path)))
+  const faults = await faultsAlong(me, paths)
+  await me.go('/operator/models')
+  await me.page.getByRole('checkbox', { name: 'family-a/with-a-long-name-16k' }).check()
+  await me.page.getByRole('button', { name: 'Change the prices of 1' }).click()
+  await me.page.getByRole('dialog').waitFor()
+  faults.push(...(await faultsSeen(me, 'prices of several models')))
   assert.deepEqual(faults, [])
 })

@@ -14,9 +14,15 @@ import { Money, When } from './shown.tsx'
 import { Secret } from './secret.tsx'
 import { Table, type Column } from './table.tsx'
 
-export function AccountKeys({ accountId }: { readonly accountId: string }) {
+export interface AccountKeysProps {
+  readonly accountId: string
+  readonly isAdding: boolean
+  readonly add: () => void
+  readonly close: () => void
+}
+
+export function AccountKeys({ accountId, isAdding, add, close }: AccountKeysProps) {
   const words = useWords('clients').keys
-  const [isAdding, setAdding] = useState(false)
   return (
     <>
       <Paged<ListedKey>
@@ -27,16 +33,11 @@ export function AccountKeys({ accountId }: { readonly accountId: string }) {
       >
         {(keys) => <KeyTable keys={keys} />}
       </Paged>
-      <Button
-        variant="default"
-        className="at-start"
-        leftSection={<Icon name="plus" />}
-        onClick={() => setAdding(true)}
-      >
+      <Button variant="default" className="at-start" leftSection={<Icon name="plus" />} onClick={add}>
         {words.add}
       </Button>
-      <Dialog title={words.add} opened={isAdding} close={() => setAdding(false)}>
-        <KeyForm accountId={accountId} close={() => setAdding(false)} />
+      <Dialog title={words.add} opened={isAdding} close={close}>
+        <KeyForm accountId={accountId} close={close} />
       </Dialog>
     </>
   )

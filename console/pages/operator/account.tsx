@@ -46,7 +46,7 @@ export function AccountPage() {
 function Shown({ account }: { readonly account: Account }) {
   const words = useWords('clients').account
   const navigate = route.useNavigate()
-  const { edit, refund } = route.useSearch()
+  const { add, edit, refund } = route.useSearch()
   const refunds = useWords('clients').refund
   const close = (): void => void navigate({ search: {} })
   return (
@@ -74,7 +74,12 @@ function Shown({ account }: { readonly account: Account }) {
       />
       <AccountFacts account={account} />
       <Section title={words.keys} lead={words.keysLead}>
-        <AccountKeys accountId={account.id} />
+        <AccountKeys
+          accountId={account.id}
+          isAdding={add !== undefined}
+          add={() => void navigate({ search: { add: 'key' } })}
+          close={close}
+        />
       </Section>
       <Section
         title={words.entries}

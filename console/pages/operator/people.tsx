@@ -22,9 +22,9 @@ const route = getRouteApi('/shell/operator/people')
 export function People() {
   const words = useWords('running').people
   const navigate = route.useNavigate()
-  const { role } = route.useSearch()
+  const { role, invite } = route.useSearch()
   const [link, setLink] = useState<AccessLink | null>(null)
-  const [isInviting, setInviting] = useState(false)
+  const close = (): void => void navigate({ search: { role } })
   const newOperator = useAction(async () => setLink(await change<AccessLink>('POST', '/operators/link', {})))
   return (
     <Page
@@ -62,7 +62,7 @@ export function People() {
         title={words.invites}
         lead={words.invitesLead}
         actions={
-          <Button variant="default" onClick={() => setInviting(true)}>
+          <Button variant="default" onClick={() => void navigate({ search: { role, invite: 'yes' } })}>
             {words.invite}
           </Button>
         }
@@ -76,8 +76,8 @@ export function People() {
           </Secret>
         )}
       </Dialog>
-      <Dialog title={words.invite} opened={isInviting} close={() => setInviting(false)}>
-        <InviteForm close={() => setInviting(false)} />
+      <Dialog title={words.invite} opened={invite !== undefined} close={close}>
+        <InviteForm close={close} />
       </Dialog>
     </Page>
   )

@@ -6,10 +6,11 @@ export const account = {
   overview: {
     title: 'Overview',
     balance: 'Balance',
-    runway: (days: number) =>
-      days < 1
-        ? 'lasts less than a day at this pace'
-        : `lasts about ${plural(Math.round(days), 'day', 'days')} at this pace`,
+    runway: (days: number) => {
+      if (days > 3650) return 'lasts more than ten years at this pace'
+      if (days < 1) return 'lasts less than a day at this pace'
+      return `lasts about ${plural(Math.round(days), 'day', 'days')} at this pace`
+    },
     noSpending: 'nothing was spent lately',
     held: 'Held',
     heldNote: 'for requests under way',

@@ -5,7 +5,10 @@ export const account: typeof english = {
   overview: {
     title: '概览',
     balance: '余额',
-    runway: (days: number) => (days < 1 ? '按当前速度不足一天' : `按当前速度约可用 ${Math.round(days)} 天`),
+    runway: (days: number) => {
+      if (days > 3650) return '按当前速度可用十年以上'
+      return days < 1 ? '按当前速度不足一天' : `按当前速度约可用 ${Math.round(days)} 天`
+    },
     noSpending: '近期没有消费',
     held: '冻结',
     heldNote: '用于进行中的请求',
