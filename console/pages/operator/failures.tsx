@@ -94,7 +94,7 @@ function FailureFilters() {
 
 function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) {
   const words = useWords('running').failures
-  const causes: Readonly<Record<string, string>> = useWords('door').errors
+  const causes: Readonly<Record<string, string>> = { ...useWords('door').errors, ...words.faults }
   return (
     <Table
       label={words.title}
