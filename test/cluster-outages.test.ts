@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { openClient } from '../src/db/postgres/connect.ts'
 import { sqlStateOf } from '../src/db/postgres/errors.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
-import { openWay, type Fate } from '../src/server/cluster/broken-way.fixture.ts'
+import { openWay, replay, type Fate, type Recorded } from '../src/server/cluster/broken-way.fixture.ts'
 import { openBalancer } from './balancer.ts'
 import { openCluster } from './cluster.ts'
 import { crowdAt, outage } from './outages.ts'
@@ -28,7 +28,7 @@ test(
   'every batch is sent twice, and of many the answer is lost: nobody notices, and nothing is lost or doubled',
   { skip },
   async (t) => {
-    const texts: string[] = []
+    const flights: Recorded[] = []
     let commits = 0
     const fateOf = (): Fate => {
       commits += 1
@@ -38,7 +38,7 @@ test(
     let direct = ''
     const cluster = await openCluster(t, 3, {}, (url) => {
       direct = url
-      return openWay(t, url, fateOf, (text) => texts.push(text))
+      return openWay(t, url, fateOf, (flight) => flights.push(flight))
     })
     const callers = await crowdAt(cluster)
     callers.crowd.come(12, 300)
@@ -49,19 +49,19 @@ test(
     )
     const client = await openClient({ url: direct, name: 'replay', statementMs: 20_000 })
     const outcomes = new Map<string, number>()
-    for (const text of texts) {
-      const state = await client.query(text).then(
+    for (const flight of flights) {
+      const state = await replay(client, flight).then(
         () => 'taken',
         (error: unknown) => sqlStateOf(error) ?? String(error),
       )
       if (state !== 'taken') await client.query('rollback')
-      const what = text.startsWith('insert into journal') ? `of the ledger: ${state}` : 'of refused requests'
+      const what = flight.isOfLedger ? `of the ledger: ${state}` : 'of refused requests'
       outcomes.set(what, (outcomes.get(what) ?? 0) + 1)
     }
     await client.end()
     // Unique violations alone: the journal has each of them, or something else in its place.
     assert.deepEqual([...outcomes.keys()], ['of the ledger: 23505'])
-    assert.ok(texts.length > 50, `${texts.length} batches`)
+    assert.ok(flights.length > 50, `${flights.length} batches`)
     await callers.prove()
   },
 )

@@ -9,13 +9,14 @@ import { chainHash, chainStart } from '../src/db/journal.ts'
 import type { LedgerCommit } from '../src/db/messages.ts'
 import { openClient } from '../src/db/postgres/connect.ts'
 import { openPostgresDb } from '../src/db/postgres/db.ts'
-import { insertOwners, lockBatch, writeBatch } from '../src/db/postgres/ledger-rows.ts'
+import { insertOwners, lockBatch, openLedgerClient } from '../src/db/postgres/ledger-rows.ts'
+import { writeBatch } from '../src/db/postgres/ledger-writes.ts'
 import { migratePostgres } from '../src/db/postgres/migrate.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
 import { fillTokensShared, rollUpShared } from '../src/db/postgres/rollup.ts'
 import { openStoresBy, type TestStore } from '../src/db/store.fixture.ts'
 
-const needs = { node: 'one', epoch: 1, holds: [], credits: [], claims: [], keptAfter: 0 }
+const needs = { node: 'one', epoch: 1, holds: [], ending: [], credits: [], claims: [], keptAfter: 0 }
 const nothingHeld = { held_nanos: 0n, day_held_nanos: 0n, month_held_nanos: 0n, past: '[]' }
 
 /** A store over a database of its own, whose commits are those of one node. */
@@ -23,7 +24,7 @@ async function openStore(server: PostgresServer, t: TestContext): Promise<TestSt
   const url = await server.database()
   await migratePostgres(url)
   const db = openPostgresDb(url, 'test')
-  const client = await openClient({ url, name: 'test ledger', statementMs: 20_000 })
+  const client = await openLedgerClient({ url, name: 'test ledger', statementMs: 20_000 })
   const roller = await openClient({ url, name: 'test roll-ups', statementMs: 20_000 })
   let rolling = Promise.resolve(false)
   const clock = setInterval(() => {
@@ -50,8 +51,10 @@ async function openStore(server: PostgresServer, t: TestContext): Promise<TestSt
         entries,
         owners: owners.map((row) => ({ ...row, ...nothingHeld })),
         requests,
+        areRequestsKnown: false,
         kept,
-        holds: [],
+        opened: [],
+        changed: [],
         ended: [],
       })
       prev = hash

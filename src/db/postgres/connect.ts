@@ -23,11 +23,13 @@ export interface Connecting {
   readonly readOnly?: boolean
   /** A transaction in which nothing is said for longer is ended. */
   readonly idleInTransactionMs?: number
+  /** More settings of its own, as options. */
+  readonly settings?: string
 }
 
 /** Settings on which our promises rest, whatever the server's defaults are. */
 function configOf(connecting: Connecting): ClientConfig {
-  const { url, name, statementMs, readOnly = false, idleInTransactionMs = idleMs } = connecting
+  const { url, name, statementMs, readOnly = false, idleInTransactionMs = idleMs, settings = '' } = connecting
   return {
     connectionString: url,
     application_name: name,
@@ -44,6 +46,7 @@ function configOf(connecting: Connecting): ClientConfig {
       '-c synchronous_commit=on -c standard_conforming_strings=on -c timezone=UTC',
       // Measured: our questions take a few milliseconds, to compile one or to start workers for it takes fifty.
       '-c jit=off -c max_parallel_workers_per_gather=0',
+      settings,
     ].join(' '),
     types: {
       getTypeParser: ((oid: number) =>
@@ -71,6 +74,8 @@ export function openPool(connecting: Connecting, most: number): Pool {
   const pool = new Pool({ ...configOf(connecting), max: most, idleTimeoutMillis: 30_000 })
   // A connection that is lost while nobody uses it is opened anew when somebody does.
   pool.on('error', () => undefined)
+  // Also one that is lost while it is lent, between two of its statements.
+  pool.on('connect', (client) => void client.on('error', () => undefined))
   return pool
 }
 

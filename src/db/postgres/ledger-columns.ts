@@ -1,6 +1,17 @@
-/** What the columns of the tables are that get many rows at once, as the database calls it. */
+/** The columns of the ledger's rows, and how what the database says of them is read. */
 
-import type { EntryRow, RequestRow } from '../messages.ts'
+import { ownerColumns } from '../journal.ts'
+import type { OwnerRow, Parameter } from '../messages.ts'
+import type { FlownRows } from './flight.ts'
+
+/** An owner with what is held of it by all nodes. */
+export interface SharedOwnerRow extends OwnerRow {
+  readonly held_nanos: bigint
+  readonly day_held_nanos: bigint
+  readonly month_held_nanos: bigint
+  /** JSON of the periods that are over while holds of theirs are open. */
+  readonly past: string
+}
 
 /** An open hold, or one whose node was retired: then `charged_nanos` is what it was charged. */
 export interface HoldRow {
@@ -16,54 +27,37 @@ export interface HoldRow {
   readonly claim: string | null
 }
 
-type ColumnTypes<Shape> = {
-  readonly [Column in keyof Shape]-?: Exclude<Shape[Column], null> extends string ? 'text' : 'bigint'
+export const sharedOwnerColumns = [
+  ...ownerColumns,
+  'held_nanos',
+  'day_held_nanos',
+  'month_held_nanos',
+  'past',
+] as const satisfies (keyof SharedOwnerRow)[]
+
+export const holdColumns = [
+  'id',
+  'node',
+  'body',
+  'mark_input',
+  'mark_output',
+  'retired_at',
+  'charged_nanos',
+  'claim',
+] as const satisfies (keyof HoldRow)[]
+
+const texts: ReadonlySet<string> = new Set(['id', 'past', 'node', 'body', 'claim', 'ref', 'debit'])
+
+function valueOf(column: string, cell: string | null): Parameter {
+  if (cell === null || texts.has(column)) return cell
+  return column.endsWith('_nanos') ? BigInt(cell) : Number(cell)
 }
 
-export const columnTypes: ColumnTypes<RequestRow & EntryRow & HoldRow & { readonly seq: number }> = {
-  seq: 'bigint',
-  at: 'bigint',
-  account_id: 'text',
-  request_id: 'text',
-  key_id: 'text',
-  model: 'text',
-  upstream_id: 'text',
-  http_status: 'bigint',
-  outcome: 'text',
-  stream: 'bigint',
-  finish: 'text',
-  prompt_tokens: 'bigint',
-  cached_tokens: 'bigint',
-  completion_tokens: 'bigint',
-  reasoning_tokens: 'bigint',
-  usage_source: 'text',
-  cost_nanos: 'bigint',
-  upstream_cost_nanos: 'bigint',
-  first_token_ms: 'bigint',
-  duration_ms: 'bigint',
-  attempts: 'text',
-  error_code: 'text',
-  hold_nanos: 'bigint',
-  price_version: 'bigint',
-  cache_write_tokens: 'bigint',
-  factor_ppm: 'bigint',
-  balance_nanos: 'bigint',
-  fault: 'text',
-  fault_upstream: 'text',
-  cache_write_1h_tokens: 'bigint',
-  debit: 'text',
-  credit: 'text',
-  amount_nanos: 'bigint',
-  kind: 'text',
-  ref: 'text',
-  reason: 'text',
-  source: 'text',
-  id: 'text',
-  node: 'text',
-  body: 'text',
-  mark_input: 'bigint',
-  mark_output: 'bigint',
-  retired_at: 'bigint',
-  charged_nanos: 'bigint',
-  claim: 'text',
+/** Rows of these columns, in their order, as the schema says what they are. */
+export function rowsAs<Shape>(rows: FlownRows, columns: readonly (keyof Shape & string)[]): Shape[] {
+  return rows.map((cells) => {
+    const row = Object.fromEntries(columns.map((column, at) => [column, valueOf(column, cells[at] ?? null)]))
+    // The columns asked for are those of the shape, and the schema says what they are.
+    return row as Shape
+  })
 }

@@ -5,23 +5,20 @@
  */
 
 import type { Client } from 'pg'
-import { entryColumns, keptColumns, ownerColumns, requestColumns } from '../journal.ts'
-import type { EntryRow, KeptRow, OwnerRow, Parameter, RequestRow, Row } from '../messages.ts'
-import { runTexts } from './connect.ts'
-import { columnTypes, type HoldRow } from './ledger-columns.ts'
+import { ownerColumns } from '../journal.ts'
+import { openClient, runTexts, type Connecting } from './connect.ts'
+import { fly, type Flown, type FlownRows, type Step } from './flight.ts'
+import {
+  holdColumns,
+  rowsAs,
+  sharedOwnerColumns,
+  type HoldRow,
+  type SharedOwnerRow,
+} from './ledger-columns.ts'
 import { sharedRowLock } from './locks.ts'
-import { columnsText, literalOf, valuesText } from './text.ts'
+import { arrayText, literalOf } from './text.ts'
 
-export type { HoldRow } from './ledger-columns.ts'
-
-/** An owner with what is held of it by all nodes. */
-export interface SharedOwnerRow extends OwnerRow {
-  readonly held_nanos: bigint
-  readonly day_held_nanos: bigint
-  readonly month_held_nanos: bigint
-  /** JSON of the periods that are over while holds of theirs are open. */
-  readonly past: string
-}
+export { sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from './ledger-columns.ts'
 
 export interface BatchNeeds {
   readonly node: string
@@ -30,6 +27,8 @@ export interface BatchNeeds {
   readonly owners: readonly string[]
   /** Holds that this node does not know by itself. */
   readonly holds: readonly string[]
+  /** Holds of this node that end with this batch, whatever it comes to: their rows are deleted while others are waited for. */
+  readonly ending: readonly string[]
   /** Credits, of which it is asked whether they were entered before. */
   readonly credits: readonly string[]
   /** Keys that requests want to claim: by whom they are, and as `kept_answers` has them. */
@@ -52,46 +51,19 @@ export interface LockedRows {
   readonly kept: readonly string[]
 }
 
-export interface BatchRows {
-  readonly seq: number
-  readonly node: string
-  /** The commit's number in the node's chain; `null`: request rows alone, which the chain does not hold. */
-  readonly commit: {
-    readonly number: number
-    readonly at: number
-    readonly body: string
-    readonly prev: Uint8Array
-    readonly hash: Uint8Array
-  } | null
-  readonly entries: readonly EntryRow[]
-  readonly owners: readonly SharedOwnerRow[]
-  readonly requests: readonly RequestRow[]
-  readonly kept: readonly KeptRow[]
-  /** New or changed. */
-  readonly holds: readonly Omit<HoldRow, 'node'>[]
-  readonly ended: readonly string[]
+/**
+ * A connection for batches. Their statements are planned once, whatever the tables' statistics are then, and each finds its
+ * rows by an index: so neither a table that was empty nor one that was never looked at makes a plan that is bad later.
+ */
+export function openLedgerClient(connecting: Connecting): Promise<Client> {
+  return openClient({
+    ...connecting,
+    settings: '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off',
+  })
 }
 
-export const sharedOwnerColumns = [
-  ...ownerColumns,
-  'held_nanos',
-  'day_held_nanos',
-  'month_held_nanos',
-  'past',
-] as const satisfies (keyof SharedOwnerRow)[]
-
-const holdColumns = [
-  'id',
-  'node',
-  'body',
-  'mark_input',
-  'mark_output',
-  'retired_at',
-  'charged_nanos',
-  'claim',
-] as const satisfies (keyof HoldRow)[]
-
-const listOf = (ids: readonly string[]): string => ids.map(literalOf).join(',')
+const credited = ['ref', 'debit', 'amount_nanos'] as const
+const claimed = ['body', 'claim'] as const
 
 /** Makes rows for owners that have none, in a transaction of their own, before anything is locked. */
 export async function insertOwners(client: Client, ids: readonly string[]): Promise<void> {
@@ -99,124 +71,81 @@ export async function insertOwners(client: Client, ids: readonly string[]): Prom
   const columns = ownerColumns.slice(1)
   await client.query(
     `insert into owners (id, ${columns.join(', ')})
-      select id, ${columns.map(() => '0').join(', ')} from unnest(array[${listOf(ids)}]) as id order by id collate "C"
-      on conflict (id) do nothing`,
+      select id, ${columns.map(() => '0').join(', ')} from unnest(array[${ids.map(literalOf).join(',')}]) as id
+      order by id collate "C" on conflict (id) do nothing`,
   )
 }
 
-function rowsAs<Shape>(rows: Row[] | undefined): Shape[] {
-  // The columns asked for are those of the shape, and connect.ts reads them as the schema says.
-  return (rows ?? []) as Shape[]
-}
+const steps = {
+  begin: { name: 'begin', text: 'begin' },
+  rowLock: { name: 'row-lock', text: sharedRowLock },
+  node: { name: 'node', text: 'select epoch from nodes where id = $1 and epoch = $2 for key share' },
+  // Only what is ours: nobody else touches it before this node is retired, and that waits for this transaction.
+  ending: {
+    name: 'ending',
+    text: 'delete from holds where id = any($1::text[]) and exists (select 1 from nodes where id = $2 and epoch = $3)',
+  },
+  owners: {
+    name: 'owners',
+    text: `select ${sharedOwnerColumns.join(', ')} from owners where id = any($1::text[]) order by id for update`,
+  },
+  holds: {
+    name: 'holds',
+    text: `select ${holdColumns.join(', ')} from holds where id = any($1::text[]) order by id for update`,
+  },
+  credits: {
+    name: 'credits',
+    text: `select ${credited.join(', ')} from entries where ref = any($1::text[]) and reason is not null`,
+  },
+  claimed: {
+    name: 'claimed',
+    text: `select ${claimed.join(', ')} from holds where claim = any($1::text[]) and claim is not null`,
+  },
+  kept: {
+    name: 'kept',
+    text: `select account_id, key_hash from kept_answers
+      where (account_id, key_hash) in (select unnest($1::text[]), unnest($2::text[])) and at > $3`,
+  },
+  order: { name: 'order', text: `select nextval('journal_order')` },
+} as const satisfies Record<string, Step>
 
-const nothing = 'select 1 where false'
-
-function lockTexts({ node, epoch, owners, holds, credits, claims, keptAfter }: BatchNeeds): string[] {
-  const pairs = claims.map(({ account, key }) => `(${literalOf(account)}, ${literalOf(key)})`).join(',')
-  const names = listOf(claims.map(({ name }) => name))
-  return [
-    'begin',
-    sharedRowLock,
-    `select epoch from nodes where id = ${literalOf(node)} and epoch = ${epoch} for key share`,
-    owners.length === 0
-      ? nothing
-      : `select ${sharedOwnerColumns.join(', ')} from owners where id in (${listOf(owners)}) order by id for update`,
-    holds.length === 0
-      ? nothing
-      : `select ${holdColumns.join(', ')} from holds where id in (${listOf(holds)}) order by id for update`,
-    credits.length === 0
-      ? nothing
-      : `select ref, debit, amount_nanos from entries where ref in (${listOf(credits)}) and reason is not null`,
-    claims.length === 0 ? nothing : `select body, claim from holds where claim in (${names})`,
-    claims.length === 0
-      ? nothing
-      : `select account_id, key_hash from kept_answers where (account_id, key_hash) in (${pairs}) and at > ${keptAfter}`,
-    `select nextval('journal_order') as seq`,
-  ]
+function lockSteps(needs: BatchNeeds): Flown[] {
+  const { node, owners, holds, ending, credits, claims, keptAfter } = needs
+  const self = [node, String(needs.epoch)]
+  const flown: Flown[] = [{ step: steps.begin }, { step: steps.rowLock }, { step: steps.node, values: self }]
+  if (ending.length > 0) flown.push({ step: steps.ending, values: [arrayText(ending), ...self] })
+  if (owners.length > 0) flown.push({ step: steps.owners, values: [arrayText(owners)] })
+  if (holds.length > 0) flown.push({ step: steps.holds, values: [arrayText(holds)] })
+  if (credits.length > 0) flown.push({ step: steps.credits, values: [arrayText(credits)] })
+  if (claims.length > 0) {
+    const accounts = arrayText(claims.map(({ account }) => account))
+    const keys = arrayText(claims.map(({ key }) => key))
+    flown.push(
+      { step: steps.claimed, values: [arrayText(claims.map(({ name }) => name))] },
+      { step: steps.kept, values: [accounts, keys, String(keptAfter)] },
+    )
+  }
+  flown.push({ step: steps.order })
+  return flown
 }
 
 /** Begins the batch's transaction and locks its rows. Where the node is not ours any more, the transaction is ended. */
 export async function lockBatch(client: Client, needs: BatchNeeds): Promise<LockedRows> {
-  const [, , ours = [], owners, holds, credits, claimed, kept = [], order = []] = await runTexts(
-    client,
-    lockTexts(needs).join(';'),
-  )
-  if (ours.length === 0) await client.query('rollback')
-  const isKept = new Set(kept.map((row) => `${String(row['account_id'])} ${String(row['key_hash'])}`))
+  const flown = lockSteps(needs)
+  const results = await fly(client, flown)
+  const rowsOf = (step: Step): FlownRows => results[flown.findIndex((each) => each.step === step)] ?? []
+  const isOurs = rowsOf(steps.node).length > 0
+  if (!isOurs) await client.query('rollback')
+  const isKept = new Set(rowsOf(steps.kept).map(([account, key]) => `${account} ${key}`))
   return {
-    isOurs: ours.length > 0,
-    seq: Number(order[0]?.['seq']),
-    owners: rowsAs(owners),
-    holds: rowsAs(holds),
-    credits: rowsAs(credits),
-    claimed: rowsAs(claimed),
+    isOurs,
+    seq: Number(rowsOf(steps.order)[0]?.[0]),
+    owners: rowsAs(rowsOf(steps.owners), sharedOwnerColumns),
+    holds: rowsAs(rowsOf(steps.holds), holdColumns),
+    credits: rowsAs(rowsOf(steps.credits), credited),
+    claimed: rowsAs(rowsOf(steps.claimed), claimed),
     kept: needs.claims.filter(({ account, key }) => isKept.has(`${account} ${key}`)).map(({ name }) => name),
   }
-}
-
-function cellsOf<Key extends string>(
-  rows: readonly Readonly<Record<Key, Parameter>>[],
-  columns: readonly Key[],
-): Parameter[][] {
-  return rows.map((row) => columns.map((column) => row[column]))
-}
-
-const replacing = (columns: readonly string[]): string =>
-  columns.map((column) => `${column} = excluded.${column}`).join(', ')
-
-function insertText(table: string, columns: readonly string[], rows: Parameter[][]): string {
-  return `insert into ${table} (${columns.join(', ')}) values ${valuesText(rows)}`
-}
-
-/** As `insertText`, for many rows. */
-function insertManyText(
-  table: string,
-  columns: readonly (keyof typeof columnTypes)[],
-  rows: Parameter[][],
-): string {
-  const types = columns.map((column) => columnTypes[column])
-  return `insert into ${table} (${columns.join(', ')}) select * from unnest(${columnsText(rows, types)})`
-}
-
-function textsOf(batch: BatchRows): string[] {
-  const { seq, node, commit, entries, owners, requests, kept, holds, ended } = batch
-  const texts: string[] = []
-  if (commit !== null) {
-    const { number, at, body, prev, hash } = commit
-    const values = [seq, at, body, node, number, prev, hash].map(literalOf).join(', ')
-    texts.push(`insert into journal (seq, at, body, node, number, prev, hash) values (${values})`)
-  }
-  if (entries.length > 0) {
-    const rows = cellsOf(entries, entryColumns).map((row) => [seq, ...row])
-    texts.push(insertManyText('entries', ['seq', ...entryColumns], rows))
-  }
-  if (owners.length > 0) {
-    const text = insertText('owners', sharedOwnerColumns, cellsOf(owners, sharedOwnerColumns))
-    texts.push(`${text} on conflict (id) do update set ${replacing(sharedOwnerColumns.slice(1))}`)
-  }
-  if (requests.length > 0) {
-    const text = insertManyText('requests', requestColumns, cellsOf(requests, requestColumns))
-    texts.push(`${text} on conflict (request_id) do nothing`)
-  }
-  if (kept.length > 0) {
-    const text = insertText('kept_answers', keptColumns, cellsOf(kept, keptColumns))
-    // Takes the place of one that is over.
-    texts.push(`${text} on conflict (account_id, key_hash) do update set ${replacing(keptColumns.slice(2))}`)
-  }
-  if (holds.length > 0) {
-    const rows = holds.map((hold) => ({ ...hold, node }))
-    const text = insertManyText('holds', holdColumns, cellsOf(rows, holdColumns))
-    // Whose hold it is stays, also where another node ends it.
-    const set = replacing(holdColumns.filter((column) => column !== 'id' && column !== 'node'))
-    texts.push(`${text} on conflict (id) do update set ${set}`)
-  }
-  if (ended.length > 0) texts.push(`delete from holds where id in (${listOf(ended)})`)
-  return texts
-}
-
-/** Writes what the batch has come to and commits it, in one round trip. */
-export async function writeBatch(client: Client, batch: BatchRows): Promise<void> {
-  await client.query([...textsOf(batch), 'commit'].join(';'))
 }
 
 export interface NodeHead {

@@ -23,7 +23,11 @@ async function inTransaction(client: Client, step: () => Promise<boolean>): Prom
   }
 }
 
-/** Counts the next request rows, each exactly once; false when there are none. Of nodes that ask at once one waits for the other. */
+/**
+ * Counts the next request rows, each exactly once; whether there are more. What has come meanwhile is left for the next
+ * time: to see where rows end, everybody who adds some is waited for, and waits. Of nodes that ask at once
+ * one waits for the other.
+ */
 export async function rollUpShared(client: Client): Promise<boolean> {
   const [, , rows = []] = await runTexts(
     client,
@@ -38,7 +42,7 @@ export async function rollUpShared(client: Client): Promise<boolean> {
     for (const sql of [addText, ...availabilityTexts, ...trafficTexts])
       await runOn(client, { sql, parameters: [position, last] })
     await runOn(client, { sql: moveText, parameters: [last] })
-    return true
+    return last < end
   })
 }
 

@@ -47,12 +47,17 @@ create trigger $1 before $2 on $3 for each row execute function $1();`,
     .replaceAll(/\b(\w+) text\b/g, '$1 text collate "C"')
 }
 
-/** A value written into a statement's text. A zero byte, which PostgreSQL has no place for, is shown as what it is not. */
+/** A zero byte, which PostgreSQL has no place for, is shown as what it is not. */
+export function withoutZeroes(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text
+}
+
+/** A value written into a statement's text. */
 export function literalOf(value: Parameter): string {
   if (value === null) return 'null'
   if (value instanceof Uint8Array) return `decode('${Buffer.from(value).toString('hex')}', 'hex')`
   if (typeof value !== 'string') return String(value)
-  const plain = value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value
+  const plain = withoutZeroes(value)
   const quoted = `'${plain.replaceAll("'", "''")}'`
   return plain.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted
 }
@@ -62,24 +67,41 @@ export function valuesText(rows: readonly (readonly Parameter[])[]): string {
   return rows.map((row) => `(${row.map(literalOf).join(',')})`).join(',')
 }
 
-/** What makes an element of an array more than itself, and what makes a text more than its characters. */
 const inArrays = /["\\]/g
-const special = /["\\'\0]/
 
-function elementOf(value: Parameter): string {
-  if (value === null) return 'null'
-  if (typeof value !== 'string') return String(value)
-  return special.test(value) ? `"${value.replaceAll(inArrays, '\\$&')}"` : `"${value}"`
+/** Texts as an array, for a parameter: `{"a","b"}`. */
+export function arrayText(texts: readonly string[]): string {
+  return withoutZeroes(`{${texts.map((text) => `"${text.replaceAll(inArrays, '\\$&')}"`).join(',')}}`)
 }
 
-/**
- * Rows as columns, for `select * from unnest(…)`: one text for each column, which the database reads in half the time that
- * it takes to understand a value for each cell. `types`: of each column in its order, as the database calls it.
- */
-export function columnsText(rows: readonly (readonly Parameter[])[], types: readonly string[]): string {
-  const columns = types.map((type, column) => {
-    const elements = rows.map((row) => elementOf(row[column] ?? null))
-    return `${literalOf(`{${elements.join(',')}}`)}::${type}[]`
-  })
-  return columns.join(',')
+const inCopies = /[\\\t\n\r\0]/
+const allInCopies = /[\\\t\n\r]/g
+const copyEscapes = new Map([
+  ['\\', '\\\\'],
+  ['\t', '\\t'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+])
+
+function copyCellOf(value: Parameter | undefined): string {
+  if (typeof value !== 'string') return value === null || value === undefined ? '\\N' : String(value)
+  if (!inCopies.test(value)) return value
+  return withoutZeroes(value).replaceAll(allInCopies, (special) => copyEscapes.get(special) ?? special)
+}
+
+/** Rows as `copy … from stdin` reads them (PostgreSQL, COPY, text format): half of what the same rows cost as an insert. */
+export function copyText<Key extends string>(
+  rows: readonly Readonly<Record<Key, Parameter>>[],
+  columns: readonly Key[],
+): string {
+  let text = ''
+  for (const row of rows) {
+    for (let index = 0; index < columns.length; index += 1) {
+      const column = columns[index]
+      if (index > 0) text += '\t'
+      if (column !== undefined) text += copyCellOf(row[column])
+    }
+    text += '\n'
+  }
+  return text
 }

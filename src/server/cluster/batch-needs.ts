@@ -29,6 +29,7 @@ export function countsModel({ modelRequestsPerDay }: Caps): boolean {
 export function needsOf(works: readonly Work[], own: OwnHolds): Omit<BatchNeeds, 'node' | 'epoch'> {
   const owners = new Set<string>()
   const holds = new Set<string>()
+  const ending: string[] = []
   const credits: string[] = []
   const claims: { name: string; account: string; key: string }[] = []
   const addOwn = (id: string): void => {
@@ -51,10 +52,13 @@ export function needsOf(works: readonly Work[], own: OwnHolds): Omit<BatchNeeds,
     } else if (work.kind === 'expire' && work.owners) {
       for (const owner of work.owners) owners.add(owner)
       holds.add(work.id)
-    } else if (work.kind === 'settle') addOwn(work.ask.id)
-    else if (work.kind !== 'row') addOwn(work.id)
+    } else if (work.kind === 'settle') {
+      const { id } = work.ask
+      addOwn(id)
+      if (own.holds.has(id)) ending.push(id)
+    } else if (work.kind !== 'row') addOwn(work.id)
   }
-  return { owners: [...owners], holds: [...holds], credits, claims, keptAfter: Date.now() - keptMs }
+  return { owners: [...owners], holds: [...holds], ending, credits, claims, keptAfter: Date.now() - keptMs }
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { EntryRow, KeptRow, RequestRow } from '../../db/messages.ts'
 import type { HoldRow, LockedRows, SharedOwnerRow } from '../../db/postgres/ledger-rows.ts'
+import { LedgerBroken } from '../../ledger/apply.ts'
 import { decodeHold, encodeHold } from '../../ledger/checkpoint.ts'
 import { endTrial } from '../../ledger/end-trial.ts'
 import { books } from '../../ledger/entries.ts'
@@ -41,6 +42,7 @@ export class Batch {
   readonly ended = new Set<string>()
   readonly #own: OwnHolds
   readonly #touchedOwners = new Set<string>()
+  readonly #openedHolds = new Set<string>()
   readonly #touchedHolds = new Set<string>()
   /** Holds whose node was retired, with what they were charged: as loaded, and as of this batch. */
   readonly #late = new Map<string, HoldRow>()
@@ -123,7 +125,7 @@ export class Batch {
     if ('event' in granted) {
       this.#record(granted.event, { account, key })
       if (countsModel(caps)) this.#touchedOwners.add(modelOwner(account, model))
-      this.#touchedHolds.add(id)
+      this.#openedHolds.add(id)
     }
     this.answers.push(() => answer(granted))
   }
@@ -235,16 +237,32 @@ export class Batch {
     return [...this.#touchedOwners].map((id) => sharedRowOf(id, ownerOf(this.state, id)))
   }
 
-  /** Open holds that are new or have changed. */
-  *changedHolds(): Generator<Hold> {
-    for (const id of this.#touchedHolds) {
+  *#openOf(ids: Iterable<string>): Generator<Hold> {
+    for (const id of ids) {
       const hold = this.state.holds.get(id)
       if (hold) yield hold
     }
   }
 
-  holdRows(): Omit<HoldRow, 'node'>[] {
-    return [...Array.from(this.changedHolds(), (hold) => rowOf(hold, null)), ...this.#retired]
+  /** Open holds that are new or have changed. */
+  *changedHolds(): Generator<Hold> {
+    yield* this.#openOf(this.#openedHolds.union(this.#touchedHolds))
+  }
+
+  openedHoldRows(): Omit<HoldRow, 'node'>[] {
+    return Array.from(this.#openOf(this.#openedHolds), (hold) => rowOf(hold, null))
+  }
+
+  changedHoldRows(): Omit<HoldRow, 'node'>[] {
+    const changed = this.#openOf(this.#touchedHolds.difference(this.#openedHolds))
+    return [...Array.from(changed, (hold) => rowOf(hold, null)), ...this.#retired]
+  }
+
+  /** What has ended beside those that had to. */
+  endedBeside(ending: readonly string[]): string[] {
+    const open = ending.find((id) => !this.ended.has(id))
+    if (open !== undefined) throw new LedgerBroken(`the hold ${open} was settled and is open`)
+    return [...this.ended.difference(new Set(ending))]
   }
 
   /** Ids of holds that are not open any more. */

@@ -1,19 +1,27 @@
 /** Ways to PostgreSQL that break around commits, or say everything twice, as they are told. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import type { Client, Connection } from 'pg'
 
 /**
- * What becomes of a text that commits: it passes, is lost before the database has it, is done and not heard of, or its
+ * What becomes of a flight that commits: it passes, is lost before the database has it, is done and not heard of, or its
  * sender stands still: nothing more comes from it, and the connection stays.
  */
 export type Fate = 'pass' | 'lose' | 'do and lose' | 'stand still'
+
+/** A flight that has committed, with everything that was ever prepared for it in front. */
+export interface Recorded {
+  readonly bytes: Buffer
+  /** Not only rows of refused requests. */
+  readonly isOfLedger: boolean
+}
 
 /** Tells the address of the way to the same database. */
 export async function openWay(
   t: TestContext,
   url: string,
   fateOf: () => Fate,
-  onCommit: (text: string) => void = () => undefined,
+  onCommit: (flight: Recorded) => void = () => undefined,
 ): Promise<string> {
   const target = new URL(url)
   const sockets = new Set<Socket>()
@@ -34,7 +42,7 @@ export async function openWay(
     })
     near.on('data', (bytes: Buffer) => {
       messages.take(bytes)
-      const fate = bytes.includes(';commit\0') ? fateOf() : 'pass'
+      const fate = bytes.includes('\0commit\0') ? fateOf() : 'pass'
       if (fate === 'lose') {
         near.destroy()
         return
@@ -56,13 +64,17 @@ export async function openWay(
   return way.href
 }
 
-/** What is sent to a database, message by message (PostgreSQL, 55.7 Message Formats): tells texts that commit. */
+const headBytes = 5
+
+/** What is sent to a database, message by message (PostgreSQL, 55.7 Message Formats): tells flights that commit. */
 class Messages {
-  readonly #onCommit: (text: string) => void
+  readonly #onCommit: (flight: Recorded) => void
+  readonly #prepared: Buffer[] = []
+  #flight: Buffer[] = []
   #rest = Buffer.alloc(0)
   #hasBegun = false
 
-  constructor(onCommit: (text: string) => void) {
+  constructor(onCommit: (flight: Recorded) => void) {
     this.#onCommit = onCommit
   }
 
@@ -74,11 +86,38 @@ class Messages {
       if (this.#rest.length < letters + 4) return
       const end = letters + this.#rest.readUInt32BE(letters)
       if (this.#rest.length < end) return
-      const isText = this.#hasBegun && this.#rest[0] === 'Q'.charCodeAt(0)
-      const text = isText ? this.#rest.toString('utf8', letters + 4, end - 1) : ''
-      if (text.endsWith(';commit')) this.#onCommit(text)
+      if (this.#hasBegun) this.#add(this.#rest.subarray(0, end))
       this.#rest = this.#rest.subarray(end)
       this.#hasBegun = true
     }
   }
+
+  #add(message: Buffer): void {
+    const letter = message.toString('latin1', 0, 1)
+    if (letter === 'P') return void this.#prepared.push(message)
+    this.#flight.push(message)
+    if (letter !== 'S') return
+    const flight = this.#flight
+    this.#flight = []
+    const runs = (name: string): boolean =>
+      flight.some((each) => each[0] === 'B'.charCodeAt(0) && each.indexOf(`\0${name}\0`) === headBytes)
+    if (!runs('commit')) return
+    this.#onCommit({ bytes: Buffer.concat([...this.#prepared, ...flight]), isOfLedger: runs('journal') })
+  }
+}
+
+/** Says a flight again, word for word, in a transaction of another connection. */
+export async function replay(client: Client, { bytes }: Recorded): Promise<void> {
+  await client.query('deallocate all')
+  await client.query('begin')
+  await new Promise<void>((resolve, reject) => {
+    client.query({
+      submit: ({ stream }: Connection) => void stream.write(bytes),
+      callback: () => undefined,
+      handleCommandComplete: () => undefined,
+      handleCopyInResponse: () => undefined,
+      handleReadyForQuery: () => resolve(),
+      handleError: reject,
+    })
+  })
 }

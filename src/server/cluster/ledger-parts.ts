@@ -34,6 +34,13 @@ export function headAfter(head: NodeHead, body: string | null): NodeHead {
 /** The node's epoch is over. */
 export class Fenced extends Error {}
 
+/** A request has a row already: it was refused while the database was away, and its hold was granted after all. */
+export function isRequestKnown(error: unknown): boolean {
+  return (
+    sqlStateOf(error) === '23505' && error instanceof Error && 'table' in error && error.table === 'requests'
+  )
+}
+
 /** Not what a database that goes away comes to, but what the ledger or this program does. */
 export function isOurFault(error: unknown): boolean {
   const state = sqlStateOf(error)

@@ -11,6 +11,7 @@ import { startPostgres, withoutPostgres } from '../../db/postgres/postgres.fixtu
 import { openSnapshots } from '../../db/postgres/snapshot.ts'
 import type { LedgerVerdict } from '../../http/house.ts'
 import { noCaps, stream, usageOf } from '../../ledger/ledger.fixture.ts'
+import { requestRow } from '../request-row.ts'
 import { openWay, type Fate } from './broken-way.fixture.ts'
 import { SharedLedger } from './shared-ledger.ts'
 import { ClusterReading } from './verify-cluster.ts'
@@ -148,6 +149,33 @@ test('asked for a second time, what a node has done changes nothing', { skip }, 
   assert.deepEqual(await verdictOf(opened.url), before)
   assert.equal(before.ok, true)
 })
+
+test(
+  'a request that has a row already keeps it, odd characters are kept as they came, and the ledger goes on',
+  { skip },
+  async (t) => {
+    const opened = await openLedger(t, () => 'pass')
+    await credit(opened, 1_000_000n)
+    const odd = 'a\\b\tc\nd\re"f\'g{h},i\\N€😀'
+    const refused = { id: 'req-1', at, account: 'one', key: odd, amount: 0n, priceVersion: 0 }
+    opened.ledger.add({ kind: 'row', row: requestRow(refused, { ...outcome, model: `${odd}\0` }, null) })
+    await opened.ledger.drained()
+    for (const id of ['req-1', 'req-2']) {
+      await hold(opened, id)
+      assert.equal(await settle(opened, id, 5), 5n)
+    }
+    const rows = await opened.db.all<{ request_id: string; key_id: string; model: string }>({
+      sql: 'select request_id, key_id, model from requests order by row_id',
+      parameters: [],
+    })
+    assert.deepEqual(rows, [
+      { request_id: 'req-1', key_id: odd, model: `${odd}\uFFFD` },
+      { request_id: 'req-2', key_id: 'key', model: 'm' },
+    ])
+    assert.deepEqual(opened.told, [])
+    assert.deepEqual(await openHoldsOf(opened.db, 'one'), [])
+  },
+)
 
 test('nothing of a node that was given up is taken any more', { skip }, async (t) => {
   const opened = await openLedger(t, () => 'pass')

@@ -6,21 +6,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { chainStart } from '../../db/journal.ts'
-import { openClient } from '../../db/postgres/connect.ts'
 import { isCutOff } from '../../db/postgres/errors.ts'
-import {
-  chainHeadOfNode,
-  insertOwners,
-  lockBatch,
-  writeBatch,
-  type NodeHead,
-} from '../../db/postgres/ledger-rows.ts'
+import { chainHeadOfNode, lockBatch, openLedgerClient, type NodeHead } from '../../db/postgres/ledger-rows.ts'
+import { writeBatch } from '../../db/postgres/ledger-writes.ts'
 import { encodeEvents } from '../../ledger/journal.ts'
 import { emptyState, type LedgerState } from '../../ledger/state.ts'
 import { Absence } from './absence.ts'
 import { joinBatch, needsOf, type Mark } from './batch-needs.ts'
 import { Batch } from './batch.ts'
-import { Fenced, headAfter, isOurFault, type SharedLedgerParts } from './ledger-parts.ts'
+import { Fenced, headAfter, isOurFault, isRequestKnown, type SharedLedgerParts } from './ledger-parts.ts'
+import { KnownOwners } from './known-owners.ts'
 import { giveUp, type SettleWork, type Work } from './work.ts'
 
 /** Bounds how long the rows of a batch are locked. */
@@ -30,7 +25,6 @@ const rowsMost = 10_000
 /** A node that stands still with rows locked must not keep others waiting for as long as a statement may take. */
 const patience = { statementMs: 5000, idleInTransactionMs: 2000 }
 const retryMs = 200
-const knownOwnersMost = 500_000
 /** Marks that no other batch has taken along are uploaded so often. */
 const marksEveryMs = 1000
 
@@ -47,7 +41,7 @@ export class SharedLedger {
   readonly state: LedgerState = emptyState()
   readonly #parts: SharedLedgerParts
   readonly #marks = new Map<string, Mark>()
-  readonly #known = new Set<string>()
+  readonly #owners = new KnownOwners()
   readonly #uploading: NodeJS.Timeout
   readonly #absence: Absence
   #epoch: number
@@ -57,6 +51,8 @@ export class SharedLedger {
   /** Whether it was committed is not known: the connection was lost on the way. */
   #unclear: Attempt | null = null
   #areMarksDue = false
+  /** The row of a request was there already; until all is done that waits, others are expected to be. */
+  #areRequestsKnown = false
   #isRunning = false
   #isStopped = false
 
@@ -141,13 +137,14 @@ export class SharedLedger {
         await this.#lose(error)
       }
     }
+    this.#areRequestsKnown = false
     this.#isRunning = false
   }
 
   /** Opens a connection, and finds out what became of the last batch. */
   async #connect(): Promise<Client> {
     const { url, node } = this.#parts
-    const client = await openClient({ url, name: `sluice ${node} ledger`, ...patience })
+    const client = await openLedgerClient({ url, name: `sluice ${node} ledger`, ...patience })
     try {
       const head = await chainHeadOfNode(client, node, this.#epoch)
       if (head === undefined) throw new Fenced('another epoch')
@@ -184,13 +181,14 @@ export class SharedLedger {
     const { node, now } = this.#parts
     const own = { holds: this.state.holds, marks: new Map(this.#marks) }
     const needs = needsOf(works, own)
-    await this.#makeOwners(client, needs.owners)
+    await this.#owners.make(client, needs.owners)
     const rows = await lockBatch(client, { ...needs, node, epoch: this.#epoch })
     if (!rows.isOurs) throw new Fenced('another epoch')
     // Whoever has come while others had these rows need not wait for them once more.
     this.#queue = joinBatch(works, this.#queue, { most: worksMost, owners: needs.owners, own })
     const batch = new Batch(own, rows)
     batch.run(works)
+    const ended = batch.endedBeside(needs.ending)
     const body = batch.events.length > 0 ? encodeEvents(batch.events) : null
     const head = headAfter(this.#head, body)
     const attempt: Attempt = { works, batch, head, marks: own.marks }
@@ -209,19 +207,13 @@ export class SharedLedger {
       owners: batch.ownerRows(),
       requests: batch.requests,
       kept: batch.kept,
-      holds: batch.holdRows(),
-      ended: [...batch.ended],
+      areRequestsKnown: this.#areRequestsKnown,
+      opened: batch.openedHoldRows(),
+      changed: batch.changedHoldRows(),
+      ended,
     })
     this.#unclear = null
     return attempt
-  }
-
-  async #makeOwners(client: Client, owners: readonly string[]): Promise<void> {
-    const unknown = owners.filter((id) => !this.#known.has(id))
-    if (unknown.length === 0) return
-    await insertOwners(client, unknown)
-    if (this.#known.size > knownOwnersMost) this.#known.clear()
-    for (const id of unknown) this.#known.add(id)
   }
 
   /** The batch holds: takes over what it came to, and tells whoever waits. */
@@ -267,6 +259,10 @@ export class SharedLedger {
       this.#goAway('this node was retired', true)
       this.#isStopped = true
       return this.#parts.listener.fenced()
+    }
+    if (isRequestKnown(error) && !this.#areRequestsKnown) {
+      this.#areRequestsKnown = true
+      return
     }
     if (isOurFault(error)) {
       this.#isStopped = true

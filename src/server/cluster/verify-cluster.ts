@@ -18,6 +18,8 @@ import { transferOf } from '../verify-ledger.ts'
 import { sharedRowOf } from './owner-rows.ts'
 
 const pageRows = 500
+/** A statement takes 65,535 parameters. */
+const billsAtOnce = 10_000
 
 interface CommitRow {
   readonly seq: number
@@ -130,7 +132,11 @@ export class ClusterReading {
   }
 
   async #readBills(db: Db, ids: readonly string[]): Promise<void> {
-    if (ids.length === 0) return
+    for (let start = 0; start < ids.length; start += billsAtOnce)
+      await this.#readSomeBills(db, ids.slice(start, start + billsAtOnce))
+  }
+
+  async #readSomeBills(db: Db, ids: readonly string[]): Promise<void> {
     const columns = ['request_id', 'cost_nanos', 'prompt_tokens', 'cached_tokens'] as const
     const query = sql
       .selectFrom('requests')
