@@ -101,3 +101,18 @@ test('what another node has found out is taken over where it is newer', () => {
   here.board.adopt(there.told)
   assert.equal(here.board.at(circuits.place).state, 'closed')
 })
+
+test('what another node has heard of counts as use, and says nothing of how it is', () => {
+  const { board, clock } = boardAt(1_000_000)
+  assert.equal(board.usedAt(circuits.place), 0)
+  board.count([{ place: circuits.place, answered: 1, latencyMs: 10 }])
+  clock.now += 90_000
+  board.sweep()
+  assert.equal(board.usedAt(circuits.place), 1_000_000, 'also of longer ago than a minute')
+  board.usedElsewhere(circuits.place)
+  assert.deepEqual([board.usedAt(circuits.place), board.heardAt(circuits.place)], [1_090_000, 1_000_000])
+  assert.equal(board.lately(circuits.place).answered, 0)
+  clock.now += 2 * 86_400_000
+  board.sweep()
+  assert.equal(board.usedAt(circuits.place), 0)
+})

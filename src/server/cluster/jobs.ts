@@ -59,7 +59,7 @@ export class Jobs {
       this.isOurs = await takeLease(db, lease, id, leaseMs)
       if (!this.isOurs) return
       this.#client ??= await openClient({ url, name: `sluice ${id} jobs`, statementMs })
-      while (!this.#isOver && (await rollUpShared(this.#client)));
+      await this.#rollUp(this.#client)
       if (performance.now() - this.#rareAt > rareEveryMs) await this.#runRare()
       await this.#dropRequests(this.#client)
       await this.#fillTokens(this.#client)
@@ -68,6 +68,12 @@ export class Jobs {
       void this.#client?.end().catch(() => undefined)
       this.#client = null
     }
+  }
+
+  /** So much at a time that the lease lasts. */
+  async #rollUp(client: Client): Promise<void> {
+    const end = performance.now() + leaseMs / 3
+    while (!this.#isOver && performance.now() < end && (await rollUpShared(client)));
   }
 
   /** For no longer than until the next round, which shows whether the lease is still ours. */
