@@ -15,7 +15,7 @@ import { openClient, runTexts } from '../src/db/postgres/connect.ts'
 import { migratePostgres } from '../src/db/postgres/migrate.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
 import { Account, question } from './account.ts'
-import { until } from './cluster.ts'
+import { leads, until } from './cluster.ts'
 import { CommandLine } from './command-line.ts'
 import { House, openHouse, type Verification } from './house.ts'
 import { pausingAfter } from './mishaps.ts'
@@ -184,8 +184,13 @@ test(
     t.after(() => other.stop())
     const made = (lines: readonly string[]): number =>
       lines.filter((line) => line.includes('a backup was made')).length
-    await until(() => made(house.log) >= 3)
-    assert.equal(made(other.lines), 0)
+    let hasOtherLed = false
+    await until(async () => {
+      // On a machine that stands still for as long as a lease it may.
+      hasOtherLed ||= await leads(other)
+      return made(house.log) >= 3
+    })
+    assert.ok(hasOtherLed || made(other.lines) === 0, 'a node that does not lead has made a backup')
     const { data } = await other.admin<{ data: { by: string; state: string }[] }>('GET', '/backups')
     assert.ok(data.some(({ by, state }) => by === 'schedule' && state === 'whole'))
     await house.nothingHeld()

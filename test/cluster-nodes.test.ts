@@ -221,7 +221,7 @@ test(
     await killWithAStreamOpen()
     const killedAt = performance.now()
     await until(isFree)
-    assert.ok(performance.now() - killedAt < onThisMachine(leaseMs + 1000), 'a lease was longer than it is')
+    assert.ok(performance.now() - killedAt < onThisMachine(5 * leaseMs), 'a lease was longer than it is')
 
     await cluster.again(1, { SLOT_LEASE: '1h' })
     await killWithAStreamOpen()

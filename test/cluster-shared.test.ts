@@ -7,7 +7,7 @@ import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { entranceCalls } from '../src/http/console/contract/entrance.ts'
 import { question } from './account.ts'
 import { Browser } from './browser.ts'
-import { openCluster, served, until, withModel, type Cluster } from './cluster.ts'
+import { leads, openCluster, served, until, withModel, type Cluster } from './cluster.ts'
 import { onThisMachine } from './machine.ts'
 import { callMany, withStatus } from './money.ts'
 import type { RelayProcess } from './relay-process.ts'
@@ -119,12 +119,6 @@ test(
     await house.nothingHeld()
   },
 )
-
-async function leads(node: RelayProcess): Promise<boolean> {
-  const headers = { authorization: `Bearer ${node.adminKey}` }
-  const text = await (await fetch(`${node.url}/metrics`, { headers })).text()
-  return /^sluice_leads 1$/m.test(text)
-}
 
 test(
   'guesses are counted over all nodes: at passwords, and at the codes of vouchers',

@@ -106,3 +106,10 @@ export async function served({ nodes }: Cluster, secret: string, model = 'm'): P
     })
   }
 }
+
+/** Whether a node says that it does what one does for all. */
+export async function leads(node: RelayProcess): Promise<boolean> {
+  const headers = { authorization: `Bearer ${node.adminKey}` }
+  const text = await (await fetch(`${node.url}/metrics`, { headers })).text()
+  return /^sluice_leads 1$/m.test(text)
+}
