@@ -6,7 +6,7 @@ import { question, type Account } from './account.ts'
 import { customerOf } from './browser.ts'
 import { becomeOperator, visitor, withoutBrowser } from './chromium.ts'
 import { shareHouse } from './house.ts'
-import { faultsAlong, faultsOf, faultsSeen } from './page-sweep.ts'
+import { faultsAlong, faultsOf, faultsSeen, setView } from './page-sweep.ts'
 import { failing, saying } from './scripts.ts'
 
 const house = withoutBrowser === false ? await shareHouse() : undefined
@@ -128,6 +128,7 @@ test('an operator’s pages can be read whole and by everybody', { skip: without
   ]
   const faults = await faultsAlong(me, paths)
   await me.go('/operator/models')
+  await setView(me, { scheme: 'light', language: 'en', width: 1440 })
   await me.page.getByRole('checkbox', { name: 'family-a/with-a-long-name-16k' }).check()
   await me.page.getByRole('button', { name: 'Change the prices of 1' }).click()
   await me.page.getByRole('dialog').waitFor()

@@ -1,15 +1,12 @@
-/** What a request cost is given back, all of it or a part, with a reason; however often it is sent, it is entered once. */
-import { TextInput } from '@mantine/core'
+/** What a request cost is given back, all of it or a part, with a reason. */
 import { queryOptions } from '@tanstack/react-query'
 import { useState } from 'react'
-import { change } from '../admin.ts'
 import { get } from '../api.ts'
 import type { Refund, RequestWithBill } from '../contract.ts'
 import { useWords } from '../language.ts'
-import { useAction, useFieldError } from './action.ts'
-import { AmountField, Form, isDecimal, useDraft } from './fields.tsx'
 import { decimalOf, moneyText, nanosOf } from './format.ts'
 import { Asked } from './loaded.tsx'
+import { OrderForm } from './order-form.tsx'
 import { useCurrency } from './shown.tsx'
 import { say } from './toast.tsx'
 
@@ -40,42 +37,16 @@ function Fields({ request, close }: { readonly request: RequestWithBill; readonl
   const words = useWords('clients').refund
   const currency = useCurrency()
   const [left] = useState(() => decimalOf(refundableNanos(request)))
-  const { draft, field } = useDraft({ amount: left, reason: '' })
-  // The same form sent twice is one refund.
-  const [key] = useState(() => `console-${crypto.randomUUID()}`)
-  const give = useAction(async () => {
-    const body = { amount: draft.amount.trim(), reason: draft.reason.trim(), idempotency_key: key }
-    const { balance } = await change<Refund>('POST', `/requests/${request.request_id}/refund`, body)
-    say(`${words.done} ${words.balance(moneyText(balance, currency))}`)
-    close()
-  })
-  const errorOf = useFieldError(give.error)
-  const isReady = isDecimal(draft.amount) && Number(draft.amount) > 0
   if (nanosOf(left) <= 0n) return <p>{words.all}</p>
   return (
-    <Form
-      action={give}
-      verb={words.give}
-      cancel={close}
-      beside={['amount', 'reason']}
-      isIncomplete={!isReady || draft.reason.trim() === ''}
-    >
-      <AmountField
-        label={words.amount}
-        description={words.amountHint(moneyText(left, currency))}
-        required
-        error={errorOf('amount')}
-        {...field('amount')}
-      />
-      <TextInput
-        label={words.reason}
-        description={words.reasonHint}
-        required
-        maxLength={500}
-        autoComplete="off"
-        error={errorOf('reason')}
-        {...field('reason')}
-      />
-    </Form>
+    <OrderForm<Refund>
+      path={`/requests/${request.request_id}/refund`}
+      amount={left}
+      mayBe={(amount) => amount > 0}
+      words={{ ...words, amountHint: words.amountHint(moneyText(left, currency)) }}
+      verbFor={() => words.give}
+      done={({ balance }) => say(`${words.done} ${words.balance(moneyText(balance, currency))}`)}
+      close={close}
+    />
   )
 }

@@ -117,6 +117,7 @@ function Gain({ request }: { readonly request: RequestWithBill }) {
 
 function Attempts({ request }: { readonly request: RequestWithBill }) {
   const words = useWords('clients').request
+  const outcomes: Readonly<Record<string, string>> = useWords('shell').outcome
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
   const nameOf = (id: string): string => upstreams.find((each) => each.id === id)?.name ?? id
   if (request.attempts.length === 0) return <p className="quiet">{words.noAttempts}</p>
@@ -133,7 +134,7 @@ function Attempts({ request }: { readonly request: RequestWithBill }) {
           head: words.outcome,
           cell: ({ outcome }) => (
             <State tone={outcome === 'ok' ? 'good' : 'bad'}>
-              <span lang="en">{outcome}</span>
+              {outcomes[outcome] ?? <span lang="en">{outcome}</span>}
             </State>
           ),
         },
