@@ -22,7 +22,7 @@ export interface Cluster {
   /** All nodes, that of the house first. */
   readonly nodes: RelayProcess[]
   /** Starts a node again on its data directory and port, after it was killed; with other settings, if so. */
-  again(index: number, env?: Record<string, string>): Promise<RelayProcess>
+  again(index: number, env?: Record<string, string>, readyAs?: readonly number[]): Promise<RelayProcess>
 }
 
 /** Opens a cluster for one test, which closes it at its end, also when it fails. `wayTo`: how nodes come to the database. */
@@ -68,9 +68,9 @@ export async function openCluster(
     postgres,
     url,
     nodes,
-    async again(index, changed = {}) {
+    async again(index, changed = {}, readyAs = [200]) {
       const { dataDir, port } = nodes[index] ?? first
-      const node = await startRelay({ dataDir, port, env: { ...settings, ...changed } })
+      const node = await startRelay({ dataDir, port, env: { ...settings, ...changed }, readyAs })
       nodes[index] = node
       if (index === 0) house.relay = node
       return node

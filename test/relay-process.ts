@@ -29,6 +29,8 @@ export interface RelaySettings {
   logFile?: string
   /** Another program than that of this folder. */
   program?: string
+  /** What `/readyz` may say when it has started: 200, where nothing else is given. */
+  readyAs?: readonly number[]
 }
 
 export interface Exit {
@@ -114,15 +116,16 @@ export class RelayProcess {
     return this.running
   }
 
-  /** Resolves when `/readyz` says 200. */
+  /** Resolves when `/readyz` says 200, or what else it may. */
   async ready(): Promise<void> {
+    const { readyAs = [200] } = this.settings
     for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(15)) {
       if (!this.running) throw new Error(`the relay ended at its start:\n${this.told()}`)
       const status = await fetch(`${this.url}/readyz`).then(
         (reply) => reply.status,
         () => 0,
       )
-      if (status === 200) return
+      if (readyAs.includes(status)) return
     }
     await this.kill()
     throw new Error(`the relay was not ready within ${startWithinMs} ms:\n${this.told()}`)
