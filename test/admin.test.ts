@@ -226,6 +226,7 @@ test('every call that the document names does its work', async (t) => {
   await works(200, 'GET /accounts/{id}/entries', alice.id)
   await works(201, 'POST /accounts/{id}/keys', alice.id, { name: 'another' })
   await works(200, 'GET /accounts/{id}/keys', alice.id)
+  await works(200, 'GET /keys', '')
   await works(200, 'GET /keys/{id}', alice.key.id)
   await works(200, 'PATCH /keys/{id}', alice.key.id, { models: ['org/*'] })
   await works(200, 'DELETE /keys/{id}', alice.key.id)
