@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 import { readConfig } from '../src/config.ts'
-import type { CoreListener } from '../src/server/core.ts'
+import { nobody } from '../src/server/core.ts'
 import { openCore } from '../src/server/open-core.ts'
 import { furnish, openLoad, type Furnished } from './ledger.ts'
 import type { LedgerAsk, LedgerSample } from './ledger-load.ts'
@@ -23,19 +23,8 @@ export interface NodeSample extends LedgerSample {
   readonly cpuMs: number
 }
 
-const listener: CoreListener = {
-  durable: () => undefined,
-  admitting: () => undefined,
-  changed: () => Promise.resolve(),
-  dropped: () => undefined,
-  noted: () => undefined,
-  failed(why) {
-    throw new Error(why)
-  },
-}
-
 async function serve(dataDir: string, url: string, known: Furnished | null): Promise<void> {
-  const core = await openCore(readConfig({ DATA_DIR: dataDir, DATABASE_URL: url }), listener)
+  const core = await openCore(readConfig({ DATA_DIR: dataDir, DATABASE_URL: url }), nobody)
   const furnished = known ?? (await furnish(core))
   const load = openLoad(core, furnished)
   const tell = (word: NodeWord): void => void process.send?.(word)

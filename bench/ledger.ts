@@ -16,7 +16,7 @@ import { referenceModels } from '../src/catalog/reference.ts'
 import { readConfig } from '../src/config.ts'
 import { nanosOf } from '../src/lib/money.ts'
 import { openLog } from '../src/lib/log.ts'
-import { openEmbeddedCore, type Core } from '../src/server/core.ts'
+import { nobody, openEmbeddedCore, type Core } from '../src/server/core.ts'
 import { KeyUse } from '../src/server/key-use.ts'
 import type { WorkerLine } from '../src/server/worker-line.ts'
 import { median } from './figures.ts'
@@ -120,14 +120,8 @@ export function openLoad(core: Core, furnished: Furnished): OpenLoad {
 async function run(directory: string, seconds: number, rounds: number): Promise<LedgerFigures[]> {
   let line: WorkerLine | null = null
   const core = await openEmbeddedCore(readConfig({ DATA_DIR: directory }), {
+    ...nobody,
     durable: (commit) => line?.durable(commit),
-    admitting: () => undefined,
-    changed: () => Promise.resolve(),
-    dropped: () => undefined,
-    noted: () => undefined,
-    failed(why) {
-      throw new Error(why)
-    },
   })
   const load = openLoad(core, await furnish(core))
   line = load.line
