@@ -7,8 +7,7 @@ import type { Point, RequestRow } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { keysQuery, offeredQuery } from '../own.ts'
 import { Chart } from '../parts/chart.tsx'
-import { Choice } from '../parts/fields.tsx'
-import { Filters, SpanChoice } from '../parts/filters.tsx'
+import { Filters, OneModel, OneNamed, OneOf, SpanChoice } from '../parts/filters.tsx'
 import { durationText, numberText, roundMoneyText } from '../parts/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Asked, Paged } from '../parts/loaded.tsx'
@@ -94,21 +93,10 @@ function UsageFilters() {
       {({ typed, chosen }) => (
         <>
           <SpanChoice usual="30d" {...chosen('span')} />
-          <Choice
-            label={words.model}
-            any={shell.all}
-            choices={models.map(({ id }) => ({ value: id, label: id }))}
-            {...chosen('model')}
-          />
-          <Choice
-            label={words.key}
-            any={shell.all}
-            choices={keys.map(({ id, name }) => ({ value: id, label: name }))}
-            {...chosen('key')}
-          />
-          <Choice
+          <OneModel label={words.model} of={models} {...chosen('model')} />
+          <OneNamed label={words.key} of={keys} {...chosen('key')} />
+          <OneOf
             label={words.outcome}
-            any={shell.all}
             choices={Object.entries(shell.outcome).map(([value, label]) => ({ value, label }))}
             {...chosen('outcome')}
           />

@@ -6,6 +6,14 @@ import { submitting } from './action.ts'
 import { Choice } from './fields.tsx'
 import { spans } from './spans.ts'
 
+interface Identified {
+  readonly id: string
+}
+
+interface Named extends Identified {
+  readonly name: string
+}
+
 type Search<Name extends string> = { readonly [Each in Name]?: string | undefined }
 
 export interface Bound {
@@ -39,6 +47,29 @@ export function SpanChoice({ usual, value, ...bound }: SpanChoiceProps) {
   const words = useWords('account').usage
   const choices = spans.map((span) => ({ value: span, label: words.spans[span] }))
   return <Choice label={words.span} choices={choices} value={value || usual} {...bound} />
+}
+
+export interface OneOfProps extends Bound {
+  readonly label: string
+  readonly choices: readonly { readonly value: string; readonly label: string }[]
+}
+
+/** One of several, or all of them. */
+export function OneOf(props: OneOfProps) {
+  return <Choice any={useWords('shell').all} {...props} />
+}
+
+/** Models are called by their ids. */
+export function OneModel({
+  of,
+  ...props
+}: Omit<OneOfProps, 'choices'> & { readonly of: readonly Identified[] }) {
+  return <OneOf choices={of.map(({ id }) => ({ value: id, label: id }))} {...props} />
+}
+
+/** Things that people have given a name. */
+export function OneNamed({ of, ...props }: Omit<OneOfProps, 'choices'> & { readonly of: readonly Named[] }) {
+  return <OneOf choices={of.map(({ id, name }) => ({ value: id, label: name }))} {...props} />
 }
 
 function tidied<Name extends string>(search: Search<Name>): { [Each in Name]?: string } {

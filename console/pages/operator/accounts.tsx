@@ -7,7 +7,7 @@ import type { Account } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { useAction, useFieldError } from '../../parts/action.ts'
 import { Choice, Dialog, Form, useDraft } from '../../parts/fields.tsx'
-import { Filters } from '../../parts/filters.tsx'
+import { Filters, OneOf } from '../../parts/filters.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
@@ -19,7 +19,6 @@ const route = getRouteApi('/shell/operator/accounts')
 
 export function Accounts() {
   const words = useWords('clients').accounts
-  const shell = useWords('shell')
   const navigate = route.useNavigate()
   const { email, status, add } = route.useSearch()
   const close = (): void => void navigate({ search: { email, status } })
@@ -41,9 +40,8 @@ export function Accounts() {
         {({ typed, chosen }) => (
           <>
             <TextInput label={words.email} type="search" {...typed('email')} />
-            <Choice
+            <OneOf
               label={words.status}
-              any={shell.all}
               choices={[
                 { value: 'active', label: words.active },
                 { value: 'suspended', label: words.suspended },

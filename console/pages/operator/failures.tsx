@@ -5,8 +5,7 @@ import { modelsQuery, upstreamsQuery } from '../../admin.ts'
 import { get, queryOf } from '../../api.ts'
 import type { FailureGroup, Failures as FailuresAnswer } from '../../contract.ts'
 import { useWords } from '../../language.ts'
-import { Choice } from '../../parts/fields.tsx'
-import { Filters, SpanChoice } from '../../parts/filters.tsx'
+import { Filters, OneModel, OneNamed, SpanChoice } from '../../parts/filters.tsx'
 import { numberText, percentText } from '../../parts/format.ts'
 import { Asked } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
@@ -65,7 +64,6 @@ export function Failures() {
 
 function FailureFilters() {
   const words = useWords('running').failures
-  const shell = useWords('shell')
   const navigate = route.useNavigate()
   const models = useQuery(modelsQuery).data?.data ?? []
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
@@ -74,18 +72,8 @@ function FailureFilters() {
       {({ chosen }) => (
         <>
           <SpanChoice usual="24h" {...chosen('span')} />
-          <Choice
-            label={words.model}
-            any={shell.all}
-            choices={models.map(({ id }) => ({ value: id, label: id }))}
-            {...chosen('model')}
-          />
-          <Choice
-            label={words.upstream}
-            any={shell.all}
-            choices={upstreams.map(({ id, name }) => ({ value: id, label: name }))}
-            {...chosen('upstream')}
-          />
+          <OneModel label={words.model} of={models} {...chosen('model')} />
+          <OneNamed label={words.upstream} of={upstreams} {...chosen('upstream')} />
         </>
       )}
     </Filters>

@@ -5,7 +5,7 @@ import type { ListedKey } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { KeyTable } from '../../parts/account-keys.tsx'
 import { Choice } from '../../parts/fields.tsx'
-import { Filters } from '../../parts/filters.tsx'
+import { Filters, OneOf } from '../../parts/filters.tsx'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -28,9 +28,8 @@ export function OperatorKeys() {
         {({ typed, chosen }) => (
           <>
             <TextInput label={words.find} placeholder="sk-slu-…" type="search" {...typed('q')} />
-            <Choice
+            <OneOf
               label={own.status}
-              any={shell.all}
               choices={states.map((value) => ({ value, label: shell.status[value] }))}
               {...chosen('status')}
             />

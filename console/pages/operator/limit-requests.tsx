@@ -5,8 +5,8 @@ import { change } from '../../admin.ts'
 import type { LimitRequest } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { useAction } from '../../parts/action.ts'
-import { Choice, Dialog, useDraft } from '../../parts/fields.tsx'
-import { Filters } from '../../parts/filters.tsx'
+import { Dialog, useDraft } from '../../parts/fields.tsx'
+import { Filters, OneOf } from '../../parts/filters.tsx'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing, Refused } from '../../parts/notes.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -26,7 +26,6 @@ const tones: Readonly<Record<LimitRequest['status'], Tone>> = {
 export function LimitRequests() {
   const words = useWords('running').limitRequests
   const states = useWords('customer').limits.states
-  const shell = useWords('shell')
   const navigate = route.useNavigate()
   const { status, answer } = route.useSearch()
   const close = (): void => void navigate({ search: { status } })
@@ -34,9 +33,8 @@ export function LimitRequests() {
     <Page title={words.title} lead={words.lead}>
       <Filters search={{ status }} go={(search) => void navigate({ search })} onlyChoices>
         {({ chosen }) => (
-          <Choice
+          <OneOf
             label={words.state}
-            any={shell.all}
             choices={statuses.map((value) => ({ value, label: states[value] }))}
             {...chosen('status')}
           />

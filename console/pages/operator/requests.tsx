@@ -5,8 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { modelsQuery, upstreamsQuery } from '../../admin.ts'
 import type { RequestRecord } from '../../contract.ts'
 import { useWords } from '../../language.ts'
-import { Choice } from '../../parts/fields.tsx'
-import { Filters } from '../../parts/filters.tsx'
+import { Filters, OneModel, OneOf } from '../../parts/filters.tsx'
 import { durationText, numberText } from '../../parts/format.ts'
 import { Paged } from '../../parts/loaded.tsx'
 import { Nothing } from '../../parts/notes.tsx'
@@ -57,18 +56,12 @@ function RequestFilters() {
       {({ typed, chosen }) => (
         <>
           <TextInput label={words.requestId} placeholder="req_…" {...typed('request_id')} />
-          <Choice
+          <OneOf
             label={words.outcome}
-            any={shell.all}
             choices={outcomes.map((value) => ({ value, label: shell.outcome[value] }))}
             {...chosen('outcome')}
           />
-          <Choice
-            label={words.model}
-            any={shell.all}
-            choices={models.map(({ id }) => ({ value: id, label: id }))}
-            {...chosen('model')}
-          />
+          <OneModel label={words.model} of={models} {...chosen('model')} />
           <TextInput label={words.account} placeholder="acc_…" {...typed('account')} />
           <TextInput label={words.key} placeholder="key_…" {...typed('key')} />
           <TextInput label={words.from} type="datetime-local" {...typed('from')} />
