@@ -12,8 +12,16 @@ export interface RateLimits {
   readonly concurrency: number | null
 }
 
+export const accountSubject = (accountId: string): string => `account:${accountId}`
+export const keySubject = (keyId: string): string => `key:${keyId}`
 /** An account's use of one model: its limits are the model's, for each account. */
 export const modelSubject = (accountId: string, model: string): string => `model:${accountId}:${model}`
+
+/** All that a request may count for, the account first. */
+export function subjectsOf(request: { account: string; key: string; model: string }): string[] {
+  const { account, key, model } = request
+  return [accountSubject(account), keySubject(key), modelSubject(account, model)]
+}
 
 /** Who is limited (`account:…`, `key:…`, `model:…`) and by what. */
 export interface Claim {

@@ -4,7 +4,7 @@ import type { PricedModel } from '../catalog/catalog.ts'
 import { availableOf, type Caps } from '../ledger/caps.ts'
 import type { Wallet } from '../http/house.ts'
 import type { Hold, Owner } from '../ledger/state.ts'
-import { modelSubject, type Claim } from '../limits/rates.ts'
+import { accountSubject, keySubject, modelSubject, type Claim } from '../limits/rates.ts'
 
 export const noCaps: Caps = {
   accountDay: null,
@@ -63,8 +63,8 @@ export function walletOf(
 
 export function claimsOf(caller: Caller, model: PricedModel | null): Claim[] {
   const claims: Claim[] = [
-    { subject: `account:${caller.accountId}`, limits: caller.accountLimits },
-    { subject: `key:${caller.keyId}`, limits: caller.keyLimits },
+    { subject: accountSubject(caller.accountId), limits: caller.accountLimits },
+    { subject: keySubject(caller.keyId), limits: caller.keyLimits },
   ]
   const limits = model?.limits ?? null
   if (model && limits) claims.push({ subject: modelSubject(caller.accountId, model.id), limits })

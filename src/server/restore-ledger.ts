@@ -10,7 +10,7 @@ import { restoreState, type StoredOwner } from '../ledger/checkpoint.ts'
 import type { Held, LedgerEvent } from '../ledger/events.ts'
 import { decodeEvents } from '../ledger/journal.ts'
 import type { LedgerState } from '../ledger/state.ts'
-import { modelSubject, Rates } from '../limits/rates.ts'
+import { Rates, subjectsOf } from '../limits/rates.ts'
 import { windowSeconds } from '../limits/window.ts'
 
 /** A little more than the windows see. */
@@ -72,9 +72,8 @@ function rememberRates(rates: Rates, events: readonly LedgerEvent[], since: numb
     } else if (event.kind === 'settled') tokens.set(event.id, event.usage.input + event.usage.output)
     else if (event.kind === 'released') tokens.set(event.id, 0)
   }
-  for (const { id, at, account, key, model } of held.values()) {
-    const subjects = [`account:${account}`, `key:${key}`, modelSubject(account, model)]
-    if (at >= since) rates.remember(subjects, at, tokens.get(id) ?? 0)
+  for (const hold of held.values()) {
+    if (hold.at >= since) rates.remember(subjectsOf(hold), hold.at, tokens.get(hold.id) ?? 0)
   }
 }
 

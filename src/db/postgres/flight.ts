@@ -12,7 +12,7 @@ export interface Step {
   readonly text: string
 }
 
-/** A statement with its parameters as text. `rows`: what a `copy … from stdin` is given, as copy-text.ts writes it. */
+/** A statement with its parameters as text. `rows`: what a `copy … from stdin` is given, as `copyText` writes it. */
 export interface Flown {
   readonly step: Step
   readonly values?: readonly (string | null)[]

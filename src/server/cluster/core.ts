@@ -26,7 +26,7 @@ import { NodeHealth } from '../node-health.ts'
 import { SpendNotices } from '../spend-notices.ts'
 import { version } from '../version.ts'
 import { AloneRates, type NodeRates } from '../../limits/node-rates.ts'
-import { modelSubject } from '../../limits/rates.ts'
+import { subjectsOf } from '../../limits/rates.ts'
 import { RedisRates } from '../../limits/redis-rates.ts'
 import { Jobs } from './jobs.ts'
 import { Node } from './node.ts'
@@ -188,8 +188,8 @@ function ratesOf({ redisUrl, slotLeaseMs }: ClusterConfig, node: Node): NodeRate
 }
 
 /** Whoever was answered by a process that is gone takes no slot any more. */
-function freeIn(rates: NodeRates, { id, account, key, model }: Hold): void {
-  rates.free(id, [`account:${account}`, `key:${key}`, modelSubject(account, model)])
+function freeIn(rates: NodeRates, hold: Hold): void {
+  rates.free(hold.id, subjectsOf(hold))
 }
 
 function gaugesOf(node: Node, rates: NodeRates, leads: boolean): ReturnType<Core['gauges']> {
