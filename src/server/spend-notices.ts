@@ -123,9 +123,11 @@ export class SpendNotices {
     const cap = caps[denial.cap] ?? 0n
     const end = denial.resumesAt ?? 0
     const owner = this.#ownerOf(denial.cap, spender)
+    if (cap === 0n) return
     const isNear = buckets[denial.cap].spent(owner, end) * 5n >= cap * 4n
-    if (cap > 0n && (isNear || owner.held === 0n))
-      this.#tellCap({ name: denial.cap, level: 100, cap, end }, spender)
+    // A refusal may be heard of before the bills beside it: the levels are told in their order all the same.
+    if (isNear) this.#tellCap({ name: denial.cap, level: 80, cap, end }, spender)
+    if (isNear || owner.held === 0n) this.#tellCap({ name: denial.cap, level: 100, cap, end }, spender)
   }
 
   /** Money came in. */
