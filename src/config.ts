@@ -19,6 +19,7 @@ import {
   NotAllowed,
   oneOf,
   secret,
+  serverAddress,
   wholeNumber,
   word,
   type Environment,
@@ -28,12 +29,6 @@ import { readSettings, settingsPage } from './lib/settings.ts'
 
 export { ConfigError } from './lib/settings.ts'
 export type { Environment }
-
-function address(text: string | undefined, beginning: RegExp): string | null {
-  if (text === undefined) return null
-  if (!beginning.test(text) || !URL.canParse(text)) throw new NotAllowed()
-  return text
-}
 
 /** The table. Order and groups are those of the docs page. */
 export const settings = {
@@ -108,7 +103,7 @@ export const settings = {
     doc: 'The PostgreSQL of a cluster, 13 or newer: turns the relay into a node of it. Without it everything is in `DATA_DIR`, and there is one relay.',
     ...secret,
     allowed: 'an address such as `postgres://user:password@host:5432/database`',
-    read: (text: string | undefined): string | null => address(text, /^postgres(ql)?:\/\//),
+    read: (text: string | undefined): string | null => serverAddress(text, /^postgres(ql)?:\/\//),
   },
   redisUrl: {
     env: 'REDIS_URL',
@@ -117,7 +112,7 @@ export const settings = {
     ...secret,
     allowed: 'an address such as `redis://host:6379`, together with `DATABASE_URL`',
     read(text: string | undefined, environment: Environment): string | null {
-      const url = address(text, /^rediss?:\/\//)
+      const url = serverAddress(text, /^rediss?:\/\//)
       const isAlone = (environment['DATABASE_URL'] ?? environment['DATABASE_URL_FILE'] ?? '') === ''
       if (url !== null && isAlone)
         throw new NotAllowed('without DATABASE_URL there is one relay, which counts by itself')

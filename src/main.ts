@@ -8,6 +8,7 @@ import { Command, CommanderError } from 'commander'
 import { ConfigError } from './config.ts'
 import { UsageError } from './cli/output.ts'
 import { version } from './server/version.ts'
+import { errorWords } from './lib/error-words.ts'
 
 interface Group {
   readonly name: string
@@ -129,8 +130,7 @@ function programOf(): Command {
 /** Writes the error's line, where commander has not done so itself, and tells the exit code. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const lines =
-    error instanceof ConfigError ? error.problems : [error instanceof Error ? error.message : String(error)]
+  const lines = error instanceof ConfigError ? error.problems : [errorWords(error)]
   for (const line of lines) process.stderr.write(`sluice: ${inOneLine(line)}\n`)
   return error instanceof UsageError ? 2 : 1
 }

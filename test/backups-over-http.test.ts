@@ -73,7 +73,7 @@ test('a backup made over HTTP is whole, and its download comes back with the key
     await elsewhere.failure(['restore', copy]),
     /sealing\.key is missing\. A download does not have it/,
   )
-  await copyFile(join(house.dataDir, 'sealing.key'), join(copy, 'sealing.key'))
+  await copyFile(join(house.dataDir, 'backups', made.id, 'sealing.key'), join(copy, 'sealing.key'))
   assert.match(await elsewhere.output(['restore', copy]), /is as it was at/)
 
   const { data: trail } = await house.admin<{ data: { action: string }[] }>('GET', `/audit?object=${made.id}`)

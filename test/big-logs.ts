@@ -4,9 +4,7 @@
  */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { availabilityTexts } from '../src/db/availability-rollup.ts'
-import { addText, moveText } from '../src/db/rollup.ts'
-import { trafficTexts } from '../src/db/traffic-rollup.ts'
+import { countTexts, moveText } from '../src/db/rollup.ts'
 
 export interface Past {
   /** So many rows, spread over the days before now. */
@@ -44,7 +42,7 @@ export function writePast(dataDir: string, past: Past): void {
   const keys = JSON.stringify(past.keys)
   const models = JSON.stringify(past.models)
   const insert = database.prepare(insertText)
-  const rollUps = [addText, ...availabilityTexts, ...trafficTexts].map((text) => database.prepare(text))
+  const rollUps = countTexts.map((text) => database.prepare(text))
   const lastRow = database.prepare('select coalesce(max(row_id), 0) as last from requests')
   const last = (): number => Number(lastRow.get()?.['last'])
   for (let from = 0; from < rows; from += atOnce) {

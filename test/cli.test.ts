@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { CommandLine } from './command-line.ts'
+import { CommandLine, commandsOf } from './command-line.ts'
 import { openHouse, type House } from './house.ts'
 import { openUpstream, type ScriptedUpstream } from './scripted-upstream.ts'
 import { saying } from './scripts.ts'
@@ -26,10 +26,6 @@ async function folder(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'sluice-cli-'))
   t.after(() => rm(path, { recursive: true, force: true }))
   return path
-}
-
-function commandsOf(house: House): CommandLine {
-  return new CommandLine(house.dataDir, { PORT: String(house.relay.port) })
 }
 
 async function chat(house: House, { secret, model }: Made): Promise<number> {
@@ -196,7 +192,7 @@ async function openOne(t: TestContext): Promise<ScriptedUpstream> {
 
 test('everything is administered while the relay runs, which heeds it at once', async (t) => {
   const house = await openHouse(t)
-  const sluice = commandsOf(house)
+  const sluice = commandsOf(house.relay)
   const made = await administer(sluice, await openOne(t), 'running')
   assert.equal(await chat(house, made), 200)
   await sluice.output(['key', 'disable', made.key])
@@ -221,7 +217,7 @@ test('everything is administered while the relay runs, which heeds it at once', 
 test('everything is administered while the relay is stopped, and stands when it starts', async (t) => {
   const house = await openHouse(t)
   await house.stop()
-  const sluice = commandsOf(house)
+  const sluice = commandsOf(house.relay)
   const made = await administer(sluice, await openOne(t), 'stopped')
   assert.match(await sluice.output(['doctor']), /^ok +relay +none is running/m)
   assert.match(await sluice.output(['verify']), /^ledger +holds$/m)

@@ -9,7 +9,7 @@ import { nanosOf } from '../src/lib/money.ts'
 import { startRedis, withoutRedis } from '../src/shared/redis.fixture.ts'
 import { question } from './account.ts'
 import { openCluster, served, until, withModel, type Cluster } from './cluster.ts'
-import { CommandLine } from './command-line.ts'
+import { CommandLine, commandsOf } from './command-line.ts'
 import { onThisMachine } from './machine.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
 import { callMany, costOfAll, withStatus } from './money.ts'
@@ -178,8 +178,14 @@ test(
         }),
       )
     assert.deepEqual(await shared(), [true, true, true])
+    const doctor = async (): Promise<string> =>
+      (await commandsOf(house.relay).run(['doctor', '--no-calls'])).output
+    assert.match(await doctor(), /^ok +rates +Redis [\d.]+ at 127\.0\.0\.1:\d+ answers$/m)
     await redis.stop()
     await until(async () => (await shared()).every((isShared) => !isShared))
+    for (const { lines } of nodes)
+      await until(() => lines.some((line) => /"why":"REDIS_URL: .*"msg":"Redis is away/.test(line)))
+    assert.match(await doctor(), /^warn +rates +Redis at 127\.0\.0\.1:\d+ cannot be had \(REDIS_URL: /m)
     const fresh = await house.account({ balance: '1' })
     await fresh.change({ limits: { rpm: 30 } })
     await delay(1000)

@@ -1,9 +1,12 @@
 /** Several nodes over one PostgreSQL: money, changes and failures that concern more than one of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { nanosOf } from '../src/lib/money.ts'
+import { openDeafWay, type DeafWay } from '../src/server/cluster/broken-way.fixture.ts'
 import { question } from './account.ts'
+import { refusalIn } from './answers.ts'
 import { openCluster, served, until, withModel } from './cluster.ts'
 import { onThisMachine } from './machine.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
@@ -35,10 +38,14 @@ test(
 )
 
 test(
-  'a credit, a price, a cap and a revocation on one node are honoured by another within a second',
+  'a credit, a price, a cap and a revocation on one node are honoured by another within a second, also where no change has a way to it',
   { skip },
   async (t) => {
-    const cluster = await openCluster(t, 2)
+    let way: DeafWay | undefined
+    const cluster = await openCluster(t, 2, {}, async (url) => {
+      way = await openDeafWay(t, url)
+      return way.url
+    })
     const { house, nodes } = cluster
     await withModel(cluster)
     const account = await house.account({ balance: '0.0000001' })
@@ -66,12 +73,21 @@ test(
     await withinASecond(({ status }) => status === 200)
     await house.admin('DELETE', `/keys/${account.key.id}`)
     await withinASecond(({ status }) => status === 401)
+
+    // The network forgets the connection, and tells nobody: whoever comes a second later waits for another.
+    const again = await account.newKey()
+    await served(cluster, again.secret)
+    way?.deafen('changes')
+    await house.admin('DELETE', `/keys/${again.id}`)
+    await delay(1100)
+    assert.notEqual((await ask()).status, 200)
+    await until(async () => (await ask()).status === 401)
     await house.nothingHeld()
   },
 )
 
 test(
-  'a node that is killed comes back and ends its streams at their marks; the others go on meanwhile',
+  'a node that is killed comes back and ends its streams at their marks; the others go on meanwhile, and ask nothing twice for it',
   { skip },
   async (t) => {
     const cluster = await openCluster(t, 2)
@@ -82,10 +98,15 @@ test(
     const killed = nodes[1]
     assert.ok(killed)
     upstream.next(pausingAfter(200, new Promise(() => undefined), sayingMany(1000)))
+    const [asked, headers] = [question('m', { stream: true }), { 'idempotency-key': 'once' }]
     const reply = await fetch(`${killed.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${account.key.secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify(question('m', { stream: true })),
+      headers: {
+        ...headers,
+        authorization: `Bearer ${account.key.secret}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(asked),
     })
     let events = 0
     const reader = reply.body?.getReader()
@@ -102,10 +123,16 @@ test(
     await reader.cancel().catch(() => undefined)
     assert.ok(nanosOf(await account.held()) > 0n)
     assert.equal((await account.post(question('m'))).status, 200)
+    // It may still be answered, for all that the other node knows.
+    assert.equal((await account.post(asked, { headers })).status, 409)
     await cluster.again(1)
     await house.nothingHeld()
     const [broken] = await account.requests({ outcome: 'ended' })
     assert.ok(broken && broken.completion_tokens > 0 && nanosOf(broken.cost) > 0n)
+    const repeated = await account.post(asked, { headers })
+    assert.deepEqual([repeated.status, repeated.headers.get('x-should-retry')], [409, 'false'])
+    assert.match(await repeated.text(), new RegExp(broken.request_id))
+    assert.equal(upstream.requests.length, 2)
   },
 )
 
@@ -129,6 +156,7 @@ test(
     })
     await until(() => upstream.requests.length === 6)
     await postgres.stop()
+    const keyed = account.post(question('m'), { headers: { 'idempotency-key': 'while-it-is-away' } })
     for (const { url } of nodes) {
       await until(async () => {
         const [outcome] = await callMany(account, url, question('m'), 1)
@@ -136,7 +164,21 @@ test(
         return outcome?.status === 503 && outcome.headers['retry-after'] !== undefined
       })
       await until(async () => (await fetch(`${url}/readyz`)).status === 503)
+      const asked = (path: string, key: string): Promise<Response> =>
+        fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } })
+      const ofOperators = ['nodes', 'ledger/verify', 'requests.csv?day=2026-11-22', 'accounts']
+      const replies = await Promise.all([
+        asked('/v1/balance', account.key.secret),
+        ...ofOperators.map((path) => asked(`/api/admin/${path}`, house.relay.adminKey)),
+      ])
+      for (const reply of replies)
+        assert.deepEqual(
+          [reply.status, (await refusalIn(reply)).code],
+          [503, 'service_unavailable'],
+          reply.url,
+        )
     }
+    assert.equal((await keyed).status, 503)
     word.resolve()
     const outcomes = (await Promise.all(running)).flat()
     assert.deepEqual(

@@ -6,6 +6,8 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
+import type { RelayProcess } from './relay-process.ts'
+
 const program = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 
 export interface Ended {
@@ -13,6 +15,11 @@ export interface Ended {
   readonly output: string
   /** Standard error, by line. */
   readonly errors: readonly string[]
+}
+
+/** The command line beside a relay, whether it runs or not. */
+export function commandsOf({ dataDir, port, clusterSettings }: RelayProcess): CommandLine {
+  return new CommandLine(dataDir, { PORT: String(port), ...clusterSettings })
 }
 
 export class CommandLine {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { entranceCalls } from '../src/http/console/contract/entrance.ts'
 import { Browser, goodPassword, printedToken } from './browser.ts'
-import { CommandLine } from './command-line.ts'
+import { commandsOf } from './command-line.ts'
 import { openHouse } from './house.ts'
 
 interface Link {
@@ -14,7 +14,7 @@ interface Link {
 test('a link of the command line makes an operator once, and voids those made before', async (t) => {
   const house = await openHouse(t)
   const printed = await printedToken(house)
-  const command = new CommandLine(house.dataDir)
+  const command = commandsOf(house.relay)
   const { url } = await command.json<Link>(['admin', 'link'])
   assert.ok(url.startsWith(`${house.url}/console/set-up#`), url)
   const comeIn = (token: string, email: string) =>

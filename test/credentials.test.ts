@@ -1,16 +1,15 @@
 /** Several credentials of one upstream: spread by weight, and one that is refused rests while the others go on. */
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { question } from './account.ts'
 import { eventually, recordOf } from './answers.ts'
 import type { Script } from './exchange.ts'
-import { CommandLine } from './command-line.ts'
+import { commandsOf } from './command-line.ts'
 import { shareHouse, type KnownUpstream } from './house.ts'
 import { failing, saying } from './scripts.ts'
+import { bytesInDatabase } from './tamper.ts'
 import { healthOf } from './upstream-health.ts'
 
 const house = await shareHouse()
@@ -82,9 +81,11 @@ test('credentials are shown by their last four characters only, and used by weig
     await house.admin('GET', '/audit?limit=50'),
     house.log,
   ])
+  const stored = await bytesInDatabase(house.relay)
+  assert.ok(stored.includes(upstream.id))
   for (const secret of [one, two]) {
     assert.ok(!told.includes(secret))
-    assert.ok(!readFileSync(join(house.dataDir, 'sluice.db')).includes(secret), 'sealed in the database')
+    assert.ok(!stored.includes(secret), 'sealed in the database')
   }
 })
 
@@ -145,7 +146,7 @@ test('an upstream whose only credential is refused is replaced by the next one',
 test('credentials and health are administered from the command line as well', async () => {
   const upstream = await house.upstream(byCredential({ [one]: well, [two]: well }), { credential: one })
   await house.model('by-command', { upstreams: [upstream] })
-  const commands = new CommandLine(house.dataDir, { PORT: String(house.relay.port) })
+  const commands = commandsOf(house.relay)
   const words = ['upstream', 'credential-add', upstream.name, '--label', 'spare', '--credential-stdin']
   const { id } = await commands.json<Credential>(words, `${two}\n`)
   assert.match(

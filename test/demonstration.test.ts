@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { startRelay, type RelayProcess } from './relay-process.ts'
+import { tamperWith } from './tamper.ts'
 
 interface Newcomer {
   readonly relay: RelayProcess
@@ -46,12 +46,10 @@ test('a first start that was cut short is gone on with: the next has all models,
   await first.relay.kill()
 
   // As it was when half of the models, the account and a key were there, and the key's secret was not yet kept.
-  const database = new DatabaseSync(join(dataDir, 'sluice.db'))
-  database.exec(`DELETE FROM settings WHERE name = 'demo_key'`)
+  await tamperWith(first.relay, `DELETE FROM settings WHERE name = 'demo_key'`)
   for (const table of ['routes', 'prices'])
-    database.exec(`DELETE FROM ${table} WHERE model_id LIKE 'family%'`)
-  database.exec(`DELETE FROM models WHERE id LIKE 'family%'`)
-  database.close()
+    await tamperWith(first.relay, `DELETE FROM ${table} WHERE model_id LIKE 'family%'`)
+  await tamperWith(first.relay, `DELETE FROM models WHERE id LIKE 'family%'`)
 
   const second = await startNewcomer(t, dataDir)
   assert.deepEqual(await modelsFor(second), models)

@@ -1,7 +1,5 @@
 /** What an `Idempotency-Key` means after the relay was ended, gently or not. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
@@ -10,6 +8,7 @@ import { eventsOf, recordOf, refusalIn } from './answers.ts'
 import { shareHouse } from './house.ts'
 import { pausingAfter, waitingFor } from './mishaps.ts'
 import { saying, sayingMany } from './scripts.ts'
+import { bytesInDatabase } from './tamper.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const usage = { input: 1000, output: 100 }
@@ -26,8 +25,8 @@ test('what was kept is kept through a restart and a kill, sealed on the disk', a
   const account = await house.account({ balance: '¥1' })
   upstream.next(saying('A very particular answer.', usage))
   const first = await (await repeat(account, 'restarted')).text()
-  for (const name of ['sluice.db', 'sluice.db-wal'])
-    assert.ok(!readFileSync(join(house.dataDir, name)).includes('particular'), name)
+  const stored = await bytesInDatabase(house.relay)
+  assert.ok(stored.includes(account.id) && !stored.includes('particular'))
   await house.kill()
   await house.restart()
   const again = await repeat(account, 'restarted')

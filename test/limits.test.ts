@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { question } from './account.ts'
 import { eventually, refusalIn } from './answers.ts'
-import { openHouse, shareHouse } from './house.ts'
+import { shareHouse } from './house.ts'
 import { mute, waitingFor } from './mishaps.ts'
 import { callMany, withStatus } from './money.ts'
 import { failing, saying } from './scripts.ts'
@@ -114,19 +114,4 @@ test('a tier’s limits hold for its accounts, an account’s own win, and a cha
   for (const status of [200, 429]) assert.equal((await account.post(asked)).status, status)
   await account.change({ limits: { rpm: 'unlimited' } })
   assert.equal((await account.post(asked)).status, 200)
-})
-
-test('the last minute is remembered over kill -9, by journal and not by checkpoint', async (t) => {
-  const own = await openHouse(t)
-  const up = await own.upstream(saying('Hello!', { input: 10, output: 400 }))
-  await own.model('m', { upstreams: [up] })
-  const account = await own.account({ balance: '1' })
-  await account.change({ limits: { rpm: 4, tpm: 1000 } })
-  for (let call = 0; call < 2; call += 1) assert.equal((await account.post(asked)).status, 200)
-  await own.kill()
-  await own.restart()
-  const reply = await account.post(question('m', { max_tokens: 500 }))
-  assert.equal(reply.status, 429, 'two answers of 410 tokens are counted')
-  for (const status of [200, 429]) assert.equal((await account.post(asked)).status, status)
-  await own.nothingHeld()
 })

@@ -67,7 +67,7 @@ test('tokens and slots of a model are limited as those of an account are', async
   assert.equal(await statusOf(account, 'closed'), 429)
 })
 
-test('a change of a model’s limits counts at once, and null removes', async () => {
+test('a change of a model’s limits counts at once, null removes, and several at once all hold', async () => {
   await house.model('changing', { upstreams: [upstream], limits: { rpm: 1, rpd: 100 } })
   const account = await house.account({ balance: '1' })
   assert.deepEqual([await statusOf(account, 'changing'), await statusOf(account, 'changing')], [200, 429])
@@ -81,6 +81,17 @@ test('a change of a model’s limits counts at once, and null removes', async ()
     concurrency: null,
   })
   assert.equal(await statusOf(account, 'changing'), 200)
+  const named = [
+    { limits: { rpm: 7 } },
+    { limits: { tpm: 8 } },
+    { limits: { rpd: 9 } },
+    { prefer: 'cheapest' },
+  ]
+  await Promise.all(
+    [...named, { affinity: true }].map((each) => answered(house, 200, ['PATCH', '/models/changing', each])),
+  )
+  const { limits: all, prefer, affinity } = await answered(house, 200, ['GET', '/models/changing'])
+  assert.deepEqual([all, prefer, affinity], [{ rpm: 7, tpm: 8, rpd: 9, concurrency: null }, 'cheapest', true])
   assert.equal((await patch(null))['limits'], null)
   for (const limits of [{ rpm: -1 }, { tpm: 'many' }, { cap: 1 }])
     await refused(house, 400, ['PATCH', '/models/changing', { limits }])

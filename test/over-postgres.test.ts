@@ -11,7 +11,7 @@ import { openClient } from '../src/db/postgres/connect.ts'
 import { openPostgresDb } from '../src/db/postgres/db.ts'
 import { insertOwners, lockBatch, openLedgerClient } from '../src/db/postgres/ledger-rows.ts'
 import { writeBatch } from '../src/db/postgres/ledger-writes.ts'
-import { migratePostgres } from '../src/db/postgres/migrate.ts'
+import { dropExpiredAnswers } from '../src/db/postgres/upkeep.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
 import { fillTokensShared, rollUpShared } from '../src/db/postgres/rollup.ts'
 import { openStoresBy, type TestStore } from '../src/db/store.fixture.ts'
@@ -21,14 +21,17 @@ const nothingHeld = { held_nanos: 0n, day_held_nanos: 0n, month_held_nanos: 0n, 
 
 /** A store over a database of its own, whose commits are those of one node. */
 async function openStore(server: PostgresServer, t: TestContext): Promise<TestStore> {
-  const url = await server.database()
-  await migratePostgres(url)
+  const url = await server.migratedDatabase()
   const db = openPostgresDb(url, 'test')
   const client = await openLedgerClient({ url, name: 'test ledger', statementMs: 20_000 })
   const roller = await openClient({ url, name: 'test roll-ups', statementMs: 20_000 })
-  let rolling = Promise.resolve(false)
+  let rolling = Promise.resolve()
   const clock = setInterval(() => {
-    rolling = rolling.then(async () => (await rollUpShared(roller)) || fillTokensShared(roller))
+    rolling = rolling.then(async () => {
+      await rollUpShared(roller)
+      await fillTokensShared(roller)
+      await dropExpiredAnswers(db, Date.now())
+    })
   }, 500)
   t.after(async () => {
     clearInterval(clock)
@@ -80,9 +83,21 @@ if (withoutPostgres === false) {
   await import('../src/accounts/directory.test.ts')
   await import('../src/catalog/catalog.test.ts')
   await import('../src/health/incidents.test.ts')
+  await import('../src/http/admin/app.test.ts')
+  await import('../src/http/admin/catalog.test.ts')
+  await import('../src/http/admin/keys.test.ts')
+  await import('../src/http/admin/notices.test.ts')
+  await import('../src/http/admin/reading.test.ts')
+  await import('../src/http/admin/request-export.test.ts')
+  await import('../src/http/admin/short-lists.test.ts')
+  await import('../src/http/admin/vouchers.test.ts')
+  await import('../src/http/v1/account.test.ts')
   await import('../src/ledger/programmes.test.ts')
+  await import('../src/limits/attempts.test.ts')
   await import('../src/notices/notices.test.ts')
   await import('../src/notices/outbox.test.ts')
+  await import('../src/server/tend-people.test.ts')
+  await import('../src/usage/kept-answers.test.ts')
   await import('../src/usage/records.test.ts')
   await import('../src/usage/reports.test.ts')
   await import('../src/usage/statement.test.ts')

@@ -1,7 +1,7 @@
 /** Promotions on the whole program: which one counts, what an account is told of it, and how it is asked for. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CommandLine } from './command-line.ts'
+import { commandsOf } from './command-line.ts'
 import { answered, refused, type List } from './contract.ts'
 import { openHouse } from './house.ts'
 import { open, promote, type Opened } from './promotions.ts'
@@ -67,7 +67,7 @@ test('of several promotions the last to begin counts, and one with a code for wh
 
 test('the command line says what came of the wish, with a relay running or not', async (t) => {
   const house = await openHouse(t)
-  const sluice = new CommandLine(house.dataDir, { PORT: String(house.relay.port) })
+  const sluice = commandsOf(house.relay)
   const made = (email: string) => sluice.output(['account', 'create', email, '--trial'])
   assert.match(await made('early@example.com'), /no promotion runs/)
   await promote(house)

@@ -38,7 +38,7 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** Settings for every relay of this process, by its data directory; see test/stories-over-postgres.test.ts. */
+/** Settings for every relay of this process, by its data directory; see test/on-a-cluster.ts. */
 let settingsFor: ((dataDir: string) => Promise<Record<string, string>>) | undefined
 
 export function startRelaysWith(settings: typeof settingsFor): void {
@@ -58,8 +58,8 @@ export class RelayProcess {
   readonly port: number
   readonly dataDir: string
   readonly adminKey: string
-  /** Of a node of a cluster. */
-  readonly databaseUrl: string | undefined
+  /** Of a node of a cluster: DATABASE_URL, and REDIS_URL where it has one. */
+  readonly clusterSettings: Readonly<Record<string, string>>
   /** Everything it wrote to its output, by line. */
   readonly lines: string[] = []
   readonly exited: Promise<Exit>
@@ -85,7 +85,10 @@ export class RelayProcess {
     this.url = `http://127.0.0.1:${port}`
     this.dataDir = settings.dataDir
     this.adminKey = env['ADMIN_API_KEY'] ?? ''
-    this.databaseUrl = env['DATABASE_URL']
+    const ofCluster = ['DATABASE_URL', 'REDIS_URL']
+    this.clusterSettings = Object.fromEntries(
+      Object.entries(env).filter(([name]) => ofCluster.includes(name)),
+    )
     const output = settings.logFile === undefined ? 'pipe' : openSync(settings.logFile, 'a')
     // A process group of its own, so that a kill takes everything it may have started.
     this.child = spawn(process.execPath, [settings.program ?? ownProgram, 'serve'], {
@@ -106,6 +109,10 @@ export class RelayProcess {
         resolve({ code, signal })
       })
     })
+  }
+
+  get databaseUrl(): string | undefined {
+    return this.clusterSettings['DATABASE_URL']
   }
 
   get pid(): number {

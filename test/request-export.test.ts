@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { question } from './account.ts'
-import { CommandLine } from './command-line.ts'
+import { commandsOf } from './command-line.ts'
 import { refused, type List } from './contract.ts'
 import { openHouse, type House } from './house.ts'
 import { saying } from './scripts.ts'
@@ -53,7 +53,7 @@ test('a day of requests is written as CSV, over HTTP and by the command line, of
     assert.equal(await refused(house, 400, ['GET', `/requests.csv?${wrong}`]), 'day')
   }
 
-  const sluice = new CommandLine(house.dataDir)
+  const sluice = commandsOf(house.relay)
   const words = ['requests', 'export', '--day', day]
   assert.deepEqual((await sluice.output(words)).split('\r\n').slice(1, -1), lines)
   const bobs = await sluice.output([...words, '--account', bob.id])

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { nanosOf } from '../src/lib/money.ts'
 import { payloadsOf, question } from './account.ts'
 import { recordOf, wordsOf } from './answers.ts'
-import { CommandLine } from './command-line.ts'
+import { commandsOf } from './command-line.ts'
 import { shareHouse, type KnownUpstream } from './house.ts'
 import { waiting } from './mishaps.ts'
 import { failing, saying } from './scripts.ts'
@@ -203,7 +203,7 @@ test('a dry run tells the order, the shares and the reasons, over HTTP and on th
   assert.equal(rested?.state, 'open')
   assert.match(rested?.why ?? '', /500/)
 
-  const commands = new CommandLine(house.dataDir, { PORT: String(house.relay.port) })
+  const commands = commandsOf(house.relay)
   const table = await commands.output(['route', '--model', 'planned'])
   for (const { name } of [first, second, backup, idle]) assert.ok(table.includes(name), table)
   const json = await commands.json<Plan>(['route', '--model', 'planned', '--key', account.key.id])

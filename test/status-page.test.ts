@@ -2,8 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { DatabaseSync } from 'node:sqlite'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -11,6 +9,7 @@ import { question } from './account.ts'
 import { openHouse, shareHouse, type House } from './house.ts'
 import { openReceiver } from './receivers.ts'
 import { failing, saying } from './scripts.ts'
+import { tamperWith } from './tamper.ts'
 
 interface Status {
   state: string
@@ -125,27 +124,28 @@ test('ninety days are shown by day, and no share is rounded up', async (t) => {
   const own = await openHouse(t)
   await own.model('old', { upstreams: [await own.upstream(saying('Hello!'))] })
   await own.stop()
-  const database = new DatabaseSync(join(own.dataDir, 'sluice.db'))
   const today = Date.now() - (Date.now() % dayMs)
-  const insert = database.prepare('insert into availability_days values (?, ?, ?, ?, 0)')
-  insert.run('old', today - 89 * dayMs, 10, 0)
-  insert.run('old', today - dayMs, 99_999, 1)
-  insert.run('old', today, 1, 1)
-  insert.run('old', today - 90 * dayMs, 0, 1000)
-  database.close()
+  const days = [
+    [today - 89 * dayMs, 10, 0],
+    [today - dayMs, 99_999, 1],
+    [today, 1, 1],
+    [today - 90 * dayMs, 0, 1000],
+  ]
+  const rows = days.map((day) => `('old', ${day.join(', ')}, 0)`)
+  await tamperWith(own.relay, `insert into availability_days values ${rows.join(', ')}`)
   await own.restart()
   const { models, state } = await statusOf(own)
-  const days = models[0]?.days ?? []
+  const shown = models[0]?.days ?? []
   assert.equal(state, 'up')
   assert.deepEqual(
-    [0, 44, 88, 89].map((index) => days[index]?.success_percent),
+    [0, 44, 88, 89].map((index) => shown[index]?.success_percent),
     [100, null, 99.99, 50],
   )
   assert.equal(models[0]?.success_percent, 99.99)
   const html = await (await get('/status?lang=en', {}, own)).text()
-  assert.ok(html.includes(`class="good" title="${days[0]?.date}: 100 %"`))
-  assert.ok(html.includes(`class="none" title="${days[44]?.date}: no requests"`))
-  assert.ok(html.includes(`class="bad" title="${days[89]?.date}: 50 %"`))
+  assert.ok(html.includes(`class="good" title="${shown[0]?.date}: 100 %"`))
+  assert.ok(html.includes(`class="none" title="${shown[44]?.date}: no requests"`))
+  assert.ok(html.includes(`class="bad" title="${shown[89]?.date}: 50 %"`))
 })
 
 test('all public addresses are told to users, each looked at from here, and operators hear when one fails and is back', async () => {

@@ -11,6 +11,7 @@ import { renderConfigurationPage } from '../src/config.ts'
 import { owners } from '../src/db/schema.ts'
 import { isTest, places, readSources, root } from './source-tree.ts'
 import type { Import, SourceFile } from './source-tree.ts'
+import { toldOnce, toldTwice, toldTwiceInLongRuns, toldWithoutRedis } from './told-twice.ts'
 
 /** From the ground up. A room may import what lies below it, never a room beside it. */
 const floors: readonly (readonly string[])[] = [
@@ -227,6 +228,34 @@ test('no test is switched off or alone', () => {
   hold(
     places(sources, switched),
     'Mend or delete the test; one that lacks something skips with the reason in words:',
+  )
+})
+
+/** The files that this one stands on, through however many others. */
+function standsOn(
+  path: string,
+  files: ReadonlyMap<string, SourceFile>,
+  found = new Set<string>(),
+): Set<string> {
+  for (const { target } of files.get(path)?.imports ?? []) {
+    if (target === undefined || found.has(target)) continue
+    found.add(target)
+    standsOn(target, files, found)
+  }
+  return found
+}
+
+test('every story is told again on a cluster, or it is written down why not', () => {
+  const files = new Map(sources.map((file) => [file.path, file]))
+  const stories = sources
+    .map(({ path }) => path)
+    .filter((path) => /^test\/.*\.test\.ts$/.test(path) && standsOn(path, files).has('test/relay-process.ts'))
+    .map((path) => path.replace(/^test\/(.*)\.test\.ts$/, '$1'))
+  const named = [...toldTwice, ...toldTwiceInLongRuns, ...Object.keys(toldOnce)]
+  assert.deepEqual(named.toSorted(), stories.toSorted(), 'test/told-twice.ts names each story once')
+  hold(
+    toldWithoutRedis.filter((name) => !toldTwice.includes(name)),
+    'Tell it with Redis, too:',
   )
 })
 

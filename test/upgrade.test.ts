@@ -228,5 +228,21 @@ test(
     await stranger.query('create table theirs (id integer)')
     await stranger.end()
     await assert.rejects(migratePostgres(strange), /belongs to another program/)
+
+    // What waiting does not help ends the start, by the name of the setting and without what is secret in it.
+    const secretly = url.replace('sluice@', 'sluice:geheim@')
+    const wrong: [string, RegExp][] = [
+      [`${secretly}_not`, /^sluice: DATABASE_URL: database "\w+_not" does not exist$/],
+      [`${secretly}?sslmode=verify-full`, /^sluice: DATABASE_URL: The server does not support SSL/],
+      [`${secretly}?sslrootcert=/none.pem`, /^sluice: DATABASE_URL: ENOENT.*\/none\.pem/],
+      [url.replace('sluice@', 'sluice:geheim%@'), /^sluice: DATABASE_URL is not valid; .*`%25`/],
+    ]
+    await Promise.all(
+      wrong.map(async ([address, words]) => {
+        const told = await new CommandLine(temporaryDir(t), { DATABASE_URL: address }).failure(['serve'])
+        assert.match(told, words)
+        assert.doesNotMatch(told, /geheim/)
+      }),
+    )
   },
 )

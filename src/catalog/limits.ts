@@ -19,15 +19,23 @@ export function limitsOfModel(json: string): ModelLimits | null {
   return names.every((name) => limits[name] === null) ? null : limits
 }
 
-/** What a patch makes of limits, as JSON; null in its place removes all. Refuses with 400 naming the field. */
-export function patchedLimits(before: ModelLimits | null, patch: ModelLimitsPatch | null): string {
-  if (patch === null) return '{}'
+/**
+ * A checked patch as JSON for SQLite's `json_patch`, where null removes: two patches at once both hold. Refuses with 400
+ * naming the field.
+ */
+export function limitsPatchJson(patch: ModelLimitsPatch): string {
   for (const name of names) {
     const value = patch[name] ?? 0
     if (Number.isSafeInteger(value) && value >= 0 && value <= limitMax) continue
     const param = `limits.${name}`
     throw refuse('invalid_request', { param, message: `${param} has to be a whole number from 0, or null.` })
   }
-  const entries = names.map((name) => [name, patch[name] === undefined ? before?.[name] : patch[name]])
-  return JSON.stringify(Object.fromEntries(entries.filter(([, value]) => typeof value === 'number')))
+  return JSON.stringify(patch, [...names])
+}
+
+/** What a new row stores. */
+export function newLimits(given: ModelLimitsPatch | null | undefined): string {
+  return JSON.stringify(
+    JSON.parse(limitsPatchJson(given ?? {}), (_name, value: unknown) => value ?? undefined),
+  )
 }

@@ -3,6 +3,7 @@
  * without a price; free has to be said. A deleted model keeps its row and its prices, because bills name them.
  */
 
+import { sql as fragment } from 'kysely'
 import { refuse, type Refusal } from '../errors.ts'
 import { auditRow } from '../db/audit.ts'
 import type { Change, Changed } from '../db/change.ts'
@@ -20,8 +21,14 @@ import {
   type Price,
   type PriceInput,
 } from './prices.ts'
-import { checkFallbacks, parsedRouting, plainRouting, type Preference, type Routing } from './routing.ts'
-import { limitsOfModel, patchedLimits, type ModelLimits, type ModelLimitsPatch } from './limits.ts'
+import { checkFallbacks, parsedRouting, type Preference, type Routing } from './routing.ts'
+import {
+  limitsOfModel,
+  limitsPatchJson,
+  newLimits,
+  type ModelLimits,
+  type ModelLimitsPatch,
+} from './limits.ts'
 import { resolvedRoutes, routeOf, routesWritten, type Route, type RouteInput } from './routes.ts'
 
 export interface Model {
@@ -95,14 +102,23 @@ function changesOf(patch: ModelPatch): Partial<ModelsTable> {
   return set
 }
 
-/** What a patch makes of the choice among upstreams; undefined when it says nothing of it. */
-function routingOf({ prefer, affinity, fallbacks }: ModelPatch, before: Routing): string | undefined {
-  if (prefer === undefined && affinity === undefined && fallbacks === undefined) return undefined
-  return JSON.stringify({
-    prefer: prefer ?? before.prefer,
-    affinity: affinity ?? before.affinity,
-    fallbacks: fallbacks ?? before.fallbacks,
-  } satisfies Routing)
+/** What a patch says of the choice among upstreams, as JSON; what it does not name is not in it. */
+function routingJson({ prefer, affinity, fallbacks }: ModelPatch): string {
+  return JSON.stringify({ prefer, affinity, fallbacks })
+}
+
+/** Writes what a patch names and nothing else, so that two patches at once both hold. */
+function updated(id: string, set: Partial<ModelsTable>, patch: ModelPatch): Query {
+  const routing = fragment<string>`json_patch(routing, ${routingJson(patch)})`
+  const update = sql
+    .updateTable('models')
+    .set(set)
+    .set({ routing })
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+  if (patch.limits === undefined) return update
+  if (patch.limits === null) return update.set({ limits: '{}' })
+  return update.set({ limits: fragment<string>`json_patch(limits, ${limitsPatchJson(patch.limits)})` })
 }
 
 /** The living model; a row that was deleted is taken up again with its history of prices. */
@@ -139,8 +155,8 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
     hidden_reasoning: 0,
     owned_by: 'sluice',
     listed: 1,
-    routing: routingOf(input, plainRouting) ?? '{}',
-    limits: patchedLimits(null, input.limits ?? null),
+    routing: routingJson(input),
+    limits: newLimits(input.limits),
     created_at: now,
     updated_at: now,
     deleted_at: null,
@@ -174,23 +190,28 @@ export async function updateModel(
   by: string,
 ): Promise<Changed<Model>> {
   const now = Date.now()
-  const known = await modelById(db, id)
-  if (known === undefined) throw noSuchModel()
+  if ((await modelById(db, id)) === undefined) throw noSuchModel()
   await checkFallbacks(db, id, patch.fallbacks ?? [])
-  const routing = routingOf(patch, known.routing)
   const set: Partial<ModelsTable> = { ...changesOf(patch), updated_at: now }
-  if (routing !== undefined) set.routing = routing
-  if (patch.limits !== undefined) set.limits = patchedLimits(known.limits, patch.limits)
+  const { prefer, affinity, fallbacks, limits } = patch
   const price = patch.prices === undefined ? undefined : priceOf(patch.prices)
   const before = price === undefined ? undefined : await currentPrice(db, id)
   const changed = price !== undefined && (before === undefined || !samePrice(before.price, price))
   const routes = patch.routes === undefined ? undefined : await resolvedRoutes(db, patch.routes)
   try {
     await db.write(
-      expecting(sql.updateTable('models').set(set).where('id', '=', id).where('deleted_at', 'is', null), 1),
+      expecting(updated(id, set, patch), 1),
       ...(changed ? [sql.insertInto('prices').values(priceRow(id, price, now))] : []),
       ...(routes === undefined ? [] : routesWritten(id, routes)),
-      auditRow(by, 'model.update', id, { ...set, price: changed ? price : undefined, routes }),
+      auditRow(by, 'model.update', id, {
+        ...set,
+        prefer,
+        affinity,
+        fallbacks,
+        limits,
+        price: changed ? price : undefined,
+        routes,
+      }),
     )
   } catch (error) {
     throw isUnmet(error, 0) ? noSuchModel() : error

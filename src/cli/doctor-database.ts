@@ -1,8 +1,13 @@
-/** What the doctor makes of a cluster's PostgreSQL: whether it is there, new enough, and keeps what it has acknowledged. */
+/**
+ * What the doctor makes of a cluster's PostgreSQL: whether it is there, new enough, and keeps what it has acknowledged;
+ * and of its Redis, whether it can be had and forgets nothing that still counts.
+ */
 
 import type { Row } from '../db/messages.ts'
 import { openClient, runTexts } from '../db/postgres/connect.ts'
+import { askRedis } from '../shared/ask-redis.ts'
 import { fail, ok, warn, type Finding } from './findings.ts'
+import { errorWords } from '../lib/error-words.ts'
 
 const leastRelease = 13
 
@@ -35,11 +40,29 @@ export async function checkPostgres(url: string): Promise<Finding> {
     }
     return ok(name, `PostgreSQL ${release} at ${host} answers`)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorWords(error)
     return fail(
       name,
-      `PostgreSQL at ${host} cannot be had: ${why}`,
+      `PostgreSQL at ${host} cannot be had (${why})`,
       'See DATABASE_URL in docs/configuration.md.',
     )
   }
+}
+
+export async function checkRedis(url: string): Promise<Finding> {
+  const name = 'rates'
+  const { host } = new URL(url)
+  const answer = await askRedis(url)
+  if ('problem' in answer) {
+    const advice =
+      'Every node admits its share of each limit meanwhile. See REDIS_URL in docs/configuration.md.'
+    return warn(name, `Redis at ${host} cannot be had (REDIS_URL: ${answer.problem})`, advice)
+  }
+  const { release, role, evicts } = answer
+  const about = `Redis ${release} at ${host}`
+  if (role !== 'master')
+    return warn(name, `${about} is a ${role}`, 'Name the one that takes writes in REDIS_URL.')
+  if (evicts)
+    return warn(name, `${about} forgets keys when it is full`, 'Set its maxmemory-policy to noeviction.')
+  return ok(name, `${about} answers`)
 }

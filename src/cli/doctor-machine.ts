@@ -191,7 +191,8 @@ export async function checkPort(config: Config, isRunning: boolean): Promise<Fin
     )
   }
   const shown = host.includes(':') ? `[${host}]` : host
-  const answer = await statusOf(`http://${shown}:${port}/readyz`, 2000)
+  const scheme = config.tlsCertFile === null ? 'http' : 'https'
+  const answer = await statusOf(`${scheme}://${shown}:${port}/readyz`, 2000)
   if (answer === 200) return ok(name, `the relay is ready on ${host} port ${port}`)
   const detail = `the relay's /readyz on ${host} port ${port} gives ${answer}`
   return warn(

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { openReadOnly } from '../db/read-only.ts'
 import { sql } from '../db/schema.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
+import { errorWords } from '../lib/error-words.ts'
 import { proxyOf } from '../lib/proxy.ts'
 import { hasControl } from '../server/control-socket.ts'
 import { LockedError, nameOf, takeLock } from '../server/lock.ts'
@@ -56,7 +57,7 @@ export async function checkDatabase(
       still.close()
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = errorWords(error)
     return { finding: fail(name, `${path} does not open: ${why}`, advice), lastWrittenMs: null }
   }
 }

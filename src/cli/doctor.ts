@@ -1,6 +1,6 @@
 /** `sluice doctor`: looks at everything that has to be right, and says what to do where it is not. */
 
-import { checkPostgres } from './doctor-database.ts'
+import { checkPostgres, checkRedis } from './doctor-database.ts'
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../config.ts'
@@ -50,7 +50,9 @@ async function findings(options: DoctorOptions, tell: (step: string) => void): P
   if (config.databaseUrl !== null) {
     tell('asking PostgreSQL')
     const database = await checkPostgres(config.databaseUrl)
-    found.push(database, await checkClock(null), await checkPort(config, isRunning))
+    found.push(database)
+    if (config.redisUrl !== null) found.push(await checkRedis(config.redisUrl))
+    found.push(await checkClock(null), await checkPort(config, isRunning))
     if (database.state === 'fail') return found
     tell('looking at models and upstreams')
     return [...found, ...(await checkService(config, options.calls))]

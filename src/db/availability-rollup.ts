@@ -2,7 +2,6 @@
  * How each request counts for availability, and its roll-ups by minute and by day, made in the same step as those of
  * usage. What callers did wrong, what they were refused for money or limits, and answers that they left stand apart.
  */
-import type { Connection } from './sqlite.ts'
 
 /** A caller who waited this long for the first word of a stream did not leave on a whim. */
 const patienceMs = 30_000
@@ -33,24 +32,20 @@ const spans = [
   { table: 'availability_days', column: 'day', ms: 86_400_000 },
 ] as const
 
-function availabilityText({ table, column, ms }: (typeof spans)[number]): string {
-  return `insert into ${table} (model, ${column}, answered, failed, apart)
+const availabilityText =
+  ({ table, column, ms }: (typeof spans)[number]) =>
+  (rows: string): string =>
+    `insert into ${table} (model, ${column}, answered, failed, apart)
 select model, ${endOfRequest} - ${endOfRequest} % ${ms}, ${availabilitySums}
-from requests where row_id > ? and row_id <= ? and ${countedModels}
+from ${rows} where ${countedModels}
 group by 1, 2
 on conflict (model, ${column}) do update set
   answered = ${table}.answered + excluded.answered,
   failed = ${table}.failed + excluded.failed,
   apart = ${table}.apart + excluded.apart`
-}
 
-/** Each counts the request rows after one number and up to another. */
-export const availabilityTexts: readonly string[] = spans.map(availabilityText)
-
-/** Counts these request rows, inside the caller's transaction. */
-export function rollUpAvailability(connection: Connection, first: number, last: number): void {
-  for (const text of availabilityTexts) connection.run({ sql: text, parameters: [first, last] })
-}
+/** Each counts the request rows that it is told to select from. */
+export const availabilityTexts: readonly ((rows: string) => string)[] = spans.map(availabilityText)
 
 /** Minutes are kept for the open month and some; days for good. */
 export const minutesKeptMs = 40 * 86_400_000

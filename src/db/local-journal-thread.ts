@@ -4,6 +4,7 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import type { LocalContent, LocalLine, LocalOrder, LocalReply } from './local-lines.ts'
 import { openWriter, type Connection } from './sqlite.ts'
 import { failureOf } from './store-error.ts'
+import { errorWords } from '../lib/error-words.ts'
 
 const schema = `
 create table if not exists facts (name text primary key, value text not null) strict, without rowid;
@@ -86,7 +87,7 @@ if (parentPort !== null) {
     connection.database.exec(schema)
     serve(parentPort, connection)
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = errorWords(error)
     parentPort.postMessage({ kind: 'refused', message } satisfies LocalReply)
     parentPort.close()
   }

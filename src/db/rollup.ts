@@ -3,10 +3,10 @@
  * it. A step is small and moves a cursor in the same transaction: a row is counted exactly once, also across a crash.
  */
 
-import { rollUpAvailability } from './availability-rollup.ts'
+import { availabilityTexts } from './availability-rollup.ts'
 import { boundedAddition, boundedSum, rowsPerSum } from './money-sums.ts'
 import type { Connection } from './sqlite.ts'
-import { rollUpTraffic } from './traffic-rollup.ts'
+import { trafficTexts } from './traffic-rollup.ts'
 
 /** About 2 ms of the store thread, so that no commit waits longer behind a step. */
 export const rollupStepRows = rowsPerSum
@@ -17,13 +17,13 @@ export const cursorText = `select coalesce(max(position), 0) as position from cu
 const endText =
   'select max(row_id) as last from (select row_id from requests where row_id > ? order by row_id limit ?) as next'
 
-export const addText = `
+const addText = (rows: string): string => `
 insert into usage_hourly
 select at - at % 3600000, account_id, key_id, model, count(*),
   sum(case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end),
   sum(prompt_tokens), sum(completion_tokens),
   ${boundedSum('cost_nanos')}, ${boundedSum('coalesce(upstream_cost_nanos, 0)')}
-from requests where row_id > ? and row_id <= ?
+from ${rows}
 group by 1, 2, 3, 4
 on conflict (hour, account_id, key_id, model) do update set
   requests = usage_hourly.requests + excluded.requests,
@@ -34,6 +34,16 @@ on conflict (hour, account_id, key_id, model) do update set
   ${boundedAddition('usage_hourly', 'upstream_cost_nanos')}
 `
 
+/** The rows after one number and up to another. */
+export const rowsBetween = 'requests where row_id > ? and row_id <= ?'
+const makers = [addText, ...availabilityTexts, ...trafficTexts]
+
+/** Statements of which each counts the rows that are named here in a way of its own. */
+export const countingTexts = (rows: string): string[] => makers.map((textOf) => textOf(rows))
+
+/** The same of the rows between two numbers. */
+export const countTexts: readonly string[] = countingTexts(`(select * from ${rowsBetween}) as counted`)
+
 export const moveText = `insert into cursors (name, position) values ('${cursorName}', ?)
 on conflict (name) do update set position = excluded.position`
 
@@ -42,9 +52,7 @@ export function rollUpStep(connection: Connection, rows = rollupStepRows): boole
   const position = Number(connection.run({ sql: cursorText, parameters: [] }).rows[0]?.['position'])
   const last = connection.run({ sql: endText, parameters: [position, rows] }).rows[0]?.['last']
   if (typeof last !== 'number') return false
-  connection.run({ sql: addText, parameters: [position, last] })
-  rollUpAvailability(connection, position, last)
-  rollUpTraffic(connection, position, last)
+  for (const sql of countTexts) connection.run({ sql, parameters: [position, last] })
   connection.run({ sql: moveText, parameters: [last] })
   return true
 }

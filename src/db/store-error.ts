@@ -1,6 +1,8 @@
 /** A write that was not made, and what that means for the caller: see StoreErrorClass. */
 
+import { refusalOf, refuse, type Refusal } from '../errors.ts'
 import type { StoreErrorClass, StoreFailure } from './messages.ts'
+import { errorWords } from '../lib/error-words.ts'
 
 export class StoreError extends Error {
   readonly class: StoreErrorClass
@@ -38,13 +40,23 @@ export function failureOf(error: unknown, statement?: number): StoreFailure {
   if (error instanceof StoreError) {
     return { class: error.class, message: error.message, constraint: error.constraint, statement }
   }
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorWords(error)
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
   if (code === undefined) return { class: 'invalid', message, statement }
   const kind = code === sharedMemorySize ? 'full' : (classes[code & 0xff] ?? 'invalid')
   const constraint =
     kind === 'conflict' ? (/constraint failed: ([^\s,]+)/.exec(message)?.[1] ?? message) : undefined
   return { class: kind, message, constraint, statement }
+}
+
+/** Whether the store takes nothing for now: a full disk, a database that is away. */
+export function isAway(error: unknown): boolean {
+  return error instanceof StoreError && error.class === 'full'
+}
+
+/** The refusal behind what was thrown: whoever comes while the store is away comes again, anything else is a bug. */
+export function refusalBehind(error: unknown): Refusal {
+  return isAway(error) ? refuse('service_unavailable') : refusalOf(error)
 }
 
 /** Whether a unique column (`accounts.email_normalised`), the first of several, already has the value. */

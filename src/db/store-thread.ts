@@ -9,6 +9,7 @@ import { migrate } from './migrate.ts'
 import { RequestRetention } from './request-retention.ts'
 import { openWriter, type Connection } from './sqlite.ts'
 import { StoreWriter } from './store-writer.ts'
+import { errorWords } from '../lib/error-words.ts'
 
 /** Bounds the time that the first of a group waits for the last. */
 const groupMax = 256
@@ -152,7 +153,7 @@ function start(parent: MessagePort, path: string): void {
     parent.on('message', serve(connection, tell))
     tell({ kind: 'ready' })
   } catch (error) {
-    tell({ kind: 'refused', message: error instanceof Error ? error.message : String(error) })
+    tell({ kind: 'refused', message: errorWords(error) })
     parent.close()
   }
 }

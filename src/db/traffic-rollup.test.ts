@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { availabilityTexts } from './availability-rollup.ts'
-import { addText, rollUpStep } from './rollup.ts'
+import { countTexts, rollUpStep } from './rollup.ts'
 import { ledgerCommit, requestRow, temporaryDir } from './store.fixture.ts'
 import { openWriter, type Connection } from './sqlite.ts'
 import { migrate } from './migrate.ts'
 import { packedCommit } from './packed-commit.ts'
 import { StoreWriter } from './store-writer.ts'
 import type { RequestRow } from './messages.ts'
-import { latencyLadderMs, trafficTexts } from './traffic-rollup.ts'
+import { latencyLadderMs } from './traffic-rollup.ts'
 
 function rolledUp(t: TestContext, rows: readonly RequestRow[]): Connection {
   const connection = openWriter(join(temporaryDir(t), 'some.db'))
@@ -106,7 +105,7 @@ test('a step of every roll-up finds its rows by their numbers, however many ther
   const connection = openWriter(join(temporaryDir(t), 'some.db'))
   t.after(() => connection.close())
   migrate(connection.database)
-  for (const text of [addText, ...availabilityTexts, ...trafficTexts]) {
+  for (const text of countTexts) {
     const { rows } = connection.run({ sql: `explain query plan ${text}`, parameters: [0, 1000] })
     const reads = rows.map(({ detail }) => String(detail)).filter((detail) => / requests\b/.test(detail))
     assert.deepEqual(reads, ['SEARCH requests USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)'], text)

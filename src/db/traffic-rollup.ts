@@ -4,7 +4,6 @@
  */
 import { countedModels } from './availability-rollup.ts'
 import { boundedAddition, boundedSum } from './money-sums.ts'
-import type { Connection } from './sqlite.ts'
 
 /** The upper ends of the ladder's steps in milliseconds; the last step has none. Each is about a quarter above the last. */
 export const latencyLadderMs: readonly number[] = [
@@ -16,15 +15,14 @@ const dayMs = 86_400_000
 const hourMs = 3_600_000
 
 const knownModel = `case when ${countedModels} then model else '' end`
-const span = 'row_id > ? and row_id <= ?'
 
-const trafficText = `insert into traffic_hourly
+const trafficText = (rows: string): string => `insert into traffic_hourly
   (hour, model, requests, errors, cost_nanos, upstream_cost_nanos, prompt_tokens, completion_tokens)
 select at - at % ${hourMs}, ${knownModel}, count(*),
   sum(case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end),
   ${boundedSum('cost_nanos')}, ${boundedSum('coalesce(upstream_cost_nanos, 0)')},
   sum(prompt_tokens), sum(completion_tokens)
-from requests where ${span}
+from ${rows}
 group by 1, 2
 on conflict (hour, model) do update set
   requests = traffic_hourly.requests + excluded.requests,
@@ -39,22 +37,23 @@ function stepOf(column: string): string {
   return `case ${steps.join(' ')} else ${latencyLadderMs.length} end`
 }
 
-function latencyText(account: string, measure: 'first_token' | 'duration', column: string): string {
-  return `insert into latency_daily
+const latencyText =
+  (account: string, measure: 'first_token' | 'duration', column: string) =>
+  (rows: string): string =>
+    `insert into latency_daily
 select ${account}, at - at % ${dayMs}, model, '${measure}', ${stepOf(column)}, count(*)
-from requests where ${span} and outcome = 'ok' and ${column} is not null
+from ${rows} where outcome = 'ok' and ${column} is not null
 group by 1, 2, 3, 4, 5
 on conflict (account_id, day, model, measure, bucket) do update set
   requests = latency_daily.requests + excluded.requests`
-}
 
 /** The cause as the last attempt tells it, where an upstream was asked; else our own word for the refusal. */
 const causeText = `coalesce(fault, case when outcome = 'truncated' then 'truncated' else error_code end, outcome)`
 
-const failuresText = `insert into failures_hourly
+const failuresText = (rows: string): string => `insert into failures_hourly
 select at - at % ${hourMs}, ${causeText}, coalesce(fault_upstream, upstream_id, ''), ${knownModel}, http_status,
   count(*), min(at), max(at), max(request_id)
-from requests where ${span} and outcome in ('refused', 'failed', 'truncated', 'ended')
+from ${rows} where outcome in ('refused', 'failed', 'truncated', 'ended')
 group by 1, 2, 3, 4, 5
 on conflict (hour, cause, upstream_id, model, http_status) do update set
   requests = failures_hourly.requests + excluded.requests,
@@ -62,8 +61,8 @@ on conflict (hour, cause, upstream_id, model, http_status) do update set
   last_at = case when excluded.last_at > failures_hourly.last_at then excluded.last_at else failures_hourly.last_at end,
   sample = case when excluded.last_at > failures_hourly.last_at then excluded.sample else failures_hourly.sample end`
 
-/** Each counts the request rows after one number and up to another. */
-export const trafficTexts: readonly string[] = [
+/** Each counts the request rows that it is told to select from. */
+export const trafficTexts: readonly ((rows: string) => string)[] = [
   trafficText,
   latencyText('account_id', 'first_token', 'first_token_ms'),
   latencyText('account_id', 'duration', 'duration_ms'),
@@ -71,8 +70,3 @@ export const trafficTexts: readonly string[] = [
   latencyText(`''`, 'duration', 'duration_ms'),
   failuresText,
 ]
-
-/** Counts these request rows, inside the caller's transaction. */
-export function rollUpTraffic(connection: Connection, first: number, last: number): void {
-  for (const text of trafficTexts) connection.run({ sql: text, parameters: [first, last] })
-}

@@ -17,9 +17,10 @@ function lineOf(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`
 }
 
-/** Pages of lines, made as they are asked for; a reader who has gone asks for no more. */
+/** The first page, and those after it as they are asked for; a reader who has gone asks for no more. */
 function streamOf(
   head: readonly string[],
+  first: IteratorResult<readonly Cell[][], void>,
   pages: AsyncIterator<readonly Cell[][], void>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
@@ -28,8 +29,8 @@ function streamOf(
     {
       async pull(controller) {
         if (!isBegun) controller.enqueue(encoder.encode(lineOf(head)))
+        const { value, done } = isBegun ? await pages.next() : first
         isBegun = true
-        const { value, done } = await pages.next()
         if (done === true) controller.close()
         else controller.enqueue(encoder.encode(value.map(lineOf).join('')))
       },
@@ -41,13 +42,14 @@ function streamOf(
   )
 }
 
-/** Answers a file of this name, but for its ending: a head line, then the pages. */
-export function csvAnswer(
+/** Answers a file of this name, but for its ending: a head line, then the pages. What the first one throws is no answer yet. */
+export async function csvAnswer(
   context: Context,
   name: string,
   lines: { readonly head: readonly string[]; readonly pages: AsyncIterator<readonly Cell[][], void> },
 ) {
-  return context.body(streamOf(lines.head, lines.pages), 200, {
+  const { head, pages } = lines
+  return context.body(streamOf(head, await pages.next(), pages), 200, {
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${name}.csv"`,
   })

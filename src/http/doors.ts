@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '../accounts/directory.ts'
-import { refusalOf, refuse, type Refusal } from '../errors.ts'
+import { isAway, refusalBehind } from '../db/store-error.ts'
+import { refuse, type Refusal } from '../errors.ts'
 import { messagesErrorBody } from '../formats/messages-error.ts'
 import { newId } from '../lib/ids.ts'
 import type { CallerExchange } from '../relay/exchange.ts'
@@ -218,8 +219,8 @@ export class Doors {
   }
 
   #refuse(visit: Visit, error: unknown): void {
-    const refusal = refusalOf(error)
-    if (refusal !== error) this.#parts.onBug(error, visit.id)
+    const refusal = refusalBehind(error)
+    if (refusal !== error && !isAway(error)) this.#parts.onBug(error, visit.id)
     const { arrival, exchange, id, caller, progress } = visit
     const isRequest = /\/(?:chat\/completions|messages)$/.test(arrival.path)
     if (isRequest && caller && !progress.isAdmitted) this.#parts.onRefused(refusal, { id, caller, progress })

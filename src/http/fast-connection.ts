@@ -12,7 +12,7 @@ import { brokenBody, lingerBytes, stalledBody } from './body.ts'
 
 /** What is kept of requests that come while another is served. */
 const mostWaitingBytes = 65_536
-/** A connection stays open for a little longer than it is said to, so that a request on its way still arrives. */
+/** A connection stays open for so much longer than it is said to, so that a request on its way still arrives. */
 const graceMs = 1000
 
 export interface LaneTerms {
@@ -126,8 +126,9 @@ export class FastConnection implements ArrivalWay, AnswerWay {
     this.socket.resume()
   }
 
-  /** Ends the connection if no request is on its way. */
+  /** Ends the connection if no request is on its way; of one that has just been made the first is. */
   closeIfIdle(): void {
+    if (this.#isFirst && this.#lane.nowMs - this.#sinceMs < graceMs) return
     if (this.#state === 'waiting' && this.#waiting === null) this.#closeSoon()
   }
 

@@ -23,3 +23,14 @@ test('a thread that has come to rest gives its garbage back, unasked, and compil
   }
   await thread.terminate()
 })
+
+test('threads that begin at the same moment all get their collector', async () => {
+  const beginning = `const { collectWhenIdle } = await import(${JSON.stringify(import.meta.resolve('./collect-when-idle.ts'))})
+    for (let times = 0; times < 50; times += 1) collectWhenIdle()`
+  const threads = Array.from(
+    { length: 4 },
+    () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(beginning)}`)),
+  )
+  const ends = await Promise.all(threads.map((thread) => once(thread, 'exit')))
+  assert.deepEqual(ends, [[0], [0], [0], [0]])
+})

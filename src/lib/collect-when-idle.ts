@@ -18,13 +18,16 @@ function usedBytes(): number {
 
 /**
  * Node offers the collector to contexts that are made while this flag is set, and to nobody else. It is taken back at
- * once: compiled code that Node has kept on disk is good only under the flags that it was compiled with.
+ * once: compiled code that Node has kept on disk is good only under the flags that it was compiled with. Flags are the
+ * process's: another thread that begins at the same moment may have taken it back before us, then it is set again.
  */
 function collector(): () => void {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  setFlagsFromString('--no-expose-gc')
-  return collect
+  for (;;) {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('globalThis.gc') as (() => void) | undefined
+    setFlagsFromString('--no-expose-gc')
+    if (collect !== undefined) return collect
+  }
 }
 
 /** From now on this thread collects everything once, whenever it has come to rest after it had grown. */

@@ -113,6 +113,19 @@ export const cidrList = {
   },
 }
 
+/** The address of a server with its login; nothing of it is told. */
+export function serverAddress(text: string | undefined, beginning: RegExp): string | null {
+  if (text === undefined) return null
+  if (!beginning.test(text)) throw new NotAllowed()
+  try {
+    const { username, password } = new URL(text)
+    decodeURIComponent(username + password)
+  } catch {
+    throw new NotAllowed('`/`, `@`, `#` and `%` in a password are written `%2F`, `%40`, `%23` and `%25`')
+  }
+  return text
+}
+
 /** Addresses separated by commas, without the `/v1` and the slash that people write at their end. */
 export function addressList(text: string | undefined): string[] {
   const parts = (text ?? '').split(/[\s,]+/).filter((part) => part !== '')

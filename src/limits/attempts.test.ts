@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from '../db/schema.ts'
-import { temporaryStore } from '../db/store.fixture.ts'
+import { anyStore } from '../db/store.fixture.ts'
 import { Refusal } from '../errors.ts'
 import { Attempts, forgetAttempts } from './attempts.ts'
 
@@ -17,7 +17,7 @@ async function waitOf(asked: Promise<void>): Promise<number> {
 }
 
 test('tries are counted over all that count, until their time is over or they were no guesses', async (t) => {
-  const { db } = await temporaryStore(t)
+  const { db } = await anyStore(t)
   let now = 1_000_000
   const nodes = [new Attempts(db, () => now), new Attempts(db, () => now)]
   const count = (at: number, who = 'one'): Promise<number> =>
@@ -37,7 +37,7 @@ test('tries are counted over all that count, until their time is over or they we
 })
 
 test('a look counts nothing, and names nobody', async (t) => {
-  const { db } = await temporaryStore(t)
+  const { db } = await anyStore(t)
   const attempts = new Attempts(db, () => 5)
   const look = (): Promise<number> => waitOf(attempts.check('voucher-account', 'acc_1'))
   for (let looks = 0; looks < 20; looks += 1) assert.equal(await look(), 0)

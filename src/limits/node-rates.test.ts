@@ -1,26 +1,16 @@
 /** What rates promise to a node of a cluster, in memory and in Redis: one suite for both. */
 import assert from 'node:assert/strict'
-import { after, test, type TestContext } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startRedis, withoutRedis } from '../shared/redis.fixture.ts'
+import { claimant, none } from './claims.fixture.ts'
 import { AloneRates, type NodeRates } from './node-rates.ts'
 import type { Claim, RateLimits } from './rates.ts'
 import { RedisRates } from './redis-rates.ts'
 
 /** So long that nothing is renewed by itself in a test. */
 const leaseMs = 60_000
-const none: RateLimits = { rpm: null, tpm: null, concurrency: null }
 let named = 0
-
-/** Of subjects that no other test has. */
-function claimant(account: Partial<RateLimits>, key: Partial<RateLimits> = {}): Claim[] {
-  named += 1
-  return [
-    { subject: `account:${named}`, limits: { ...none, ...account } },
-    { subject: `key:${named}`, limits: { ...none, ...key } },
-  ]
-}
-
 interface Kind {
   readonly name: string
   readonly skip: string | false
@@ -63,7 +53,7 @@ for (const { name, skip, open } of kinds) {
       const claims = claimant({ rpm: 60 })
       const admitted = async (round: number): Promise<number> => {
         const all = Array.from({ length: 200 }, (_, index) =>
-          Promise.resolve(rates.reserve(`${named}-${round}-${index}`, claims, 1)),
+          Promise.resolve(rates.reserve(`${name}-${round}-${index}`, claims, 1)),
         )
         return (await Promise.all(all)).filter(({ denial }) => denial === null).length
       }
@@ -95,6 +85,7 @@ for (const { name, skip, open } of kinds) {
     ]
     for (const [account, key] of refusing) {
       const claims = claimant(account, key)
+      named += 1
       assert.ok((await rates.reserve(`refused-${named}`, claims, 10)).denial)
       const wide = claims.map(({ subject }) => ({ subject, limits: { ...none, rpm: 100, tpm: 1000 } }))
       const { status } = await rates.reserve(`wide-${named}`, wide, 10)
@@ -175,106 +166,3 @@ test(
     assert.deepEqual(await admitted(claims, 'again'), [31, 30], 'shares go on for a minute')
   },
 )
-
-interface Apart {
-  readonly rates: RedisRates
-  readonly alone: AloneRates
-}
-
-/** A node of its own over a Redis. */
-function openNode(t: TestContext, url: string, lease: number, aheadMs: () => number = () => 0): Apart {
-  const steady = (): number => Math.floor(performance.now()) + aheadMs()
-  const alone = new AloneRates(() => whole, steady)
-  const rates = new RedisRates({ url, leaseMs: lease, alone, steady, aheadMs })
-  t.after(() => rates.close())
-  return { rates, alone }
-}
-
-const isTaken = async (rates: NodeRates, id: string, claims: Claim[]): Promise<boolean> =>
-  (await rates.reserve(id, claims, 1)).denial?.rate === 'concurrent requests'
-
-test(
-  'a slot of a node that was killed is free a lease later and not before, or as soon as somebody says that its request has ended',
-  { skip: withoutRedis },
-  async (t) => {
-    let ahead = 0
-    const url = redis?.url ?? ''
-    const [{ rates: gone }, { rates: other }] = [
-      openNode(t, url, leaseMs, () => ahead),
-      openNode(t, url, leaseMs, () => ahead),
-    ]
-    while (!gone.isShared || !other.isShared) await delay(5)
-    const [lapsing, ended] = [claimant({ concurrency: 1 }), claimant({}, { concurrency: 1 })]
-    await gone.reserve('lapsing', lapsing, 1)
-    await gone.reserve('ended', ended, 1)
-    await gone.close()
-    ahead = leaseMs - 2000
-    assert.ok(await isTaken(other, 'early', lapsing))
-    assert.ok(await isTaken(other, 'too early', ended))
-    // Whoever is told of it before it has found Redis tells it then.
-    const { rates: again } = openNode(t, url, leaseMs, () => ahead)
-    again.free(
-      'ended',
-      ended.map(({ subject }) => subject),
-    )
-    while (await isTaken(other, 'after its end', ended)) await delay(5)
-    assert.ok(await isTaken(other, 'still early', lapsing))
-    ahead = leaseMs + 2000
-    assert.ok(!(await isTaken(other, 'in time', lapsing)))
-  },
-)
-
-test(
-  'a request that ends before Redis has counted it leaves no slot taken, and one that runs has its slot again in a Redis that forgot it',
-  { skip: withoutRedis },
-  async (t) => {
-    const server = await startRedis()
-    t.after(() => server.stop())
-    let ahead = 0
-    const { rates, alone } = openNode(t, server.url, 300, () => ahead)
-    alone.remember(['account:before'], 1)
-    const short = claimant({ concurrency: 1 })
-    // In the minute in which Redis is there, and nodes admit their shares and count in Redis what they admit.
-    const isThere = (): boolean => {
-      ahead = 62_000
-      const { isShared } = rates
-      ahead = 0
-      return isShared
-    }
-    while (!isThere()) await delay(5)
-    await rates.reserve('short', short, 1)
-    rates.finish('short', 0)
-    const long = claimant({ concurrency: 1 })
-    await rates.reserve('long', long, 1)
-    const { rates: other } = openNode(t, server.url, 300)
-    while (!other.isShared) await delay(5)
-    while (!(await isTaken(other, 'beside it', long))) other.finish('beside it', 0)
-    await delay(500)
-    assert.ok(await isTaken(other, 'beside it', long), 'its lease was not made longer')
-    assert.ok(!(await isTaken(other, 'after it', short)))
-    other.finish('after it', 1)
-    await server.stop()
-    await server.start()
-    const { rates: later } = openNode(t, server.url, 300)
-    while (!later.isShared) await delay(5)
-    while (!(await isTaken(later, 'later', long))) {
-      later.finish('later', 0)
-      await delay(20)
-    }
-    assert.ok(!(await isTaken(later, 'after all', short)))
-    rates.finish('long', 0)
-    while (await isTaken(later, 'at the end', long)) await delay(5)
-  },
-)
-
-test('where Redis is not there at the start a node admits its share until it comes', async (t) => {
-  const unused = 'redis://127.0.0.1:1'
-  const { rates } = openNode(t, unused, leaseMs)
-  const claims = claimant({ rpm: 2 })
-  const denials = [1, 2, 3].map(async (call) => (await rates.reserve(`away-${call}`, claims, 1)).denial)
-  assert.deepEqual(
-    (await Promise.all(denials)).map((denial) => denial === null),
-    [true, true, false],
-  )
-  assert.ok(!rates.isShared)
-})

@@ -6,6 +6,7 @@ import { RedisWindows, type Reservation, type WindowClaim, type WindowUse } from
 import type { AloneRates, NodeRates, Reserved } from './node-rates.ts'
 import { longer, type Claim, type RateDenial, type RateStatus } from './rates.ts'
 import { windowSeconds } from './window.ts'
+import { errorWords } from '../lib/error-words.ts'
 
 /** Leases are made longer so often within one. */
 const renewalsPerLease = 3
@@ -41,6 +42,9 @@ export interface RedisRatesOptions {
   readonly alone: AloneRates
   readonly steady: () => number
   readonly aheadMs?: () => number
+  /** Once when it cannot be had or does not do what it is asked, and once when it has counted again. */
+  readonly away?: (why: string) => void
+  readonly back?: () => void
 }
 
 function madeOf(id: string, subjects: readonly string[], tokens: number): Made {
@@ -110,10 +114,13 @@ export class RedisRates implements NodeRates {
   readonly #renewing: NodeJS.Timeout
   #isReady = false
   #wasReady = false
+  #isToldAway = false
+  readonly #tell: Pick<RedisRatesOptions, 'away' | 'back'>
   /** From then on Redis has seen a whole window. */
   #sharedFrom = Infinity
 
-  constructor({ url, leaseMs, alone, steady, aheadMs }: RedisRatesOptions) {
+  constructor({ url, leaseMs, alone, steady, aheadMs, ...tell }: RedisRatesOptions) {
+    this.#tell = tell
     this.#alone = alone
     this.#steady = steady
     this.#windows = new RedisWindows({
@@ -121,7 +128,7 @@ export class RedisRates implements NodeRates {
       leaseMs,
       aheadMs,
       onReady: () => this.#come(),
-      onAway: () => this.#go(),
+      onAway: (why) => this.#go(why),
     })
     this.#renewing = setInterval(() => this.#renew(), leaseMs / renewalsPerLease)
     this.#renewing.unref()
@@ -141,7 +148,9 @@ export class RedisRates implements NodeRates {
     this.#renew()
   }
 
-  #go(): void {
+  #go(why: string): void {
+    if (!this.#isToldAway) this.#tell.away?.(why)
+    this.#isToldAway = true
     this.#isReady = false
     this.#sharedFrom = Infinity
   }
@@ -156,10 +165,18 @@ export class RedisRates implements NodeRates {
     try {
       const group = claims[0]?.subject ?? ''
       const reservation = await this.#windows.reserve({ id, group, tokens }, claims.map(windowClaimOf))
+      if (this.#isToldAway) this.#tell.back?.()
+      this.#isToldAway = false
       return this.#reserved(id, claims, tokens, reservation)
-    } catch {
-      this.#go()
-      this.#come()
+    } catch (error) {
+      // Of many that wait for the same answer only the first has to find it out.
+      if (this.isShared) {
+        this.#go(errorWords(error))
+        this.#come()
+      }
+      // It may be counted there after all, once Redis comes to it: then its slot is not to stay taken.
+      const subjects = claims.map(({ subject }) => subject)
+      this.#tellEnd(madeOf(id, subjects, 0), freed)
       return this.#reserveAlone(id, claims, tokens)
     }
   }
@@ -252,6 +269,8 @@ export class RedisRates implements NodeRates {
 
   async close(): Promise<void> {
     clearInterval(this.#renewing)
+    // The end that we make ourselves is no news.
+    this.#isToldAway = true
     await Promise.all([this.#windows.close(), this.#alone.close()])
   }
 }

@@ -62,7 +62,10 @@ export async function makeTicket(db: Db, input: TicketInput): Promise<NewTicket>
     created_at: now,
     expires_at: expiresAt,
   }
-  const before = sql.deleteFrom('tickets').where('kind', '=', kind).where('person_id', 'is', personId)
+  const ofKind = sql.deleteFrom('tickets').where('kind', '=', kind)
+  // Not `is ?`: PostgreSQL knows that with `null` alone.
+  const before =
+    personId === null ? ofKind.where('person_id', 'is', null) : ofKind.where('person_id', '=', personId)
   await db.write(...(alone ? [before] : []), sql.insertInto('tickets').values(row), ...also)
   return { token, expiresAt }
 }

@@ -196,7 +196,8 @@ export class Authority {
   }
 }
 
-function onlyUpstreamOf(model: PricedModel | undefined): string | null {
+/** The upstream that alone can have answered a model's request; `null`: there are several. */
+export function onlyUpstreamOf(model: PricedModel | undefined): string | null {
   if (!model || model.fallbacks.length > 0 || model.routes.length > 1) return null
   return model.routes[0]?.upstream.id ?? null
 }

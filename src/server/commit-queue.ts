@@ -10,6 +10,7 @@ import type { LedgerState, Owner } from '../ledger/state.ts'
 import type { EntryRow, KeptRow, LedgerCommit, OwnerRow, RequestRow } from '../db/messages.ts'
 import { StoreError } from '../db/store-error.ts'
 import { encodeHolds } from '../ledger/checkpoint.ts'
+import { errorWords } from '../lib/error-words.ts'
 
 /** How long a hold waits for company before it is written alone. */
 const lingerMs = 4
@@ -206,7 +207,7 @@ export class CommitQueue {
         this.#admit(true, '')
         return true
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error)
+        const why = errorWords(error)
         this.#admit(false, why)
         if (!(error instanceof StoreError) || error.class !== 'full') {
           this.#listener.failed(why)

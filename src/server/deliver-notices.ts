@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
+import { errorWords } from '../lib/error-words.ts'
 import type { Log } from '../lib/log.ts'
 import { mailerFor } from '../lib/mail.ts'
 import type { Sealer } from '../lib/seal.ts'
@@ -125,7 +126,7 @@ export class NoticeDelivery {
       const target = await openChannel(db, sealer, channelId)
       return await sendMessage(this.#means, kind, target, messageOf(id, notices, language))
     } catch (error) {
-      return { problem: error instanceof Error ? error.message : String(error), retryAfterMs: null }
+      return { problem: errorWords(error), retryAfterMs: null }
     }
   }
 

@@ -1,6 +1,7 @@
 /** Whether places can be reached and ports be had, for the doctor: connections that carry no request, or one. */
 
-import { get } from 'node:http'
+import { get, type IncomingMessage } from 'node:http'
+import { get as getOverTls } from 'node:https'
 import { connect, createServer, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { forbiddenReason, guardedLookup, type Cidr } from '../lib/address-guard.ts'
@@ -67,13 +68,17 @@ export async function portProblem(host: string, port: number): Promise<string | 
   return promise
 }
 
-/** The status of a GET on this machine, or why there is none. */
+/** The status of a GET on this machine, or why there is none; a certificate is that of another name here. */
 export async function statusOf(url: string, timeoutMs: number): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>()
-  const request = get(url, { timeout: timeoutMs, agent: false }, (answer) => {
+  const onAnswer = (answer: IncomingMessage): void => {
     answer.resume()
     resolve(answer.statusCode ?? 0)
-  })
+  }
+  const options = { timeout: timeoutMs, agent: false } as const
+  const request = url.startsWith('https:')
+    ? getOverTls(url, { ...options, rejectUnauthorized: false }, onAnswer)
+    : get(url, options, onAnswer)
   request.on('timeout', () => request.destroy(new Error('no answer in time')))
   request.on('error', (error) => resolve(error.message))
   return promise

@@ -37,6 +37,7 @@ const storePatienceMs = 30_000
 export async function serve(config: Config): Promise<void> {
   const log = openLog(config.logLevel)
   const lock = takeLock(config.dataDir, { command: 'serve' })
+  const signals = takeSignals()
   await checkPort(config)
   await waitForDatabase(config, log)
   let crew: Crew | null = null
@@ -74,7 +75,7 @@ export async function serve(config: Config): Promise<void> {
   const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
   const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
   // Before anybody is told that it is ready: a signal from then on has to find somebody.
-  const signal = signalled()
+  const signal = signals()
   const setUpLink = await setUpLinkOf(config, core.store.db)
   crew.tell({ isReady: true })
   const endChores = orders.programmes.startChores(log)
@@ -89,9 +90,7 @@ export async function serve(config: Config): Promise<void> {
   collectWhenIdle()
   await signal
   log.info('draining')
-  crew.tell({ isReady: false, isDraining: true })
-  await new Promise((resolve) => setTimeout(resolve, config.drainDelayMs))
-  await crew.drain(config.drainGraceMs)
+  await drain(crew, config)
   await closeAll(core, [
     endWatch,
     endJobs,
@@ -141,6 +140,12 @@ async function checkPort(config: Config): Promise<void> {
   if (unfit !== null) throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE cannot be used: ${unfit}`)
 }
 
+async function drain(crew: Crew, { drainDelayMs, drainGraceMs }: Config): Promise<void> {
+  crew.tell({ isReady: false, isDraining: true })
+  await new Promise((resolve) => setTimeout(resolve, drainDelayMs))
+  await crew.drain(drainGraceMs)
+}
+
 async function closeAll(
   core: Core,
   others: readonly (() => Promise<void> | void | undefined)[],
@@ -155,12 +160,18 @@ function endAtOnce(log: Log, why: string): void {
   process.exit(1)
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a later second one ends the process at once. */
-function signalled(): Promise<void> {
+/**
+ * Before it serves there is nothing to drain: a signal ends the process at once. Left to the system it would be dropped
+ * where this is the first process of a container. The answer is called when it serves, and resolves at the first SIGTERM
+ * or SIGINT; a later second one ends the process at once.
+ */
+function takeSignals(): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
+  let isServing = false
   let firstAt = 0
   const onSignal = (): void => {
     const now = performance.now()
+    if (!isServing) process.exit(0)
     if (firstAt === 0) {
       firstAt = now
       resolve()
@@ -168,5 +179,8 @@ function signalled(): Promise<void> {
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
-  return promise
+  return () => {
+    isServing = true
+    return promise
+  }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createAccount } from '../accounts/accounts.ts'
 import { createKey, listKeys } from '../accounts/keys.ts'
 import type { Change } from '../db/change.ts'
-import { ledgerCommit, requestRow, temporaryStore } from '../db/store.fixture.ts'
+import { ledgerCommit, requestRow, anyStore } from '../db/store.fixture.ts'
 import { openLog } from '../lib/log.ts'
 import { listNotices } from '../notices/notices.ts'
 import { tendPeople } from './tend-people.ts'
@@ -11,7 +11,7 @@ import { tendPeople } from './tend-people.ts'
 const hourMs = 3_600_000
 
 test('a key that costs five times its usual is told once; one that is used as ever is not', async (t) => {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const { db } = store
   const { value: account } = await createAccount(db, { email: 'a@example.com' }, 'test')
   const { value: key } = await createKey(db, { accountId: account.id, name: 'busy' }, { by: 'test' })
@@ -46,7 +46,7 @@ test('a key that costs five times its usual is told once; one that is used as ev
 })
 
 test('stale keys are deleted where that is the rule, and every thread hears of it', async (t) => {
-  const { db } = await temporaryStore(t)
+  const { db } = await anyStore(t)
   const { value: account } = await createAccount(db, { email: 'a@example.com' }, 'test')
   await createKey(db, { accountId: account.id, name: 'old' }, { by: 'test' })
   const heard: Change[] = []
@@ -63,10 +63,7 @@ test('stale keys are deleted where that is the rule, and every thread hears of i
 })
 
 /** Resolves when so many requests are in the roll-ups. */
-async function rolledUp(
-  db: Awaited<ReturnType<typeof temporaryStore>>['db'],
-  requests: number,
-): Promise<void> {
+async function rolledUp(db: Awaited<ReturnType<typeof anyStore>>['db'], requests: number): Promise<void> {
   for (;;) {
     const [row] = await db.all<{ sum: number }>({
       sql: 'select coalesce(sum(requests), 0) as sum from usage_hourly',

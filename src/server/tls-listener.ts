@@ -7,6 +7,7 @@ import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import { createSecureContext, createServer } from 'node:tls'
 import type { Config } from '../config.ts'
+import { errorWords } from '../lib/error-words.ts'
 
 /** How often the files are looked at. */
 const lookEveryMs = 5000
@@ -46,11 +47,11 @@ export function tlsProblem(config: Config): string | null {
     if (files) read(files)
     return null
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return errorWords(error)
   }
 }
 
-/** What listens in front of the doors: the server itself, or TLS before it. `onProblem`: a renewed pair cannot be used. */
+/** What listens in front of the doors: the server itself, or TLS before it. `onProblem`: a renewed pair cannot be used, once for each reason. */
 export function listenerOf(
   server: HttpServer,
   { config, highWaterMark }: { readonly config: Config; readonly highWaterMark: number },
@@ -63,13 +64,16 @@ export function listenerOf(
   const listener = createServer(options, (socket) => void server.emit('connection', socket))
   // Strangers who speak something else, or leave in the middle, are no event.
   listener.on('tlsClientError', () => {})
+  let told = ''
   const looking = setInterval(() => {
     try {
       if (versionOf(files) === pair.version) return
       pair = read(files)
       listener.setSecureContext(pair)
+      told = ''
     } catch (error) {
-      onProblem(error)
+      if (String(error) !== told) onProblem(error)
+      told = String(error)
     }
   }, lookEveryMs)
   looking.unref()

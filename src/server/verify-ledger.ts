@@ -82,23 +82,36 @@ async function entriesAfter(db: Db, after: number): Promise<Page<NumberedTransfe
   return { rows, last: found.at(-1)?.id ?? after }
 }
 
-async function billsAfter(db: Db, after: number): Promise<Page<BillOnDisk>> {
-  const columns = ['row_id', 'request_id', 'cost_nanos', 'prompt_tokens', 'cached_tokens'] as const
-  const query = sql
+/** A request row as a bill, and its number. */
+export interface BillRow extends BillOnDisk {
+  readonly rowId: number
+}
+
+/** Asks for request rows as `billOf` reads them. */
+export const selectBills = () =>
+  sql
     .selectFrom('requests')
-    .select([...columns, 'completion_tokens', 'reasoning_tokens'])
-    .where('row_id', '>', after)
-    .where('cost_nanos', '<>', 0n)
-  const found = await db.report(query.orderBy('row_id').limit(pageRows))
-  const rows = found.map((row) => ({
+    .select(['row_id', 'request_id', 'cost_nanos', 'prompt_tokens', 'cached_tokens'])
+    .select(['completion_tokens', 'reasoning_tokens'])
+
+type SelectedBill = Awaited<ReturnType<ReturnType<typeof selectBills>['execute']>>[number]
+
+export function billOf(row: SelectedBill): BillRow {
+  return {
+    rowId: row.row_id,
     id: row.request_id,
     cost: row.cost_nanos,
     input: row.prompt_tokens,
     cachedInput: row.cached_tokens,
     output: row.completion_tokens,
     reasoning: row.reasoning_tokens,
-  }))
-  return { rows, last: found.at(-1)?.row_id ?? after }
+  }
+}
+
+async function billsAfter(db: Db, after: number): Promise<Page<BillOnDisk>> {
+  const query = selectBills().where('row_id', '>', after).where('cost_nanos', '<>', 0n)
+  const rows = (await db.report(query.orderBy('row_id').limit(pageRows))).map(billOf)
+  return { rows, last: rows.at(-1)?.rowId ?? after }
 }
 
 /** Where a reading begins: after this commit, in the state that it left, after these rows. */

@@ -1,18 +1,20 @@
 /** A node of a cluster that starts before its database waits for it, with its port open. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import { isCutOff } from '../db/postgres/errors.ts'
+import { mayPass } from '../db/postgres/errors.ts'
+import { errorWords } from '../lib/error-words.ts'
 import type { Log } from '../lib/log.ts'
 import { openWaitingRoom, type WaitingRoom } from './waiting-room.ts'
 
 const retryMs = 300
 
-/** Resolves when the database can be had. Throws what waiting does not help: a wrong password, no such database. */
+/** Resolves when the database can be had. Throws what waiting does not help: a wrong password, no such database, a certificate that is not trusted. */
 export async function waitForDatabase(config: Config, log: Log): Promise<void> {
   const { databaseUrl: url } = config
   if (url === null) return
   const { openClient } = await import('../db/postgres/connect.ts')
   let room: WaitingRoom | null = null
+  let told = ''
   try {
     for (;;) {
       try {
@@ -20,12 +22,11 @@ export async function waitForDatabase(config: Config, log: Log): Promise<void> {
         await client.end()
         return
       } catch (error) {
-        if (!isCutOff(error)) throw error
-        if (room === null) {
-          const why = error instanceof Error ? error.message : String(error)
-          log.warn({ why }, 'the database is not there yet: everything is 503')
-          room = await openWaitingRoom(config)
-        }
+        if (!mayPass(error)) throw error
+        const why = errorWords(error)
+        if (why !== told) log.warn({ why }, 'the database is not there yet: everything is 503')
+        told = why
+        room ??= await openWaitingRoom(config)
         await delay(retryMs)
       }
     }

@@ -5,13 +5,17 @@
 import { createServer } from 'node:http'
 import type { Config } from '../config.ts'
 import { refuse } from '../errors.ts'
+import { listenerOf } from './tls-listener.ts'
+
+const waitingBytes = 16_384
 
 export interface WaitingRoom {
   close(): Promise<void>
 }
 
 /** Opens the port; whoever comes is told to come again. */
-export async function openWaitingRoom({ host, port }: Config): Promise<WaitingRoom> {
+export async function openWaitingRoom(config: Config): Promise<WaitingRoom> {
+  const { host, port } = config
   const refusal = refuse('service_unavailable')
   const body = JSON.stringify(refusal.toBody())
   const server = createServer((request, response) => {
@@ -25,13 +29,15 @@ export async function openWaitingRoom({ host, port }: Config): Promise<WaitingRo
     const headers = { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' }
     response.writeHead(refusal.status, headers).end(body)
   })
+  // A certificate that cannot be used is told when there is more to say than to come again.
+  const listener = listenerOf(server, { config, highWaterMark: waitingBytes }, () => undefined)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
-  server.listen({ host, port }, resolve)
+  listener.once('error', reject)
+  listener.listen({ host, port }, resolve)
   await promise
   return {
     async close() {
-      const closed = new Promise((done) => server.close(done))
+      const closed = new Promise((done) => listener.close(done))
       server.closeAllConnections()
       await closed
     },

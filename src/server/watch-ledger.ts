@@ -3,16 +3,13 @@
  * entries and request rows, as `sluice verify` does for all of it. It begins with the sums of everything as of the start.
  */
 import type { Db } from '../db/db.ts'
-import { droppedText } from '../db/drop-requests.ts'
 import { chainStart } from '../db/journal.ts'
 import { readLedger } from '../db/read-ledger.ts'
 import { sql, type OwnersTable } from '../db/schema.ts'
 import type { LedgerVerdict } from '../http/house.ts'
-import { accountBook } from '../ledger/entries.ts'
-import { accountOwner } from '../ledger/state.ts'
 import { Recomputation } from '../ledger/verify.ts'
 import { stateOnDisk } from './restore-ledger.ts'
-import { entrySums, requestSums, type Snapshots, type Sums } from './table-sums.ts'
+import { compareSums, droppedUpTo, entrySums, requestSums, type Snapshots } from './table-sums.ts'
 import { Reading, type Beginning } from './verify-ledger.ts'
 
 interface Start extends Beginning {
@@ -37,31 +34,12 @@ async function startNow(db: Db): Promise<Start> {
   }
 }
 
-const distance = (one: bigint, other: bigint): bigint => (one > other ? one - other : other - one)
-
-function compareBalances({ recomputation, owners }: Start, books: Sums): void {
-  for (const { id, balance_nanos: balance } of owners) {
-    if (!id.startsWith(accountOwner(''))) continue
-    const sum = books.get(accountBook(id.slice(accountOwner('').length))) ?? 0n
-    const words = `the entries of ${id} sum to ${sum}, its balance is ${balance}`
-    if (sum !== balance) recomputation.find(words, distance(sum, balance))
-  }
-}
-
-function compareCharges({ recomputation }: Start, charges: Sums, costs: Sums): void {
-  for (const account of new Set([...charges.keys(), ...costs.keys()])) {
-    const drift = distance(charges.get(account) ?? 0n, costs.get(account) ?? 0n)
-    const words = `the entries and the request rows of ${account} differ by ${drift} nanos`
-    if (drift > 0n) recomputation.find(words, drift)
-  }
-}
-
 /** Begins at the last commit, with what the sums of the tables say about everything before. */
 async function beginning(snapshots: Snapshots): Promise<Beginning> {
   const start = await snapshots(startNow)
-  const { books, charges } = await entrySums(snapshots, start.entryId)
-  compareBalances(start, books)
-  compareCharges(start, charges, await requestSums(snapshots, start.rowId))
+  const entries = await entrySums(snapshots, start.entryId)
+  const costs = await requestSums(snapshots, start.rowId)
+  compareSums(start.owners, entries, costs, (words, drift) => start.recomputation.find(words, drift))
   return start
 }
 
@@ -86,6 +64,5 @@ export class LedgerWatch {
 
 /** null: a machine that slept for long has deleted rows before they were looked at. Then it begins again. */
 async function verdictOf(reading: Reading, db: Db): Promise<LedgerVerdict | null> {
-  const [dropped] = await db.report<{ position: number }>({ sql: droppedText, parameters: [] })
-  return (dropped?.position ?? 0) > reading.rowId ? null : reading.follow(db)
+  return (await droppedUpTo(db)) > reading.rowId ? null : reading.follow(db)
 }

@@ -3,7 +3,7 @@
  * and words that gather for one turn of the loop.
  */
 import type { MessagePort } from 'node:worker_threads'
-import { refusalOf } from '../errors.ts'
+import { refusalBehind } from '../db/store-error.ts'
 import type { CircuitNews } from '../health/observation.ts'
 import type { KeptAnswer } from '../relay/bookkeeper.ts'
 import type { KeyUse } from './key-use.ts'
@@ -124,7 +124,7 @@ export abstract class WorkerLine {
     try {
       this.#tell({ kind: 'answer', call, result: await this.duties.carryOut(order) })
     } catch (error) {
-      const { code, detail } = refusalOf(error)
+      const { code, detail } = refusalBehind(error)
       this.#tell({ kind: 'refusal', call, code, detail })
     }
   }

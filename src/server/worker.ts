@@ -30,6 +30,7 @@ import { backupsBy } from '../http/backups.ts'
 import { guardBy } from '../http/guard.ts'
 import { answerMalformed } from '../http/malformed.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
+import { closeWhenQuiet } from '../lib/close-when-quiet.ts'
 import { collectWhenIdle } from '../lib/collect-when-idle.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
 import { openLog, type Log } from '../lib/log.ts'
@@ -223,20 +224,16 @@ function drained(
   { listener, server, lane }: { listener: Listener; server: Server; lane: FastLane },
   running: Slots<Running>,
 ): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
   const closeIdle = (): void => {
     server.closeIdleConnections()
     lane.closeIdle()
   }
+  const closed = closeWhenQuiet(listener)
   const idle = setInterval(() => {
     if (running.size === 0) closeIdle()
   }, 50)
-  listener.close(() => {
-    clearInterval(idle)
-    resolve()
-  })
   closeIdle()
-  return promise
+  return closed.finally(() => clearInterval(idle))
 }
 
 /** One line per request: who, what, how it ended, what it cost; no prompt, no answer, no secret. */

@@ -4,6 +4,7 @@
  */
 import { Redis } from 'ioredis'
 import { endScript, renewScript, reserveScript } from './windows-script.ts'
+import { errorWords } from '../lib/error-words.ts'
 
 /** Who is limited, by what; `null`: unlimited. `group`: subjects that are asked for together lie together. */
 export interface WindowClaim {
@@ -37,12 +38,15 @@ export interface RedisWindowsOptions {
   /** A slot whose request is not heard of for so long is free. */
   readonly leaseMs: number
   readonly onReady: () => void
-  readonly onAway: () => void
+  /** At each attempt that fails; `why` holds no secrets. */
+  readonly onAway: (why: string) => void
   /** Added to Redis's clock; for tests, which cannot wait a minute. */
   readonly aheadMs?: () => number
 }
 
 const commandMs = 500
+/** A Redis that says nothing for so long is away: what would be sent to it meanwhile must not gather here. */
+const silentMs = 2000
 const reconnectMostMs = 1000
 const valuesPerClaim = 7
 
@@ -59,6 +63,7 @@ function open(url: string): Redis & Scripts {
     enableAutoPipelining: true,
     commandTimeout: commandMs,
     connectTimeout: 2000,
+    socketTimeout: silentMs,
     retryStrategy: (tries) => Math.min(tries * 100, reconnectMostMs),
     scripts: {
       reserveWindows: { lua: reserveScript },
@@ -79,9 +84,9 @@ export class RedisWindows {
     this.#aheadMs = aheadMs
     this.#redis = open(url)
     this.#redis.on('ready', onReady)
-    this.#redis.on('close', onAway)
-    // Told by `close`.
-    this.#redis.on('error', () => undefined)
+    let why = 'the connection was closed'
+    this.#redis.on('error', (error: Error) => (why = errorWords(error)))
+    this.#redis.on('close', () => onAway(why))
   }
 
   /** Keys of one group lie in one slot of a Redis cluster. */

@@ -50,6 +50,11 @@ export class RedisServer {
     throw new Error('redis-server did not start.')
   }
 
+  /** Stands still and goes on, as a machine does that is frozen. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#process?.kill(signal)
+  }
+
   async stop(): Promise<void> {
     const ended = this.#process
     if (ended === undefined || ended.exitCode !== null) return

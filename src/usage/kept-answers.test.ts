@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { keptMs } from '../db/kept-answers.ts'
 import type { KeptRow } from '../db/messages.ts'
 import { sql } from '../db/schema.ts'
-import { ledgerCommit, temporaryStore } from '../db/store.fixture.ts'
+import { ledgerCommit, anyStore } from '../db/store.fixture.ts'
 import { newDataKey, sealerOf } from '../lib/seal.ts'
 import { KeptAnswers } from './kept-answers.ts'
 
@@ -16,7 +16,7 @@ function row(key: string, at: number, requestId = `req_${key}`): KeptRow {
 }
 
 test('what was kept is found for 24 hours, by its account and key', async (t) => {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const now = Date.now()
   await store.commit(ledgerCommit(1, { kept: [row('now', now), row('old', now - keptMs - 1)] }))
   const kept = new KeptAnswers(store.db, sealer)
@@ -26,7 +26,7 @@ test('what was kept is found for 24 hours, by its account and key', async (t) =>
 })
 
 test('a key that is over is taken again, and its row becomes the new request’s', async (t) => {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const now = Date.now()
   await store.commit(ledgerCommit(1, { kept: [row('key', now - keptMs - 1, 'req_1')] }))
   await store.commit(ledgerCommit(2, { kept: [row('key', now, 'req_2')] }))
@@ -34,7 +34,7 @@ test('a key that is over is taken again, and its row becomes the new request’s
 })
 
 test('what is over is deleted by itself, and nothing else', async (t) => {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const now = Date.now()
   const old = Array.from({ length: 40 }, (_, index) => row(`old-${index}`, now - keptMs - index))
   await store.commit(ledgerCommit(1, { kept: [...old, row('new', now)] }))

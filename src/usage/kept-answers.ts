@@ -2,10 +2,16 @@
  * What requests under an `Idempotency-Key` came to, for 24 hours: read and sealed here, written with the commit that ends
  * a request's hold (db/journal.ts).
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import { keptMs } from '../db/kept-answers.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema.ts'
+import { isAway } from '../db/store-error.ts'
 import type { Sealer } from '../lib/seal.ts'
+
+/** A database that has just gone is waited for, as it is by whoever wants money of it. */
+const patienceMs = 5000
+const retryMs = 100
 
 export interface Kept {
   /** The request that the key belongs to. */
@@ -29,6 +35,16 @@ export class KeptAnswers {
 
   /** What an account's key came to within the last 24 hours; undefined when it is free, or its request still runs. */
   async find(account: string, keyHash: string): Promise<Kept | undefined> {
+    for (const end = performance.now() + patienceMs; ; await delay(retryMs)) {
+      try {
+        return await this.#find(account, keyHash)
+      } catch (error) {
+        if (!isAway(error) || performance.now() > end) throw error
+      }
+    }
+  }
+
+  async #find(account: string, keyHash: string): Promise<Kept | undefined> {
     const query = sql
       .selectFrom('kept_answers')
       .select(['request_id', 'body_hash', 'cost_nanos', 'answer'])

@@ -1,10 +1,10 @@
 /** How what one node has written reaches the others: by a word, or without it, over connections that come and go. */
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ChangeFeed } from './changes.ts'
 import { openClient } from './connect.ts'
-import { startPostgres, withoutPostgres } from './postgres.fixture.ts'
+import { startPostgres, withoutPostgres, type PostgresServer } from './postgres.fixture.ts'
 
 const skip = withoutPostgres
 const patienceMs = 60_000
@@ -14,28 +14,34 @@ async function until(holds: () => boolean): Promise<void> {
     assert.ok(performance.now() - start < patienceMs, 'it did not come about')
 }
 
+let server: Promise<PostgresServer> | undefined
+after(async () => (await server)?.remove())
+
 async function openFeed(t: TestContext) {
-  const server = await startPostgres()
-  const url = await server.migratedDatabase()
+  server ??= startPostgres()
+  const url = await (await server).migratedDatabase()
   const writer = await openClient({ url, name: 'writer', statementMs: 20_000 })
   const changed: string[] = []
   const heard: string[] = []
+  const works = { fail: 0 }
   const feed = new ChangeFeed(
     { url, name: 'test' },
     {
-      changed: (changes) => Promise.resolve(void changed.push(...changes.map(({ id }) => id))),
+      changed(changes) {
+        if (works.fail-- > 0) return Promise.reject(new Error('the database is away'))
+        return Promise.resolve(void changed.push(...changes.map(({ id }) => id)))
+      },
       heard: (text) => void heard.push(text),
       connected: () => undefined,
     },
   )
   t.after(async () => {
     await Promise.all([feed.close(), writer.end()])
-    await server.remove()
   })
   await feed.start()
   const note = (id: string): string =>
     `insert into changes (kind, id, transaction) values ('key', '${id}', pg_current_xact_id())`
-  return { feed, writer, changed, heard, note, url }
+  return { feed, writer, changed, heard, works, note, url }
 }
 
 test(
@@ -59,14 +65,36 @@ test(
   },
 )
 
+const cut = `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test changes'`
+
+test(
+  'a change that could not be taken up comes again; after a database that numbers transactions anew all come',
+  { skip },
+  async (t) => {
+    const { writer, changed, works, note } = await openFeed(t)
+    works.fail = 2
+    await writer.query(note('refused'))
+    await until(() => changed.includes('refused'))
+
+    // For a while the database seems to be further on than it is.
+    await writer.query(`create schema ahead; create function ahead.pg_snapshot_xmin(pg_snapshot) returns xid8
+        language sql as $$ select (pg_catalog.pg_snapshot_xmin($1)::text::bigint + 1000)::text::xid8 $$;
+      alter role sluice set search_path = ahead, pg_catalog, public`)
+    await writer.query(`${note('ahead')}; ${cut}`)
+    await until(() => changed.includes('ahead'))
+    await writer.query('alter role sluice reset search_path')
+    changed.length = 0
+    await writer.query(`${note('behind')}; ${cut}`)
+    await until(() => changed.includes('behind') && changed.includes('refused'))
+  },
+)
+
 test(
   'a feed whose connection is cut finds what was changed meanwhile, and hears what others say from then on',
   { skip },
   async (t) => {
     const { feed, writer, changed, heard, note } = await openFeed(t)
-    await writer.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'test changes'`,
-    )
+    await writer.query(cut)
     await writer.query(note('meanwhile'))
     await until(() => changed.includes('meanwhile'))
     const others = async (): Promise<void> => void (await writer.query(`notify sluice_words, 'hello'`))

@@ -4,6 +4,7 @@
  * connection nodes say to each other what may be lost.
  */
 
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Change } from '../change.ts'
 import { openClient, runTexts } from './connect.ts'
@@ -11,7 +12,12 @@ import { literalOf } from './text.ts'
 
 const pollMs = 500
 const retryMs = 300
-const statementMs = 5000
+/** A connection that says nothing for so long, and a second, is given up for another. */
+const statementMs = 1500
+/** So soon everything that was changed is known. */
+const freshMs = 1000
+/** How long one waits for it. */
+const patienceMs = 5000
 const changesChannel = 'sluice_changes'
 const wordsChannel = 'sluice_words'
 /** The database takes texts of fewer than 8,000 bytes. */
@@ -28,18 +34,29 @@ export interface ChangeListener {
 
 const kinds: readonly string[] = ['account', 'key', 'tier', 'model', 'upstream'] satisfies Change['kind'][]
 
+/** How far changes were seen. */
+interface Seen {
+  /** Every transaction before it. */
+  readonly horizon: bigint
+  /** Changes of transactions that ended while others, older ones, were under way: they are found again. */
+  readonly names: ReadonlySet<string>
+}
+
 function isKind(kind: string): kind is Change['kind'] {
   return kinds.includes(kind)
 }
+
+const since = (horizon: bigint): string => `transaction >= '${horizon}'::xid8`
 
 export class ChangeFeed {
   readonly #url: string
   readonly #name: string
   readonly #listener: ChangeListener
-  /** Every transaction before it has been seen; the empty text: nothing was looked at yet. */
-  #horizon = ''
-  /** Changes of transactions that ended while others, older ones, were under way: seen, and found again. */
-  #seen = new Set<string>()
+  /** Null: nothing was looked at yet. */
+  #seen: Seen | null = null
+  /** When the last look began that has come to its end; by the clock that nobody sets. */
+  #knownAt = 0
+  #freshening: Promise<boolean> | null = null
   #client: Client | null = null
   /** To be said with the next look. */
   #words: string[] = []
@@ -58,10 +75,29 @@ export class ChangeFeed {
   async start(): Promise<void> {
     this.#isLooking = true
     this.#client = await this.#connect()
-    await this.#read(this.#client)
+    this.#knownAt = performance.now()
+    this.#seen = (await this.#read(this.#client)).seen
     this.#isLooking = false
     this.#listener.connected()
     this.#later(this.#isDue ? 0 : pollMs)
+  }
+
+  /** Whether everything is known here that was changed a second ago. */
+  get isFresh(): boolean {
+    return performance.now() - this.#knownAt < freshMs
+  }
+
+  /** Resolves when it is: after a standstill, or over another connection; false: the database does not tell. */
+  fresh(): Promise<boolean> {
+    this.#freshening ??= this.#freshen().finally(() => (this.#freshening = null))
+    return this.#freshening
+  }
+
+  async #freshen(): Promise<boolean> {
+    void this.#look()
+    for (const end = performance.now() + patienceMs; !this.isFresh; await delay(10))
+      if (performance.now() > end) return false
+    return true
   }
 
   /** Says something to all other nodes that are connected at this moment. */
@@ -110,8 +146,12 @@ export class ChangeFeed {
       const words = this.#words.splice(0)
       const saying = words.map((text) => `select pg_notify('${wordsChannel}', ${literalOf(text)})`)
       if (words.length > 0) await this.#client.query(saying.join(';'))
-      const changes = await this.#read(this.#client)
+      const begunAt = performance.now()
+      const { changes, seen } = await this.#read(this.#client)
       if (changes.length > 0) await this.#listener.changed(changes)
+      // Only now: what nobody could work with is found again.
+      this.#seen = seen
+      this.#knownAt = begunAt
     } catch {
       // The ledger says for itself that the database is away; what has changed meanwhile is found afterwards.
       void this.#client?.end().catch(() => undefined)
@@ -123,26 +163,31 @@ export class ChangeFeed {
     this.#later(this.#isDue ? 0 : next)
   }
 
-  async #read(client: Client): Promise<Change[]> {
-    const isFirst = this.#horizon === ''
-    const since = isFirst ? 'false' : `transaction >= ${literalOf(this.#horizon)}::text::xid8`
-    const [horizon = [], rows = []] = await runTexts(
+  async #read(client: Client): Promise<{ readonly changes: Change[]; readonly seen: Seen }> {
+    const before = this.#seen
+    const found = await this.#found(client, before === null ? 'false' : since(before.horizon))
+    // A database that has come back without its last transactions numbers others like them.
+    if (before !== null && found.seen.horizon < before.horizon) return this.#found(client, 'true')
+    return { ...found, changes: found.changes.filter(({ name }) => !before?.names.has(name)) }
+  }
+
+  async #found(
+    client: Client,
+    condition: string,
+  ): Promise<{ readonly changes: (Change & { readonly name: string })[]; readonly seen: Seen }> {
+    const [, horizon = [], rows = []] = await runTexts(
       client,
       `start transaction isolation level repeatable read;
       select pg_snapshot_xmin(pg_current_snapshot())::text as horizon;
-      select kind, id, transaction::text as transaction from changes where ${since};
+      select kind, id, transaction::text as transaction from changes where ${condition};
       commit`,
-    ).then((results) => results.slice(1))
-    this.#horizon = String(horizon[0]?.['horizon'])
-    const found = rows.map((row) => ({
-      name: JSON.stringify([row['kind'], row['id'], row['transaction']]),
-      row,
-    }))
-    const fresh = found.filter(({ name }) => !this.#seen.has(name))
-    this.#seen = new Set(found.map(({ name }) => name))
-    return fresh.flatMap(({ row }) => {
-      const kind = String(row['kind'])
-      return isKind(kind) ? [{ kind, id: String(row['id']) }] : []
+    )
+    const changes = rows.flatMap(({ kind, id, transaction }) => {
+      const name = JSON.stringify([kind, id, transaction])
+      const kindName = String(kind)
+      return isKind(kindName) ? [{ kind: kindName, id: String(id), name }] : []
     })
+    const names = new Set(changes.map(({ name }) => name))
+    return { changes, seen: { horizon: BigInt(String(horizon[0]?.['horizon'])), names } }
   }
 }

@@ -6,6 +6,7 @@
 import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
 import type { Parameter, Row, Statement, StatementResult } from '../messages.ts'
 import { withNumbers } from './text.ts'
+import { errorWords } from '../../lib/error-words.ts'
 
 /** int8, int2, int4, numeric: how wide a number is says nothing about what it is, its column's name does. */
 const integers: ReadonlySet<number> = new Set([20, 21, 23, 1700])
@@ -27,11 +28,21 @@ export interface Connecting {
   readonly settings?: string
 }
 
-/** Settings on which our promises rest, whatever the server's defaults are. */
+/** An address without its `options`, and those: in the address they would take the place of all of ours. */
+function apart(url: string): readonly [address: string, options: string] {
+  const address = URL.canParse(url) ? new URL(url) : null
+  const options = address?.searchParams.get('options') ?? ''
+  if (address === null || options === '') return [url, '']
+  address.searchParams.delete('options')
+  return [address.href, options]
+}
+
+/** Settings on which our promises rest, whatever the server's defaults are, or an operator's options. */
 function configOf(connecting: Connecting): ClientConfig {
   const { url, name, statementMs, readOnly = false, idleInTransactionMs = idleMs, settings = '' } = connecting
+  const [address, asked] = apart(url)
   return {
-    connectionString: url,
+    connectionString: address,
     application_name: name,
     connectionTimeoutMillis: connectMs,
     keepAlive: true,
@@ -41,6 +52,7 @@ function configOf(connecting: Connecting): ClientConfig {
     query_timeout: statementMs + 1000,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     options: [
+      asked,
       '-c default_transaction_isolation=read\\ committed',
       `-c default_transaction_read_only=${readOnly ? 'on' : 'off'}`,
       '-c synchronous_commit=on -c standard_conforming_strings=on -c timezone=UTC',
@@ -57,17 +69,32 @@ function configOf(connecting: Connecting): ClientConfig {
   }
 }
 
+/** Says of which setting an error is. */
+function named(error: unknown): unknown {
+  if (error instanceof Error) error.message = `DATABASE_URL: ${errorWords(error)}`
+  return error
+}
+
 /** One connection of its own. Its loss is told to the query that is under way, and to nobody else. */
 export async function openClient(connecting: Connecting): Promise<Client> {
-  const client = new Client(configOf(connecting))
+  const client = clientOf(connecting)
   client.on('error', () => undefined)
   try {
     await client.connect()
   } catch (error) {
     void client.end().catch(() => undefined)
-    throw error
+    throw named(error)
   }
   return client
+}
+
+/** The files that the address names are read here. */
+function clientOf(connecting: Connecting): Client {
+  try {
+    return new Client(configOf(connecting))
+  } catch (error) {
+    throw named(error)
+  }
 }
 
 export function openPool(connecting: Connecting, most: number): Pool {

@@ -2,6 +2,7 @@
 
 import { StoreError } from '../store-error.ts'
 import type { StoreErrorClass, StoreFailure } from '../messages.ts'
+import { errorWords } from '../../lib/error-words.ts'
 
 /** SQLSTATE is five letters or digits; errors of the network and of our own carry other codes, or none. */
 export function sqlStateOf(error: unknown): string | undefined {
@@ -13,6 +14,21 @@ export function sqlStateOf(error: unknown): string | undefined {
 export function isCutOff(error: unknown): boolean {
   const state = sqlStateOf(error)
   return state === undefined || state.startsWith('08') || state.startsWith('57P')
+}
+
+/** Codes of Node for a way that is closed to us for good: certificates, and what the address says about TLS. */
+const wrongWay = /^(?:CERT_|DEPTH_ZERO|ERR_(?:OSSL|SSL|TLS)|HOSTNAME_|INVALID_CA|SELF_SIGNED|UNABLE_TO_)/
+/** SQLSTATE of a server that takes no further connections for now. */
+const tooMany = '53300'
+
+/** Whether time alone may mend it: the database is away, starts, or is full. */
+export function mayPass(error: unknown): boolean {
+  if (sqlStateOf(error) === tooMany) return true
+  if (!isCutOff(error) || !(error instanceof Error)) return false
+  // A file that the address names is read at each connection.
+  const isFile = 'syscall' in error && error.syscall === 'open'
+  const isWrong = 'code' in error && typeof error.code === 'string' && wrongWay.test(error.code)
+  return !isFile && !isWrong && !error.message.includes('does not support SSL')
 }
 
 function classOf(state: string | undefined): StoreErrorClass {
@@ -38,7 +54,7 @@ export function postgresFailure(error: unknown, statement?: number): StoreFailur
   if (error instanceof StoreError) {
     return { class: error.class, message: error.message, constraint: error.constraint, statement }
   }
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorWords(error)
   const state = sqlStateOf(error)
   const kind = error instanceof TypeError ? 'invalid' : classOf(state)
   if (kind !== 'conflict' || state === undefined) return { class: kind, message, statement }

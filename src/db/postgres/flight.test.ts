@@ -14,12 +14,18 @@ const steps = {
 } as const satisfies Record<string, Step>
 
 test(
-  'a flight tells the rows of each statement in their order, also where it copies; after an error nothing of it is done',
+  'whatever options the address has, ours hold; a flight tells the rows of each statement in their order, also where it copies; after an error nothing of it is done',
   { skip: withoutPostgres },
   async (t) => {
     const server = await startPostgres()
     t.after(() => server.remove())
-    const client = await openClient({ url: await server.database(), name: 'test', statementMs: 20_000 })
+    // An operator's own options go beside ours, which hold.
+    const url = `${await server.database()}?options=-c%20search_path%3Dmine,public%20-c%20jit%3Don`
+    const client = await openClient({ url, name: 'test', statementMs: 20_000 })
+    const { rows: settings } = await client.query(
+      `select current_setting('search_path') as path, current_setting('jit') as jit`,
+    )
+    assert.deepEqual(settings, [{ path: 'mine,public', jit: 'off' }])
     t.after(() => client.end())
     await fly(client, [{ step: steps.make }])
     const odd = ['', 'null', '\\N', '\\.', 'a\tb\nc\rd\\e"f{g},h', '€😀', 'z\0']

@@ -15,7 +15,6 @@ import {
   type HoldRow,
   type SharedOwnerRow,
 } from './ledger-columns.ts'
-import { sharedRowLock } from './locks.ts'
 import { arrayText, literalOf } from './text.ts'
 
 export { sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from './ledger-columns.ts'
@@ -78,7 +77,6 @@ export async function insertOwners(client: Client, ids: readonly string[]): Prom
 
 const steps = {
   begin: { name: 'begin', text: 'begin' },
-  rowLock: { name: 'row-lock', text: sharedRowLock },
   node: { name: 'node', text: 'select epoch from nodes where id = $1 and epoch = $2 for key share' },
   // Only what is ours: nobody else touches it before this node is retired, and that waits for this transaction.
   ending: {
@@ -112,7 +110,7 @@ const steps = {
 function lockSteps(needs: BatchNeeds): Flown[] {
   const { node, owners, holds, ending, credits, claims, keptAfter } = needs
   const self = [node, String(needs.epoch)]
-  const flown: Flown[] = [{ step: steps.begin }, { step: steps.rowLock }, { step: steps.node, values: self }]
+  const flown: Flown[] = [{ step: steps.begin }, { step: steps.node, values: self }]
   if (ending.length > 0) flown.push({ step: steps.ending, values: [arrayText(ending), ...self] })
   if (owners.length > 0) flown.push({ step: steps.owners, values: [arrayText(owners)] })
   if (holds.length > 0) flown.push({ step: steps.holds, values: [arrayText(holds)] })

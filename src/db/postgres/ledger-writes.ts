@@ -5,6 +5,7 @@ import { entryColumns, keptColumns, requestColumns } from '../journal.ts'
 import type { EntryRow, KeptRow, RequestRow } from '../messages.ts'
 import { fly, type Flown, type Step } from './flight.ts'
 import { holdColumns, sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from './ledger-columns.ts'
+import { sharedRowLock } from './locks.ts'
 import { arrayText, copyText, withoutZeroes } from './text.ts'
 
 export interface BatchRows {
@@ -52,6 +53,8 @@ function putting(table: string, columns: readonly string[], onConflict: string):
 }
 
 const steps = {
+  // Not before the rows of accounts are ours: whoever wants it alone would have to wait for all who wait for those.
+  rowLock: { name: 'row-lock', text: sharedRowLock },
   journal: {
     name: 'journal',
     text: 'insert into journal (seq, at, body, node, number, prev, hash) values ($1, $2, $3, $4, $5, $6, $7)',
@@ -94,7 +97,7 @@ const jsonText = (rows: readonly object[]): string => JSON.stringify(rows, jsonC
 
 function writeSteps(batch: BatchRows): Flown[] {
   const { seq, node, commit, entries, owners, requests, kept, opened, changed, ended } = batch
-  const flown: Flown[] = []
+  const flown: Flown[] = requests.length > 0 ? [{ step: steps.rowLock }] : []
   if (commit !== null) {
     const { number, at, body, prev, hash } = commit
     const values = [String(seq), String(at), body, node, String(number), hexOf(prev), hexOf(hash)]

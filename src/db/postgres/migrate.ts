@@ -25,13 +25,14 @@ async function checkSchema(client: Client, list: readonly Migration[]): Promise<
   const newest = list.at(-1)?.version ?? 0
   if (version > newest) {
     throw new Error(
-      `The database has schema ${version}, made by a newer release; this one knows schemas up to ${newest}.`,
+      `The database of DATABASE_URL has schema ${version}, made by a newer release; this one knows schemas up to ${newest}.`,
     )
   }
   if (version > 0) return version
   const count = `select count(*) as tables from pg_catalog.pg_tables where schemaname = current_schema() and tablename <> 'schema_version'`
   const [rows = []] = await runTexts(client, count)
-  if (Number(rows[0]?.['tables']) > 0) throw new Error('The database belongs to another program.')
+  if (Number(rows[0]?.['tables']) > 0)
+    throw new Error('The database of DATABASE_URL belongs to another program.')
   return 0
 }
 

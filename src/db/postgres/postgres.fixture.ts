@@ -10,12 +10,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openClient } from './connect.ts'
+import { sqlStateOf } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
 
 const installed = '/usr/lib/postgresql'
 /** `nobody`: PostgreSQL does not run as root. */
 const unprivileged = 65_534
 const startWithinMs = 60_000
+/** SQLSTATE of a database that somebody else is using. */
+const beingCopied = '55006'
 
 /** The folder of its programs; undefined where none is installed. */
 export function postgresPrograms(): string | undefined {
@@ -38,6 +41,31 @@ async function freePort(): Promise<number> {
   return port
 }
 
+const template = 'template_of_today'
+
+async function runOnServer(url: string, text: string): Promise<void> {
+  const client = await openClient({ url, name: 'tests', statementMs: 60_000 })
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Makes a database with the schema of today on the server that is reached by way of `url`; also from other processes. */
+export async function copyOfTemplate(url: string, name: string): Promise<string> {
+  for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(30)) {
+    try {
+      await runOnServer(url, `create database ${name} template ${template}`)
+      return Object.assign(new URL(url), { pathname: name }).href
+    } catch (error) {
+      // PostgreSQL copies a template for one at a time.
+      if (sqlStateOf(error) !== beingCopied) throw error
+    }
+  }
+  throw new Error('The template was being copied all the time.')
+}
+
 export class PostgresServer {
   readonly #bin: string
   readonly #dir: string
@@ -46,7 +74,6 @@ export class PostgresServer {
   #process: ChildProcess | undefined
   #databases = 0
   #template: Promise<void> | undefined
-  #copying: Promise<void> = Promise.resolve()
 
   constructor(bin: string, dir: string, port: number, settings: readonly string[]) {
     this.#bin = bin
@@ -73,24 +100,18 @@ export class PostgresServer {
 
   /** Makes one with the schema of today, as a copy of one that is migrated once: for files of many relays. */
   async migratedDatabase(): Promise<string> {
-    this.#template ??= this.#make('template_of_today').then(() =>
-      migratePostgres(this.urlOf('template_of_today')),
-    )
-    await this.#template
-    const name = `test_${(this.#databases += 1)}`
-    // PostgreSQL copies a template for one at a time.
-    this.#copying = this.#copying.then(() => this.#make(`${name} template template_of_today`))
-    await this.#copying
-    return this.urlOf(name)
+    await this.makeTemplate()
+    return copyOfTemplate(this.urlOf('postgres'), `test_${(this.#databases += 1)}`)
   }
 
-  async #make(what: string): Promise<void> {
-    const client = await openClient({ url: this.urlOf('postgres'), name: 'tests', statementMs: 60_000 })
-    try {
-      await client.query(`create database ${what}`)
-    } finally {
-      await client.end()
-    }
+  /** Makes the database that `copyOfTemplate` copies, if there is none yet. */
+  makeTemplate(): Promise<void> {
+    this.#template ??= this.#make(template).then(() => migratePostgres(this.urlOf(template)))
+    return this.#template
+  }
+
+  #make(name: string): Promise<void> {
+    return runOnServer(this.urlOf('postgres'), `create database ${name}`)
   }
 
   async start(): Promise<void> {

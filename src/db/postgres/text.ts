@@ -47,9 +47,9 @@ create trigger $1 before $2 on $3 for each row execute function $1();`,
     .replaceAll(/\b(\w+) text\b/g, '$1 text collate "C"')
 }
 
-/** A zero byte, which PostgreSQL has no place for, is shown as what it is not. */
+/** A zero byte and half a character, which PostgreSQL has no place for, are shown as what they are not. */
 export function withoutZeroes(text: string): string {
-  return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text
+  return (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text).toWellFormed()
 }
 
 /** A value written into a statement's text. */

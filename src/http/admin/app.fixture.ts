@@ -9,8 +9,7 @@ import type { TestContext } from 'node:test'
 import { loadDelta, loadDirectory } from '../../accounts/directory.ts'
 import { loadCatalog, loadCatalogDelta } from '../../catalog/catalog.ts'
 import { readConfig } from '../../config.ts'
-import { temporaryStore } from '../../db/store.fixture.ts'
-import type { Store } from '../../db/store.ts'
+import { anyStore, type TestStore } from '../../db/store.fixture.ts'
 import { newDataKey, sealerOf } from '../../lib/seal.ts'
 import { fetchListener } from '../fetch-listener.ts'
 import { backupsBy } from '../backups.ts'
@@ -29,7 +28,7 @@ export interface Reply {
 
 export interface Office {
   readonly house: House
-  readonly store: Store
+  readonly store: TestStore
   /** Where it is served. */
   readonly url: string
   /** One call with the right key; a body that is a string is sent as it is. */
@@ -56,7 +55,7 @@ export async function openOffice(
   t: TestContext,
   settings: { environment?: Record<string, string>; authenticate?: boolean } = {},
 ): Promise<Office> {
-  const store = await temporaryStore(t)
+  const store = await anyStore(t)
   const { db } = store
   const sealer = sealerOf(newDataKey())
   const [directory, catalog] = [await loadDirectory(db), await loadCatalog(db, sealer)]

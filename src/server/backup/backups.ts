@@ -12,6 +12,7 @@ import type { Step } from './folder.ts'
 import { copyOf, draftOf, removeDraft } from './make.ts'
 import { backupsIn, lockShelf, noteChecked, removeFrom, sweep, takeawayOf } from './shelf.ts'
 import type { Work } from './work-thread.ts'
+import { errorWords } from '../../lib/error-words.ts'
 
 interface Running {
   readonly worker: Worker
@@ -26,10 +27,6 @@ interface Ending {
 
 function timeIn(at: number): string {
   return new Date(at).toISOString().slice(0, 19).replaceAll(':', '-')
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 export class BackupWork implements Backups {
@@ -121,7 +118,7 @@ export class BackupWork implements Backups {
       return this.#begin(begun, { draft, by }, lock)
     } catch (error) {
       lock?.release()
-      throw refuse('conflict', { message: messageOf(error) })
+      throw refuse('conflict', { message: errorWords(error) })
     }
   }
 
@@ -144,7 +141,7 @@ export class BackupWork implements Backups {
     worker.on('message', (step: Step) => {
       if (this.#current?.id === begun.id) this.#current = { ...this.#current, step }
     })
-    worker.on('error', (error: unknown) => resolve({ isDone: true, problem: messageOf(error) }))
+    worker.on('error', (error: unknown) => resolve({ isDone: true, problem: errorWords(error) }))
     worker.on('exit', (code) => resolve({ isDone: code === 0, problem: null }))
     const done = promise.then((ending) => {
       this.#running = null

@@ -1,6 +1,7 @@
 /** Backups that nobody asks for: one this long after the newest, and no more of them than are to be kept. */
 import type { Config } from '../../config.ts'
 import type { Db } from '../../db/db.ts'
+import { errorWords } from '../../lib/error-words.ts'
 import type { Log } from '../../lib/log.ts'
 import { operator } from '../../notices/kinds.ts'
 import { raiseNotice } from '../../notices/notices.ts'
@@ -39,7 +40,7 @@ export class BackupSchedule {
 
   #look(): void {
     this.#looking ??= this.#tend()
-      .catch((error: unknown) => this.#failed(error instanceof Error ? error.message : String(error)))
+      .catch((error: unknown) => this.#failed(errorWords(error)))
       .finally(() => (this.#looking = null))
   }
 

@@ -4,8 +4,6 @@
  */
 import { giveUp, type Work } from './work.ts'
 
-/** How long callers wait for a database that has just gone. */
-const patienceMs = 5000
 /** Requests that wait; more are sent away at once. */
 const waitingMost = 10_000
 
@@ -18,14 +16,19 @@ export interface AbsenceListener {
 
 export class Absence {
   readonly #listener: AbsenceListener
+  readonly #patienceMs: number
   #patience: NodeJS.Timeout | undefined
+  /** It was long away, and has taken nothing since: it answers, but its disk is full, say. */
+  #isDoubtful = false
   /** Nothing can be asked of the database at this moment. */
   isNow = false
   /** It is away for longer than anybody waits. */
   isLong = false
 
-  constructor(listener: AbsenceListener) {
+  /** `patienceMs`: how long callers wait for a database that has just gone. */
+  constructor(listener: AbsenceListener, patienceMs = 5000) {
     this.#listener = listener
+    this.#patienceMs = patienceMs
   }
 
   /** It does not answer; `isForLong`: nobody need wait. */
@@ -33,13 +36,15 @@ export class Absence {
     if (this.isNow && !isForLong) return
     this.isNow = true
     clearTimeout(this.#patience)
-    if (isForLong) this.#lose(why)
-    else this.#patience = setTimeout(() => this.#lose(why), patienceMs)
+    if (isForLong || this.#isDoubtful) this.#lose(why)
+    else this.#patience = setTimeout(() => this.#lose(why), this.#patienceMs)
   }
 
-  end(): void {
+  /** It answers; `hasTaken`: and has taken what it was given. */
+  end(hasTaken: boolean): void {
     clearTimeout(this.#patience)
     this.isNow = false
+    if (hasTaken) this.#isDoubtful = false
     if (!this.isLong) return
     this.isLong = false
     this.#listener.found()
@@ -59,6 +64,7 @@ export class Absence {
   #lose(why: string): void {
     if (this.isLong) return
     this.isLong = true
+    this.#isDoubtful = true
     this.#listener.lost(why)
   }
 }

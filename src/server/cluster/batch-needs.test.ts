@@ -16,7 +16,7 @@ function hold(id: string, account: string, claim?: Claim): Work {
 }
 
 function end(id: string): Work {
-  return { kind: 'expire', id, at, caps: noCaps, owners: null, isRetired: false, answer }
+  return { kind: 'expire', id, at, caps: noCaps, owners: null, upstream: null, isRetired: false, answer }
 }
 
 test('what waits joins a batch where it touches no other rows, and all else goes on waiting in its order', () => {

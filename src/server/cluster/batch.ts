@@ -3,7 +3,8 @@
  * Nothing here is kept when the transaction fails; what it comes to is taken over by the node when it holds.
  */
 import type { EntryRow, KeptRow, RequestRow } from '../../db/messages.ts'
-import type { HoldRow, LockedRows, SharedOwnerRow } from '../../db/postgres/ledger-rows.ts'
+import type { HoldRow, LockedRows } from '../../db/postgres/ledger-rows.ts'
+import type { BatchRows } from '../../db/postgres/ledger-writes.ts'
 import { LedgerBroken } from '../../ledger/apply.ts'
 import { decodeHold, encodeHold } from '../../ledger/checkpoint.ts'
 import { endTrial } from '../../ledger/end-trial.ts'
@@ -28,8 +29,11 @@ import { countsModel, type OwnHolds } from './batch-needs.ts'
 import { ownerOfSharedRow, sharedRowOf } from './owner-rows.ts'
 import type { CreditWork, ExpireWork, ExtendWork, HoldWork, SettleWork, TrialWork, Work } from './work.ts'
 
-const markOf = ({ mark_input: inputTokens, mark_output: outputTokens }: HoldRow): Hold['mark'] =>
+/** How far the request had come, as its row says. */
+export const markOf = ({ mark_input: inputTokens, mark_output: outputTokens }: HoldRow): Hold['mark'] =>
   inputTokens === null || outputTokens === null ? null : { inputTokens, outputTokens }
+
+export type Written = Omit<BatchRows, 'seq' | 'node' | 'commit' | 'areRequestsKnown'>
 
 export class Batch {
   readonly state: LedgerState = emptyState()
@@ -178,7 +182,7 @@ export class Batch {
     this.entries.push(...entryRowsOf(event, account))
   }
 
-  #expire({ id, at, caps, isRetired, answer }: ExpireWork): void {
+  #expire({ id, at, caps, upstream, isRetired, answer }: ExpireWork): void {
     const held = this.#held(id)
     const event = held && ledger.expire(this.state, { id, at, caps })
     this.answers.push(answer)
@@ -187,7 +191,7 @@ export class Batch {
     this.#record(event, { account, key })
     const bill = event.kind === 'settled' ? { ...event, balance: this.#balanceOf(held) } : null
     const charge = bill?.charge ?? 0n
-    this.requests.push(requestRow(held, goneOutcome(held, at), bill))
+    this.requests.push(requestRow(held, goneOutcome(held, at, upstream), bill))
     if (claim && charge > 0n) this.#keep(held, charge, null)
     if (isRetired) this.#retired.push(rowOf(held, { at, charge }))
     else this.ended.add(id)
@@ -232,11 +236,6 @@ export class Batch {
     return this.events.length === 0 && this.requests.length === 0 && this.ended.size === 0
   }
 
-  /** The owners' rows as of this batch. */
-  ownerRows(): SharedOwnerRow[] {
-    return [...this.#touchedOwners].map((id) => sharedRowOf(id, ownerOf(this.state, id)))
-  }
-
   *#openOf(ids: Iterable<string>): Generator<Hold> {
     for (const id of ids) {
       const hold = this.state.holds.get(id)
@@ -249,20 +248,21 @@ export class Batch {
     yield* this.#openOf(this.#openedHolds.union(this.#touchedHolds))
   }
 
-  openedHoldRows(): Omit<HoldRow, 'node'>[] {
-    return Array.from(this.#openOf(this.#openedHolds), (hold) => rowOf(hold, null))
-  }
-
-  changedHoldRows(): Omit<HoldRow, 'node'>[] {
-    const changed = this.#openOf(this.#touchedHolds.difference(this.#openedHolds))
-    return [...Array.from(changed, (hold) => rowOf(hold, null)), ...this.#retired]
-  }
-
-  /** What has ended beside those that had to. */
-  endedBeside(ending: readonly string[]): string[] {
+  /** What it has come to, as it is written beside its commit. `ending`: holds whose rows are gone already. */
+  written(ending: readonly string[]): Written {
     const open = ending.find((id) => !this.ended.has(id))
     if (open !== undefined) throw new LedgerBroken(`the hold ${open} was settled and is open`)
-    return [...this.ended.difference(new Set(ending))]
+    const { entries, requests, kept } = this
+    const rowsOf = (ids: Iterable<string>) => Array.from(this.#openOf(ids), (hold) => rowOf(hold, null))
+    return {
+      entries,
+      requests,
+      kept,
+      owners: Array.from(this.#touchedOwners, (id) => sharedRowOf(id, ownerOf(this.state, id))),
+      opened: rowsOf(this.#openedHolds),
+      changed: [...rowsOf(this.#touchedHolds.difference(this.#openedHolds)), ...this.#retired],
+      ended: [...this.ended.difference(new Set(ending))],
+    }
   }
 
   /** Ids of holds that are not open any more. */

@@ -1,5 +1,5 @@
 /** Ways to PostgreSQL that break around commits, or say everything twice, as they are told. */
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Client, Connection } from 'pg'
 
@@ -54,14 +54,54 @@ export async function openWay(
       setTimeout(() => near.destroy(), 40)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
+  return listening(server, url)
+}
+
+/** Begins to listen in the place of a database; tells the address. */
+async function listening(server: Server, url: string): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const way = new URL(url)
   way.port = String((server.address() as AddressInfo).port)
   return way.href
+}
+
+export interface DeafWay {
+  readonly url: string
+  /** Connections that there are, and have said this as their name, swallow everything from now on. */
+  deafen(name: string): void
+}
+
+/** A way to the same database, as a network is that forgets connections and tells nobody. */
+export async function openDeafWay(t: TestContext, url: string): Promise<DeafWay> {
+  const ways: { near: Socket; far: Socket; name: string }[] = []
+  const server = createServer((near) => {
+    const way = { near, far: connect({ host: '127.0.0.1', port: Number(new URL(url).port) }), name: '' }
+    ways.push(way)
+    near.once('data', (bytes: Buffer) => (way.name = bytes.toString('latin1')))
+    for (const [from, to] of [
+      [near, way.far],
+      [way.far, near],
+    ] as const) {
+      from.pipe(to)
+      from.on('error', () => undefined)
+      from.on('close', () => to.destroy())
+    }
+  })
+  t.after(() => {
+    for (const { near, far } of ways) for (const socket of [near, far]) socket.destroy()
+    server.close()
+  })
+  return {
+    url: await listening(server, url),
+    deafen(name) {
+      for (const { near, far } of ways.filter((way) => way.name.includes(name)))
+        for (const socket of [near, far]) socket.unpipe().resume()
+    },
+  }
 }
 
 const headBytes = 5
@@ -114,6 +154,7 @@ export async function replay(client: Client, { bytes }: Recorded): Promise<void>
     client.query({
       submit: ({ stream }: Connection) => void stream.write(bytes),
       callback: () => undefined,
+      handleDataRow: () => undefined,
       handleCommandComplete: () => undefined,
       handleCopyInResponse: () => undefined,
       handleReadyForQuery: () => resolve(),

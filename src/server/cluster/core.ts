@@ -12,23 +12,20 @@ import { openLocalJournal, type LocalJournal } from '../../db/local-journal.ts'
 import { ChangeFeed } from '../../db/postgres/changes.ts'
 import { openPostgresDb, type PostgresDb } from '../../db/postgres/db.ts'
 import { migratePostgres } from '../../db/postgres/migrate.ts'
-import { joinCluster, openHoldsOf } from '../../db/postgres/nodes.ts'
+import { joinCluster } from '../../db/postgres/nodes.ts'
 import { openSharedDataKey } from '../../db/settings.ts'
 import { checkNotMoved } from '../../db/transfer/moved.ts'
-import { decodeHold } from '../../ledger/checkpoint.ts'
-import type { Price } from '../../ledger/price.ts'
-import type { Hold } from '../../ledger/state.ts'
+import { errorWords } from '../../lib/error-words.ts'
 import { newId } from '../../lib/ids.ts'
 import { sealerOf } from '../../lib/seal.ts'
-import { noCaps } from '../caller-limits.ts'
 import { steadyClock, wallClock, type Core, type CoreListener } from '../core.ts'
 import { NodeHealth } from '../node-health.ts'
 import { SpendNotices } from '../spend-notices.ts'
 import { version } from '../version.ts'
 import { AloneRates, type NodeRates } from '../../limits/node-rates.ts'
-import { subjectsOf } from '../../limits/rates.ts'
 import { RedisRates } from '../../limits/redis-rates.ts'
 import { Jobs } from './jobs.ts'
+import { endLeftOpen, freeIn } from './left-open.ts'
 import { Node } from './node.ts'
 import { NodeJournal } from './node-journal.ts'
 import { NodeLine } from './node-line.ts'
@@ -69,55 +66,23 @@ async function openNode({ databaseUrl, dataDir }: ClusterConfig): Promise<Opened
   return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version }) }
 }
 
-/** Ends what an earlier process of this node has left open: as it was settled, else at the last mark. Tells how many. */
-async function endLeftOpen(
-  parts: Opened & Running & { readonly priceOf: (model: string | null) => Price | undefined },
-): Promise<number> {
-  const { db, id: node, local, journal, ledger, rates, now, priceOf } = parts
-  const rows = await openHoldsOf(db, node)
-  for (const row of rows) {
-    const { mark_input: inputTokens, mark_output: outputTokens } = row
-    const mark = inputTokens === null || outputTokens === null ? null : { inputTokens, outputTokens }
-    const hold = decodeHold(row.body, mark)
-    ledger.state.holds.set(row.id, hold)
-    freeIn(rates, hold)
-  }
-  for (const { id, input, output } of local.content.marks)
-    ledger.mark(id, { at: now(), inputTokens: input, outputTokens: output })
-  const answer = (): undefined => undefined
-  for (const settlement of journal.settlements())
-    ledger.add({
-      kind: 'settle',
-      ...settlement,
-      otherPrice: priceOf(settlement.ask.servedModel),
-      caps: noCaps,
-      answer,
-      isKept: true,
-    })
-  for (const { id } of rows)
-    ledger.add({ kind: 'expire', id, at: now(), caps: noCaps, owners: null, isRetired: false, answer })
-  await ledger.drained()
-  journal.forgetAllBut(new Set())
-  return rows.length
-}
-
 /** Joins again after a retirement, however long it takes; asked for meanwhile it is the same. */
 function rejoining(parts: {
   readonly join: () => Promise<number>
   readonly node: () => Node
-  readonly told: () => void
+  readonly told: (why: string) => void
   /** Another process has this node's name: one of the two has to end. */
   readonly doubled: (where: string) => void
-}): () => void {
+}): (why: string) => void {
   let isUnderWay = false
-  const again = async (): Promise<void> => {
+  const again = async (why: string): Promise<void> => {
     let isRetired = false
     for (;;) {
       try {
         if (!isRetired) {
           const where = await parts.node().runsElsewhere()
           if (where !== null) return parts.doubled(where)
-          parts.told()
+          parts.told(why)
           isRetired = true
         }
         await parts.node().goOnIn(await parts.join())
@@ -128,10 +93,10 @@ function rejoining(parts: {
     }
     isUnderWay = false
   }
-  return () => {
+  return (why) => {
     if (isUnderWay) return
     isUnderWay = true
-    void again()
+    void again(why)
   }
 }
 
@@ -154,7 +119,7 @@ async function joinWith(
   const fenced = rejoining({
     join,
     node: () => node,
-    told: () => listener.noted('this node was retired while it was away; it joins again', { node: id }),
+    told: (why) => listener.noted(why, { node: id }),
     doubled: (where) =>
       listener.failed(
         `another process runs as ${id}, on ${where}. Each node needs a DATA_DIR of its own, also no copy of another's`,
@@ -171,25 +136,28 @@ async function joinWith(
     listener: {
       admitting: (isOpen, why) => listener.admitting(isOpen, why),
       fenced,
-      broken: (error) => listener.failed(error instanceof Error ? error.message : String(error)),
+      broken: (error) => listener.failed(errorWords(error)),
     },
   })
   const node: Node = new Node({ db, id, ledger, now, fenced, freed: (hold) => freeIn(rates, hold) }, epoch)
-  const rates = ratesOf(config, node)
+  const rates = ratesOf(config, node, listener)
   await node.look()
   return { ledger, journal, node, rates, now }
 }
 
 /** Counted together with the other nodes where there is a Redis, else by the node's share. */
-function ratesOf({ redisUrl, slotLeaseMs }: ClusterConfig, node: Node): NodeRates {
+function ratesOf({ redisUrl, slotLeaseMs }: ClusterConfig, node: Node, listener: CoreListener): NodeRates {
   const steady = steadyClock()
   const alone = new AloneRates(() => node.place, steady)
-  return redisUrl === null ? alone : new RedisRates({ url: redisUrl, leaseMs: slotLeaseMs, alone, steady })
-}
-
-/** Whoever was answered by a process that is gone takes no slot any more. */
-function freeIn(rates: NodeRates, hold: Hold): void {
-  rates.free(hold.id, subjectsOf(hold))
+  if (redisUrl === null) return alone
+  return new RedisRates({
+    url: redisUrl,
+    leaseMs: slotLeaseMs,
+    alone,
+    steady,
+    away: (why) => listener.noted('Redis is away: this node admits its share', { why: `REDIS_URL: ${why}` }),
+    back: () => listener.noted('Redis is back: rates are counted together again', {}),
+  })
 }
 
 function gaugesOf(node: Node, rates: NodeRates, leads: boolean): ReturnType<Core['gauges']> {
@@ -235,7 +203,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const dataKey = await openSharedDataKey(db, config.encryptionKey)
   const sealer = sealerOf(dataKey)
   const running = await joinWith(opened, config, listener)
-  const { ledger, journal, node, rates, now } = running
+  const { ledger, node, rates, now } = running
   const feed: ChangeFeed = new ChangeFeed(
     { url, name: `sluice ${id}` },
     {
@@ -255,12 +223,10 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     catalog.apply(await loadCatalogDelta(db, changes))
   }
   const spending = new SpendNotices({ state: ledger.state, directory, db })
-  const authority = new SharedAuthority({ ledger, journal, rates, directory, catalog, spending, db, now })
+  const authority = new SharedAuthority({ ...running, directory, catalog, spending, db, feed })
   const health = new NodeHealth(catalog, Date.now)
   words.follow(health)
-  const priceOf = (model: string | null): Price | undefined =>
-    model === null ? undefined : catalog.model(model)?.price
-  const expired = await endLeftOpen({ ...opened, ...running, priceOf })
+  const expired = await endLeftOpen({ ...opened, ...running, catalog })
   const jobs = new Jobs({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
   return {
     store: { db },
@@ -282,7 +248,8 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     record: (row) => ledger.add({ kind: 'row', row }),
     lineTo: (port, duties) => new NodeLine(port, authority, duties),
     refresh,
-    verify: () => verifyClusterInThread(url),
+    // Asked first: a database that is away is not a bug of the thread.
+    verify: () => db.all({ sql: 'select 1', parameters: [] }).then(() => verifyClusterInThread(url)),
     watch: (everyMs, watcher) =>
       watchClusterInThread(url, everyMs, () => jobs.isOurs, words.distrust.over(watcher)),
     async close() {

@@ -73,7 +73,7 @@ export class Jobs {
   /** So much at a time that the lease lasts. */
   async #rollUp(client: Client): Promise<void> {
     const end = performance.now() + leaseMs / 3
-    while (!this.#isOver && performance.now() < end && (await rollUpShared(client)));
+    await rollUpShared(client, () => !this.#isOver && performance.now() < end)
   }
 
   /** For no longer than until the next round, which shows whether the lease is still ours. */

@@ -21,6 +21,7 @@ import { decodeHold } from '../../ledger/checkpoint.ts'
 import { accountOwner, keyOwner, type Hold } from '../../ledger/state.ts'
 import { noCaps } from '../caller-limits.ts'
 import type { Place } from '../../limits/node-rates.ts'
+import { fencedWhy } from './ledger-parts.ts'
 import type { SharedLedger } from './shared-ledger.ts'
 
 const aliveEveryMs = 2000
@@ -28,6 +29,8 @@ const aliveEveryMs = 2000
 const aliveMs = 15_000
 /** Who was not heard of for so long is retired. */
 const silentMs = 15 * 60_000
+/** After an absence of the database everybody was silent: who lives says so within this time. */
+const answerMs = 10_000
 const holdsPerRound = 500
 
 export interface NodeParts {
@@ -36,7 +39,7 @@ export interface NodeParts {
   readonly ledger: SharedLedger
   readonly now: () => number
   /** The node's epoch is over. */
-  readonly fenced: () => void
+  readonly fenced: (why: string) => void
   /** A hold of a node that is gone is being ended. */
   readonly freed: (hold: Hold) => void
 }
@@ -45,11 +48,15 @@ export class Node {
   readonly #parts: NodeParts
   readonly #timer: NodeJS.Timeout
   #place: Place = { nodes: 1, place: 0 }
+  #lookedAt: number
+  /** Since when nodes were found silent, by this node's clock. */
+  #silentFrom = new Map<string, number>()
   #epoch: number
 
   constructor(parts: NodeParts, epoch: number) {
     this.#parts = parts
     this.#epoch = epoch
+    this.#lookedAt = parts.now()
     this.#timer = setInterval(() => void this.#beat(), aliveEveryMs)
   }
 
@@ -62,27 +69,33 @@ export class Node {
     return this.#place
   }
 
-  /** Looks how many share the work. */
+  /** Looks how many share the work. Who was heard of before an absence of the database is taken to be there after it. */
   async look(): Promise<void> {
-    this.#place = await placeAmongNodes(this.#parts.db, this.#parts.id, aliveMs)
+    const at = this.#parts.now()
+    this.#place = await placeAmongNodes(this.#parts.db, this.#parts.id, aliveMs + at - this.#lookedAt)
+    this.#lookedAt = at
   }
 
   async #beat(): Promise<void> {
     try {
       const epoch = this.#epoch
       if (!(await noteAlive(this.#parts.db, this.#parts.id, epoch)) && epoch === this.#epoch)
-        this.#parts.fenced()
+        this.#parts.fenced(fencedWhy)
       await this.look()
     } catch {
       // The ledger says for itself that the database is away.
     }
   }
 
-  /** Retires the nodes that have been silent for too long; tells which. */
+  /** Retires the nodes that have been silent for too long, and still are some time after it was found; tells which. */
   async retireSilent(): Promise<string[]> {
-    const silent = (await silentNodes(this.#parts.db, silentMs)).filter((id) => id !== this.#parts.id)
-    for (const id of silent) await retireNode(this.#parts.db, id)
-    return silent
+    const { db, id: own, now } = this.#parts
+    const at = now()
+    const silent = (await silentNodes(db, silentMs)).filter((id) => id !== own)
+    this.#silentFrom = new Map(silent.map((id) => [id, this.#silentFrom.get(id) ?? at]))
+    const gone = silent.filter((id) => at - (this.#silentFrom.get(id) ?? at) >= answerMs)
+    for (const id of gone) await retireNode(db, id)
+    return gone
   }
 
   async all(): Promise<NodeRecord[]> {
@@ -124,8 +137,9 @@ export class Node {
   async goOnIn(epoch: number): Promise<void> {
     this.#epoch = epoch
     const rows = await openHoldsOf(this.#parts.db, this.#parts.id)
-    this.#parts.ledger.rejoin(epoch)
-    await Promise.all(rows.map((row) => this.#end(row)))
+    await this.#parts.ledger.rejoin(epoch)
+    // Nobody waits for it: should this epoch end as well meanwhile, the next goes through them again.
+    for (const row of rows) void this.#end(row)
   }
 
   #end(row: HoldRow): Promise<void> {
@@ -139,6 +153,7 @@ export class Node {
       at: this.#parts.now(),
       caps: noCaps,
       owners: [accountOwner(account), keyOwner(key)],
+      upstream: null,
       isRetired: true,
       answer: resolve,
     })

@@ -5,6 +5,7 @@
 import type { Caller, Directory } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
 import type { Db } from '../../db/db.ts'
+import type { ChangeFeed } from '../../db/postgres/changes.ts'
 import { ownerRowsNow } from '../../db/postgres/owners.ts'
 import { refuse } from '../../errors.ts'
 import type { Wallet } from '../../http/house.ts'
@@ -13,6 +14,7 @@ import { accountOwner, emptyOwner, keyOwner, type Owner } from '../../ledger/sta
 import type { Granted } from '../../ledger/step.ts'
 import type { RateStatus } from '../../limits/rates.ts'
 import type { HoldAnswer, HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../../relay/bookkeeper.ts'
+import { onlyUpstreamOf } from '../authority.ts'
 import { capsOf, capsOfHold, claimsOf, walletOf } from '../caller-limits.ts'
 import { running } from '../claims.ts'
 import { deniedByLedger, deniedByRate } from '../denials.ts'
@@ -34,6 +36,8 @@ export interface SharedAuthorityParts {
   readonly spending: SpendNotices
   readonly db: Db
   readonly now: () => number
+  /** What others have changed. */
+  readonly feed: Pick<ChangeFeed, 'isFresh' | 'fresh'>
 }
 
 const unavailable = (rates: RateStatus | null): HoldAnswer => ({
@@ -57,7 +61,9 @@ export class SharedAuthority {
   }
 
   async hold(ask: HoldAsk): Promise<HoldAnswer> {
-    const { directory, catalog, ledger, rates } = this.#parts
+    const { directory, catalog, ledger, rates, feed } = this.#parts
+    // Nobody is admitted by what was true a while ago: after a standstill, or where changes have no way to this node.
+    if (ledger.admitting && !feed.isFresh && !(await feed.fresh())) return unavailable(null)
     const caller = directory.keyById(ask.keyId)
     const model = catalog.model(ask.model)
     if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
@@ -128,11 +134,13 @@ export class SharedAuthority {
 
   /** A request whose worker is gone: charged at its last mark. */
   expire(id: string): void {
-    const { ledger, rates, directory, now } = this.#parts
+    const { ledger, rates, directory, catalog, now } = this.#parts
     rates.finish(id, null)
-    const caps = capsOfHold(directory, ledger.state.holds.get(id))
+    const held = ledger.state.holds.get(id)
+    const caps = capsOfHold(directory, held)
+    const upstream = held ? onlyUpstreamOf(catalog.model(held.model)) : null
     const answer = (): undefined => undefined
-    ledger.add({ kind: 'expire', id, at: now(), caps, owners: null, isRetired: false, answer })
+    ledger.add({ kind: 'expire', id, at: now(), caps, owners: null, upstream, isRetired: false, answer })
   }
 
   refused(id: string, keyId: string, outcome: RequestOutcome): void {

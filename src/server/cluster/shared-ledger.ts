@@ -5,49 +5,45 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { chainStart } from '../../db/journal.ts'
 import { isCutOff } from '../../db/postgres/errors.ts'
-import { chainHeadOfNode, lockBatch, openLedgerClient, type NodeHead } from '../../db/postgres/ledger-rows.ts'
+import { chainHeadOfNode, lockBatch, openLedgerClient } from '../../db/postgres/ledger-rows.ts'
 import { writeBatch } from '../../db/postgres/ledger-writes.ts'
 import { encodeEvents } from '../../ledger/journal.ts'
 import { emptyState, type LedgerState } from '../../ledger/state.ts'
 import { Absence } from './absence.ts'
 import { joinBatch, needsOf, type Mark } from './batch-needs.ts'
 import { Batch } from './batch.ts'
-import { Fenced, headAfter, isOurFault, isRequestKnown, type SharedLedgerParts } from './ledger-parts.ts'
+import { ChainEnd } from './chain-end.ts'
+import { Fenced, isOurFault, isRequestKnown } from './ledger-parts.ts'
+import type { Attempt, SharedLedgerParts } from './ledger-parts.ts'
 import { KnownOwners } from './known-owners.ts'
 import { giveUp, type SettleWork, type Work } from './work.ts'
+import { errorWords } from '../../lib/error-words.ts'
 
 /** Bounds how long the rows of a batch are locked. */
 const worksMost = 1000
 /** Rows of refused requests that wait while the database is away; more are not written. */
 const rowsMost = 10_000
 /** A node that stands still with rows locked must not keep others waiting for as long as a statement may take. */
-const patience = { statementMs: 5000, idleInTransactionMs: 2000 }
+const bounds = { statementMs: 5000, idleInTransactionMs: 2000 }
 const retryMs = 200
 /** Marks that no other batch has taken along are uploaded so often. */
 const marksEveryMs = 1000
-
-/** A batch that was sent to be committed. */
-interface Attempt {
-  readonly works: readonly Work[]
-  readonly batch: Batch
-  readonly head: NodeHead
-  readonly marks: ReadonlyMap<string, Mark>
-}
 
 export class SharedLedger {
   /** This node's open holds, and the owners as it saw them last. */
   readonly state: LedgerState = emptyState()
   readonly #parts: SharedLedgerParts
   readonly #marks = new Map<string, Mark>()
-  readonly #owners = new KnownOwners()
+  #owners = new KnownOwners()
   readonly #uploading: NodeJS.Timeout
   readonly #absence: Absence
   #epoch: number
   #queue: Work[] = []
   #client: Client | null = null
-  #head: NodeHead = { number: 0, hash: chainStart }
+  readonly #chain = new ChainEnd()
+  /** What the batch under way has been asked for. */
+  #underWay: readonly Work[] = []
   /** Whether it was committed is not known: the connection was lost on the way. */
   #unclear: Attempt | null = null
   #areMarksDue = false
@@ -59,10 +55,10 @@ export class SharedLedger {
   constructor(parts: SharedLedgerParts) {
     this.#parts = parts
     this.#epoch = parts.epoch
-    this.#absence = new Absence({
-      lost: (why) => this.#sendAway(why),
-      found: () => parts.listener.admitting(true, ''),
-    })
+    this.#absence = new Absence(
+      { lost: (why) => this.#sendAway(why), found: () => parts.listener.admitting(true, '') },
+      parts.patienceMs,
+    )
     this.#uploading = setInterval(() => {
       this.#areMarksDue = this.#marks.size > 0
       if (this.#areMarksDue) this.#wake()
@@ -71,7 +67,7 @@ export class SharedLedger {
 
   /** Commits of this node that hold. */
   get durable(): number {
-    return this.#head.number
+    return this.#chain.head.number
   }
 
   get admitting(): boolean {
@@ -93,9 +89,14 @@ export class SharedLedger {
     if (this.state.holds.has(id)) this.#marks.set(id, mark)
   }
 
-  /** The node goes on in another epoch, and what it held before is not its own any more. */
-  rejoin(epoch: number): void {
+  /** The node goes on in another epoch, and what it held before is not its own any more. Resolves when it does. */
+  async rejoin(epoch: number): Promise<void> {
+    this.#isStopped = true
+    // A batch of the old epoch may still be under way: what it comes to is no part of the new one.
+    while (this.#isRunning) await delay(5)
+    this.#leave()
     this.#epoch = epoch
+    this.#chain.forget()
     this.state.holds.clear()
     this.#marks.clear()
     this.#isStopped = false
@@ -131,8 +132,9 @@ export class SharedLedger {
     ) {
       try {
         const client = (this.#client ??= await this.#connect())
-        if (this.#queue.length > 0 || this.#areMarksDue) await this.#next(client)
-        this.#absence.end()
+        const hasMore = this.#queue.length > 0 || this.#areMarksDue
+        if (hasMore) await this.#next(client)
+        this.#absence.end(hasMore)
       } catch (error) {
         await this.#lose(error)
       }
@@ -144,14 +146,15 @@ export class SharedLedger {
   /** Opens a connection, and finds out what became of the last batch. */
   async #connect(): Promise<Client> {
     const { url, node } = this.#parts
-    const client = await openLedgerClient({ url, name: `sluice ${node} ledger`, ...patience })
+    const client = await openLedgerClient({ url, name: `sluice ${node} ledger`, ...bounds })
     try {
       const head = await chainHeadOfNode(client, node, this.#epoch)
-      if (head === undefined) throw new Fenced('another epoch')
-      this.#head = head ?? { number: 0, hash: chainStart }
       const unclear = this.#unclear
+      const isCommitted = this.#chain.found(head, unclear?.head)
       this.#unclear = null
-      if (unclear && Buffer.compare(unclear.head.hash, this.#head.hash) === 0) this.#take(unclear)
+      // It may be another server, which lacks what the last one had.
+      this.#owners = new KnownOwners()
+      if (unclear && isCommitted) this.#take(unclear)
       else if (unclear) this.#putBack(unclear.works)
       return client
     } catch (error) {
@@ -163,34 +166,35 @@ export class SharedLedger {
   async #next(client: Client): Promise<void> {
     const works = this.#queue.splice(0, worksMost)
     this.#areMarksDue = false
-    let isSent = false
+    this.#underWay = works
     try {
-      const attempt = await this.#prepare(client, works, () => (isSent = true))
-      if (attempt) this.#take(attempt)
+      this.#take(await this.#decide(client, works))
     } catch (error) {
       // A batch that was not sent to be committed, or was refused, is asked for again.
-      if (!(isSent && isCutOff(error))) {
+      if (this.#unclear === null || !isCutOff(error)) {
         this.#unclear = null
         this.#putBack(works)
       }
       throw error
+    } finally {
+      this.#underWay = []
     }
   }
 
-  async #prepare(client: Client, works: Work[], onSent: () => void): Promise<Attempt | null> {
+  async #decide(client: Client, works: Work[]): Promise<Attempt> {
     const { node, now } = this.#parts
     const own = { holds: this.state.holds, marks: new Map(this.#marks) }
     const needs = needsOf(works, own)
     await this.#owners.make(client, needs.owners)
     const rows = await lockBatch(client, { ...needs, node, epoch: this.#epoch })
-    if (!rows.isOurs) throw new Fenced('another epoch')
+    if (!rows.isOurs) throw new Fenced()
     // Whoever has come while others had these rows need not wait for them once more.
     this.#queue = joinBatch(works, this.#queue, { most: worksMost, owners: needs.owners, own })
     const batch = new Batch(own, rows)
     batch.run(works)
-    const ended = batch.endedBeside(needs.ending)
+    const written = batch.written(needs.ending)
     const body = batch.events.length > 0 ? encodeEvents(batch.events) : null
-    const head = headAfter(this.#head, body)
+    const head = this.#chain.after(body)
     const attempt: Attempt = { works, batch, head, marks: own.marks }
     if (batch.isEmpty) {
       await client.query('rollback')
@@ -198,19 +202,12 @@ export class SharedLedger {
     }
     const { number, hash } = head
     this.#unclear = attempt
-    onSent()
     await writeBatch(client, {
       seq: rows.seq,
       node,
-      commit: body === null ? null : { number, at: now(), body, prev: this.#head.hash, hash },
-      entries: batch.entries,
-      owners: batch.ownerRows(),
-      requests: batch.requests,
-      kept: batch.kept,
+      commit: body === null ? null : { number, at: now(), body, prev: this.#chain.head.hash, hash },
       areRequestsKnown: this.#areRequestsKnown,
-      opened: batch.openedHoldRows(),
-      changed: batch.changedHoldRows(),
-      ended,
+      ...written,
     })
     this.#unclear = null
     return attempt
@@ -218,7 +215,7 @@ export class SharedLedger {
 
   /** The batch holds: takes over what it came to, and tells whoever waits. */
   #take({ batch, head, marks, works }: Attempt): void {
-    this.#head = head
+    this.#chain.head = head
     for (const [id, owner] of batch.state.owners) this.state.owners.set(id, owner)
     for (const hold of batch.changedHolds()) this.state.holds.set(hold.id, hold)
     const gone = batch.gone()
@@ -239,8 +236,8 @@ export class SharedLedger {
   #releaseGivenUp(work: Work): void {
     if (work.kind !== 'hold' || !work.isGivenUp || !this.state.holds.has(work.operation.id)) return
     const { id, caps } = work.operation
-    const at = this.#parts.now()
-    this.add({ kind: 'expire', id, at, caps, owners: null, isRetired: false, answer: () => undefined })
+    const [at, answer] = [this.#parts.now(), (): undefined => undefined]
+    this.add({ kind: 'expire', id, at, caps, owners: null, upstream: null, isRetired: false, answer })
   }
 
   #putBack(works: readonly Work[]): void {
@@ -253,12 +250,10 @@ export class SharedLedger {
     this.#client = null
     void client?.end().catch(() => undefined)
     if (error instanceof Fenced) {
-      // What was not committed in the old epoch never will be.
-      if (this.#unclear) this.#putBack(this.#unclear.works)
-      this.#unclear = null
-      this.#goAway('this node was retired', true)
+      this.#leave()
+      this.#goAway(error.message, true)
       this.#isStopped = true
-      return this.#parts.listener.fenced()
+      return this.#parts.listener.fenced(error.message)
     }
     if (isRequestKnown(error) && !this.#areRequestsKnown) {
       this.#areRequestsKnown = true
@@ -268,19 +263,30 @@ export class SharedLedger {
       this.#isStopped = true
       return this.#parts.listener.broken(error)
     }
-    this.#goAway(error instanceof Error ? error.message : String(error), false)
+    this.#goAway(errorWords(error), false)
     await delay(retryMs)
   }
 
+  /** What was not committed in the old epoch never will be; a hold that was is ended with all others of it. */
+  #leave(): void {
+    const works = this.#unclear?.works ?? []
+    for (const work of works) if (work.kind === 'hold') giveUp(work)
+    this.#putBack(works)
+    this.#unclear = null
+  }
+
+  /** Everything that is not answered yet. */
+  #waiting(): Work[] {
+    return [...(this.#unclear?.works ?? this.#underWay), ...this.#queue]
+  }
+
   #goAway(why: string, isForLong: boolean): void {
-    for (const work of [...(this.#unclear?.works ?? []), ...this.#queue])
-      if (work.kind === 'settle') this.#keep(work)
+    for (const work of this.#waiting()) if (work.kind === 'settle') this.#keep(work)
     this.#absence.begin(why, isForLong)
   }
 
   #sendAway(why: string): void {
-    for (const work of [...(this.#unclear?.works ?? []), ...this.#queue])
-      if ('isGivenUp' in work) giveUp(work)
+    for (const work of this.#waiting()) if ('isGivenUp' in work) giveUp(work)
     this.#queue = this.#queue.filter((work) => !('isGivenUp' in work))
     this.#parts.listener.admitting(false, why)
   }
@@ -288,6 +294,7 @@ export class SharedLedger {
   #keep(work: SettleWork): void {
     if (work.isKept) return
     work.isKept = true
-    void this.#parts.keep(work)
+    // A disk that is full as well: it goes on waiting, and its caller with it.
+    this.#parts.keep(work).catch(() => (work.isKept = false))
   }
 }

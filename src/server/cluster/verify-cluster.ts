@@ -1,34 +1,43 @@
 /**
  * Recomputes the ledger of a cluster from the chains of its nodes, in the order in which their commits have locked what
- * they touched, and compares everything derived with it: entries, owners, open holds, request rows.
+ * they touched, and compares everything derived with it: entries, owners, open holds, request rows. From the first commit
+ * on, or from what the rows say of a moment.
  */
-import type { Selectable } from 'kysely'
 import { chainHash, chainStart } from '../../db/journal.ts'
 import type { Db } from '../../db/db.ts'
-import { sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from '../../db/postgres/ledger-rows.ts'
-import { sql, type EntriesTable } from '../../db/schema.ts'
+import type { HoldRow, NodeHead, SharedOwnerRow } from '../../db/postgres/ledger-rows.ts'
+import type { Ends } from '../../db/postgres/settled-ends.ts'
 import type { LedgerVerdict } from '../../http/house.ts'
 import { LedgerBroken } from '../../ledger/apply.ts'
 import { encodeHold } from '../../ledger/checkpoint.ts'
-import { decodeEvents, JournalUnreadable } from '../../ledger/journal.ts'
-import { emptyOwner } from '../../ledger/state.ts'
-import { Recomputation, sumOfDropped, type DroppedBills } from '../../ledger/verify.ts'
+import { JournalUnreadable } from '../../ledger/journal.ts'
+import { emptyOwner, emptyState, type LedgerState } from '../../ledger/state.ts'
+import { Recomputation, type DroppedBills } from '../../ledger/verify.ts'
 import { storedOwner } from '../restore-ledger.ts'
 import { transferOf } from '../verify-ledger.ts'
+import {
+  areThere,
+  commitsAfter,
+  openHoldsNow,
+  ownersNow,
+  rowsOf,
+  type CommitRow,
+  type PageRows,
+} from './ledger-pages.ts'
 import { sharedRowOf } from './owner-rows.ts'
 
-const pageRows = 500
-/** A statement takes 65,535 parameters. */
-const billsAtOnce = 10_000
-
-interface CommitRow {
-  readonly seq: number
-  readonly body: string
-  readonly prev: Uint8Array
-  readonly hash: Uint8Array
-  readonly node: string
-  readonly number: number
+/** Where a reading begins: after these commits, in the state that they left. `last`: the last rows that belong to them. */
+export interface Beginning {
+  readonly state: LedgerState
+  readonly heads: ReadonlyMap<string, NodeHead>
+  readonly last: Ends
 }
+
+const veryBeginning = (): Beginning => ({
+  state: emptyState(),
+  heads: new Map(),
+  last: { entryId: Number.MIN_SAFE_INTEGER, rowId: Number.MIN_SAFE_INTEGER },
+})
 
 class BrokenChain extends Error {
   constructor({ node, number }: CommitRow) {
@@ -40,143 +49,152 @@ class BrokenChain extends Error {
 
 const isSame = (left: Uint8Array, right: Uint8Array): boolean => Buffer.compare(left, right) === 0
 
+/** Of what was charged, and of entries: what the journal gives of rows that come after those of the last comparison. */
+interface Given {
+  readonly entries: number
+  readonly charged: bigint
+}
+
 export class ClusterReading {
-  readonly #recomputation = new Recomputation()
-  readonly #heads = new Map<string, { number: number; hash: Uint8Array }>()
-  #charged = 0n
+  readonly #recomputation: Recomputation
+  readonly #heads: Map<string, NodeHead>
+  readonly #isWhole: boolean
+  #last: Ends
+  #given: Given = { entries: 0, charged: 0n }
   #dropped: DroppedBills = { bills: 0, cost: 0n }
   #broken = false
 
-  /** Reads to the end of every chain and compares. `db` has to see a single moment. Once broken, always broken. */
-  async follow(db: Db): Promise<LedgerVerdict> {
+  constructor(begin?: Beginning) {
+    const { state, heads, last } = begin ?? veryBeginning()
+    this.#recomputation = new Recomputation(state)
+    this.#heads = new Map(heads)
+    this.#isWhole = begin === undefined
+    this.#last = last
+  }
+
+  /** Entries that the journal gives, of what was read. */
+  get entries(): number {
+    return this.#recomputation.entries
+  }
+
+  /** Whether it has read these chains to what were their ends. */
+  hasReached(heads: ReadonlyMap<string, NodeHead>): boolean {
+    return heads.entries().every(([node, { number }]) => (this.#heads.get(node)?.number ?? 0) >= number)
+  }
+
+  /** Whether all that was read is still there. */
+  isThere(db: Db): Promise<boolean> {
+    return areThere(db, this.#heads)
+  }
+
+  /** Notes what is wrong. */
+  find(words: string): void {
+    this.#recomputation.find(words)
+  }
+
+  /** Reads to the end of every chain. `db` has to see a single moment. */
+  async read(db: Db): Promise<void> {
+    while (await this.readPage(db));
+  }
+
+  /**
+   * Reads the next commits of all nodes; whether there are more. Nothing is taken before all of it is read: one who was
+   * cut off may go on, and in another moment. Once broken, always broken, and at the end.
+   */
+  async readPage(db: Db): Promise<boolean> {
+    if (this.#broken) return false
     try {
-      if (!this.#broken) await this.#read(db)
+      const { commits, isFull } = await commitsAfter(db, this.#heads)
+      const heads = this.#headsAfter(commits)
+      this.#take(commits, await rowsOf(db, commits))
+      for (const [node, head] of heads) this.#heads.set(node, head)
+      return isFull
     } catch (error) {
       const isFinding =
         error instanceof BrokenChain || error instanceof LedgerBroken || error instanceof JournalUnreadable
       if (!isFinding) throw error
       this.#broken = true
       this.#recomputation.find(error.message)
+      return false
     }
-    await this.#compareHolds(db)
-    await this.#compareSums(db)
-    const owners = await db.report<SharedOwnerRow>({
-      sql: `select ${sharedOwnerColumns.join(', ')} from owners`,
-      parameters: [],
-    })
+  }
+
+  /** Compares holds and owners with what was read, which has to reach to the end of every chain in this moment. */
+  async verdict(db: Db): Promise<LedgerVerdict> {
+    const [holds, owners] = [await openHoldsNow(db), await ownersNow(db)]
+    this.#compareHolds(holds)
     this.#compareHeld(owners)
     return this.#recomputation.verdict(owners.map((row) => [row.id, storedOwner(row)] as const))
   }
 
-  async #read(db: Db): Promise<void> {
-    this.#dropped = sumOfDropped(await db.report(sql.selectFrom('dropped_bills').selectAll()))
-    const found = await db.report<{ node: string }>({
-      sql: 'select distinct node from journal',
-      parameters: [],
-    })
-    const nodes = found.map(({ node }) => node)
-    for (;;) {
-      const page = await this.#nextPage(db, nodes)
-      if (page.length === 0) return
-      const entries = await this.#entriesOf(db, page)
-      const charged: string[] = []
-      for (const commit of page) {
-        const head = this.#heads.get(commit.node) ?? { number: 0, hash: chainStart }
-        const follows = commit.number === head.number + 1 && isSame(commit.prev, head.hash)
-        if (!follows || !isSame(commit.hash, chainHash(commit.prev, commit.body)))
-          throw new BrokenChain(commit)
-        for (const event of decodeEvents(commit.body)) {
-          if (event.kind !== 'settled' || event.charge === 0n) continue
-          charged.push(event.id)
-          this.#charged += event.charge
-        }
-        this.#recomputation.take({
-          seq: commit.seq,
-          body: commit.body,
-          entries: (entries.get(commit.seq) ?? []).map(transferOf),
-          holds: undefined,
-        })
-        this.#heads.set(commit.node, { number: commit.number, hash: commit.hash })
-      }
-      await this.#readBills(db, charged)
-      this.#recomputation.forgoAwaited(this.#dropped.bills)
+  /** The ends of the chains after these commits. Throws where one does not follow. */
+  #headsAfter(page: readonly CommitRow[]): Map<string, NodeHead> {
+    const heads = new Map<string, NodeHead>()
+    for (const commit of page) {
+      const { node, number, prev, body, hash } = commit
+      const head = heads.get(node) ?? this.#heads.get(node) ?? { number: 0, hash: chainStart }
+      const follows = number === head.number + 1 && isSame(prev, head.hash)
+      if (!follows || !isSame(hash, chainHash(prev, body))) throw new BrokenChain(commit)
+      heads.set(node, { number, hash })
+    }
+    return heads
+  }
+
+  #take(page: readonly CommitRow[], { entries, charged, bills, dropped }: PageRows): void {
+    const before = this.#recomputation.entries
+    for (const { seq, body } of page) {
+      const found = entries.get(seq) ?? []
+      this.#recomputation.take({ seq, body, entries: found.map(transferOf), holds: undefined })
+    }
+    for (const bill of bills) this.#recomputation.takeBill(bill)
+    // One who has begun later has seen none of those that are gone.
+    if (this.#isWhole) this.#recomputation.forgoAwaited(dropped.bills)
+    this.#dropped = dropped
+    const { entryId, rowId } = this.#last
+    const counted = entries
+      .values()
+      .flatMap((rows) => rows)
+      .filter(({ id }) => id <= entryId)
+    const paid = bills.filter((bill) => bill.rowId <= rowId).reduce((sum, { cost }) => sum + cost, 0n)
+    this.#given = {
+      entries: this.#given.entries + this.#recomputation.entries - before - counted.toArray().length,
+      charged: this.#given.charged + charged - paid,
     }
   }
 
   /**
-   * The next commits of all nodes, in their order. A later snapshot may show commits between those that an earlier one
-   * has shown, of nodes that were not done yet; so each node's are read after its own last one.
+   * Nothing may have come that the journal does not give: entries or costs beyond those that were compared. Counted are
+   * rows with higher numbers than there were when this was asked last; those that have come with lower ones, because
+   * they were committed late, are known from their commits.
    */
-  async #nextPage(db: Db, nodes: readonly string[]): Promise<CommitRow[]> {
-    const pages: CommitRow[][] = []
-    for (const node of nodes) {
-      const page = await db.report<CommitRow>({
-        sql: 'select seq, body, prev, hash, node, number from journal where node = ? and number > ? order by number limit ?',
-        parameters: [node, this.#heads.get(node)?.number ?? 0, pageRows],
-      })
-      pages.push(page)
-    }
-    // Where a page was full, nothing after its end may be taken before the rest of that node's is read.
-    const ends = pages.filter((page) => page.length === pageRows).map((page) => page.at(-1)?.seq ?? 0)
-    const end = Math.min(Infinity, ...ends)
-    return pages
-      .flat()
-      .filter(({ seq }) => seq <= end)
-      .toSorted((one, other) => one.seq - other.seq)
-  }
-
-  async #entriesOf(db: Db, page: readonly CommitRow[]): Promise<Map<number, Selectable<EntriesTable>[]>> {
-    const seqs = page.map(({ seq }) => seq)
-    const query = sql.selectFrom('entries').selectAll().where('seq', 'in', seqs)
-    return Map.groupBy(await db.report(query.orderBy('seq').orderBy('id')), ({ seq }) => seq)
-  }
-
-  async #readBills(db: Db, ids: readonly string[]): Promise<void> {
-    for (let start = 0; start < ids.length; start += billsAtOnce)
-      await this.#readSomeBills(db, ids.slice(start, start + billsAtOnce))
-  }
-
-  async #readSomeBills(db: Db, ids: readonly string[]): Promise<void> {
-    const columns = ['request_id', 'cost_nanos', 'prompt_tokens', 'cached_tokens'] as const
-    const query = sql
-      .selectFrom('requests')
-      .select([...columns, 'completion_tokens', 'reasoning_tokens'])
-      .where('request_id', 'in', ids)
-    for (const row of await db.report(query)) {
-      this.#recomputation.takeBill({
-        id: row.request_id,
-        cost: row.cost_nanos,
-        input: row.prompt_tokens,
-        cachedInput: row.cached_tokens,
-        output: row.completion_tokens,
-        reasoning: row.reasoning_tokens,
-      })
-    }
-  }
-
-  /** Nothing may be there that the journal does not give: entries or costs beyond those that were compared. */
-  async #compareSums(db: Db): Promise<void> {
-    const [found] = await db.report<{ entries: number; cost_nanos: bigint | null }>({
-      sql: 'select (select count(*) from entries) as entries, (select sum(cost_nanos) from requests) as cost_nanos',
-      parameters: [],
+  async compareSums(db: Db): Promise<void> {
+    const { entryId, rowId } = this.#last
+    const [found] = await db.report<{
+      entries: number
+      cost_nanos: bigint | null
+      entry_id: number | null
+      row_id: number | null
+    }>({
+      sql: `select (select count(*) from entries where id > ?) as entries,
+        (select sum(cost_nanos) from requests where row_id > ?) as cost_nanos,
+        (select max(id) from entries) as entry_id, (select max(row_id) from requests) as row_id`,
+      parameters: [entryId, rowId],
     })
-    const { entries } = this.#recomputation
+    const { entries, charged } = this.#given
     if (found?.entries !== entries)
       this.#recomputation.find(`there are ${found?.entries} entries, the journal gives ${entries}`)
-    const cost = (found?.cost_nanos ?? 0n) + this.#dropped.cost
-    const drift = cost > this.#charged ? cost - this.#charged : this.#charged - cost
+    const cost = (found?.cost_nanos ?? 0n) + (this.#isWhole ? this.#dropped.cost : 0n)
+    const drift = cost > charged ? cost - charged : charged - cost
     if (drift > 0n)
       this.#recomputation.find(
-        `the request rows cost ${cost} nanos, the journal has charged ${this.#charged}`,
+        `the request rows cost ${cost} nanos, the journal has charged ${charged}`,
         drift,
       )
+    this.#last = { entryId: found?.entry_id ?? entryId, rowId: found?.row_id ?? rowId }
+    this.#given = { entries: 0, charged: 0n }
   }
 
-  async #compareHolds(db: Db): Promise<void> {
-    const rows = await db.report<HoldRow>({
-      sql: 'select * from holds where retired_at is null',
-      parameters: [],
-    })
+  #compareHolds(rows: readonly HoldRow[]): void {
     const { holds } = this.#recomputation.state
     const found = new Map(rows.map((row) => [row.id, row.body]))
     for (const [id, hold] of holds) {
@@ -199,4 +217,12 @@ export class ClusterReading {
         this.#recomputation.find(`the row of ${row.id} differs from the journal in ${names.join(', ')}`)
     }
   }
+}
+
+/** The whole ledger. `db` has to see a single moment. */
+export async function verifyCluster(db: Db): Promise<LedgerVerdict> {
+  const reading = new ClusterReading()
+  await reading.read(db)
+  await reading.compareSums(db)
+  return reading.verdict(db)
 }

@@ -1,23 +1,28 @@
-/** Recomputes the ledger of a cluster on a thread of its own, each time over one moment of the database. */
+/** Recomputes the ledger of a cluster on a thread of its own: once and all of it, or again and again what is new. */
 import { parentPort, workerData, Worker, type MessagePort } from 'node:worker_threads'
-import { openSnapshots, type Snapshots } from '../../db/postgres/snapshot.ts'
+import { openSnapshots } from '../../db/postgres/snapshot.ts'
 import type { LedgerVerdict } from '../../http/house.ts'
+import { collectWhenIdle } from '../../lib/collect-when-idle.ts'
+import { errorWords } from '../../lib/error-words.ts'
 import type { WatchListener } from '../verify-thread.ts'
-import { ClusterReading } from './verify-cluster.ts'
+import { verifyCluster } from './verify-cluster.ts'
+import { ClusterWatch } from './watch-cluster.ts'
 
 interface Birth {
   readonly clusterUrl: string
+  /** How often is looked; null: once, at everything. */
+  readonly everyMs: number | null
 }
 
 type Reply = { readonly verdict: LedgerVerdict } | { readonly error: string }
 
-function start(url: string): Worker {
-  return new Worker(new URL(import.meta.url), { workerData: { clusterUrl: url } satisfies Birth })
+function start(birth: Birth): Worker {
+  return new Worker(new URL(import.meta.url), { workerData: birth })
 }
 
 /** One recomputation of everything. */
 export async function verifyClusterInThread(url: string): Promise<LedgerVerdict> {
-  const worker = start(url)
+  const worker = start({ clusterUrl: url, everyMs: null })
   const { promise, resolve, reject } = Promise.withResolvers<LedgerVerdict>()
   worker.on('message', (reply: Reply) => {
     if ('verdict' in reply) resolve(reply.verdict)
@@ -61,7 +66,7 @@ export function watchClusterInThread(
     if (now < nextAt) return
     nextAt = now + everyMs
     if (worker === null) {
-      const begun = start(url)
+      const begun = start({ clusterUrl: url, everyMs })
       begun.unref()
       begun.on('message', (reply: Reply) => {
         if ('verdict' in reply) listener.verdict(reply.verdict)
@@ -83,21 +88,31 @@ export function watchClusterInThread(
   }
 }
 
-async function answer(snapshots: Snapshots, reading: ClusterReading): Promise<Reply> {
+async function replyOf(look: () => Promise<LedgerVerdict>): Promise<Reply> {
   try {
-    return { verdict: await snapshots.look((db) => reading.follow(db)) }
+    return { verdict: await look() }
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) }
+    return { error: errorWords(error) }
   }
 }
 
-function serve({ clusterUrl }: Birth, port: MessagePort): void {
-  const reading = new ClusterReading()
-  const snapshots = openSnapshots(clusterUrl)
+function serve({ clusterUrl, everyMs }: Birth, port: MessagePort): void {
+  if (everyMs === null) {
+    const all = (): Promise<LedgerVerdict> => openSnapshots(clusterUrl).look(verifyCluster)
+    port.once('message', () => void replyOf(all).then((reply) => port.postMessage(reply)))
+    return
+  }
+  collectWhenIdle()
+  const reply = (said: Reply): void => port.postMessage(said)
+  const watch = new ClusterWatch(clusterUrl, {
+    verdict: (verdict) => reply({ verdict }),
+    failed: (error) => reply({ error: errorWords(error) }),
+  })
   let last: Promise<unknown> = Promise.resolve()
   port.on('message', () => {
-    last = last.then(async () => port.postMessage(await answer(snapshots, reading)))
+    last = last.then(async () => reply(await replyOf(() => watch.look())))
   })
+  void watch.goThroughAll(everyMs)
 }
 
 function isBirth(value: unknown): value is Birth {

@@ -51,6 +51,8 @@ export interface ExpireWork {
   readonly caps: Caps
   /** Whose money it is, where the hold is another node's. */
   readonly owners: readonly string[] | null
+  /** The one that alone can have answered it; `null`: that is not known. */
+  readonly upstream: string | null
   /** Its node may still settle it: what it costs beyond the last mark is overrun then. */
   readonly isRetired: boolean
   readonly answer: () => void

@@ -1,0 +1,98 @@
+/**
+ * Which stories are told again where every relay is a node of a cluster: one PostgreSQL and one Redis for all of them,
+ * started by run.ts, and on-a-cluster.ts loaded ahead of each file. tidy.test.ts holds that every story is named here.
+ */
+
+/** By every `npm test`: money, limits, and whatever else asks little time. */
+export const toldTwice: readonly string[] = [
+  'absurd-amounts',
+  'admin',
+  'admin-money',
+  'billing',
+  'callers',
+  'console-customer',
+  'console-operator',
+  'console-secrets',
+  'credentials',
+  'errors',
+  'failover-circuits',
+  'failover-faults',
+  'health-checks',
+  'idempotency',
+  'idempotency-crash',
+  'keys',
+  'limits',
+  'messages',
+  'messages-money',
+  'model-limits',
+  'money',
+  'money-caps',
+  'notices',
+  'promotions',
+  'request-export',
+  'request-retention',
+  'routing',
+  'shutdown',
+  'streams',
+  'tiers',
+  'trial-credit',
+  'vouchers',
+]
+
+/** By `npm run check:long`. */
+export const toldTwiceInLongRuns: readonly string[] = [
+  'backups-over-http',
+  'bounds',
+  'cli',
+  'console-admin-link',
+  'console-browser-customer',
+  'console-browser-entrance',
+  'console-browser-operator',
+  'console-browser-pages',
+  'console-browser-states',
+  'console-browser-upkeep',
+  'console-clicks',
+  'console-entrance',
+  'console-flow',
+  'console-proof',
+  'crash',
+  'demonstration',
+  'dialect-recordings',
+  'doors',
+  'encoded-answers',
+  'faults',
+  'forbidden-addresses',
+  'incidents',
+  'messages-translated',
+  'notices-delivery',
+  'odd-bytes',
+  'passing-through',
+  'provider-habits',
+  'providers',
+  'proxies',
+  'recordings',
+  'secrets',
+  'silence',
+  'status-page',
+  'tls',
+  'vertex-claude',
+]
+
+/** Of these also where a cluster has no Redis: each node has its share of every rate, and forgets its last minute when it ends. */
+export const toldWithoutRedis: readonly string[] = ['limits', 'model-limits']
+
+/** Never, and why not. */
+export const toldOnce: Readonly<Record<string, string>> = {
+  backup: 'a backup of a cluster goes another way, which backup-cluster tells',
+  'backup-cluster': 'brings its own cluster',
+  'big-logs': 'its past is written into a file of SQLite',
+  chaos: 'brings its own cluster',
+  cluster: 'brings its own cluster',
+  'cluster-nodes': 'brings its own cluster',
+  'cluster-outages': 'brings its own cluster',
+  'cluster-shared': 'brings its own cluster',
+  move: 'from one kind to the other',
+  packaging: 'is about the files that are shipped',
+  'retention-locks': 'brings its own cluster',
+  upgrade: 'is told of both kinds by itself',
+}
