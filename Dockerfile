@@ -20,13 +20,13 @@ COPY bin bin
 COPY src src
 COPY --from=modules /sluice/node_modules node_modules
 COPY --from=console /sluice/console/dist console/dist
-RUN mkdir -p /data /var/cache/sluice && chown node:node /data /var/cache/sluice
+RUN install -d -o node -g node -m 700 /data /var/cache/sluice && ln -s /sluice/bin/sluice.js /usr/local/bin/sluice
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data NODE_COMPILE_CACHE=/var/cache/sluice
 USER node
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const { PORT, TLS_CERT_FILE } = process.env; require(TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: PORT, path: '/healthz', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["node", "bin/sluice.js"]
 CMD ["serve"]

@@ -1,35 +1,34 @@
 /**
- * What the project is shipped in: the image's steps in a clean folder, the files of compose, Helm, systemd and nginx.
+ * What the project is shipped in: the image's steps in a clean folder, the files of compose, Helm and systemd.
  * No engine runs them here; each is checked as far as that goes.
  */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
+  existsSync,
   globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
-  writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, matchesGlob } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse } from 'yaml'
 
 import { settings } from '../src/config.ts'
-import { cert, key } from '../src/lib/certificate.fixture.ts'
 import { freePort } from './dead-ends.ts'
+import { at, chartObjects, chartValues, type Json } from './helm.ts'
 import { RelayProcess } from './relay-process.ts'
 import { root } from './source-tree.ts'
 
-type Json = Readonly<Record<string, unknown>>
-
 const known = new Set<string>(Object.values(settings).map(({ env }) => env))
 /** Read by Node itself. */
-const ofNode = new Set(['NODE_ENV', 'NODE_COMPILE_CACHE'])
+const ofNode = new Set(['NODE_ENV', 'NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS'])
 
 function text(path: string): string {
   return readFileSync(join(root, path), 'utf8')
@@ -39,10 +38,6 @@ function folder(t: TestContext): string {
   const made = mkdtempSync(join(tmpdir(), 'sluice-story-'))
   t.after(() => rmSync(made, { recursive: true, force: true }))
   return made
-}
-
-function at(value: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((found, name) => (found as Json | undefined)?.[name], value)
 }
 
 function areSettings(names: Iterable<string>, where: string): void {
@@ -73,6 +68,19 @@ function productionPackages(): string[] {
     .map(([path]) => path)
 }
 
+/** What the stage `console` makes of what is sent to the build. */
+function consoleIn(place: string): string {
+  const sent = ['package.json', 'tsconfig.json', 'bin/*', 'src/**/*', 'console/**/*']
+  for (const path of globSync(sent, { cwd: root, exclude: ['console/dist*'] })) {
+    if (!sentToBuild(path) || statSync(join(root, path)).isDirectory()) continue
+    mkdirSync(dirname(join(place, path)), { recursive: true })
+    cpSync(join(root, path), join(place, path))
+  }
+  symlinkSync(join(root, 'node_modules'), join(place, 'node_modules'))
+  execFileSync(process.execPath, ['bin/build-console.js'], { cwd: place, stdio: 'pipe' })
+  return join(place, 'console/dist')
+}
+
 /** The last stage of the image, in a folder. */
 function imageIn(place: string): void {
   for (const line of text('Dockerfile')
@@ -101,6 +109,7 @@ test('what the image holds starts in a clean folder, without the tools of develo
   const place = folder(t)
   const image = join(place, 'sluice')
   imageIn(image)
+  cpSync(consoleIn(join(place, 'stage')), join(image, 'console/dist'), { recursive: true })
   const port = await freePort()
   const variables = [...text('Dockerfile').matchAll(/\b([A-Z_]+)=(\S+)/g)].filter(
     ([, name]) => name !== 'NODE',
@@ -121,8 +130,15 @@ test('what the image holds starts in a clean folder, without the tools of develo
   const relay = new RelayProcess({ dataDir, env: { ...ofImage, ...here }, program }, port)
   t.after(() => relay.kill())
   await relay.ready()
-  assert.equal((await fetch(`${relay.url}/healthz`)).status, 200)
+  assert.equal((await fetch(`${relay.url}/console/`)).status, 200)
+  const [, check = ''] = /HEALTHCHECK [^[]*CMD (\[.*\])/.exec(text('Dockerfile')) ?? []
+  const [, ...words] = JSON.parse(check) as string[]
+  const health = (env: Record<string, string>): number | null =>
+    spawnSync(process.execPath, words, { env: { ...here, ...env } }).status
+  assert.equal(health({}), 0)
+  assert.equal(health({ TLS_CERT_FILE: 'cert.pem' }), 1)
   assert.equal((await relay.stop()).code, 0)
+  assert.equal(health({}), 1)
 })
 
 test('the image is built from sources alone: no tests, no data, nothing of a developer’s', () => {
@@ -149,41 +165,22 @@ test('the nodes of compose.yaml have settings that exist, volumes of their own a
     assert.equal(at(file, `services.${name}.stop_grace_period`), '330s')
   }
   for (const volume of ['one', 'two', 'postgres']) assert.ok(volume in (file['volumes'] as Json))
-  assert.match(text('deploy/nginx/compose.conf'), /server one:8080;\n\s+server two:8080;/)
+  const built = Object.entries(file['services'] as Json).filter(([, service]) => at(service, 'build'))
+  assert.deepEqual(
+    built.map(([name]) => name),
+    ['one'],
+  )
+  assert.equal(at(file, 'services.one.image'), at(file, 'services.two.image'))
+  const servers = [...text('deploy/nginx/compose.conf').matchAll(/^ {2}server (\S+) resolve /gm)]
+  assert.deepEqual(
+    servers.map(([, server]) => server),
+    ['one:8080', 'two:8080'],
+  )
 })
 
-/** Renders what our templates use of Go's language: values, `if`, `toYaml … | nindent`. */
-function rendered(template: string, context: Json): string {
-  const value = (path: string): unknown => at(context, path.replace(/^\./, ''))
-  const withIfs = template.replace(
-    /\{\{- if (\S+) \}\}([\s\S]*?)\{\{- end \}\}/g,
-    (_whole, path: string, inner: string) => (value(path) ? inner : ''),
-  )
-  const withBlocks = withIfs.replace(
-    /\s*\{\{- toYaml (\S+) \| nindent (\d+) \}\}/g,
-    (_whole, path: string, indent: string) => {
-      const lines = JSON.stringify(value(path), null, 2).split('\n')
-      return `\n${lines.map((line) => ' '.repeat(Number(indent)) + line).join('\n')}`
-    },
-  )
-  return withBlocks.replace(/\{\{ (\S+) \}\}/g, (_whole, path: string) => {
-    const found = value(path)
-    assert.ok(typeof found === 'string' || typeof found === 'number', `${path} has no value`)
-    return String(found)
-  })
-}
-
 test('the Helm chart renders to objects that fit together', () => {
-  const values = parse(text('deploy/helm/values.yaml')) as Json
-  areSettings(Object.keys(values['settings'] as Json), 'values.yaml')
-  const on = { ...values, ingress: { ...(values['ingress'] as Json), enabled: true } }
-  const context = { Values: on, Release: { Name: 'relay' } }
-  const objects = globSync('deploy/helm/templates/*.yaml', { cwd: root })
-    .flatMap((path) => parseAllDocuments(rendered(text(path), context)))
-    .map((document) => {
-      assert.deepEqual(document.errors, [])
-      return document.toJS() as Json
-    })
+  areSettings(Object.keys(chartValues()['settings'] as Json), 'values.yaml')
+  const objects = chartObjects({ 'ingress.enabled': true, replicas: 3, 'settings.WORKERS': 4 })
   const kinds = objects.map((object) => String(object['kind'])).toSorted()
   assert.deepEqual(kinds, [
     'ConfigMap',
@@ -208,6 +205,34 @@ test('the Helm chart renders to objects that fit together', () => {
     ...(at(nodes, 'spec.volumeClaimTemplates') as Json[]).map((claim) => String(at(claim, 'metadata.name'))),
   ]
   assert.deepEqual(mounts.toSorted(), volumes.toSorted())
+  const settingsOfNodes = at(
+    objects.find(({ kind }) => kind === 'ConfigMap'),
+    'data',
+  ) as Json
+  assert.equal(settingsOfNodes['WORKERS'], '4')
+  assert.ok(Object.values(settingsOfNodes).every((value) => typeof value === 'string'))
+  const wanted = (at(container, 'env') as Json[]).map(({ name }) => String(name))
+  assert.deepEqual(wanted, ['ENCRYPTION_KEY', 'DATABASE_URL'])
+  const drainSeconds = Number.parseInt(String(settingsOfNodes['DRAIN_DELAY']))
+  const { periodSeconds, timeoutSeconds, failureThreshold } = at(container, 'readinessProbe') as Json
+  assert.ok((Number(periodSeconds) + Number(timeoutSeconds)) * Number(failureThreshold) < drainSeconds)
+  assert.ok(Number(at(nodes, 'spec.template.spec.terminationGracePeriodSeconds')) > drainSeconds + 300)
+})
+
+test('a chart of one node needs no database, and a change of its settings brings a new node', () => {
+  const nodesWith = (set: Record<string, string>): Json | undefined =>
+    chartObjects(set).find(({ kind }) => kind === 'StatefulSet')
+  const [one, other] = [nodesWith({}), nodesWith({ 'settings.DRAIN_DELAY': '20s' })]
+  const [container] = at(one, 'spec.template.spec.containers') as Json[]
+  assert.deepEqual(
+    (at(container, 'env') as Json[]).map(({ name }) => name),
+    ['ENCRYPTION_KEY'],
+  )
+  const sumOf = (node: Json | undefined): unknown => {
+    const annotations = at(node, 'spec.template.metadata.annotations') as Json
+    return annotations['checksum/settings']
+  }
+  assert.notEqual(sumOf(one), sumOf(other))
 })
 
 test('the systemd unit sets what exists and starts what is there', () => {
@@ -216,22 +241,36 @@ test('the systemd unit sets what exists and starts what is there', () => {
     [...unit.matchAll(/^Environment=([A-Z_]+)=/gm)].map(([, name]) => name ?? ''),
     'sluice.service',
   )
+  // A file of settings wins over the unit's own: what one begins with must not.
+  const example = [...text('.env.example').matchAll(/^#?([A-Z_]+)=/gm)].map(([whole]) => whole)
+  areSettings(
+    example.map((whole) => whole.replace(/[#=]/g, '')),
+    '.env.example',
+  )
+  assert.ok(!example.includes('DATA_DIR='))
   const [, program] = /^ExecStart=\S+ (\S+) serve$/m.exec(unit) ?? []
   assert.ok(text(program ?? '').includes('main.ts'))
 })
 
-const hasNginx = spawnSync('nginx', ['-v']).status === 0
-
-test('nginx takes both of its configurations', { skip: hasNginx ? false : 'nginx is not installed' }, (t) => {
-  const place = folder(t)
-  writeFileSync(join(place, 'fullchain.pem'), cert)
-  writeFileSync(join(place, 'privkey.pem'), key)
-  for (const name of ['sluice.conf', 'compose.conf']) {
-    const conf = text(`deploy/nginx/${name}`)
-      .replaceAll('/etc/letsencrypt/live/relay.example.com', place)
-      .replace(/server (?:one|two):8080/g, 'server 127.0.0.1:8080')
-      .replace(/listen (\d+)/, 'listen 127.0.0.1:1$1')
-    writeFileSync(join(place, name), `pid ${place}/pid; error_log stderr; events {} http { ${conf} }`)
-    execFileSync('nginx', ['-t', '-p', place, '-c', join(place, name)], { stdio: 'pipe' })
+test('every setting and every command in the pages for operators exists, and every link leads to a file', () => {
+  const groups = [...text('src/main.ts').matchAll(/^ {4}name: '(\w+)'/gm)].map(([, name]) => name)
+  const names = ['operations', 'capacity', 'configuration', 'console', 'money', 'api', 'messages']
+  const pages = ['README.md', 'README.zh-CN.md', ...names.map((name) => `docs/${name}.md`)]
+  for (const page of pages) {
+    const words = text(page)
+    const named = [
+      ...words.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g),
+      ...words.matchAll(/(?:^|[ ;(])([A-Z]+(?:_[A-Z]+)+)=/gm),
+    ].map(([, name]) => name ?? '')
+    areSettings(
+      named
+        .filter((name) => !name.startsWith('ANTHROPIC_'))
+        .map((name) => (known.has(name) ? name : name.replace(/_FILE$/, ''))),
+      page,
+    )
+    for (const [, command] of words.matchAll(/(?:^|npx |`|exec \w+ )sluice (\w+)/gm))
+      assert.ok(groups.includes(command), `${page}: sluice ${command}`)
+    for (const [, link = ''] of words.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
+      assert.ok(existsSync(join(root, dirname(page), link)), `${page}: ${link}`)
   }
 })
