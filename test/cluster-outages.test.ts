@@ -4,7 +4,14 @@ import { test } from 'node:test'
 import { openClient } from '../src/db/postgres/connect.ts'
 import { sqlStateOf } from '../src/db/postgres/errors.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
-import { openWay, replay, type Fate, type Recorded } from '../src/server/cluster/broken-way.fixture.ts'
+import {
+  openMovingWay,
+  openWay,
+  replay,
+  type Fate,
+  type MovingWay,
+  type Recorded,
+} from '../src/server/cluster/broken-way.fixture.ts'
 import { openBalancer } from './balancer.ts'
 import { openCluster } from './cluster.ts'
 import { crowdAt, outage } from './outages.ts'
@@ -20,6 +27,44 @@ test(
     callers.crowd.come(12)
     await outage(cluster, callers, { ms: 5000, signal: 'SIGINT' })
     await outage(cluster, callers, { ms: 0, signal: 'SIGKILL' })
+    await callers.prove()
+  },
+)
+
+test(
+  'a standby in the place of the database is a database that is away; once it is promoted nothing is lost or doubled',
+  { skip },
+  async (t) => {
+    let way: MovingWay | null = null
+    const cluster = await openCluster(t, 3, {}, async (url) => (way = await openMovingWay(t, url)).url)
+    const standby = await cluster.postgres.standby()
+    t.after(() => standby.remove())
+    const [there, elsewhere] = [cluster.url, standby.urlOf('postgres')]
+    const callers = await crowdAt(cluster)
+    callers.crowd.come(12)
+    // Its name leads to a server that only follows, and then back.
+    await outage(cluster, callers, {
+      ms: 1500,
+      signal: 'SIGKILL',
+      meanwhile: () => way?.leadTo(elsewhere),
+      mend: () => {
+        way?.leadTo(there)
+        return cluster.postgres.start()
+      },
+    })
+    const left = await standby.ask(
+      "select application_name from pg_stat_activity where application_name like 'sluice%'",
+    )
+    assert.deepEqual(left, [], 'nobody reads what may be old')
+    await callers.account.change({ name: 'Ada' })
+    // For good.
+    await outage(cluster, callers, {
+      ms: 1500,
+      signal: 'SIGKILL',
+      meanwhile: () => way?.leadTo(elsewhere),
+      mend: () => standby.promote(),
+    })
+    await callers.account.change({ name: 'Grace' })
     await callers.prove()
   },
 )

@@ -43,17 +43,27 @@ export async function crowdAt(
   }
 }
 
+export interface Outage {
+  readonly ms: number
+  readonly signal: 'SIGINT' | 'SIGKILL'
+  /** What happens as soon as it is away. */
+  readonly meanwhile?: () => void
+  /** What brings it back, where it is not started again. */
+  readonly mend?: () => Promise<void>
+}
+
 /** Takes the database away for a while; looks at what callers are told meanwhile, and how soon they are served again. */
 export async function outage(
   { nodes, postgres }: Cluster,
   { crowd }: Callers,
-  { ms, signal }: { readonly ms: number; readonly signal: 'SIGINT' | 'SIGKILL' },
+  { ms, signal, meanwhile, mend = () => postgres.start() }: Outage,
 ): Promise<void> {
   await crowd.reached(crowd.told.length + 200)
   const before = crowd.told.length
   await postgres.stop(signal)
+  meanwhile?.()
   await delay(ms)
-  await postgres.start()
+  await mend()
   const startedAt = performance.now()
   const then = crowd.told.length
   await until(() => crowd.told.slice(then).some(({ isWhole }) => isWhole))

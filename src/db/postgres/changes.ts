@@ -121,8 +121,13 @@ export class ChangeFeed {
       if (channel === changesChannel) void this.#look()
       else if (processId !== own.processID) this.#listener.heard(payload)
     })
-    await client.query(`listen ${changesChannel}; listen ${wordsChannel}`)
-    return client
+    try {
+      await client.query(`listen ${changesChannel}; listen ${wordsChannel}`)
+      return client
+    } catch (error) {
+      void client.end().catch(() => undefined)
+      throw error
+    }
   }
 
   #later(ms: number): void {

@@ -75,12 +75,22 @@ function named(error: unknown): unknown {
   return error
 }
 
+/**
+ * A standby takes no writes, and what it says may be old. While a failover is under way an address may lead to one: it
+ * counts as a database that is away.
+ */
+async function refuseStandby(client: Asked): Promise<void> {
+  const { rowCount } = await client.query('select 1 where pg_is_in_recovery()')
+  if (rowCount !== 0) throw new Error('the server is a standby, which takes no writes')
+}
+
 /** One connection of its own. Its loss is told to the query that is under way, and to nobody else. */
 export async function openClient(connecting: Connecting): Promise<Client> {
   const client = clientOf(connecting)
   client.on('error', () => undefined)
   try {
     await client.connect()
+    await refuseStandby(client)
   } catch (error) {
     void client.end().catch(() => undefined)
     throw named(error)
@@ -97,8 +107,13 @@ function clientOf(connecting: Connecting): Client {
   }
 }
 
+/** What the pool asks of each new connection. */
+function verify(client: PoolClient, tell: (error?: Error) => void): void {
+  refuseStandby(client).then(() => tell(), tell)
+}
+
 export function openPool(connecting: Connecting, most: number): Pool {
-  const pool = new Pool({ ...configOf(connecting), max: most, idleTimeoutMillis: 30_000 })
+  const pool = new Pool({ ...configOf(connecting), max: most, idleTimeoutMillis: 30_000, verify })
   // A connection that is lost while nobody uses it is opened anew when somebody does.
   pool.on('error', () => undefined)
   // Also one that is lost while it is lent, between two of its statements.

@@ -3,12 +3,14 @@
  * loopback, by a user that is not root; gone after the tests of the file.
  */
 
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
 import { openClient } from './connect.ts'
 import { sqlStateOf } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
@@ -131,7 +133,7 @@ export class PostgresServer {
         )
       }
       try {
-        await (await openClient({ url: this.urlOf('postgres'), name: 'tests', statementMs: 5000 })).end()
+        await this.ask('select 1')
         return
       } catch {
         // Not yet.
@@ -150,6 +152,47 @@ export class PostgresServer {
     this.#process = undefined
   }
 
+  /**
+   * Starts a copy of it that follows it; from then on nothing is committed that the copy does not have. Whoever starts it
+   * removes it.
+   */
+  async standby(): Promise<PostgresServer> {
+    const dir = ownFolder(dirname(this.#dir))
+    const copying = ['-D', join(dir, 'data'), '-U', 'sluice', '-R', '-X', 'stream', '-c', 'fast', '--no-sync']
+    await runProgram(join(this.#bin, 'pg_basebackup'), [
+      '-h',
+      '127.0.0.1',
+      '-p',
+      String(this.#port),
+      ...copying,
+    ])
+    const copy = new PostgresServer(this.#bin, dir, await freePort(), [
+      ...this.#settings,
+      'wal_retrieve_retry_interval=100ms',
+    ])
+    await copy.start()
+    await this.ask("alter system set synchronous_standby_names = '*'")
+    await this.ask('select pg_reload_conf()')
+    return copy
+  }
+
+  /** Makes a standby the server that takes writes, as an operator does when the other is gone. */
+  async promote(): Promise<void> {
+    await this.ask('select pg_promote()')
+  }
+
+  /** Also to a standby, to which the product does not talk. */
+  async ask(text: string): Promise<unknown[]> {
+    const client = new Client({ connectionString: this.urlOf('postgres'), connectionTimeoutMillis: 5000 })
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return (await client.query(text)).rows as unknown[]
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+
   async remove(): Promise<void> {
     await this.stop('SIGQUIT')
     rmSync(this.#dir, { recursive: true, force: true })
@@ -164,6 +207,21 @@ function identity(): { uid?: number; gid?: number } {
   return process.getuid?.() === 0 ? { uid: unprivileged, gid: unprivileged } : {}
 }
 
+/** A folder below `base` for the user that PostgreSQL runs as. */
+function ownFolder(base: string): string {
+  const dir = mkdtempSync(join(base, 'sluice-postgres-'))
+  const { uid, gid } = identity()
+  if (uid !== undefined && gid !== undefined) chownSync(dir, uid, gid)
+  return dir
+}
+
+async function runProgram(program: string, words: readonly string[]): Promise<void> {
+  const child = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'], ...identity() })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  const said = await text(child.stderr)
+  if ((await ended) !== 0) throw new Error(`${program}: ${said}`)
+}
+
 /** What tests do not need: a crash of the machine is none of theirs. */
 const testSettings = ['fsync=off', 'max_connections=200', 'shared_buffers=64MB']
 
@@ -174,15 +232,20 @@ export async function startPostgres(
 ): Promise<PostgresServer> {
   const bin = postgresPrograms()
   if (bin === undefined) throw new Error('PostgreSQL is not installed here.')
-  const dir = mkdtempSync(join(base, 'sluice-postgres-'))
-  const { uid, gid } = identity()
-  if (uid !== undefined && gid !== undefined) chownSync(dir, uid, gid)
-  const made = spawnSync(
-    join(bin, 'initdb'),
-    ['-D', join(dir, 'data'), '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
-    { encoding: 'utf8', ...identity() },
-  )
-  if (made.status !== 0) throw new Error(`initdb: ${made.stderr}`)
+  const dir = ownFolder(base)
+  const made = [
+    '-D',
+    join(dir, 'data'),
+    '-U',
+    'sluice',
+    '-A',
+    'trust',
+    '-E',
+    'UTF8',
+    '--locale=C',
+    '--no-sync',
+  ]
+  await runProgram(join(bin, 'initdb'), made)
   const server = new PostgresServer(bin, dir, await freePort(), settings)
   await server.start()
   return server
