@@ -5,6 +5,7 @@
 
 import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
 import type { Parameter, Row, Statement, StatementResult } from '../messages.ts'
+import { WrongServer } from './errors.ts'
 import { withNumbers } from './text.ts'
 import { errorWords } from '../../lib/error-words.ts'
 
@@ -14,6 +15,8 @@ const asText = (text: string): string => text
 /** A node that has lost its network must not keep others waiting for rows that it has locked. */
 const idleMs = 10_000
 const connectMs = 3000
+const checkText = `select pg_is_in_recovery() as standby, current_setting('synchronous_commit') = 'on' as durable,
+  extract(epoch from current_setting('idle_in_transaction_session_timeout')::interval)::float8 * 1000 as idle`
 
 export interface Connecting {
   readonly url: string
@@ -76,12 +79,18 @@ function named(error: unknown): unknown {
 }
 
 /**
- * A standby takes no writes, and what it says may be old. While a failover is under way an address may lead to one: it
- * counts as a database that is away.
+ * A standby takes no writes, and what it says may be old: while a failover is under way an address may lead to one, which
+ * counts as a database that is away. A pooler in between may have dropped the settings.
  */
-async function refuseStandby(client: Asked): Promise<void> {
-  const { rowCount } = await client.query('select 1 where pg_is_in_recovery()')
-  if (rowCount !== 0) throw new Error('the server is a standby, which takes no writes')
+async function check(client: Asked, { idleInTransactionMs = idleMs }: Connecting): Promise<void> {
+  const { rows } = await client.query(checkText)
+  const [found] = rows as { standby: boolean; idle: number; durable: boolean }[]
+  if (found?.standby === true) throw new Error('the server is a standby, which takes no writes')
+  if (found?.idle !== idleInTransactionMs || !found.durable) {
+    throw new WrongServer(
+      'what is between this node and PostgreSQL drops the settings of the connection, as a pooler does; connect to PostgreSQL itself',
+    )
+  }
 }
 
 /** One connection of its own. Its loss is told to the query that is under way, and to nobody else. */
@@ -90,7 +99,7 @@ export async function openClient(connecting: Connecting): Promise<Client> {
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await refuseStandby(client)
+    await check(client, connecting)
   } catch (error) {
     void client.end().catch(() => undefined)
     throw named(error)
@@ -107,13 +116,13 @@ function clientOf(connecting: Connecting): Client {
   }
 }
 
-/** What the pool asks of each new connection. */
-function verify(client: PoolClient, tell: (error?: Error) => void): void {
-  refuseStandby(client).then(() => tell(), tell)
-}
-
 export function openPool(connecting: Connecting, most: number): Pool {
-  const pool = new Pool({ ...configOf(connecting), max: most, idleTimeoutMillis: 30_000, verify })
+  const pool = new Pool({
+    ...configOf(connecting),
+    max: most,
+    idleTimeoutMillis: 30_000,
+    verify: (client, tell) => void check(client, connecting).then(() => tell(), tell),
+  })
   // A connection that is lost while nobody uses it is opened anew when somebody does.
   pool.on('error', () => undefined)
   // Also one that is lost while it is lent, between two of its statements.

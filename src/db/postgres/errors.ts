@@ -16,14 +16,21 @@ export function isCutOff(error: unknown): boolean {
   return state === undefined || state.startsWith('08') || state.startsWith('57P')
 }
 
+/** What is there is not what we may work with, and stays so. */
+export class WrongServer extends Error {}
+
 /** Codes of Node for a way that is closed to us for good: certificates, and what the address says about TLS. */
 const wrongWay = /^(?:CERT_|DEPTH_ZERO|ERR_(?:OSSL|SSL|TLS)|HOSTNAME_|INVALID_CA|SELF_SIGNED|UNABLE_TO_)/
 /** SQLSTATE of a server that takes no further connections for now. */
 const tooMany = '53300'
+/** SQLSTATE of a pooler that does not pass on what a connection asks for. */
+const protocolViolation = '08P01'
 
 /** Whether time alone may mend it: the database is away, starts, or is full. */
 export function mayPass(error: unknown): boolean {
-  if (sqlStateOf(error) === tooMany) return true
+  const state = sqlStateOf(error)
+  if (state === tooMany) return true
+  if (state === protocolViolation || error instanceof WrongServer) return false
   if (!isCutOff(error) || !(error instanceof Error)) return false
   // A file that the address names is read at each connection.
   const isFile = 'syscall' in error && error.syscall === 'open'

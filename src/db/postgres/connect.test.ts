@@ -1,0 +1,78 @@
+/** What is refused before a single word of ours is said to a server. */
+import assert from 'node:assert/strict'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { openClient, openPool } from './connect.ts'
+import { mayPass } from './errors.ts'
+import { startPostgres, withoutPostgres, type PostgresServer } from './postgres.fixture.ts'
+
+const skip = withoutPostgres
+const about = { name: 'test', statementMs: 5000 }
+
+async function serverFor(t: TestContext): Promise<PostgresServer> {
+  const server = await startPostgres()
+  t.after(() => server.remove())
+  return server
+}
+
+/** The first message with nothing but who comes (PostgreSQL, 55.7, StartupMessage), as poolers pass it on. */
+function withoutSettings(message: Buffer): Buffer {
+  const words = message.toString('utf8', 8).split('\0')
+  const kept = ['user', 'database'].map((name) => `${name}\0${words[words.indexOf(name) + 1]}\0`).join('')
+  const bytes = Buffer.concat([message.subarray(0, 8), Buffer.from(`${kept}\0`)])
+  bytes.writeInt32BE(bytes.length)
+  return bytes
+}
+
+/** A way to a server that ignores what a connection asks for. */
+async function poolerTo(t: TestContext, url: string): Promise<string> {
+  const pooler = createServer((near) => {
+    const far = connect(Number(new URL(url).port), '127.0.0.1')
+    near.once('data', (first: Buffer) => {
+      far.write(withoutSettings(first))
+      near.pipe(far).pipe(near)
+    })
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+  })
+  await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve))
+  t.after(() => pooler.close())
+  return Object.assign(new URL(url), { port: String((pooler.address() as AddressInfo).port) }).href
+}
+
+async function refusal(url: string): Promise<unknown> {
+  const pool = openPool({ url, ...about }, 1)
+  try {
+    await assert.rejects(() => pool.query('select 1'), /standby|drops the settings/)
+  } finally {
+    await pool.end()
+  }
+  return openClient({ url, ...about }).then(
+    () => assert.fail('it was taken'),
+    (error: unknown) => error,
+  )
+}
+
+test('a pooler that drops our settings is refused for good: promises rest on them', { skip }, async (t) => {
+  const url = (await serverFor(t)).urlOf('postgres')
+  const error = await refusal(await poolerTo(t, url))
+  assert.match(String(error), /DATABASE_URL: what is between this node and PostgreSQL drops the settings/)
+  assert.equal(mayPass(error), false)
+  // What PgBouncer says as it comes.
+  const unsupported = new Error('unsupported startup parameter: statement_timeout')
+  assert.equal(mayPass(Object.assign(unsupported, { code: '08P01' })), false)
+})
+
+test('a standby is refused until it is promoted', { skip }, async (t) => {
+  const server = await serverFor(t)
+  const standby = await server.standby()
+  t.after(() => standby.remove())
+  const url = standby.urlOf('postgres')
+  const error = await refusal(url)
+  assert.match(String(error), /DATABASE_URL: the server is a standby/)
+  assert.equal(mayPass(error), true)
+  await server.stop('SIGKILL')
+  await standby.promote()
+  await (await openClient({ url, ...about })).end()
+})
