@@ -4,14 +4,8 @@ import { test } from 'node:test'
 import { openClient } from '../src/db/postgres/connect.ts'
 import { sqlStateOf } from '../src/db/postgres/errors.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
-import {
-  openMovingWay,
-  openWay,
-  replay,
-  type Fate,
-  type MovingWay,
-  type Recorded,
-} from '../src/server/cluster/broken-way.fixture.ts'
+import { openMovingWay, type MovingWay } from '../src/lib/moving-way.fixture.ts'
+import { openWay, replay, type Fate, type Recorded } from '../src/server/cluster/broken-way.fixture.ts'
 import { openBalancer } from './balancer.ts'
 import { openCluster } from './cluster.ts'
 import { crowdAt, outage } from './outages.ts'

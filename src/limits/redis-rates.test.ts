@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { openMovingWay } from '../lib/moving-way.fixture.ts'
 import { startRedis, withoutRedis } from '../shared/redis.fixture.ts'
 import { RedisWindows } from '../shared/redis-windows.ts'
 import { claimant } from './claims.fixture.ts'
@@ -134,6 +135,37 @@ test(
     await away.promise
     server.signal('SIGCONT')
     while (await isTaken(other, 'afterwards', claims)) await delay(5)
+  },
+)
+
+test(
+  'a Redis that takes no writes any more is away, and the next one is asked where its name leads',
+  { skip: withoutRedis },
+  async (t) => {
+    const [before, now] = await Promise.all([startRedis(), startRedis()])
+    t.after(() => Promise.all([before.stop(), now.stop()]))
+    const way = await openMovingWay(t, before.url)
+    let ahead = 0
+    const { rates } = openNode(t, way.url, leaseMs, () => ahead)
+    const { rates: other } = openNode(t, now.url, leaseMs, () => ahead)
+    while (!rates.isShared || !other.isShared) await delay(5)
+    const claims = claimant({ concurrency: 1 })
+    way.leadTo(now.url)
+    await before.follow(now)
+    // It refuses to count, so the node admits its share.
+    assert.equal((await rates.reserve('first', claims, 1)).denial, null)
+    assert.ok(!rates.isShared)
+    rates.finish('first', 1)
+    const isCountedThere = async (): Promise<boolean> => {
+      // A minute later, as often as it is refused.
+      ahead += 62_000
+      assert.equal((await rates.reserve('second', claims, 1)).denial, null)
+      const isThere = rates.isShared && (await isTaken(other, 'beside it', claims))
+      rates.finish('second', 1)
+      other.finish('beside it', 1)
+      return isThere
+    }
+    while (!(await isCountedThere())) await delay(20)
   },
 )
 

@@ -65,6 +65,8 @@ function open(url: string): Redis & Scripts {
     connectTimeout: 2000,
     socketTimeout: silentMs,
     retryStrategy: (tries) => Math.min(tries * 100, reconnectMostMs),
+    // It has become a replica: its name may lead to another one by now.
+    reconnectOnError: ({ message }) => message.includes('READONLY'),
     scripts: {
       reserveWindows: { lua: reserveScript },
       endWindows: { lua: endScript },

@@ -19,14 +19,15 @@ async function freePort(): Promise<number> {
   return port
 }
 
-function answers(port: number): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const socket = connect({ host: '127.0.0.1', port }, () => socket.write('PING\r\n'))
+/** What it answers to one command; empty: nothing. */
+function ask(port: number, command: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const socket = connect({ host: '127.0.0.1', port }, () => socket.write(`${command}\r\n`))
   socket.on('data', (bytes) => {
-    resolve(bytes.toString().startsWith('+PONG'))
+    resolve(bytes.toString())
     socket.destroy()
   })
-  socket.on('error', () => resolve(false))
+  socket.on('error', () => resolve(''))
   return promise
 }
 
@@ -45,9 +46,15 @@ export class RedisServer {
     const settings = ['--port', String(this.#port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
     this.#process = spawn(program, settings, { stdio: 'ignore' })
     for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(20)) {
-      if (await answers(this.#port)) return
+      if ((await ask(this.#port, 'PING')).startsWith('+PONG')) return
     }
     throw new Error('redis-server did not start.')
+  }
+
+  /** Makes it a copy of another, which takes no writes. */
+  async follow(other: RedisServer): Promise<void> {
+    const answer = await ask(this.#port, `REPLICAOF 127.0.0.1 ${other.#port}`)
+    if (!answer.startsWith('+OK')) throw new Error(`redis-server: ${answer}`)
   }
 
   /** Stands still and goes on, as a machine does that is frozen. */

@@ -104,38 +104,6 @@ export async function openDeafWay(t: TestContext, url: string): Promise<DeafWay>
   }
 }
 
-export interface MovingWay {
-  readonly url: string
-  /** Connections from now on lead there; those that there are stay where they are. */
-  leadTo(url: string): void
-}
-
-/** A way to a database, as a name is that leads to another server after a failover. */
-export async function openMovingWay(t: TestContext, url: string): Promise<MovingWay> {
-  let port = Number(new URL(url).port)
-  const sockets = new Set<Socket>()
-  const server = createServer((near) => {
-    const far = connect({ host: '127.0.0.1', port })
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from)
-      from.pipe(to)
-      from.on('error', () => undefined)
-      from.on('close', () => {
-        sockets.delete(from)
-        to.destroy()
-      })
-    }
-  })
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return { url: await listening(server, url), leadTo: (other) => (port = Number(new URL(other).port)) }
-}
-
 const headBytes = 5
 
 /** What is sent to a database, message by message (PostgreSQL, 55.7 Message Formats): tells flights that commit. */
