@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { newSecret } from '../src/accounts/secret.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { nanosOf } from '../src/lib/money.ts'
 import { openDeafWay, type DeafWay } from '../src/server/cluster/broken-way.fixture.ts'
@@ -34,6 +35,28 @@ test(
     assert.equal(nanosOf(await account.balance()), nanosOf('0.04025') - cost)
     assert.ok(withStatus(outcomes, 200).length >= 9)
     await house.nothingHeld()
+  },
+)
+
+test(
+  'a key that a node does not know is 401 while it can know, and 503 while the database is away; what is no key is 401',
+  { skip },
+  async (t) => {
+    const { postgres, nodes } = await openCluster(t, 1)
+    const ask = async (secret: string): Promise<[number, boolean]> => {
+      const headers = { authorization: `Bearer ${secret}` }
+      const reply = await fetch(`${nodes[0]?.url}/v1/models`, { headers })
+      await reply.body?.cancel()
+      return [reply.status, reply.headers.has('retry-after')]
+    }
+    const unknown = newSecret()
+    assert.deepEqual(await ask(unknown), [401, false])
+    await postgres.stop()
+    assert.deepEqual(await ask('sk-slu-nothing'), [401, false])
+    await until(async () => (await ask(unknown))[0] === 503)
+    assert.deepEqual(await ask(unknown), [503, true])
+    await postgres.start()
+    await until(async () => (await ask(unknown))[0] === 401)
   },
 )
 

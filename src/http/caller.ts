@@ -27,22 +27,22 @@ export class Callers {
     this.#remembered.clear()
   }
 
-  /** The caller behind an `Authorization` header. Throws 401. */
-  identify(authorization: string | undefined): Caller {
+  /** The caller behind an `Authorization` header; null: a key that is not known here. Throws 401 for what is no key. */
+  identify(authorization: string | undefined): Caller | null {
     if (authorization === undefined) throw refuse('invalid_api_key')
     const known = this.#remembered.get(authorization)
     if (known) return known
     const secret = bearer.exec(authorization)?.[1]
     if (secret === undefined || !looksLikeKey(secret)) throw refuse('invalid_api_key')
     const caller = this.#directory.keyByHash(hashOfKey(secret))
-    if (!caller) throw refuse('invalid_api_key')
+    if (!caller) return null
     if (this.#remembered.size >= mostRemembered) this.#remembered.clear()
     this.#remembered.set(authorization, caller)
     return caller
   }
 
   /** As `identify`, for callers who may send the key as `x-api-key`. One that is none of ours is another service's. */
-  identifyByEither(apiKey: string | undefined, authorization: string | undefined): Caller {
+  identifyByEither(apiKey: string | undefined, authorization: string | undefined): Caller | null {
     if (apiKey === undefined) return this.identify(authorization)
     if (authorization !== undefined && !looksLikeKey(apiKey)) return this.identify(authorization)
     return this.identify(`Bearer ${apiKey}`)

@@ -182,26 +182,31 @@ export class Doors {
     throw refuse('not_found', { message: `There is nothing at ${arrival.path.slice(0, 200)}.` })
   }
 
-  #identify(visit: Visit): Caller {
+  /** Throws 401, or 503 where this node cannot know whether there is such a key. */
+  async #identify(visit: Visit): Promise<Caller> {
     const { arrival } = visit
+    const find = (): Caller | null =>
+      this.callers.identifyByEither(arrival.header('x-api-key'), arrival.header('authorization'))
     // A page of the console has come in by its session.
-    visit.caller ??= this.callers.identifyByEither(
-      arrival.header('x-api-key'),
-      arrival.header('authorization'),
-    )
+    visit.caller ??= find()
+    if (!visit.caller) {
+      if (!(await this.#parts.house.isCurrent())) throw refuse('service_unavailable', { retryAfterMs: 1000 })
+      visit.caller = find()
+    }
     const { caller } = visit
+    if (!caller) throw refuse('invalid_api_key')
     this.callers.admit(caller, arrival.peer, arrival.header('x-forwarded-for'))
     return caller
   }
 
   async #tell(visit: Visit, body: (caller: Caller) => unknown): Promise<void> {
-    const caller = this.#identify(visit)
+    const caller = await this.#identify(visit)
     visit.exchange.answer(200, json, JSON.stringify(await body(caller)))
   }
 
   async #ask(visit: Visit, serve: typeof chatCompletions): Promise<void> {
     const { arrival, id, exchange, common, headers, progress } = visit
-    const caller = this.#identify(visit)
+    const caller = await this.#identify(visit)
     const type = arrival.header('content-type')
     if (type !== undefined && !/^(?:application\/(?:[\w.+-]+\+)?json|text\/plain)\b/i.test(type)) {
       throw refuse('unsupported_media_type')

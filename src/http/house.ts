@@ -112,6 +112,8 @@ export interface House {
   wallet(accountId: string, keyId: string | null): Promise<Wallet>
   /** Resolves when every thread works with what has changed. */
   announce(changes: readonly Change[]): Promise<void>
+  /** Whether everything is known here that was changed anywhere a second ago; waits for it a while. */
+  isCurrent(): Promise<boolean>
   verify(): Promise<LedgerVerdict>
   /** None where one relay works by itself. */
   nodes(): Promise<readonly NodeRecord[]>

@@ -63,6 +63,8 @@ export interface Core {
   accessForWorker(): { readonly db: DbAccess; readonly ports: readonly MessagePort[] }
   /** The end of the line to a worker, with whoever decides behind it. */
   lineTo(port: MessagePort, duties: LineDuties): WorkerLine
+  /** Whether everything is known here that was changed anywhere a second ago; waits for it a while. */
+  isCurrent(): Promise<boolean>
   /** Takes in what a write has changed. */
   refresh(changes: readonly Change[]): Promise<void>
   /** What there is to measure beside what every node measures. */
@@ -168,8 +170,9 @@ function openCommits(
 }
 
 /** What there is to say of other nodes where there are none. */
-const byItself: Pick<Core, 'gauges' | 'leads' | 'nodes' | 'retireNode'> = {
+const byItself: Pick<Core, 'gauges' | 'isCurrent' | 'leads' | 'nodes' | 'retireNode'> = {
   gauges: () => [],
+  isCurrent: () => Promise.resolve(true),
   leads: () => true,
   nodes: () => Promise.resolve([]),
   retireNode: () =>

@@ -95,6 +95,7 @@ export type Order =
   | { readonly do: 'redeem'; readonly account: string; readonly code: string; readonly by: string }
   | { readonly do: 'wallet'; readonly account: string; readonly key: string | null }
   | { readonly do: 'announce'; readonly changes: readonly Change[] }
+  | { readonly do: 'is-current' }
   | { readonly do: 'verify' }
   | { readonly do: 'metrics' }
   | { readonly do: 'nodes' }

@@ -36,6 +36,7 @@ export function administrationOver(
     redeem: (account, code, by) => orders.programmes.redeem(account, code, by),
     wallet: async (account, key) => core.authority.wallet(account, key),
     announce: (changes) => orders.announce(changes),
+    isCurrent: () => core.isCurrent(),
     verify: () => orders.verify(),
     tryUpstream: (id, model) => tryUpstream(core.catalog, means, id, model),
     fetchModels: (id) => fetchModels(core.catalog, means, id),

@@ -73,6 +73,8 @@ export class Orders {
         return (await core.authority.wallet(order.account, order.key)) satisfies Wallet
       case 'announce':
         return this.announce(order.changes)
+      case 'is-current':
+        return core.isCurrent()
       case 'verify':
         return this.verify()
       case 'nodes':

@@ -30,6 +30,7 @@ import { backupsBy } from '../http/backups.ts'
 import { guardBy } from '../http/guard.ts'
 import { answerMalformed } from '../http/malformed.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
+import { briefly } from '../lib/briefly.ts'
 import { closeWhenQuiet } from '../lib/close-when-quiet.ts'
 import { collectWhenIdle } from '../lib/collect-when-idle.ts'
 import { defaultBounds, HttpClient } from '../lib/http-client.ts'
@@ -54,6 +55,8 @@ import { WorkerPort } from './worker-port.ts'
 const keepAliveMs = 75_000
 /** What may wait in a socket for a caller who does not read; the outlet holds the rest, and then the upstream waits. */
 const waitingBytes = 16_384
+/** Keys that nobody knows cost the main thread a question this often. */
+const currentMs = 200
 const drain = { tokens: 8192, ms: 30_000 }
 
 /** A worker's own copy of keys, accounts, models and upstreams, followed change by change. */
@@ -133,6 +136,10 @@ function houseOf(means: Means, relay: RelayDeps, isReady: () => boolean): House 
       (await port.order({ do: 'redeem', account, code, by })) as VoucherReceipt,
     wallet: async (account, key) => (await port.order({ do: 'wallet', account, key })) as Wallet,
     announce: async (changes) => void (await port.order({ do: 'announce', changes })),
+    isCurrent:
+      config.databaseUrl === null
+        ? () => Promise.resolve(true)
+        : briefly(currentMs, async () => (await port.order({ do: 'is-current' })) as boolean),
     verify: async () => (await port.order({ do: 'verify' })) as LedgerVerdict,
     backups: backupsBy((ask) => port.order({ do: 'backup', ask })),
     guard: guardBy((ask) => port.order({ do: 'guard', ask })),

@@ -70,6 +70,7 @@ export async function openOffice(
     enterOrder: absent,
     redeem: absent,
     wallet: absent,
+    isCurrent: absent,
     verify: absent,
     tryUpstream: absent,
     health: absent,
