@@ -55,9 +55,12 @@ function printReport(name: string, report: FileReport, durationMs: number): void
   if (bad && report.output !== '') console.log(`    printed by the file:\n${report.output}`)
 }
 
+/** Each test is counted once: the runner's own sums count some files as tests too. */
 export class Result {
   passed = 0
   failed = 0
+  /** Also where nothing says of itself that it failed. */
+  isGood = true
   durationMs = 0
   /** Files by the reason why something of them was left out. */
   readonly leftOut = new Map<string, Set<string>>()
@@ -94,24 +97,27 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     const file = fileOf(event)
     const { skip, details } = event
     if (typeof skip === 'string') result.leave(nameOf(file), skip)
-    else if (details.type !== 'suite') reportOf(file).passed += 1
+    else if (details.type !== 'suite') {
+      reportOf(file).passed += 1
+      result.passed += 1
+    }
   })
   stream.on('test:fail', (event) => {
     const file = fileOf(event)
     const { name, details } = event
     const report = reportOf(file)
     if (!isOnlyAboutChildren(details.error)) {
+      result.failed += 1
       report.failures.push(`    × ${shortName(name)}\n${wordsOf(details.error)}`)
     }
     // The file itself failed, for instance while it was read: it has no summary of its own.
     if (name === file) printReport(nameOf(file), report, details.duration_ms)
   })
   stream.on('test:summary', (event) => {
-    const { counts, duration_ms: durationMs } = event
+    const { success, duration_ms: durationMs } = event
     const file = fileOf(event)
     if (file !== '') return printReport(nameOf(file), reportOf(file), durationMs)
-    result.passed += counts.passed
-    result.failed += counts.tests - counts.passed - counts.skipped
+    result.isGood &&= success
     result.durationMs += durationMs
   })
   await stream.resume().toArray()

@@ -68,7 +68,7 @@ const result = new Result()
 const files = values.cluster ? [] : filesToRun()
 await runRound({ files, timeoutMs }, result)
 const filesCount = files.length + (await tellTwice(result))
-const { passed, failed, durationMs, leftOut } = result
+const { passed, failed, isGood, durationMs, leftOut } = result
 
 console.log('')
 for (const [reason, names] of leftOut) console.log(`left out: ${[...names].join(', ')}: ${reason}`)
@@ -78,4 +78,4 @@ const avoidable = [...leftOut.keys()].filter((reason) => !reason.startsWith('onl
 const incomplete = process.env['LEAVE_NOTHING_OUT'] === '1' && avoidable.length > 0
 if (incomplete) console.log('Something was left out, and LEAVE_NOTHING_OUT=1 forbids that.')
 if (filesCount === 0) console.log(`No test file has a path with ${words.join(' or ')}.`)
-process.exitCode = failed > 0 || incomplete || filesCount === 0 ? 1 : 0
+process.exitCode = failed > 0 || !isGood || incomplete || filesCount === 0 ? 1 : 0
