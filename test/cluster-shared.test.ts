@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { wordsChannelText } from '../src/db/postgres/changes.ts'
 import { openClient, runTexts } from '../src/db/postgres/connect.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { entranceCalls } from '../src/http/console/contract/entrance.ts'
@@ -73,6 +74,41 @@ test(
     await until(async () => (await stateAt(house.relay, bad.id)) === 'open' || (await ask(0), false))
     await cluster.again(2)
     await soonAll(cluster, bad.id, 'open')
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'words that make no sense, said by whoever may connect to the database, do nothing',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 2)
+    const { house, nodes, url } = cluster
+    const bad = await house.upstream(failing(401))
+    const good = await house.upstream(saying('Hello!'))
+    await house.model('m', { upstreams: [bad, good] })
+    const account = await house.account({ balance: '1' })
+    await served(cluster, account.key.secret)
+    const client = await openClient({ url, name: 'stranger', statementMs: 20_000 })
+    t.after(() => client.end())
+    const texts = [
+      'hello',
+      '7',
+      'null',
+      '{"distrust":{}}',
+      '{"news":[null]}',
+      '{"news":[{}],"isNew":true}',
+      '{"used":7}',
+    ]
+    for (const text of texts)
+      await client.query(`select pg_notify(channel, $1) from (${wordsChannelText}) as words`, [text])
+    // What makes sense is heard all the same, after all of them.
+    await callMany(account, nodes[1]?.url ?? '', question('m'), 1)
+    await soonAll(cluster, bad.id, 'open')
+    assert.deepEqual(
+      await Promise.all(nodes.map(async (node) => (await fetch(`${node.url}/readyz`)).status)),
+      [200, 200],
+    )
     await house.nothingHeld()
   },
 )

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ChangeFeed } from './changes.ts'
+import { ChangeFeed, wordsChannelText } from './changes.ts'
 import { openClient } from './connect.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from './postgres.fixture.ts'
 
@@ -33,6 +33,7 @@ async function openFeed(t: TestContext) {
       },
       heard: (text) => void heard.push(text),
       connected: () => undefined,
+      lost: () => undefined,
     },
   )
   t.after(async () => {
@@ -97,7 +98,8 @@ test(
     await writer.query(cut)
     await writer.query(note('meanwhile'))
     await until(() => changed.includes('meanwhile'))
-    const others = async (): Promise<void> => void (await writer.query(`notify sluice_words, 'hello'`))
+    const others = async (): Promise<void> =>
+      void (await writer.query(`select pg_notify(channel, 'hello') from (${wordsChannelText}) as words`))
     for (const start = performance.now(); heard.length === 0; await delay(20)) {
       assert.ok(performance.now() - start < patienceMs, 'nothing is heard')
       await others()

@@ -19,7 +19,9 @@ const freshMs = 1000
 /** How long one waits for it. */
 const patienceMs = 5000
 const changesChannel = 'sluice_changes'
-const wordsChannel = 'sluice_words'
+/** Of one cluster among several in one database: each has a schema of its own. */
+export const wordsChannelText = `select 'sluice_words_' || oid as channel from pg_namespace
+  where nspname = current_schema()`
 /** The database takes texts of fewer than 8,000 bytes. */
 export const wordBytesMost = 7900
 
@@ -30,6 +32,8 @@ export interface ChangeListener {
   heard(text: string): void
   /** There is a connection, the first or another: what was said meanwhile was not heard. */
   connected(): void
+  /** What was asked could not be had. */
+  lost(): void
 }
 
 const kinds: readonly string[] = ['account', 'key', 'tier', 'model', 'upstream'] satisfies Change['kind'][]
@@ -58,6 +62,7 @@ export class ChangeFeed {
   #knownAt = 0
   #freshening: Promise<boolean> | null = null
   #client: Client | null = null
+  #wordsChannel = ''
   /** To be said with the next look. */
   #words: string[] = []
   #timer: NodeJS.Timeout | undefined
@@ -122,7 +127,9 @@ export class ChangeFeed {
       else if (processId !== own.processID) this.#listener.heard(payload)
     })
     try {
-      await client.query(`listen ${changesChannel}; listen ${wordsChannel}`)
+      const [[row] = []] = await runTexts(client, wordsChannelText)
+      this.#wordsChannel = String(row?.['channel'])
+      await client.query(`listen ${changesChannel}; listen ${this.#wordsChannel}`)
       return client
     } catch (error) {
       void client.end().catch(() => undefined)
@@ -145,11 +152,13 @@ export class ChangeFeed {
     let next = pollMs
     try {
       if (this.#client === null) {
-        this.#client = await this.#connect()
+        const client = await this.#connect()
+        if (this.#isOver) return void client.end().catch(() => undefined)
+        this.#client = client
         this.#listener.connected()
       }
       const words = this.#words.splice(0)
-      const saying = words.map((text) => `select pg_notify('${wordsChannel}', ${literalOf(text)})`)
+      const saying = words.map((text) => `select pg_notify('${this.#wordsChannel}', ${literalOf(text)})`)
       if (words.length > 0) await this.#client.query(saying.join(';'))
       const begunAt = performance.now()
       const { changes, seen } = await this.#read(this.#client)
@@ -158,11 +167,12 @@ export class ChangeFeed {
       this.#seen = seen
       this.#knownAt = begunAt
     } catch {
-      // The ledger says for itself that the database is away; what has changed meanwhile is found afterwards.
+      // What has changed meanwhile is found afterwards.
       void this.#client?.end().catch(() => undefined)
       this.#client = null
       this.#words = []
       next = retryMs
+      if (!this.#isOver) this.#listener.lost()
     }
     this.#isLooking = false
     this.#later(this.#isDue ? 0 : next)

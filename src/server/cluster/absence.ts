@@ -4,7 +4,7 @@
  */
 import { giveUp, type Work } from './work.ts'
 
-/** Requests that wait; more are sent away at once. */
+/** Requests that wait; more are sent away at once, and no more rows of refused ones are written. */
 const waitingMost = 10_000
 
 export interface AbsenceListener {
@@ -56,6 +56,7 @@ export class Absence {
 
   /** Whether a work that has come just now is sent away, where so many others wait. */
   sendsAway(work: Work, waiting: number): boolean {
+    if (work.kind === 'row') return waiting > waitingMost
     if (!('isGivenUp' in work) || !(this.isLong || (this.isNow && waiting >= waitingMost))) return false
     giveUp(work)
     return true

@@ -23,7 +23,7 @@ test('what waits joins a batch where it touches no other rows, and all else goes
   const who = { id: 'open', at, account: 'one', key: 'one-key', model: 'm', dayEnd: 2000, monthEnd: 2000 }
   const { price, factorPpm, inputTokens } = stream
   const open: Hold = { ...who, price, factorPpm, inputTokens, amount: 1n, outputTokens: 1, mark: null }
-  const own = { holds: new Map([['open', open]]), marks: new Map() }
+  const own = { holds: new Map([['open', open]]), marks: new Map(), former: new Map() }
   const works = [hold('first', 'one')]
   const waiting = [
     hold('second', 'one'),

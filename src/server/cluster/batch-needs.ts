@@ -16,6 +16,8 @@ export interface OwnHolds {
   readonly holds: ReadonlyMap<string, Hold>
   /** How far streams have come, as far as the database has not heard of it. */
   readonly marks: ReadonlyMap<string, Mark>
+  /** Of an epoch that is over: the database has to say what became of them. */
+  readonly former: ReadonlyMap<string, Hold>
 }
 
 const ownersOfHold = (hold: Hold): string[] => [accountOwner(hold.account), keyOwner(hold.key)]
@@ -33,9 +35,9 @@ export function needsOf(works: readonly Work[], own: OwnHolds): Omit<BatchNeeds,
   const credits: string[] = []
   const claims: { name: string; account: string; key: string }[] = []
   const addOwn = (id: string): void => {
-    const hold = own.holds.get(id)
-    if (hold) for (const owner of ownersOfHold(hold)) owners.add(owner)
-    else holds.add(id)
+    const known = own.holds.get(id) ?? own.former.get(id)
+    if (known) for (const owner of ownersOfHold(known)) owners.add(owner)
+    if (!own.holds.has(id)) holds.add(id)
   }
   for (const work of works) {
     if (work.kind === 'hold') {

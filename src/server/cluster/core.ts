@@ -185,7 +185,13 @@ function wordsOver(say: (text: string) => void) {
     circuits,
     distrust,
     hear(text: string) {
-      for (const listener of [circuits, distrust, traffic]) listener.hear(text)
+      for (const listener of [circuits, distrust, traffic]) {
+        try {
+          listener.hear(text)
+        } catch {
+          // Whoever may connect to the database may say anything, and another release says it otherwise.
+        }
+      }
     },
     follow(health: NodeHealth) {
       circuits.follow(health.board)
@@ -213,6 +219,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
       },
       heard: (text) => words.hear(text),
       connected: () => words.circuits.tellAll(),
+      lost: () => ledger.lookAgain(),
     },
   )
   const words = wordsOver((text) => feed.say(text))

@@ -39,7 +39,7 @@ export async function endLeftOpen(parts: LeftOpen): Promise<number> {
     freeIn(rates, hold)
   }
   for (const { id, input, output } of local.content.marks)
-    ledger.mark(id, { at: now(), inputTokens: input, outputTokens: output })
+    ledger.own.mark(id, { at: now(), inputTokens: input, outputTokens: output })
   const answer = (): undefined => undefined
   for (const settlement of journal.settlements()) {
     const { servedModel } = settlement.ask

@@ -83,7 +83,7 @@ export class Node {
         this.#parts.fenced(fencedWhy)
       await this.look()
     } catch {
-      // The ledger says for itself that the database is away.
+      this.#parts.ledger.lookAgain()
     }
   }
 

@@ -111,7 +111,7 @@ export class SharedAuthority {
     const { ledger, journal, now } = this.#parts
     if (!ledger.state.holds.has(id)) return
     await journal.mark(id, inputTokens, outputTokens)
-    ledger.mark(id, { at: now(), inputTokens, outputTokens })
+    ledger.own.mark(id, { at: now(), inputTokens, outputTokens })
   }
 
   /** Answers once, though a settlement that was kept on this node's disk is told again by the batch that enters it. */

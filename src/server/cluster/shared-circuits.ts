@@ -72,8 +72,11 @@ export class SharedCircuits {
     const words = wordsIn(text)
     if (this.#board === null || words === null) return
     this.#isAdopting = true
-    this.#board.adopt(words.news)
-    this.#isAdopting = false
+    try {
+      this.#board.adopt(words.news)
+    } finally {
+      this.#isAdopting = false
+    }
     if (words.isNew) this.#tell(false, this.#board.known())
   }
 

@@ -48,6 +48,28 @@ test(
 )
 
 test(
+  'a bill of an epoch that is over finds its money, however many others wait before it',
+  { skip },
+  async (t) => {
+    const opened = await openLedger(t, () => 'pass')
+    await credit(opened, 1_000_000n)
+    await hold(opened, 'req-1')
+    await retireNode(opened.db, 'one')
+    const first = settle(opened, 'unknown', 1)
+    const bill = settle(opened, 'req-1', 10)
+    while (opened.told.length === 0) await delay(5)
+    // More than one batch takes, before and after it.
+    const others = Array.from({ length: 1200 }, (_, index) => settle(opened, `unknown-${index}`, 1))
+    const ended = rejoin(opened).then(() => expire(opened, 'req-1'))
+    await Promise.all([first, bill, ...others, ended])
+    await opened.ledger.drained()
+    assert.deepEqual(opened.told, [fencedWhy])
+    assert.deepEqual(await openHoldsOf(opened.db, 'one'), [])
+    assert.deepEqual((await verdictOf(opened.url)).findings, [])
+  },
+)
+
+test(
   'a database that comes back without commits that it had confirmed is found out, and nothing is built on what they were',
   { skip },
   async (t) => {

@@ -11,19 +11,17 @@ import { writeBatch } from '../../db/postgres/ledger-writes.ts'
 import { encodeEvents } from '../../ledger/journal.ts'
 import { emptyState, type LedgerState } from '../../ledger/state.ts'
 import { Absence } from './absence.ts'
-import { joinBatch, needsOf, type Mark } from './batch-needs.ts'
+import { joinBatch, needsOf } from './batch-needs.ts'
 import { Batch } from './batch.ts'
 import { ChainEnd } from './chain-end.ts'
-import { Fenced, isOurFault, isRequestKnown } from './ledger-parts.ts'
-import type { Attempt, SharedLedgerParts } from './ledger-parts.ts'
+import { Fenced, isOurFault, isRequestKnown, type Attempt, type SharedLedgerParts } from './ledger-parts.ts'
 import { KnownOwners } from './known-owners.ts'
+import { NodeHolds } from './node-holds.ts'
 import { giveUp, type SettleWork, type Work } from './work.ts'
 import { errorWords } from '../../lib/error-words.ts'
 
 /** Bounds how long the rows of a batch are locked. */
 const worksMost = 1000
-/** Rows of refused requests that wait while the database is away; more are not written. */
-const rowsMost = 10_000
 /** A node that stands still with rows locked must not keep others waiting for as long as a statement may take. */
 const bounds = { statementMs: 5000, idleInTransactionMs: 2000 }
 const retryMs = 200
@@ -33,8 +31,9 @@ const marksEveryMs = 1000
 export class SharedLedger {
   /** This node's open holds, and the owners as it saw them last. */
   readonly state: LedgerState = emptyState()
+  /** How far its streams have come is told here, once it is on this node's disk: uploaded with the next batch. */
+  readonly own: NodeHolds = new NodeHolds(this.state.holds)
   readonly #parts: SharedLedgerParts
-  readonly #marks = new Map<string, Mark>()
   #owners = new KnownOwners()
   readonly #uploading: NodeJS.Timeout
   readonly #absence: Absence
@@ -60,8 +59,7 @@ export class SharedLedger {
       parts.patienceMs,
     )
     this.#uploading = setInterval(() => {
-      this.#areMarksDue = this.#marks.size > 0
-      if (this.#areMarksDue) this.#wake()
+      if (this.own.haveMarks) this.lookAgain()
     }, marksEveryMs)
   }
 
@@ -77,16 +75,16 @@ export class SharedLedger {
   add(work: Work): void {
     if (this.#absence.isNow) {
       if (this.#absence.sendsAway(work, this.#queue.length)) return
-      if (work.kind === 'row' && this.#queue.length > rowsMost) return
       if (work.kind === 'settle') this.#keep(work)
     }
     this.#queue.push(work)
     this.#wake()
   }
 
-  /** How far a stream has come, on this node's disk already: uploaded with the next batch. */
-  mark(id: string, mark: Mark): void {
-    if (this.state.holds.has(id)) this.#marks.set(id, mark)
+  /** Somebody else has not reached the database: a batch, though nobody asks for one, finds out whether it is away. */
+  lookAgain(): void {
+    this.#areMarksDue = true
+    this.#wake()
   }
 
   /** The node goes on in another epoch, and what it held before is not its own any more. Resolves when it does. */
@@ -97,8 +95,7 @@ export class SharedLedger {
     this.#leave()
     this.#epoch = epoch
     this.#chain.forget()
-    this.state.holds.clear()
-    this.#marks.clear()
+    this.own.leave()
     this.#isStopped = false
     this.#wake()
   }
@@ -116,6 +113,7 @@ export class SharedLedger {
     this.#absence.close()
     await this.drained().catch(() => undefined)
     this.#isStopped = true
+    while (this.#isRunning) await delay(5)
     await this.#client?.end().catch(() => undefined)
   }
 
@@ -133,8 +131,7 @@ export class SharedLedger {
       try {
         const client = (this.#client ??= await this.#connect())
         const hasMore = this.#queue.length > 0 || this.#areMarksDue
-        if (hasMore) await this.#next(client)
-        this.#absence.end(hasMore)
+        this.#absence.end(hasMore && (await this.#next(client)))
       } catch (error) {
         await this.#lose(error)
       }
@@ -156,6 +153,12 @@ export class SharedLedger {
       this.#owners = new KnownOwners()
       if (unclear && isCommitted) this.#take(unclear)
       else if (unclear) this.#putBack(unclear.works)
+      // Also while nobody asks for anything.
+      client.once('end', () => {
+        if (this.#client !== client) return
+        this.#client = null
+        this.lookAgain()
+      })
       return client
     } catch (error) {
       await client.end().catch(() => undefined)
@@ -163,12 +166,15 @@ export class SharedLedger {
     }
   }
 
-  async #next(client: Client): Promise<void> {
+  /** Whether the database has taken anything. */
+  async #next(client: Client): Promise<boolean> {
     const works = this.#queue.splice(0, worksMost)
     this.#areMarksDue = false
     this.#underWay = works
     try {
-      this.#take(await this.#decide(client, works))
+      const attempt = await this.#decide(client, works)
+      this.#take(attempt)
+      return !attempt.batch.isEmpty
     } catch (error) {
       // A batch that was not sent to be committed, or was refused, is asked for again.
       if (this.#unclear === null || !isCutOff(error)) {
@@ -183,7 +189,7 @@ export class SharedLedger {
 
   async #decide(client: Client, works: Work[]): Promise<Attempt> {
     const { node, now } = this.#parts
-    const own = { holds: this.state.holds, marks: new Map(this.#marks) }
+    const own = this.own.forBatch()
     const needs = needsOf(works, own)
     await this.#owners.make(client, needs.owners)
     const rows = await lockBatch(client, { ...needs, node, epoch: this.#epoch })
@@ -217,13 +223,7 @@ export class SharedLedger {
   #take({ batch, head, marks, works }: Attempt): void {
     this.#chain.head = head
     for (const [id, owner] of batch.state.owners) this.state.owners.set(id, owner)
-    for (const hold of batch.changedHolds()) this.state.holds.set(hold.id, hold)
-    const gone = batch.gone()
-    for (const id of gone) {
-      this.state.holds.delete(id)
-      this.#marks.delete(id)
-    }
-    for (const [id, mark] of marks) if (this.#marks.get(id) === mark) this.#marks.delete(id)
+    const gone = this.own.take(batch, marks)
     this.state.overrun += batch.state.overrun
     // A settlement that was kept here, also of a hold that had ended before, is done with.
     const kept = works.flatMap((work) => (work.kind === 'settle' && work.isKept ? [work.ask.id] : []))
