@@ -5,12 +5,11 @@
 import { createServer, type Server } from 'node:http'
 import type { Server as Listener } from 'node:net'
 import { workerData } from 'node:worker_threads'
-import { loadDelta, loadDirectory, type Directory } from '../accounts/directory.ts'
-import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.ts'
+import { loadDirectory } from '../accounts/directory.ts'
+import { loadCatalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import { openAccess } from '../db/access.ts'
 import type { Db } from '../db/db.ts'
-import type { Change } from '../db/change.ts'
 import type { Refusal } from '../errors.ts'
 // With the rest, and not when somebody first looks at a page: it takes half a second, in which no stream would go on.
 import { administration } from '../http/administration.ts'
@@ -46,6 +45,7 @@ import { fetchModels } from './fetch-models.ts'
 import { listenerOf } from './tls-listener.ts'
 import { tryUpstream } from './try-upstream.ts'
 import { version } from './version.ts'
+import { Copies } from './copies.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { WorkerMemory } from './worker-memory.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
@@ -58,29 +58,6 @@ const waitingBytes = 16_384
 /** Keys that nobody knows cost the main thread a question this often. */
 const currentMs = 200
 const drain = { tokens: 8192, ms: 30_000 }
-
-/** A worker's own copy of keys, accounts, models and upstreams, followed change by change. */
-class Copies {
-  readonly #db: Db
-  readonly directory: Directory
-  readonly catalog: Catalog
-  /** One after the other, or an older read might overwrite a newer one. */
-  #refreshed: Promise<void> = Promise.resolve()
-
-  constructor(db: Db, directory: Directory, catalog: Catalog) {
-    this.#db = db
-    this.directory = directory
-    this.catalog = catalog
-  }
-
-  refresh(changes: readonly Change[]): Promise<void> {
-    this.#refreshed = this.#refreshed.then(async () => {
-      this.directory.apply(await loadDelta(this.#db, changes))
-      this.catalog.apply(await loadCatalogDelta(this.#db, changes))
-    })
-    return this.#refreshed
-  }
-}
 
 interface Means {
   readonly config: Config
