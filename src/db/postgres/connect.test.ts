@@ -44,7 +44,7 @@ async function poolerTo(t: TestContext, url: string): Promise<string> {
 async function refusal(url: string): Promise<unknown> {
   const pool = openPool({ url, ...about }, 1)
   try {
-    await assert.rejects(() => pool.query('select 1'), /standby|drops the settings/)
+    await assert.rejects(() => pool.query('select 1'), /standby|drops the settings|encoded as/)
   } finally {
     await pool.end()
   }
@@ -62,6 +62,14 @@ test('a pooler that drops our settings is refused for good: promises rest on the
   // What PgBouncer says as it comes.
   const unsupported = new Error('unsupported startup parameter: statement_timeout')
   assert.equal(mayPass(Object.assign(unsupported, { code: '08P01' })), false)
+})
+
+test('a database that lacks most of what people write is refused for good', { skip }, async (t) => {
+  const server = await serverFor(t)
+  await server.ask("create database western encoding 'LATIN1' template template0")
+  const error = await refusal(server.urlOf('western'))
+  assert.match(String(error), /DATABASE_URL: the database is encoded as LATIN1/)
+  assert.equal(mayPass(error), false)
 })
 
 test('a standby is refused until it is promoted', { skip }, async (t) => {

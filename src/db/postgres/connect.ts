@@ -15,7 +15,10 @@ const asText = (text: string): string => text
 /** A node that has lost its network must not keep others waiting for rows that it has locked. */
 const idleMs = 10_000
 const connectMs = 3000
+/** SQL_ASCII keeps bytes as they are. */
+const unicode: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII'])
 const checkText = `select pg_is_in_recovery() as standby, current_setting('synchronous_commit') = 'on' as durable,
+  current_setting('server_encoding') as encoding,
   extract(epoch from current_setting('idle_in_transaction_session_timeout')::interval)::float8 * 1000 as idle`
 
 export interface Connecting {
@@ -84,8 +87,12 @@ function named(error: unknown): unknown {
  */
 async function check(client: Asked, { idleInTransactionMs = idleMs }: Connecting): Promise<void> {
   const { rows } = await client.query(checkText)
-  const [found] = rows as { standby: boolean; idle: number; durable: boolean }[]
+  const [found] = rows as { standby: boolean; idle: number; durable: boolean; encoding: string }[]
   if (found?.standby === true) throw new Error('the server is a standby, which takes no writes')
+  if (found && !unicode.has(found.encoding)) {
+    const what = `the database is encoded as ${found.encoding}, which lacks most of what people write`
+    throw new WrongServer(`${what}; make one with: create database … encoding 'UTF8' template template0`)
+  }
   if (found?.idle !== idleInTransactionMs || !found.durable) {
     throw new WrongServer(
       'what is between this node and PostgreSQL drops the settings of the connection, as a pooler does; connect to PostgreSQL itself',
