@@ -1,5 +1,6 @@
 /** What becomes of slots and windows where a node or Redis goes away, stands still, or forgets. */
 import assert from 'node:assert/strict'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openMovingWay } from '../lib/moving-way.fixture.ts'
@@ -28,6 +29,33 @@ function openNode(t: TestContext, url: string, lease: number, aheadMs: () => num
   const rates = new RedisRates({ url, leaseMs: lease, alone, steady, aheadMs })
   t.after(() => rates.close())
   return { rates, alone }
+}
+
+/** A way on which, from the first answer to a script on, a byte comes through from time to time, so that it is never silent. */
+async function openSlowWay(t: TestContext, url: string): Promise<string> {
+  const way = createServer((near) => {
+    const far = connect(Number(new URL(url).port), '127.0.0.1')
+    let isSlow = false
+    const rest: number[] = []
+    const drip = setInterval(() => near.write(Uint8Array.of(...rest.splice(0, 1))), 100)
+    near.on('data', (bytes: Buffer) => {
+      isSlow ||= bytes.includes('eval')
+      far.write(bytes)
+    })
+    far.on('data', (bytes: Buffer) => {
+      if (isSlow) rest.push(...bytes)
+      else near.write(bytes)
+    })
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.on('close', () => {
+      clearInterval(drip)
+      far.destroy()
+    })
+    t.after(() => near.destroy())
+  })
+  await new Promise<void>((resolve) => way.listen(0, '127.0.0.1', resolve))
+  t.after(() => way.close())
+  return `redis://127.0.0.1:${(way.address() as AddressInfo).port}`
 }
 
 const isTaken = async (rates: NodeRates, id: string, claims: Claim[]): Promise<boolean> =>
@@ -166,6 +194,32 @@ test(
       return isThere
     }
     while (!(await isCountedThere())) await delay(20)
+  },
+)
+
+test(
+  'a connection on which nearly everything comes too late is given up, so that nothing gathers on it',
+  { skip: withoutRedis },
+  async (t) => {
+    const server = await startRedis()
+    t.after(() => server.stop())
+    const away = Promise.withResolvers<string>()
+    const ready = Promise.withResolvers<void>()
+    const windows = new RedisWindows({
+      url: await openSlowWay(t, server.url),
+      leaseMs,
+      onReady: () => ready.resolve(),
+      onAway: (why) => away.resolve(why),
+    })
+    t.after(() => windows.close())
+    await ready.promise
+    const claims = [{ subject: 'any', requests: 1, tokens: null, slots: null }]
+    const reserved = Array.from({ length: 1000 }, (_, call) =>
+      windows.reserve({ id: `call-${call}`, group: 'any', tokens: 1 }, claims),
+    )
+    const outcomes = await Promise.allSettled(reserved)
+    await away.promise
+    assert.ok(outcomes.every(({ status }) => status === 'rejected'))
   },
 )
 

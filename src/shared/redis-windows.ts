@@ -48,6 +48,9 @@ const commandMs = 500
 /** A Redis that says nothing for so long is away: what would be sent to it meanwhile must not gather here. */
 const silentMs = 2000
 const reconnectMostMs = 1000
+/** A connection on which so many answers were late is given up for another: what waits on it would only grow. */
+const lateMost = 1000
+const lateWhy = 'Command timed out'
 const valuesPerClaim = 7
 
 interface Scripts {
@@ -80,15 +83,30 @@ export class RedisWindows {
   readonly #redis: Redis & Scripts
   readonly #leaseMs: number
   readonly #aheadMs: () => number
+  #late = 0
 
   constructor({ url, leaseMs, onReady, onAway, aheadMs = () => 0 }: RedisWindowsOptions) {
     this.#leaseMs = leaseMs
     this.#aheadMs = aheadMs
     this.#redis = open(url)
-    this.#redis.on('ready', onReady)
+    this.#redis.on('ready', () => {
+      this.#late = 0
+      onReady()
+    })
     let why = 'the connection was closed'
     this.#redis.on('error', (error: Error) => (why = errorWords(error)))
     this.#redis.on('close', () => onAway(why))
+  }
+
+  async #answerTo<Answer>(said: Promise<Answer>): Promise<Answer> {
+    try {
+      return await said
+    } catch (error) {
+      if (errorWords(error) !== lateWhy) throw error
+      this.#late += 1
+      if (this.#late === lateMost) this.#redis.disconnect(true)
+      throw error
+    }
   }
 
   /** Keys of one group lie in one slot of a Redis cluster. */
@@ -116,11 +134,8 @@ export class RedisWindows {
       slots ?? -1,
     ])
     const about = [this.#aheadMs(), asked.id, asked.tokens, this.#leaseMs, asked.isForced === true ? 1 : 0]
-    const [admitted = 0, now = 0, ...values] = await this.#redis.reserveWindows(
-      keys.length,
-      ...keys,
-      ...about,
-      ...limits,
+    const [admitted = 0, now = 0, ...values] = await this.#answerTo(
+      this.#redis.reserveWindows(keys.length, ...keys, ...about, ...limits),
     )
     const uses = claims.map((_, index): WindowUse => {
       const [
@@ -150,7 +165,7 @@ export class RedisWindows {
     const keys = this.#keys(made.group, made.subjects)
     const second = Math.floor(made.at / 1000)
     const words = [this.#aheadMs(), made.id, second, change.requests, change.tokens, change.surplus]
-    await this.#redis.endWindows(keys.length, ...keys, ...words)
+    await this.#answerTo(this.#redis.endWindows(keys.length, ...keys, ...words))
   }
 
   /** Keeps the slots of a request that still runs. */
@@ -161,7 +176,8 @@ export class RedisWindows {
   }): Promise<void> {
     const keys = made.subjects.map((subject) => `sluice:{${made.group}}:c:${subject}`)
     const ids = made.subjects.map(() => made.id)
-    await this.#redis.renewWindows(keys.length, ...keys, this.#aheadMs(), this.#leaseMs, ...ids)
+    const words = [this.#aheadMs(), this.#leaseMs, ...ids]
+    await this.#answerTo(this.#redis.renewWindows(keys.length, ...keys, ...words))
   }
 
   close(): Promise<void> {
