@@ -7,7 +7,8 @@ import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { openMovingWay, type MovingWay } from '../src/lib/moving-way.fixture.ts'
 import { openWay, replay, type Fate, type Recorded } from '../src/server/cluster/broken-way.fixture.ts'
 import { openBalancer } from './balancer.ts'
-import { openCluster } from './cluster.ts'
+import { question } from './account.ts'
+import { modelPrices, openCluster, served, until, withModel } from './cluster.ts'
 import { crowdAt, outage } from './outages.ts'
 
 const skip = withoutPostgres
@@ -60,6 +61,51 @@ test(
     })
     await callers.account.change({ name: 'Grace' })
     await callers.prove()
+  },
+)
+
+test(
+  'a failover that loses commits: what was made in them is known to nobody any more',
+  { skip },
+  async (t) => {
+    const ways: MovingWay[] = []
+    const wayTo = async (url: string): Promise<string> => {
+      const way = await openMovingWay(t, url)
+      ways.push(way)
+      return way.url
+    }
+    const cluster = await openCluster(t, 2, { WORKERS: '2' }, wayTo)
+    const { house, nodes, postgres } = cluster
+    const upstream = await withModel(cluster)
+    const account = await house.account({ balance: '10' })
+    const { secret: old } = account.key
+    await served(cluster, old)
+    const asks = async (secret: string, model = 'm'): Promise<number[]> =>
+      Promise.all(
+        nodes.map(async ({ url }) => {
+          const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+          const body = JSON.stringify(question(model))
+          const reply = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body })
+          await reply.text()
+          return reply.status
+        }),
+      )
+    assert.deepEqual(await asks(old), [200, 200])
+    const standby = await postgres.standby()
+    t.after(() => standby.remove())
+    await standby.fallBehind(postgres)
+    const made = await account.newKey()
+    await house.model('made', { upstreams: [upstream], prices: modelPrices })
+    await served(cluster, made.secret, 'made')
+    assert.deepEqual(await asks(made.secret, 'made'), [200, 200])
+    await postgres.stop('SIGKILL')
+    for (const way of ways) way.leadTo(standby.urlOf('postgres'))
+    await standby.promote()
+    await until(async () => (await asks(old)).every((status) => status === 200))
+    await until(async () => (await asks(made.secret)).every((status) => status === 401))
+    await until(async () => (await asks(old, 'made')).every((status) => status === 404))
+    assert.deepEqual(await asks(old), [200, 200])
+    await house.nothingHeld()
   },
 )
 

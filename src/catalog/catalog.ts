@@ -58,9 +58,9 @@ function inOrder(left: LiveRoute, right: LiveRoute): number {
 
 export class Catalog {
   readonly #sealer: Sealer
-  readonly #upstreams = new Map<string, LiveUpstream>()
-  readonly #rows = new Map<string, ModelDelta>()
-  readonly #models = new Map<string, PricedModel>()
+  #upstreams = new Map<string, LiveUpstream>()
+  #rows = new Map<string, ModelDelta>()
+  #models = new Map<string, PricedModel>()
   #listed: readonly PricedModel[] | undefined
 
   constructor(sealer: Sealer) {
@@ -103,6 +103,14 @@ export class Catalog {
 
   upstreams(): LiveUpstream[] {
     return [...this.#upstreams.values()]
+  }
+
+  /** Takes over everything of another, which nobody else uses. */
+  become(other: Catalog): void {
+    this.#upstreams = other.#upstreams
+    this.#rows = other.#rows
+    this.#models = other.#models
+    this.#listed = undefined
   }
 
   apply(delta: CatalogDelta): void {

@@ -8,6 +8,9 @@ export interface Change {
   readonly id: string
 }
 
+/** `everything`: also what is gone without a trace, as after a failover that has lost commits. */
+export type Changes = readonly Change[] | 'everything'
+
 /** The answer of a write that others keep a copy of. */
 export interface Changed<Value> {
   readonly value: Value

@@ -19,8 +19,9 @@ test('a change is taken in once the database can be had again; what is no matter
     return failure ? Promise.reject(failure) : db.all(query)
   }
   const failing: Db = { ...db, all }
-  const catalog = await loadCatalog(db, sealerOf(newDataKey()))
-  const copies = new Copies(failing, await loadDirectory(db), catalog)
+  const sealer = sealerOf(newDataKey())
+  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
+  const copies = new Copies({ db: failing, sealer, directory, catalog })
   const { value: account } = await createAccount(db, { email: 'a@example.com' }, 'test')
   const change = { kind: 'account', id: account.id } as const
   failures.push(away, away)

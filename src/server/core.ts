@@ -4,11 +4,11 @@
  */
 import { join } from 'node:path'
 import type { MessagePort } from 'node:worker_threads'
-import { loadDelta, loadDirectory, type Directory } from '../accounts/directory.ts'
-import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.ts'
+import { loadDirectory, type Directory } from '../accounts/directory.ts'
+import { loadCatalog, type Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import { refuse } from '../errors.ts'
-import type { Change } from '../db/change.ts'
+import type { Changes } from '../db/change.ts'
 import type { DbAccess } from '../db/access.ts'
 import type { Db } from '../db/db.ts'
 import type { LedgerVerdict, NodeRecord, Wallet } from '../http/house.ts'
@@ -27,6 +27,7 @@ import { CommitWaiters } from './commit-waiters.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { NodeHealth } from './node-health.ts'
 import { Credits } from './credits.ts'
+import { takeIn } from './copies.ts'
 import { SpendNotices } from './spend-notices.ts'
 import { restoreLedger, type RestoredLedger } from './restore-ledger.ts'
 import { verifyInThread, watchInThread, type WatchListener } from './verify-thread.ts'
@@ -66,7 +67,7 @@ export interface Core {
   /** Whether everything is known here that was changed anywhere a second ago; waits for it a while. */
   isCurrent(): Promise<boolean>
   /** Takes in what a write has changed. */
-  refresh(changes: readonly Change[]): Promise<void>
+  refresh(changes: Changes): Promise<void>
   /** What there is to measure beside what every node measures. */
   gauges(): readonly { readonly name: string; readonly help: string; readonly value: number }[]
   /** Whether this node does what one does for all. */
@@ -88,7 +89,7 @@ export interface CoreListener {
   /** The disk cannot be trusted any more: the process has to end. */
   failed(why: string): void
   /** Another node has changed this; resolves when every thread works with it. */
-  changed(changes: readonly Change[]): Promise<void>
+  changed(changes: Changes): Promise<void>
   /** Request rows were deleted that were older than `REQUEST_RETENTION`. */
   dropped(requests: number): void
   /** What an operator may want to know. */
@@ -246,10 +247,7 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     lineTo: (port, duties) => new AuthorityPort(port, { authority, commits }, duties),
     verify: () => verifyInThread(path),
     watch: (everyMs, watcher) => watchInThread(path, everyMs, watcher),
-    async refresh(changes) {
-      directory.apply(await loadDelta(db, changes))
-      catalog.apply(await loadCatalogDelta(db, changes))
-    },
+    refresh: (changes) => takeIn({ db, sealer, directory, catalog }, changes),
     async close() {
       clearInterval(sweeping)
       health.close()

@@ -4,7 +4,7 @@
  */
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config.ts'
-import type { Change } from '../db/change.ts'
+import type { Changes } from '../db/change.ts'
 import type { Log } from '../lib/log.ts'
 import type { Core } from './core.ts'
 import type { KeyUse } from './key-use.ts'
@@ -128,7 +128,7 @@ export class Crew {
   }
 
   /** Resolves when every worker works with what has changed. */
-  async broadcast(changes: readonly Change[]): Promise<void> {
+  async broadcast(changes: Changes): Promise<void> {
     await this.ask((call) => ({ kind: 'changed', call, changes }))
   }
 

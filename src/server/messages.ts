@@ -6,7 +6,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { RefusalCode, RefusalDetail } from '../errors.ts'
-import type { Change } from '../db/change.ts'
+import type { Change, Changes } from '../db/change.ts'
 import type { DbAccess } from '../db/access.ts'
 import type { BackupAsk } from '../http/backups.ts'
 import type { GuardAsk } from '../http/guard.ts'
@@ -69,7 +69,7 @@ export type Word =
     }
   | { readonly kind: 'durable'; readonly commit: number }
   /** Load these again, then reply. */
-  | { readonly kind: 'changed'; readonly call: number; readonly changes: readonly Change[] }
+  | { readonly kind: 'changed'; readonly call: number; readonly changes: Changes }
   /** Tell what you have counted. */
   | { readonly kind: 'count'; readonly call: number }
   | { readonly kind: 'state'; readonly state: NodeState }

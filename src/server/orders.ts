@@ -1,7 +1,7 @@
 /** What the authority does for the doors beside requests. */
 import { Gauge, Registry } from '@prometheus-io/client'
 import type { Config } from '../config.ts'
-import type { Change } from '../db/change.ts'
+import type { Change, Changes } from '../db/change.ts'
 import { answerBackups } from '../http/backups.ts'
 import type { CreditReceipt, LedgerVerdict, VoucherReceipt, Wallet } from '../http/house.ts'
 import { answerGuard, openGuard, type Guard } from '../http/guard.ts'
@@ -15,7 +15,7 @@ export interface OrderParts {
   readonly core: Core
   readonly config: Config
   /** Tells every worker, and waits until each works with the change. */
-  readonly broadcast: (changes: readonly Change[]) => Promise<void>
+  readonly broadcast: (changes: Changes) => Promise<void>
   /** What every worker has counted. */
   readonly counts: () => Promise<object[]>
 }

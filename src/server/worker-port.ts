@@ -3,7 +3,7 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import { refuse } from '../errors.ts'
-import type { Change } from '../db/change.ts'
+import type { Changes } from '../db/change.ts'
 import { Slots } from '../lib/slots.ts'
 import type { CircuitNews } from '../health/observation.ts'
 import type {
@@ -18,7 +18,7 @@ import type { RateStatus } from '../limits/rates.ts'
 import type { Ask, NodeState, Order, RareAsk, Word } from './messages.ts'
 
 export interface WorkerDuties {
-  changed(changes: readonly Change[]): Promise<void>
+  changed(changes: Changes): Promise<void>
   count(): Promise<unknown>
   state(state: NodeState): void
   circuits(news: readonly CircuitNews[]): void

@@ -134,7 +134,7 @@ async function start(birth: WorkerBirth): Promise<void> {
   const db = await openAccess(birth.db)
   const sealer = sealerOf(birth.dataKey)
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
-  const copies = new Copies(db, directory, catalog)
+  const copies = new Copies({ db, sealer, directory, catalog })
   const log = openLog(config.logLevel, { worker: birth.number })
   const metrics = new WorkerMetrics()
   const port = new WorkerPort(birth.authority)

@@ -6,7 +6,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
-import type { Change } from '../change.ts'
+import type { Change, Changes } from '../change.ts'
 import { openClient, runTexts } from './connect.ts'
 import { literalOf } from './text.ts'
 
@@ -27,7 +27,7 @@ export const wordBytesMost = 7900
 
 export interface ChangeListener {
   /** Resolves when everything works with what has changed. */
-  changed(changes: readonly Change[]): Promise<void>
+  changed(changes: Changes): Promise<void>
   /** Another node has said something. */
   heard(text: string): void
   /** There is a connection, the first or another: what was said meanwhile was not heard. */
@@ -42,6 +42,8 @@ const kinds: readonly string[] = ['account', 'key', 'tier', 'model', 'upstream']
 interface Seen {
   /** Every transaction before it. */
   readonly horizon: bigint
+  /** Another one begins with each promotion of a standby. */
+  readonly timeline: string
   /** Changes of transactions that ended while others, older ones, were under way: they are found again. */
   readonly names: ReadonlySet<string>
 }
@@ -162,7 +164,7 @@ export class ChangeFeed {
       if (words.length > 0) await this.#client.query(saying.join(';'))
       const begunAt = performance.now()
       const { changes, seen } = await this.#read(this.#client)
-      if (changes.length > 0) await this.#listener.changed(changes)
+      if (changes === 'everything' || changes.length > 0) await this.#listener.changed(changes)
       // Only now: what nobody could work with is found again.
       this.#seen = seen
       this.#knownAt = begunAt
@@ -178,11 +180,13 @@ export class ChangeFeed {
     this.#later(this.#isDue ? 0 : next)
   }
 
-  async #read(client: Client): Promise<{ readonly changes: Change[]; readonly seen: Seen }> {
+  async #read(client: Client): Promise<{ readonly changes: Changes; readonly seen: Seen }> {
     const before = this.#seen
     const found = await this.#found(client, before === null ? 'false' : since(before.horizon))
-    // A database that has come back without its last transactions numbers others like them.
-    if (before !== null && found.seen.horizon < before.horizon) return this.#found(client, 'true')
+    const { horizon, timeline } = found.seen
+    // A database that has come back without its last transactions numbers others like them, and has no trace of them.
+    const hasLost = before !== null && (timeline !== before.timeline || horizon < before.horizon)
+    if (hasLost) return { changes: 'everything', seen: found.seen }
     return { ...found, changes: found.changes.filter(({ name }) => !before?.names.has(name)) }
   }
 
@@ -190,10 +194,11 @@ export class ChangeFeed {
     client: Client,
     condition: string,
   ): Promise<{ readonly changes: (Change & { readonly name: string })[]; readonly seen: Seen }> {
-    const [, horizon = [], rows = []] = await runTexts(
+    const [, [state] = [], rows = []] = await runTexts(
       client,
       `start transaction isolation level repeatable read;
-      select pg_snapshot_xmin(pg_current_snapshot())::text as horizon;
+      select pg_snapshot_xmin(pg_current_snapshot())::text as horizon,
+        substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as timeline;
       select kind, id, transaction::text as transaction from changes where ${condition};
       commit`,
     )
@@ -203,6 +208,7 @@ export class ChangeFeed {
       return isKind(kindName) ? [{ kind: kindName, id: String(id), name }] : []
     })
     const names = new Set(changes.map(({ name }) => name))
-    return { changes, seen: { horizon: BigInt(String(horizon[0]?.['horizon'])), names } }
+    const [horizon, timeline] = [BigInt(String(state?.['horizon'])), String(state?.['timeline'])]
+    return { changes, seen: { horizon, timeline, names } }
   }
 }

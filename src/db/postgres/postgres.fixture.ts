@@ -176,6 +176,20 @@ export class PostgresServer {
     return copy
   }
 
+  /** A standby goes on without what the other commits from now on, and the other without it. */
+  async fallBehind(other: PostgresServer): Promise<void> {
+    for (const [server, setting] of [
+      [other, 'synchronous_standby_names'],
+      [this, 'primary_conninfo'],
+    ] as const) {
+      await server.ask(`alter system set ${setting} = ''`)
+      await server.ask('select pg_reload_conf()')
+    }
+    for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(20))
+      if ((await other.ask('select 1 from pg_stat_replication')).length === 0) return
+    throw new Error('The standby still follows.')
+  }
+
   /** Makes a standby the server that takes writes, as an operator does when the other is gone. */
   async promote(): Promise<void> {
     await this.ask('select pg_promote()')

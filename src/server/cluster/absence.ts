@@ -56,8 +56,9 @@ export class Absence {
 
   /** Whether a work that has come just now is sent away, where so many others wait. */
   sendsAway(work: Work, waiting: number): boolean {
-    if (work.kind === 'row') return waiting > waitingMost
-    if (!('isGivenUp' in work) || !(this.isLong || (this.isNow && waiting >= waitingMost))) return false
+    const isTooMany = waiting >= waitingMost
+    if (work.kind === 'row') return this.isNow && isTooMany
+    if (!('isGivenUp' in work) || !(this.isLong || isTooMany)) return false
     giveUp(work)
     return true
   }

@@ -5,8 +5,8 @@
  */
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { loadDelta, loadDirectory } from '../../accounts/directory.ts'
-import { loadCatalog, loadCatalogDelta } from '../../catalog/catalog.ts'
+import { loadDirectory } from '../../accounts/directory.ts'
+import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
 import { openLocalJournal, type LocalJournal } from '../../db/local-journal.ts'
 import { ChangeFeed } from '../../db/postgres/changes.ts'
@@ -20,6 +20,7 @@ import { newId } from '../../lib/ids.ts'
 import { sealerOf } from '../../lib/seal.ts'
 import { steadyClock, wallClock, type Core, type CoreListener } from '../core.ts'
 import { NodeHealth } from '../node-health.ts'
+import { takeIn } from '../copies.ts'
 import { SpendNotices } from '../spend-notices.ts'
 import { version } from '../version.ts'
 import { AloneRates, type NodeRates } from '../../limits/node-rates.ts'
@@ -225,10 +226,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const words = wordsOver((text) => feed.say(text))
   await feed.start()
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
-  const refresh: Core['refresh'] = async (changes) => {
-    directory.apply(await loadDelta(db, changes))
-    catalog.apply(await loadCatalogDelta(db, changes))
-  }
+  const refresh: Core['refresh'] = (changes) => takeIn({ db, sealer, directory, catalog }, changes)
   const spending = new SpendNotices({ state: ledger.state, directory, db })
   const authority = new SharedAuthority({ ...running, directory, catalog, spending, db, feed })
   const health = new NodeHealth(catalog, Date.now)

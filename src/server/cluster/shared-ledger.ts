@@ -73,10 +73,8 @@ export class SharedLedger {
   }
 
   add(work: Work): void {
-    if (this.#absence.isNow) {
-      if (this.#absence.sendsAway(work, this.#queue.length)) return
-      if (work.kind === 'settle') this.#keep(work)
-    }
+    if (this.#absence.sendsAway(work, this.#queue.length)) return
+    if (this.#absence.isNow && work.kind === 'settle') this.#keep(work)
     this.#queue.push(work)
     this.#wake()
   }
