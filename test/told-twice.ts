@@ -58,6 +58,7 @@ export const toldTwiceInLongRuns: readonly string[] = [
   'crash',
   'demonstration',
   'dialect-recordings',
+  'doctor',
   'doors',
   'encoded-answers',
   'faults',

@@ -12,6 +12,7 @@ import { LockedError, nameOf, takeLock } from '../server/lock.ts'
 import { reach } from '../server/reach.ts'
 import { listAll, openControl, type Control } from './client.ts'
 import { fail, ok, warn, type Finding } from './findings.ts'
+import { given } from './options.ts'
 import { CommandError, fieldAt, fieldsOf, type Fields } from './output.ts'
 
 const connectMaxMs = 5000
@@ -62,9 +63,12 @@ export async function checkDatabase(
   }
 }
 
+function routesOf(model: Fields): Fields[] {
+  return Array.isArray(model['routes']) ? model['routes'].map(fieldsOf) : []
+}
+
 function upstreamIdsOf(model: Fields): unknown[] {
-  const routes = Array.isArray(model['routes']) ? model['routes'] : []
-  return routes.map((route) => fieldsOf(route)['upstream'])
+  return routesOf(model).map((route) => route['upstream'])
 }
 
 function checkModels(models: readonly Fields[], upstreams: readonly Fields[]): Finding[] {
@@ -110,14 +114,33 @@ async function checkUpstream(control: Control, upstream: Fields, looks: Looks): 
       ? ok(name, detail)
       : fail(name, detail, 'Check its address, the network, and UPSTREAM_ALLOW.')
   }
-  const id = encodeURIComponent(String(upstream['id']))
-  const trial = fieldsOf(await control.call('POST', `/upstreams/${id}/test`, {}))
-  const detail = `${url}: ${String(trial['message'])}`
-  if (trial['ok'] === true) return ok(name, detail)
-  return fail(name, detail, `Try it alone: sluice upstream test ${label} --model <its name of a model>`)
+  const alone = `Try it alone: sluice upstream test ${label} --model <its name of a model>`
+  try {
+    const { isAnswered, message } = await tryOne(control, upstream['id'], looks.routes)
+    const detail = `${url}: ${message}`
+    return isAnswered ? ok(name, detail) : fail(name, detail, alone)
+  } catch (error) {
+    // Not even asked, such as one that tells no models and that no route leads to: the others are still looked at.
+    if (!(error instanceof CommandError)) throw error
+    return warn(name, `${url}: ${error.message}`, alone)
+  }
+}
+
+/** The cheap call, for the model of a route to it, also of one that is not listed; else whatever the relay finds. */
+async function tryOne(
+  control: Control,
+  id: unknown,
+  routes: readonly Fields[],
+): Promise<{ isAnswered: boolean; message: string }> {
+  const model = routes.find((route) => route['upstream'] === id)?.['model']
+  const path = `/upstreams/${encodeURIComponent(String(id))}/test`
+  const trial = fieldsOf(await control.call('POST', path, given({ model }) ?? {}))
+  return { isAnswered: trial['ok'] === true, message: String(trial['message']) }
 }
 
 interface Looks {
+  /** Of all models. */
+  readonly routes: readonly Fields[]
   /** Whether upstreams are really called, or only connected to. */
   readonly calls: boolean
   readonly allow: ReturnType<typeof parseCidrs>
@@ -132,7 +155,8 @@ export async function checkService(config: Config, calls: boolean): Promise<Find
         listAll(control, '/models'),
         listAll(control, '/upstreams'),
       ])
-      const looks = { calls, allow: parseCidrs(config.upstreamAllow.join(',')) }
+      const routes = models.flatMap(routesOf)
+      const looks = { calls, routes, allow: parseCidrs(config.upstreamAllow.join(',')) }
       const trials = upstreams.map((upstream) => checkUpstream(control, upstream, looks))
       return [...checkModels(models, upstreams), ...(await Promise.all(trials))]
     } finally {

@@ -92,7 +92,8 @@ async function examine(options: DoctorOptions): Promise<void> {
 
 export function completeDoctor(command: Command): void {
   finished(command, 'doctor', 'doctor --no-calls --json')
-    .option('--no-calls', 'only connect to upstreams, without a real call')
+    // Its default is named: commander gives one only to options that are there before a group is loaded.
+    .option('--no-calls', 'only connect to upstreams, without a real call', true)
     .option(...progressOption)
     .addHelpText('after', '\nEnds with 1 when a check fails; warnings alone end with 0.')
     .action(examine)
