@@ -62,7 +62,7 @@ export async function makeTicket(db: Db, input: TicketInput): Promise<NewTicket>
     created_at: now,
     expires_at: expiresAt,
   }
-  const ofKind = sql.deleteFrom('tickets').where('kind', '=', kind)
+  const ofKind = voidingAll(kind)
   // Not `is ?`: PostgreSQL knows that with `null` alone.
   const before =
     personId === null ? ofKind.where('person_id', 'is', null) : ofKind.where('person_id', '=', personId)
@@ -89,6 +89,11 @@ export async function ticketBy(db: Db, token: string, ...wanted: TicketKind[]): 
 /** For a batch's beginning: the ticket is used up, or the batch does not happen (see `orInvalid`). */
 export function usingTicket(token: string): Query {
   return expecting(sql.deleteFrom('tickets').where('hash', '=', hashOfToken(token)), 1)
+}
+
+/** For the same batch: all others of its kind are void with it. */
+export function voidingAll(kind: TicketKind) {
+  return sql.deleteFrom('tickets').where('kind', '=', kind)
 }
 
 /** Runs a batch that begins with `usingTicket`: whoever comes second is told that the link is used up. */

@@ -4,8 +4,15 @@ import { cleanEmail } from '../../accounts/fields.ts'
 import { auditRow } from '../../db/audit.ts'
 import type { Db } from '../../db/db.ts'
 import { refuse } from '../../errors.ts'
-import { createPerson, noSuchPerson, peopleOfAccount, personById, type Person } from '../../people/people.ts'
-import { makeTicket, type NewTicket } from '../../people/tickets.ts'
+import {
+  createPerson,
+  hasOperator,
+  noSuchPerson,
+  peopleOfAccount,
+  personById,
+  type Person,
+} from '../../people/people.ts'
+import { makeTicket, ticketBy, type NewTicket } from '../../people/tickets.ts'
 
 /** A link to a new password for a person, to be handed over. */
 export async function accessLinkFor(
@@ -30,10 +37,23 @@ export async function accessLinkForAccount(db: Db, accountId: string, by: string
   return accessLinkFor(db, person, { forgetSecondFactor: false, by })
 }
 
-/** A link by which one more operator comes in; `by` nobody: the first. Those made before are void. */
+/**
+ * A link by which one more operator comes in, after which those made before are void; `by` nobody: the first. Each start
+ * prints one of those, and leaves what other nodes and earlier starts have printed: the one somebody opens may be theirs.
+ */
 export async function operatorLink(db: Db, by: string | null): Promise<NewTicket> {
-  const also = by === null ? [] : [auditRow(by, 'operator.link', 'operators')]
+  if (by === null) return makeTicket(db, { kind: 'set-up', detail: forFirst })
+  const also = [auditRow(by, 'operator.link', 'operators')]
   return makeTicket(db, { kind: 'set-up', also, alone: true })
+}
+
+const forFirst = { isForFirst: true }
+
+/** Throws 404 for a link that is not good, as one of a start is not where there is an operator. */
+export async function checkOperatorLink(db: Db, token: string): Promise<void> {
+  const { detail } = await ticketBy(db, token, 'set-up')
+  // A start may have looked for an operator a moment before there was one.
+  if (detail['isForFirst'] === true && (await hasOperator(db))) throw refuse('link_invalid')
 }
 
 /** Throws 404 for an unknown person. */

@@ -18,10 +18,11 @@ import {
   type Person,
   type PersonInput,
 } from '../../people/people.ts'
-import { makeTicket, orInvalid, takeTicket, ticketBy, usingTicket } from '../../people/tickets.ts'
+import { makeTicket, orInvalid, takeTicket, usingTicket, voidingAll } from '../../people/tickets.ts'
 import { isTaken, isUndone } from '../../db/store-error.ts'
 import { grantTrial } from '../trial.ts'
 import { publicAddressOf, linkTo } from '../public-address.ts'
+import { checkOperatorLink } from './access-links.ts'
 import { entranceCalls } from './contract/entrance.ts'
 import { post } from './post.ts'
 import { comeInAs } from './sign-in.ts'
@@ -132,7 +133,7 @@ async function setUp(visit: Visit<typeof entranceCalls.setUp>) {
   const { house, body } = visit
   const { db, guard } = house
   await guard.count('link-address', visit.address)
-  await ticketBy(db, body.token, 'set-up')
+  await checkOperatorLink(db, body.token)
   const { email, normalised } = cleanEmail(body.email)
   checkNewPassword(body.password, email)
   const name = cleanName(body.name)
@@ -141,7 +142,7 @@ async function setUp(visit: Visit<typeof entranceCalls.setUp>) {
   const about = { email, normalised, name, language, passwordHash, isVerified: false }
   const { person, statements } = newPerson({ ...about, role: 'operator', accountId: null })
   try {
-    await orInvalid(db.write(usingTicket(body.token), ...statements))
+    await orInvalid(db.write(usingTicket(body.token), voidingAll('set-up'), ...statements))
   } catch (error) {
     throw isTaken(error, 'persons.email_normalised') ? emailTaken() : error
   }
