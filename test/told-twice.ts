@@ -91,6 +91,7 @@ export const toldOnce: Readonly<Record<string, string>> = {
   cluster: 'brings its own cluster',
   'cluster-nodes': 'brings its own cluster',
   'cluster-outages': 'brings its own cluster',
+  'cli-cluster': 'brings its own cluster',
   'cluster-shared': 'brings its own cluster',
   move: 'from one kind to the other',
   packaging: 'is about the files that are shipped',

@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { readConfig } from '../config.ts'
 import { wordsOfStep, type Manifest, type Step } from '../server/backup/folder.ts'
 import { copyOf, draftOf, makeBackup, removeDraft } from '../server/backup/make.ts'
+import { checkCluster } from './client.ts'
 import { finished, progressOption } from './options.ts'
 import { CommandError, printResult, withProgress, type Format, type Progress } from './output.ts'
 
@@ -26,16 +27,17 @@ function mebibytes(backup: Manifest): string {
 }
 
 async function run(name: string, options: Format & Progress): Promise<void> {
-  const copy = copyOf(readConfig())
+  const config = readConfig()
   const target = resolve(name)
   if (existsSync(target)) throw new CommandError(`${name} is there already. Choose another name.`)
+  await checkCluster(config)
   let step: Step = { doing: 'copying', percent: null }
   const made = await withProgress(
     options,
     () => wordsOfStep(step),
     () =>
       makeBackup(target, removedAtSignal(draftOf(target)), {
-        copy,
+        copy: copyOf(config),
         by: 'command-line',
         tell: (next) => (step = next),
       }),

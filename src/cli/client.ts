@@ -12,7 +12,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig, type Config } from '../config.ts'
 import { answerOf, askControl, hasControl, type ControlAnswer } from '../server/control-socket.ts'
 import { LockedError, takeLock, type DataLock } from '../server/lock.ts'
-import { CommandError, fieldAt, fieldsOf, rowsOf, type Fields } from './output.ts'
+import { CommandError, fieldAt, fieldsOf, rowsOf, serverNameOf, type Fields } from './output.ts'
 
 export interface Control {
   /** Whether a running relay answers. */
@@ -27,7 +27,7 @@ export interface Control {
 export interface ControlOptions {
   /** Named to whoever finds the directory in use. */
   readonly command?: string
-  /** Make a database where there is none. Without it a wrong DATA_DIR is told instead of filled. */
+  /** Make a database where there is none. Without it a wrong DATA_DIR or DATABASE_URL is told instead of filled. */
   readonly create?: boolean
   /** How long to wait for a relay that is starting or ending, or for another command. Default 5000. */
   readonly waitMs?: number
@@ -36,24 +36,37 @@ export interface ControlOptions {
 const root = '/api/admin'
 const retryMs = 50
 
-function refusalWords(answer: ControlAnswer, json: unknown): string {
-  const message = fieldAt(fieldsOf(json), 'error.message')
+/** Callers of the relay are told nothing of its store; whoever runs it has to know where to look. */
+function awayWords({ databaseUrl, dataDir }: Config): string {
+  const store =
+    databaseUrl === null ? `the database in ${dataDir}` : `${serverNameOf(databaseUrl)} (DATABASE_URL)`
+  return `The relay cannot work with ${store} at the moment. sluice doctor tells more.`
+}
+
+function refusalWords(config: Config, answer: ControlAnswer, json: unknown): string {
+  const fields = fieldsOf(json)
+  if (fieldAt(fields, 'error.code') === 'service_unavailable') return awayWords(config)
+  const message = fieldAt(fields, 'error.message')
   return typeof message === 'string' ? message : `The relay answered ${answer.status}.`
 }
 
-function resultOf(answer: ControlAnswer): unknown {
+function resultOf(config: Config, answer: ControlAnswer): unknown {
   let json: unknown
   try {
     json = answer.text === '' ? undefined : JSON.parse(answer.text)
   } catch {
     throw new CommandError(`The relay answered ${answer.status} with something that is not JSON.`)
   }
-  if (answer.status >= 400) throw new CommandError(refusalWords(answer, json))
+  if (answer.status >= 400) throw new CommandError(refusalWords(config, answer, json))
   return json
 }
 
-async function pourAnswer(status: number, body: Readable, into: Writable): Promise<void> {
-  if (status >= 400) resultOf({ status, text: await text(body) })
+async function pourAnswer(
+  config: Config,
+  { status, body }: { readonly status: number; readonly body: Readable },
+  into: Writable,
+): Promise<void> {
+  if (status >= 400) resultOf(config, { status, text: await text(body) })
   await pipeline(body, into, { end: false })
 }
 
@@ -61,11 +74,13 @@ function overSocket(config: Config): Control {
   return {
     isRelay: true,
     async call(method, path, body) {
-      return resultOf(await askControl(config.dataDir, { method, path: root + path, body }))
+      return resultOf(config, await askControl(config.dataDir, { method, path: root + path, body }))
     },
     async pour(path, into) {
       const asked = { method: 'GET', path: root + path }
-      await answerOf(config.dataDir, asked, (answer) => pourAnswer(answer.statusCode ?? 0, answer, into))
+      await answerOf(config.dataDir, asked, (answer) =>
+        pourAnswer(config, { status: answer.statusCode ?? 0, body: answer }, into),
+      )
     },
     close: async () => {},
   }
@@ -84,11 +99,11 @@ async function inProcess(config: Config, lock: DataLock): Promise<Control> {
           : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       })
       const answer = await house.fetch(request)
-      return resultOf({ status: answer.status, text: await answer.text() })
+      return resultOf(config, { status: answer.status, text: await answer.text() })
     },
     async pour(path, into) {
       const answer = await house.fetch(new Request(`http://sluice${root}${path}`))
-      await pourAnswer(answer.status, Readable.from(answer.body ?? []), into)
+      await pourAnswer(config, { status: answer.status, body: Readable.from(answer.body ?? []) }, into)
     },
     async close() {
       await house.close()
@@ -121,11 +136,19 @@ export function noDatabase(config: Config): CommandError {
   )
 }
 
+/** Throws where there is a cluster whose database cannot be had, or is empty and may not be. */
+export async function checkCluster({ databaseUrl }: Config, mayBeEmpty = false): Promise<void> {
+  if (databaseUrl === null) return
+  const { checkSluiceIn } = await import('./cluster-database.ts')
+  await checkSluiceIn(databaseUrl, mayBeEmpty)
+}
+
 export async function openControl(config: Config, options: ControlOptions = {}): Promise<Control> {
   if (options.create !== true && !hasDatabase(config)) throw noDatabase(config)
   const lock = await lockUnlessRelay(config, options)
   if (lock === undefined) return overSocket(config)
   try {
+    await checkCluster(config, options.create)
     return await inProcess(config, lock)
   } catch (error) {
     lock.release()

@@ -6,6 +6,7 @@
 import type { Row } from '../db/messages.ts'
 import { openClient, runTexts } from '../db/postgres/connect.ts'
 import { askRedis } from '../shared/ask-redis.ts'
+import { hasSluice } from './cluster-database.ts'
 import { fail, ok, warn, type Finding } from './findings.ts'
 import { errorWords } from '../lib/error-words.ts'
 
@@ -47,6 +48,12 @@ export async function checkPostgres(url: string): Promise<Finding> {
       'See DATABASE_URL in docs/configuration.md.',
     )
   }
+}
+
+/** Whether a PostgreSQL that can be had is still to be filled; null where there is something to look at. */
+export async function checkFilled(url: string): Promise<Finding | null> {
+  if (await hasSluice(url)) return null
+  return warn('database', 'there is no Sluice in it', 'The first start makes it; or set DATABASE_URL.')
 }
 
 export async function checkRedis(url: string): Promise<Finding> {

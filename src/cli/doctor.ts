@@ -1,6 +1,6 @@
 /** `sluice doctor`: looks at everything that has to be right, and says what to do where it is not. */
 
-import { checkPostgres, checkRedis } from './doctor-database.ts'
+import { checkFilled, checkPostgres, checkRedis } from './doctor-database.ts'
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../config.ts'
@@ -54,6 +54,8 @@ async function findings(options: DoctorOptions, tell: (step: string) => void): P
     if (config.redisUrl !== null) found.push(await checkRedis(config.redisUrl))
     found.push(await checkClock(null), await checkPort(config, isRunning))
     if (database.state === 'fail') return found
+    const empty = await checkFilled(config.databaseUrl)
+    if (empty !== null) return [...found, empty]
     tell('looking at models and upstreams')
     return [...found, ...(await checkService(config, options.calls))]
   }

@@ -19,6 +19,12 @@ export class UsageError extends Error {
   }
 }
 
+/** A PostgreSQL as people know it, without the login that its address holds. */
+export function serverNameOf(databaseUrl: string): string {
+  const { host } = new URL(databaseUrl)
+  return host === '' ? 'PostgreSQL' : `PostgreSQL at ${host}`
+}
+
 /** An answer of the administration whose fields are read by name. */
 export type Fields = Readonly<Record<string, unknown>>
 

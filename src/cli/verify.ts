@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readConfig, type Config } from '../config.ts'
 import { decimalOf } from '../lib/money.ts'
 import { hasControl } from '../server/control-socket.ts'
-import { hasDatabase, noDatabase, openControl } from './client.ts'
+import { checkCluster, hasDatabase, noDatabase, openControl } from './client.ts'
 import { finished, progressOption } from './options.ts'
 import {
   CommandError,
@@ -37,7 +37,10 @@ async function verdictOfStopped({ databaseUrl, dataDir }: Config): Promise<Field
 
 async function verdictOf(config: Config): Promise<Fields> {
   if (!hasDatabase(config)) throw noDatabase(config)
-  if (!(await hasControl(config.dataDir))) return verdictOfStopped(config)
+  if (!(await hasControl(config.dataDir))) {
+    await checkCluster(config)
+    return verdictOfStopped(config)
+  }
   const control = await openControl(config)
   try {
     return fieldsOf(await control.call('GET', '/ledger/verify'))
