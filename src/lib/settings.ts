@@ -1,5 +1,6 @@
 /** A table of settings: read from an environment all at once, and told as a page. */
 import { readFileSync } from 'node:fs'
+import { errorWords } from './error-words.ts'
 import { NotAllowed, type Environment, type Setting } from './setting.ts'
 
 /** What was wrong with the environment, one line per setting. */
@@ -13,12 +14,37 @@ export class ConfigError extends Error {
   }
 }
 
+/** The file that holds the value of a setting; undefined where its own variable does, or nothing. */
+function fileOf(setting: Setting<unknown>, environment: Environment): string | undefined {
+  if (setting.secret !== true || (environment[setting.env] ?? '') !== '') return undefined
+  const file = environment[`${setting.env}_FILE`]
+  return file === '' ? undefined : file
+}
+
+function textIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new Error(`${file} cannot be read (${why})`, { cause: error })
+  }
+}
+
 function textOf(setting: Setting<unknown>, environment: Environment): string | undefined {
+  const file = fileOf(setting, environment)
+  if (file !== undefined) return textIn(file)
   const text = environment[setting.env]
-  if (text !== undefined && text !== '') return text
-  const file = setting.secret ? environment[`${setting.env}_FILE`] : undefined
-  if (file === undefined || file === '') return undefined
-  return readFileSync(file, 'utf8').trim()
+  return text === '' ? undefined : text
+}
+
+/** Names the variable that is set: who has given a file has to look there. */
+function problemOf(setting: Setting<unknown>, environment: Environment, error: unknown): string {
+  const file = fileOf(setting, environment)
+  const name = file === undefined ? setting.env : `${setting.env}_FILE`
+  if (!(error instanceof NotAllowed)) return `${name} is not valid; ${errorWords(error)}`
+  const held = file === undefined ? '' : `, for what is in ${file}`
+  const detail = error.message === '' ? '' : ` (${error.message})`
+  return `${name} is not valid; allowed${held}: ${setting.allowed}${detail}`
 }
 
 /** The value of each, by its name; throws one `ConfigError` that names every wrong one and what is allowed. */
@@ -32,9 +58,7 @@ export function readSettings(
     try {
       values[name] = setting.read(textOf(setting, environment), environment)
     } catch (error) {
-      const detail = error instanceof NotAllowed && error.message !== '' ? ` (${error.message})` : ''
-      const why = error instanceof NotAllowed ? `allowed: ${setting.allowed}${detail}` : String(error)
-      problems.push(`${setting.env} is not valid; ${why}`)
+      problems.push(problemOf(setting, environment, error))
     }
   }
   if (problems.length > 0) throw new ConfigError(problems)
