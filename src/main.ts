@@ -4,7 +4,7 @@
  * 0 when it did what it was asked, 1 when it could not or what it checked does not hold, 2 for wrong usage.
  */
 
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help, type Option } from 'commander'
 import { ConfigError } from './config.ts'
 import { UsageError } from './cli/output.ts'
 import { version } from './server/version.ts'
@@ -30,7 +30,7 @@ const groups: readonly Group[] = [
   },
   {
     name: 'verify',
-    summary: 'recompute the ledger from its entries',
+    summary: 'recompute the ledger from its journal',
     load: async () => (await import('./cli/verify.ts')).completeVerify,
   },
   {
@@ -108,6 +108,14 @@ function inOneLine(text: string): string {
   return text.trim().replaceAll(/\s*\n\s*/g, ' ')
 }
 
+const plainHelp = new Help()
+
+/** Commander leaves it to the refusal to say what a command cannot do without. */
+function optionWords(option: Option): string {
+  const words = plainHelp.optionDescription(option)
+  return option.mandatory ? `${words} (required)` : words
+}
+
 function programOf(): Command {
   const program = new Command('sluice')
     .description(
@@ -115,6 +123,7 @@ function programOf(): Command {
     )
     .version(version)
     .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
+    .configureHelp({ optionDescription: optionWords })
     .addHelpText('after', '\nEverything is set by environment variables: docs/configuration.md.')
     .exitOverride()
   for (const { name, summary } of groups) program.command(name).description(summary)

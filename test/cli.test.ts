@@ -89,6 +89,16 @@ test('every command tells its use, with an example, and has --json', async (t) =
   assert.equal(byHelp, await sluice.output(['account', 'set', '--help']))
 })
 
+test('every option is told in words, and those that a command cannot do without say so', async (t) => {
+  const sluice = new CommandLine(await folder(t))
+  const told = commands.filter((words) => !words.startsWith('account '))
+  const helps = await Promise.all(told.map((words) => sluice.output([...words.split(' '), '--help'])))
+  for (const help of helps) assert.doesNotMatch(help, /^ {2}(-|\w)\S*( <[^>]+>)?$/m)
+  assert.match(await sluice.output(['key', 'create', '--help']), /--name <text> +to tell .* \(required\)$/m)
+  assert.match(await sluice.output(['model', 'add', '--help']), /--context <tokens> .* \(required\)$/m)
+  assert.match(await sluice.output(['verify', '--help']), /the ledger from its journal/)
+})
+
 test('wrong usage ends with 2 and one line, a failure with 1 and one line', async (t) => {
   const path = await folder(t)
   const sluice = new CommandLine(path)

@@ -97,7 +97,7 @@ export function completeKey(command: Command): void {
       'key create acc_… --name ci --expires 90d --model "family-a-*" --ip 10.0.0.0/8 --daily-cap 5',
     )
       .description('make a key; its secret is shown once')
-      .requiredOption('--name <text>')
+      .requiredOption('--name <text>', 'to tell it from others')
       .option('--expires <time>', 'a time, or a span such as 90d', moment)
       .option(
         '--model <names>',

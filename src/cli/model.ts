@@ -177,7 +177,7 @@ export function completeModel(command: Command): void {
     add(id, { ...options, listed: listed === false ? false : undefined }),
   )
   finished(command.command('list'), 'model list').description('list models').action(list)
-  const setCommand = command.command('set').argument('<id>')
+  const setCommand = command.command('set').argument('<id>', 'as callers name it')
   finished(
     setCommand,
     'model set family-a-small --listed',
@@ -191,11 +191,11 @@ export function completeModel(command: Command): void {
   withModelOptions(setCommand).action(set)
   withPrices(
     finished(
-      command.command('price').argument('<id>'),
+      command.command('price').argument('<id>', 'as callers name it'),
       'model price family-a-small --input 0.002 --output 0.003',
     ).description('set a new price; it is the whole price, what is not named falls away'),
   ).action(price)
-  finished(command.command('remove').argument('<id>'), 'model remove family-a-small')
+  finished(command.command('remove').argument('<id>', 'as callers name it'), 'model remove family-a-small')
     .description('take a model out of service')
     .action(remove)
 }

@@ -87,7 +87,10 @@ export function completeCredentials(command: Command): void {
     .addOption(new Option('--credential <text>').env('UPSTREAM_CREDENTIAL').hideHelp())
     .action(add)
   finished(
-    command.command('credential-remove').argument('<upstream>', upstreamWords).argument('<id>'),
+    command
+      .command('credential-remove')
+      .argument('<upstream>', upstreamWords)
+      .argument('<id>', "the credential's id"),
     'upstream credential-remove deepseek crd_01…',
   )
     .description('remove a credential')

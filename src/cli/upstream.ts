@@ -108,7 +108,7 @@ const upstreamWords = "the upstream's id or name"
 
 function completeAdd(command: Command): void {
   finished(
-    command.argument('<name>'),
+    command.argument('<name>', 'to tell it from others'),
     'upstream add deepseek --provider deepseek --credential-stdin < key.txt',
     'upstream add mine --provider vllm --base-url http://10.0.0.5:8000/v1 --no-credential',
   )

@@ -1,4 +1,4 @@
-/** `sluice verify`: the ledger, recomputed from its entries, on a running relay or a stopped one's directory. */
+/** `sluice verify`: the ledger, recomputed from its journal, on a running relay or a stopped one's directory. */
 
 import type { Command } from 'commander'
 import { join } from 'node:path'
