@@ -7,6 +7,7 @@ import {
   existsSync,
   fdatasyncSync,
   openSync,
+  readdirSync,
   rmSync,
   statfsSync,
   statSync,
@@ -58,19 +59,31 @@ export function checkDirectory(dataDir: string): Finding {
     )
   }
   const user = process.getuid?.() ?? uid
-  if (uid !== user) {
-    const detail = `${dataDir} belongs to user ${uid}, and this is user ${user}`
-    return warn(
-      name,
-      detail,
-      'Run sluice as the owner of the directory, or files in it become unreadable to the relay.',
-    )
-  }
+  if (uid !== user && (mode & 0o002) === 0) return checkForeign(dataDir, { user, owner: uid })
   if ((mode & 0o077) !== 0) {
     const detail = `${dataDir} is open to others (mode ${(mode & 0o777).toString(8)})`
     return warn(name, detail, `chmod 700 ${dataDir}: it holds the database and the key of the credentials.`)
   }
   return ok(name, `${dataDir}, for its owner only`)
+}
+
+/**
+ * Of a directory that somebody else made and this user may write to, such as a volume of Kubernetes with `fsGroup`, it
+ * counts whose the files are: they are read by their owner alone. Root may write anywhere, which says nothing.
+ */
+function checkForeign(
+  dataDir: string,
+  { user, owner }: { readonly user: number; readonly owner: number },
+): Finding {
+  const name = 'data directory'
+  const files = readdirSync(dataDir, { withFileTypes: true }).filter((entry) => entry.isFile())
+  const owners = files.map((file) => statSync(join(dataDir, file.name), { throwIfNoEntry: false })?.uid)
+  const other = owners.find((each) => each !== undefined && each !== user)
+  if (other === undefined && (user !== 0 || files.length > 0))
+    return ok(name, `${dataDir} of user ${owner}, in which files belong to this user, ${user}`)
+  const whose = other === undefined ? `belongs to user ${owner}` : `has files of user ${other}`
+  const advice = 'Run sluice as the user whose files they are, or new ones become unreadable to the relay.'
+  return warn(name, `${dataDir} ${whose}, and this is user ${user}`, advice)
 }
 
 /** Kinds of file systems (statfs(2)) that do not keep what we promise to keep. */
