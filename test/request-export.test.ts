@@ -52,6 +52,8 @@ test('a day of requests is written as CSV, over HTTP and by the command line, of
   for (const wrong of ['', 'day=2026-02-30', 'day=today']) {
     assert.equal(await refused(house, 400, ['GET', `/requests.csv?${wrong}`]), 'day')
   }
+  for (const absent of ['acc_zzz', 'nobody@example.com'])
+    await refused(house, 404, ['GET', `/requests.csv?day=${day}&account=${absent}`])
 
   const sluice = commandsOf(house.relay)
   const words = ['requests', 'export', '--day', day]
@@ -61,6 +63,7 @@ test('a day of requests is written as CSV, over HTTP and by the command line, of
     bobs.split('\r\n').slice(1, -1),
     lines.filter((line) => line.includes(bob.id)),
   )
+  assert.match(await sluice.failure([...words, '--account', 'acc_zzz']), /no such account/)
   assert.match(await sluice.failure(['requests', 'export', '--day', 'today']), /a day such as/)
   assert.match(await sluice.output(['requests', 'export', '--help']), /\$ sluice requests export --day/)
   await house.nothingHeld()

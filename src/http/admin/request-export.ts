@@ -3,6 +3,7 @@ import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Db } from '../../db/db.ts'
 import { listRequests, type RequestFilter, type RequestRecord } from '../../usage/records.ts'
 import { csvAnswer, type Cell } from '../csv.ts'
+import { knownAccount } from './accounts.ts'
 import type { Desk } from './desk.ts'
 import { refusals } from './schemas.ts'
 
@@ -50,7 +51,7 @@ const read = createRoute({
       day: z.iso
         .date({ error: 'has to be a day such as "2026-11-21"' })
         .meta({ description: 'In UTC.', example: '2026-11-21' }),
-      account: z.string().optional(),
+      account: z.string().optional().meta({ description: 'Its id.' }),
     }),
   },
   responses: {
@@ -64,8 +65,10 @@ const read = createRoute({
 
 export function requestExportRoutes({ house }: Desk): OpenAPIHono {
   const app = new OpenAPIHono()
-  app.openapi(read, (c) => {
+  app.openapi(read, async (c) => {
     const { day, ...named } = c.req.valid('query')
+    // A file with nothing but its head would pass for an account without requests.
+    if (named.account !== undefined) await knownAccount(house.db, named.account)
     const from = Date.parse(day)
     const pages = pagesOf(house.db, { ...named, from, to: from + dayMs })
     return csvAnswer(c, `requests-${day}`, { head: [...columns, 'attempts'], pages })
