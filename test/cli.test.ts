@@ -248,7 +248,9 @@ test('the reference models are shown first, added when asked for, and live only 
   }
   const plan = await sluice.json<Seeded>(['seed'])
   assert.equal(plan.applied, false)
-  assert.match(await sluice.output(['seed']), /Nothing is changed yet: --yes/)
+  const shown = await sluice.output(['seed'])
+  assert.match(shown, /Nothing is changed yet: --yes/)
+  assert.match(shown, /^family-a-small .* list +- +new$/m)
   await sluice.failure(['model', 'list'])
 
   await sluice.output(['upstream', 'add', 'mine', '--provider', 'openai', '--no-credential'])

@@ -87,8 +87,7 @@ function SeedChoice({ models, close }: SeedChoiceProps) {
           { head: words.price, figures: true, cell: ({ prices }) => <PricePair prices={prices} /> },
           {
             head: words.priceSource,
-            cell: ({ price_source: source }) =>
-              source === 'specification' ? words.fromSpecification : words.fromReference,
+            cell: ({ price_source: source }) => (source === 'list' ? words.fromList : words.fromReference),
           },
           { head: words.context, figures: true, cell: (model) => numberText(model.context_tokens) },
         ]}

@@ -8,8 +8,8 @@ import type { ModelInput } from './models.ts'
 
 /** A reference model without routes; whoever seeds adds them. */
 export type ReferenceModel = Omit<ModelInput, 'routes'> & {
-  /** Where the price is from: the specification's table, or set here. */
-  readonly priceSource: 'specification' | 'reference'
+  /** Where the price is from: the list (the specification's table), or set here in its proportions. */
+  readonly priceSource: 'list' | 'reference'
 }
 
 const kibi = 1024
@@ -25,7 +25,7 @@ function familyA(
     maxOutputTokens: 4 * kibi,
     ownedBy: 'family-a',
     prices: { input, output },
-    priceSource: 'specification',
+    priceSource: 'list',
   }
 }
 
@@ -39,7 +39,7 @@ function familyB(
     maxOutputTokens: 8 * kibi,
     ownedBy: 'family-b',
     prices: { input, output, cachedInput, cacheWrite },
-    priceSource: tier === 'mid' ? 'specification' : 'reference',
+    priceSource: tier === 'mid' ? 'list' : 'reference',
   }
 }
 

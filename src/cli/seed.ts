@@ -194,5 +194,9 @@ export function completeSeed(command: Command): void {
     .option('--only <models>', 'only these, with commas', list)
     .option('--live', 'list them at once')
     .option('--yes', 'add them; without it they are only shown')
+    .addHelpText(
+      'after',
+      '\nPRICE FROM says "list" where a published price list has the price, "reference" where it is set in its proportions.',
+    )
     .action(seed)
 }

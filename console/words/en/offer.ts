@@ -186,7 +186,7 @@ export const offer = {
     seedUpstreamHint: 'With one, the models are offered at once under the same name there',
     noUpstream: 'no upstream yet (not listed)',
     priceSource: 'Price from',
-    fromSpecification: 'price list',
+    fromList: 'price list',
     fromReference: 'its proportions',
     seedVerb: (count: number) => `Add ${count} ${count === 1 ? 'model' : 'models'}`,
     seeded: (count: number) => `${count} ${count === 1 ? 'model is' : 'models are'} added.`,

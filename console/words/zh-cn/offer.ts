@@ -182,7 +182,7 @@ export const offer: typeof english = {
     seedUpstreamHint: '选择后，模型以同名立即上架',
     noUpstream: '暂无上游（不上架）',
     priceSource: '价格来源',
-    fromSpecification: '价目表',
+    fromList: '价目表',
     fromReference: '按比例设定',
     seedVerb: (count: number) => `添加 ${count} 个模型`,
     seeded: (count: number) => `已添加 ${count} 个模型。`,

@@ -12,7 +12,7 @@ export const referenceModelOut = z
     hidden_reasoning: z.boolean(),
     owned_by: z.string(),
     prices: pricesOut,
-    price_source: z.enum(['specification', 'reference']).meta({
+    price_source: z.enum(['list', 'reference']).meta({
       description: 'Where the price is from: the published price list, or set in its proportions.',
     }),
   })
