@@ -1,6 +1,6 @@
 /** The command line where its cluster's database is away, or has never been filled: it says what to do. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -62,3 +62,26 @@ test(
     assert.match(await sluice.output(['verify']), /^ledger +holds$/m)
   },
 )
+
+test('the doctor says which of the nodes is the one in its DATA_DIR', { skip }, async (t) => {
+  const { nodes } = await openCluster(t, 2)
+  const ids: string[] = []
+  for (const node of nodes) {
+    const sluice = commandsOf(node)
+    const told = await sluice.output(['doctor', '--no-calls'])
+    const [, id = ''] = /^ok +node +(node_\w+) in sluice node list$/m.exec(told) ?? []
+    assert.match(await sluice.output(['node', 'list']), new RegExp(`^${id} .* running `, 'm'))
+    ids.push(id)
+  }
+  const [one, other] = ids
+  assert.ok(one && other && one !== other)
+  const [stopped] = nodes
+  assert.ok(stopped)
+  await stopped.kill()
+  const sluice = commandsOf(stopped)
+  assert.match(await sluice.output(['doctor', '--no-calls']), new RegExp(`^ok +node +${one} `, 'm'))
+  await writeFile(join(stopped.dataDir, 'node.db'), 'this is no database')
+  const { code, output } = await sluice.run(['doctor', '--no-calls'])
+  assert.equal(code, 1)
+  assert.match(output, /^fail +node .*node\.db does not open/m)
+})

@@ -1,7 +1,9 @@
 /** The doctor's look at the relay: who runs, the database, models, and every upstream. */
 
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { localJournalFileName } from '../db/local-journal.ts'
 import { openReadOnly } from '../db/read-only.ts'
 import { sql } from '../db/schema.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
@@ -60,6 +62,26 @@ export async function checkDatabase(
   } catch (error) {
     const why = errorWords(error)
     return { finding: fail(name, `${path} does not open: ${why}`, advice), lastWrittenMs: null }
+  }
+}
+
+/** Which of the nodes of its cluster works in this data directory; nothing before its first start. */
+export async function checkNode(dataDir: string): Promise<Finding[]> {
+  const name = 'node'
+  const path = join(dataDir, localJournalFileName)
+  if (!existsSync(path)) return []
+  try {
+    const still = openReadOnly(path)
+    try {
+      const ask = { sql: `select value from facts where name = 'node'`, parameters: [] }
+      const known = await still.db.first<{ value: string }>(ask)
+      return known === undefined ? [] : [ok(name, `${known.value} in sluice node list`)]
+    } finally {
+      still.close()
+    }
+  } catch (error) {
+    const advice = 'Keep the file as it is: it may hold settlements that the database has not got.'
+    return [fail(name, `${path} does not open: ${errorWords(error)}`, advice)]
   }
 }
 

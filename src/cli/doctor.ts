@@ -13,7 +13,7 @@ import {
   checkSync,
   checkVersions,
 } from './doctor-machine.ts'
-import { checkDatabase, checkHolder, checkService } from './doctor-relay.ts'
+import { checkDatabase, checkHolder, checkNode, checkService } from './doctor-relay.ts'
 import { fail, ok, warn, type Finding } from './findings.ts'
 import { finished, progressOption } from './options.ts'
 import { cellOf, CommandError, printResult, withProgress, type Format, type Progress } from './output.ts'
@@ -48,6 +48,7 @@ async function findings(options: DoctorOptions, tell: (step: string) => void): P
   const { finding: relay, isRunning } = await checkHolder(dataDir)
   found.push(relay)
   if (config.databaseUrl !== null) {
+    found.push(...(await checkNode(dataDir)))
     tell('asking PostgreSQL')
     const database = await checkPostgres(config.databaseUrl)
     found.push(database)
