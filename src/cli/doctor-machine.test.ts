@@ -23,7 +23,9 @@ function mayBecome(user: number): boolean {
   return process.getuid?.() === 0 && toldTo(user, '/nowhere') !== null
 }
 
-const skip = mayBecome(relayUser) ? false : 'needs root, and sources that others may read'
+const skip = mayBecome(relayUser)
+  ? false
+  : 'only on some machines: it takes root, and sources that others may read'
 
 /** A volume as Kubernetes hands it over with `fsGroup`. */
 function volume(t: TestContext): string {
