@@ -14,6 +14,7 @@ import { openClient, runTexts } from '../src/db/postgres/connect.ts'
 import { migratePostgres } from '../src/db/postgres/migrate.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
 import { question, type Account } from './account.ts'
+import { openCluster, served, withModel } from './cluster.ts'
 import { CommandLine } from './command-line.ts'
 import { openHouse, type House, type KnownUpstream, type Verification } from './house.ts'
 import { pausingAfter } from './mishaps.ts'
@@ -236,5 +237,31 @@ test(
     await ask(ann)
     assert.equal(await ann.balance(), '9007199.230740993')
     await house.nothingHeld()
+  },
+)
+
+test(
+  'a node that stood still, was given up, and comes back after everything was moved away ends and says where it is now',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 2)
+    const { house, nodes, url } = cluster
+    await withModel(cluster)
+    const account = await house.account({ balance: '1' })
+    await served(cluster, account.key.secret)
+    const frozen = nodes[1]
+    assert.ok(frozen)
+    frozen.signal('SIGSTOP')
+    const { data } = await house.admin<{ data: { id: string }[] }>('GET', '/nodes')
+    const replies = await Promise.all(
+      data.map(({ id }) => house.relay.adminReply('POST', `/nodes/${id}/retire`)),
+    )
+    assert.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200, 409]))
+    await house.stop()
+    const sluice = new CommandLine(house.dataDir, { DATABASE_URL: url })
+    assert.partialDeepStrictEqual(await sluice.json<MoveAnswer>(back), { new: true, ledger: { ok: true } })
+    frozen.signal('SIGCONT')
+    assert.equal((await frozen.exited).code, 1)
+    assert.match(frozen.lines.join('\n'), /was moved at .* to a DATA_DIR: start without DATABASE_URL/)
   },
 )

@@ -4,6 +4,7 @@
  */
 
 import type { Db } from '../db.ts'
+import { checkNotMoved } from '../transfer/moved.ts'
 import type { HoldRow } from './ledger-rows.ts'
 
 export type NodeState = 'running' | 'stopped' | 'retired'
@@ -22,7 +23,10 @@ const nowText = `(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
 const lockText = 'select id from nodes where id = ? for update'
 
-/** Begins an epoch of a node, its first or another; tells it. A batch of an earlier process that is under way is waited for. */
+/**
+ * Begins an epoch of a node, its first or another; tells it. A batch of an earlier process that is under way is waited for.
+ * Throws MovedAway where everything was moved elsewhere: a move notes that under the lock of this write as well.
+ */
 export async function joinCluster(
   db: Db,
   node: { readonly id: string; readonly name: string; readonly version: string },
@@ -31,13 +35,15 @@ export async function joinCluster(
     { sql: lockText, parameters: [node.id] },
     {
       sql: `insert into nodes (id, name, version, epoch, state, started_at, seen_at)
-        values (?, ?, ?, 1, 'running', ${nowText}, ${nowText})
+        select ?, ?, ?, 1, 'running', ${nowText}, ${nowText}
+        where not exists (select 1 from settings where name = 'moved_to')
         on conflict (id) do update set name = excluded.name, version = excluded.version, epoch = nodes.epoch + 1,
           state = 'running', started_at = excluded.started_at, seen_at = excluded.seen_at
         returning epoch`,
       parameters: [node.id, node.name, node.version],
     },
   )
+  if (result?.changes === 0) await checkNotMoved(db)
   return Number(result?.rows[0]?.['epoch'])
 }
 

@@ -7,7 +7,7 @@
 import type { Client } from 'pg'
 import { runMigrations } from '../postgres/migrate.ts'
 import { openClient, runOn, runTexts } from '../postgres/connect.ts'
-import { tryMigrationLock } from '../postgres/locks.ts'
+import { tryMigrationLock, writeLock } from '../postgres/locks.ts'
 import { literalOf, valuesText } from '../postgres/text.ts'
 import { migrations } from '../migrations.ts'
 import type { Row } from '../messages.ts'
@@ -42,6 +42,7 @@ async function single(client: Client, text: string): Promise<string | undefined>
 
 export class PostgresSide {
   readonly #client: Client
+  #epochs: string | undefined
 
   private constructor(client: Client) {
     this.#client = client
@@ -69,13 +70,17 @@ export class PostgresSide {
     await this.#client.end().catch(() => undefined)
   }
 
-  /** Throws TargetError where a node has not been stopped as it should be, or been given up. */
+  /** Throws TargetError where a node has not been stopped as it should be, or been given up, or has joined since the first look. */
   async checkStopped(): Promise<void> {
     const running = await single(this.#client, `select min(id) from nodes where state = 'running'`)
-    if (running === undefined) return
-    throw new TargetError(
-      `Node ${running} runs, or was not stopped cleanly: stop it, or give it up with \`sluice node retire\`, first.`,
-    )
+    if (running !== undefined)
+      throw new TargetError(
+        `Node ${running} runs, or was not stopped cleanly: stop it, or give it up with \`sluice node retire\`, first.`,
+      )
+    const epochs = await single(this.#client, 'select coalesce(sum(epoch), 0) from nodes')
+    this.#epochs ??= epochs
+    if (this.#epochs !== epochs)
+      throw new TargetError('A node has joined this PostgreSQL meanwhile: run the same command again.')
   }
 
   /** Where everything in it is now. */
@@ -86,8 +91,13 @@ export class PostgresSide {
     return value === undefined ? undefined : (JSON.parse(value) as MovedTo)
   }
 
+  /** From here on no node joins. Throws TargetError where one has joined meanwhile: what it wrote is not in the copy. */
   async noteMoved(moved: MovedTo): Promise<void> {
+    await this.#client.query('begin')
+    await this.#client.query(writeLock)
+    await this.checkStopped()
     await runOn(this.#client, notingMoved(moved))
+    await this.#client.query('commit')
   }
 
   /** Whose rows are in it, or on their way; undefined when nothing was ever moved into it. */

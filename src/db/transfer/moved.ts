@@ -21,7 +21,15 @@ export async function movedTo(db: Db): Promise<MovedTo | undefined> {
   return value === undefined ? undefined : (JSON.parse(value) as MovedTo)
 }
 
-/** Throws where what is in the database lives elsewhere now. */
+/** Nobody may work on the database: what is in it lives elsewhere now. These words say where. */
+export class MovedAway extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'MovedAway'
+  }
+}
+
+/** Throws MovedAway where what is in the database lives elsewhere now. */
 export async function checkNotMoved(db: Db): Promise<void> {
   const moved = await movedTo(db)
   if (moved === undefined) return
@@ -30,7 +38,7 @@ export async function checkNotMoved(db: Db): Promise<void> {
       ? ['sqlite', 'PostgreSQL: set DATABASE_URL']
       : ['postgres', 'a DATA_DIR: start without DATABASE_URL']
   const command = `\`sluice move --from ${from} --to ${moved.to}\``
-  throw new Error(
+  throw new MovedAway(
     moved.isWhole
       ? `Everything in this database was moved at ${moved.at} to ${where}.`
       : `A move of this database, begun at ${moved.at}, is not finished: run ${command} again, or with --give-up.`,

@@ -14,7 +14,7 @@ import { openPostgresDb, type PostgresDb } from '../../db/postgres/db.ts'
 import { migratePostgres } from '../../db/postgres/migrate.ts'
 import { joinCluster } from '../../db/postgres/nodes.ts'
 import { openSharedDataKey } from '../../db/settings.ts'
-import { checkNotMoved } from '../../db/transfer/moved.ts'
+import { checkNotMoved, MovedAway } from '../../db/transfer/moved.ts'
 import { errorWords } from '../../lib/error-words.ts'
 import { newId } from '../../lib/ids.ts'
 import { sealerOf } from '../../lib/seal.ts'
@@ -74,6 +74,7 @@ function rejoining(parts: {
   readonly told: (why: string) => void
   /** Another process has this node's name: one of the two has to end. */
   readonly doubled: (where: string) => void
+  readonly movedAway: (why: string) => void
 }): (why: string) => void {
   let isUnderWay = false
   const again = async (why: string): Promise<void> => {
@@ -88,7 +89,8 @@ function rejoining(parts: {
         }
         await parts.node().goOnIn(await parts.join())
         break
-      } catch {
+      } catch (error) {
+        if (error instanceof MovedAway) return parts.movedAway(error.message)
         await delay(rejoinPauseMs)
       }
     }
@@ -125,6 +127,7 @@ async function joinWith(
       listener.failed(
         `another process runs as ${id}, on ${where}. Each node needs a DATA_DIR of its own, also no copy of another's`,
       ),
+    movedAway: (why) => listener.failed(why),
   })
   const epoch = await join()
   const ledger: SharedLedger = new SharedLedger({
