@@ -76,6 +76,6 @@ export class BackupSchedule {
       period: new Date().toISOString().slice(0, 10),
       code: 'backup_failed',
       params: { problem },
-    })
+    }).catch((error: unknown) => log.error({ err: error }, 'operators could not be told of it'))
   }
 }
