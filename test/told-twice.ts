@@ -89,6 +89,7 @@ export const toldOnce: Readonly<Record<string, string>> = {
   'big-logs': 'its past is written into a file of SQLite',
   chaos: 'brings its own cluster',
   cluster: 'brings its own cluster',
+  'cluster-ends': 'brings its own cluster',
   'cluster-nodes': 'brings its own cluster',
   'cluster-outages': 'brings its own cluster',
   'cli-cluster': 'brings its own cluster',

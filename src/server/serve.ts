@@ -2,6 +2,7 @@
  * `sluice serve`: takes the data directory, opens the core, starts the workers, and serves until a signal; then
  * drains. The order here is the order of the process's life.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { operatorLink } from '../http/console/access-links.ts'
@@ -32,6 +33,10 @@ const watchEveryMs = 60_000
 const sameSignalMs = 1000
 /** How long answers wait for a store that takes no commits; streams are kept alive meanwhile. */
 const storePatienceMs = 30_000
+/** After the drain nobody waits for an answer: what cannot be closed within this time is left as a crash leaves it. */
+const closeWithinMs = 15_000
+
+type Close = () => unknown
 
 /** Resolves when the relay has ended. */
 export async function serve(config: Config): Promise<void> {
@@ -89,16 +94,17 @@ export async function serve(config: Config): Promise<void> {
   printWelcome(config, demo, setUpLink)
   collectWhenIdle()
   await signal
-  log.info('draining')
-  await drain(crew, config)
-  await closeAll(core, [
-    endWatch,
-    endJobs,
-    endChores,
-    () => keyUse.close(),
-    () => control.close(),
-    () => demo?.close(),
-  ])
+  await drain(crew, config, log)
+  await closeAll(log, {
+    // One job waits for a backup that is under way, which ends here.
+    jobs: () => Promise.all([endJobs(), orders.backups.close()]),
+    'the watch over the ledger': endWatch,
+    chores: endChores,
+    'the use of keys': () => keyUse.close(),
+    'the control socket': () => control.close(),
+    'the demonstration': () => demo?.close(),
+    'the ledger': () => core.close(),
+  })
   lock.release()
   log.info('ended')
   process.exit(0)
@@ -140,18 +146,25 @@ async function checkPort(config: Config): Promise<void> {
   if (unfit !== null) throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE cannot be used: ${unfit}`)
 }
 
-async function drain(crew: Crew, { drainDelayMs, drainGraceMs }: Config): Promise<void> {
+async function drain(crew: Crew, { drainDelayMs, drainGraceMs }: Config, log: Log): Promise<void> {
+  log.info('draining')
   crew.tell({ isReady: false, isDraining: true })
-  await new Promise((resolve) => setTimeout(resolve, drainDelayMs))
+  await delay(drainDelayMs)
   await crew.drain(drainGraceMs)
 }
 
-async function closeAll(
-  core: Core,
-  others: readonly (() => Promise<void> | void | undefined)[],
-): Promise<void> {
-  for (const close of others) await close()
-  await core.close()
+/** One after the other; tells what is not waited for when time is over. */
+async function closeAll(log: Log, parts: Readonly<Record<string, Close>>): Promise<void> {
+  const left = new Set(Object.keys(parts))
+  const closing = async (): Promise<void> => {
+    for (const [name, close] of Object.entries(parts)) {
+      await close()
+      left.delete(name)
+    }
+  }
+  await Promise.race([closing(), delay(closeWithinMs)])
+  if (left.size > 0)
+    log.warn({ left: [...left] }, 'not everything could be closed in time: the next start does what is left')
 }
 
 /** Nothing in memory can be trusted to be on disk any more: the process ends, and its next start reads the disk. */

@@ -24,6 +24,7 @@ export class BackupSchedule {
   readonly #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> | null = null
   #failedAt = -Infinity
+  #isOver = false
 
   constructor(parts: ScheduleParts) {
     this.#parts = parts
@@ -33,7 +34,9 @@ export class BackupSchedule {
     this.#timer.unref()
   }
 
+  /** What is under way is waited for; that it is cut off from now on is nobody's failure. */
   async close(): Promise<void> {
+    this.#isOver = true
     clearInterval(this.#timer)
     await this.#looking
   }
@@ -50,7 +53,7 @@ export class BackupSchedule {
     const now = Date.now()
     if (work.isBusy || now - this.#failedAt < Math.min(retryMs, backupEveryMs)) return
     const made = (await work.list()).filter(({ content }) => content !== null)
-    if (now - (made[0]?.madeAt ?? -Infinity) < backupEveryMs) return
+    if (this.#isOver || now - (made[0]?.madeAt ?? -Infinity) < backupEveryMs) return
     const { id } = await work.make(by)
     const ended = await work.ended()
     if (ended?.state === 'failed') return this.#failed(ended.problem ?? '')
@@ -66,6 +69,7 @@ export class BackupSchedule {
 
   async #failed(problem: string): Promise<void> {
     const { log, db } = this.#parts
+    if (this.#isOver) return
     this.#failedAt = Date.now()
     log.error({ problem }, 'no backup could be made')
     await raiseNotice(db, {
