@@ -9,6 +9,7 @@ import { openWay, replay, type Fate, type Recorded } from '../src/server/cluster
 import { openBalancer } from './balancer.ts'
 import { question } from './account.ts'
 import { modelPrices, openCluster, served, until, withModel } from './cluster.ts'
+import { commandsOf } from './command-line.ts'
 import { crowdAt, outage } from './outages.ts'
 
 const skip = withoutPostgres
@@ -177,5 +178,27 @@ test(
       [],
     )
     await callers.prove()
+  },
+)
+
+test(
+  'a credit by the command line that the database has not confirmed names the key with which it is asked for again, and credits once',
+  { skip },
+  async (t) => {
+    const { house, postgres } = await openCluster(t, 1)
+    const account = await house.account({ balance: '1' })
+    const sluice = commandsOf(house.relay)
+    const credit = ['account', 'credit', account.id, '5', '--reason', 'invoice 4711']
+    await postgres.stop('SIGKILL')
+    const failure = await sluice.failure(credit)
+    const key = /may have been credited.* with (--idempotency-key) (\S+), which cannot credit twice/.exec(
+      failure,
+    )
+    assert.ok(key, failure)
+    await postgres.start()
+    await until(async () => (await fetch(`${house.url}/readyz`)).status === 200)
+    for (let times = 0; times < 2; times += 1)
+      assert.equal(await sluice.output([...credit, ...key.slice(1)]), '5 is credited; the balance is 6.\n')
+    await house.nothingHeld()
   },
 )

@@ -11,6 +11,7 @@ import {
   printResult,
   sheetOf,
   tableOf,
+  UnclearError,
   UsageError,
   type Fields,
   type Format,
@@ -98,16 +99,25 @@ interface CreditOptions extends Format {
   readonly idempotencyKey?: string
 }
 
-async function credit(idOrEmail: string, amount: string, options: CreditOptions): Promise<void> {
-  const body = {
-    amount,
-    reason: options.reason,
-    kind: options.kind,
-    idempotency_key: options.idempotencyKey ?? randomUUID(),
+/** With a key of one's own making nobody could ask again for what may have been done, without doing it twice. */
+async function askedOnce(key: string, ask: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!(error instanceof UnclearError)) throw error
+    throw new CommandError(
+      `${error.message} It may have been credited all the same: repeat the command with --idempotency-key ${key}, which cannot credit twice.`,
+    )
   }
+}
+
+async function credit(idOrEmail: string, amount: string, options: CreditOptions): Promise<void> {
+  const key = options.idempotencyKey ?? randomUUID()
+  const body = { amount, reason: options.reason, kind: options.kind, idempotency_key: key }
   const receipt = await withControl({ command: 'account credit' }, async (control) => {
     const id = await accountIdOf(control, idOrEmail)
-    return fieldsOf(await control.call('POST', `/accounts/${encodeURIComponent(id)}/credits`, body))
+    const path = `/accounts/${encodeURIComponent(id)}/credits`
+    return fieldsOf(await askedOnce(key, () => control.call('POST', path, body)))
   })
   printResult(receipt, options, () => {
     const done = amount.startsWith('-') ? `${amount.slice(1)} is taken back` : `${amount} is credited`

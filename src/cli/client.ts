@@ -10,14 +10,24 @@ import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig, type Config } from '../config.ts'
-import { answerOf, askControl, hasControl, type ControlAnswer } from '../server/control-socket.ts'
+import {
+  answerOf,
+  askControl,
+  hasControl,
+  NoControlError,
+  type ControlAnswer,
+} from '../server/control-socket.ts'
 import { LockedError, takeLock, type DataLock } from '../server/lock.ts'
-import { CommandError, fieldAt, fieldsOf, rowsOf, serverNameOf, type Fields } from './output.ts'
+import { errorWords } from '../lib/error-words.ts'
+import { CommandError, fieldAt, fieldsOf, rowsOf, serverNameOf, UnclearError, type Fields } from './output.ts'
 
 export interface Control {
   /** Whether a running relay answers. */
   readonly isRelay: boolean
-  /** One call below `/api/admin`. Rejects with CommandError when it is refused; resolves to the answer's JSON. */
+  /**
+   * One call below `/api/admin`; resolves to the answer's JSON. Rejects with CommandError when it is refused, and with
+   * UnclearError where it may have been carried out all the same.
+   */
   call(method: string, path: string, body?: unknown): Promise<unknown>
   /** Writes the answer of a GET as it comes. Rejects as `call` does. */
   pour(path: string, into: Writable): Promise<void>
@@ -55,8 +65,9 @@ function resultOf(config: Config, answer: ControlAnswer): unknown {
   try {
     json = answer.text === '' ? undefined : JSON.parse(answer.text)
   } catch {
-    throw new CommandError(`The relay answered ${answer.status} with something that is not JSON.`)
+    throw new UnclearError(`The relay answered ${answer.status} with something that is not JSON.`)
   }
+  if (answer.status >= 500) throw new UnclearError(refusalWords(config, answer, json))
   if (answer.status >= 400) throw new CommandError(refusalWords(config, answer, json))
   return json
 }
@@ -70,11 +81,16 @@ async function pourAnswer(
   await pipeline(body, into, { end: false })
 }
 
+function throwUnclear(error: unknown): never {
+  throw error instanceof NoControlError ? error : new UnclearError(errorWords(error))
+}
+
 function overSocket(config: Config): Control {
   return {
     isRelay: true,
     async call(method, path, body) {
-      return resultOf(config, await askControl(config.dataDir, { method, path: root + path, body }))
+      const asked = { method, path: root + path, body }
+      return resultOf(config, await askControl(config.dataDir, asked).catch(throwUnclear))
     },
     async pour(path, into) {
       const asked = { method: 'GET', path: root + path }

@@ -11,6 +11,9 @@ export class CommandError extends Error {
   }
 }
 
+/** Who was asked could not say what came of it: it may have been done. */
+export class UnclearError extends CommandError {}
+
 /** Wrong usage that the grammar of options cannot see: exit code 2, these words. */
 export class UsageError extends Error {
   constructor(message: string) {
