@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { wordsChannelText } from '../src/db/postgres/changes.ts'
 import { openClient, runTexts } from '../src/db/postgres/connect.ts'
+import { jobLock } from '../src/db/postgres/locks.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { entranceCalls } from '../src/http/console/contract/entrance.ts'
 import { question } from './account.ts'
@@ -218,6 +219,26 @@ test(
     }
     await change(-5, [200])
     assert.deepEqual(await statuses('/readyz'), [200, 200])
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'a node whose jobs wait for longer than its lease lasts does not lead any more when the next one does',
+  { skip },
+  async (t) => {
+    const cluster = await openCluster(t, 2)
+    const { house, nodes, url } = cluster
+    await until(async () => (await Promise.all(nodes.map(leads))).includes(true))
+    const stranger = await openClient({ url, name: 'stranger', statementMs: 60_000 })
+    t.after(() => stranger.end())
+    await stranger.query(`set idle_in_transaction_session_timeout = 0; begin; ${jobLock}`)
+    const [one, other] = nodes
+    assert.ok(one && other)
+    const [first, next] = (await leads(one)) ? [one, other] : [other, one]
+    await until(() => leads(next))
+    assert.equal(await leads(first), false)
+    await stranger.query('rollback')
     await house.nothingHeld()
   },
 )

@@ -35,8 +35,8 @@ export class Jobs {
   #round: Promise<void> = Promise.resolve()
   #rareAt = 0
   #isOver = false
-  /** This node has the lease. */
-  isOurs = false
+  /** Until when this node has the lease for certain, by its own clock. */
+  #oursUntil = -Infinity
 
   constructor(parts: JobParts) {
     this.#parts = parts
@@ -44,6 +44,11 @@ export class Jobs {
       parts.listener.dropped(requests),
     )
     this.#later()
+  }
+
+  /** This node has the lease: not any longer where a round of its own has lasted too long to keep it. */
+  get isOurs(): boolean {
+    return performance.now() < this.#oursUntil
   }
 
   #later(): void {
@@ -56,7 +61,8 @@ export class Jobs {
   async #run(): Promise<void> {
     const { db, id, url } = this.#parts
     try {
-      this.isOurs = await takeLease(db, lease, id, leaseMs)
+      const askedAt = performance.now()
+      this.#oursUntil = (await takeLease(db, lease, id, leaseMs)) ? askedAt + leaseMs : -Infinity
       if (!this.isOurs) return
       this.#client ??= await openClient({ url, name: `sluice ${id} jobs`, statementMs })
       await this.#rollUp(this.#client)
@@ -64,7 +70,7 @@ export class Jobs {
       await this.#dropRequests(this.#client)
       await this.#fillTokens(this.#client)
     } catch {
-      this.isOurs = false
+      this.#oursUntil = -Infinity
       void this.#client?.end().catch(() => undefined)
       this.#client = null
     }
