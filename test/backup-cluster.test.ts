@@ -1,17 +1,14 @@
 /** What a cluster has to remember: copied while its node works, and put back into either kind of store. */
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 
-import { openClient, runTexts } from '../src/db/postgres/connect.ts'
+import { openClient } from '../src/db/postgres/connect.ts'
 import { migratePostgres } from '../src/db/postgres/migrate.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
 import { Account, question } from './account.ts'
@@ -21,7 +18,7 @@ import { House, openHouse, type Verification } from './house.ts'
 import { pausingAfter } from './mishaps.ts'
 import { startRelay } from './relay-process.ts'
 import { saying, sayingMany } from './scripts.ts'
-import { strangerWrites } from './stranger.ts'
+import { killWaiting, strangerWrites } from './stranger.ts'
 
 interface Backup {
   readonly path: string
@@ -31,7 +28,6 @@ interface Backup {
 }
 
 const skip = withoutPostgres
-const program = fileURLToPath(new URL('../bin/sluice.js', import.meta.url))
 
 let server: PostgresServer
 if (skip === false) {
@@ -91,29 +87,6 @@ async function proveServing(
   assert.partialDeepStrictEqual(verdict, { ok: true, drift: '0', open_holds: 0 })
 }
 
-/** Kills a restore in the middle: while it waits for one who writes a row that it wants to write. */
-async function killRestore(t: TestContext, dataDir: string, url: string, backup: string): Promise<void> {
-  await migratePostgres(url)
-  const stranger = await openClient({ url, name: 'stranger', statementMs: 60_000 })
-  t.after(() => stranger.end())
-  await stranger.query(strangerWrites(1))
-  const { PATH, HOME } = process.env
-  const restoring = spawn(process.execPath, [program, 'restore', backup], {
-    env: { PATH, HOME, DATA_DIR: dataDir, DATABASE_URL: url },
-    stdio: 'ignore',
-  })
-  const looking = await openClient({ url, name: 'looking', statementMs: 60_000 })
-  const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await runTexts(looking, waits))[0]?.length === 0) {
-    assert.equal(restoring.exitCode, null)
-    await delay(20)
-  }
-  await looking.end()
-  restoring.kill('SIGKILL')
-  await once(restoring, 'exit')
-  await stranger.query('rollback')
-}
-
 test(
   'a backup of a node that works comes back into a directory as well as into an empty PostgreSQL, also when that was cut off',
   { skip },
@@ -151,7 +124,9 @@ test(
     assert.match(await beside.failure(['restore', backup.path, '--force']), /goes into an empty database/)
     const empty = { DATABASE_URL: await server.database() }
     const other = new CommandLine(join(place, 'node'), empty)
-    await killRestore(t, join(place, 'node'), empty.DATABASE_URL, backup.path)
+    const cut = { url: empty.DATABASE_URL, dataDir: join(place, 'node'), words: ['restore', backup.path] }
+    await migratePostgres(cut.url)
+    await killWaiting(t, { ...cut, text: strangerWrites(1) })
     assert.match(await other.failure(['serve']), /A move into this database is not finished/)
     const lost = new CommandLine(join(place, 'another folder'), empty)
     assert.match(

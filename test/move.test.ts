@@ -20,7 +20,7 @@ import { openHouse, type House, type KnownUpstream, type Verification } from './
 import { pausingAfter } from './mishaps.ts'
 import { startRelay } from './relay-process.ts'
 import { saying, sayingMany } from './scripts.ts'
-import { strangerWrites } from './stranger.ts'
+import { killWaiting, strangerBegins, strangerWrites } from './stranger.ts'
 
 interface MoveAnswer {
   readonly new: boolean
@@ -201,6 +201,32 @@ test(
     const verdict = await house.verify()
     assert.partialDeepStrictEqual(verdict, { ok: true, drift: '0', entries: moved.ledger.entries + 1 })
     assert.partialDeepStrictEqual(await sluice.json<Verification>(['verify']), { ok: true })
+    await house.nothingHeld()
+  },
+)
+
+test(
+  'a move that was killed while the schema was made keeps both sides closed, and goes on when it is asked for again',
+  { skip },
+  async (t) => {
+    const house = await openHouse(t)
+    const ann = await house.account({ balance: '5' })
+    await house.stop()
+    const url = await server.database()
+    const sluice = new CommandLine(house.dataDir, { DATABASE_URL: url })
+    const alone = new CommandLine(house.dataDir)
+    // Whoever makes a table of the same name waits.
+    const text = `${strangerBegins} create table requests (name text)`
+    await killWaiting(t, { url, dataDir: house.dataDir, words: toPostgres, text })
+    assert.match(await sluice.failure(['serve']), /A move into this database is not finished/)
+    assert.match(
+      await alone.failure(['serve']),
+      /is not finished: run `sluice move --from sqlite --to postgres`/,
+    )
+    const moved = await sluice.json<MoveAnswer>(toPostgres)
+    assert.partialDeepStrictEqual(moved, { new: true, resumed: true, ledger: { ok: true } })
+    await house.restart({ DATABASE_URL: url })
+    assert.equal(await ann.balance(), '5')
     await house.nothingHeld()
   },
 )

@@ -7,6 +7,7 @@ import type { Client } from 'pg'
 import type { Migration } from '../migration.ts'
 import { migrations } from '../migrations.ts'
 import { openClient, runTexts } from './connect.ts'
+import { unfinishedWords } from '../transfer/moved.ts'
 import { migrationLock } from './locks.ts'
 import { literalOf, postgresDdl } from './text.ts'
 
@@ -20,7 +21,7 @@ async function versionOf(client: Client): Promise<number> {
 }
 
 /** Throws when the database is of a newer release, or has tables of somebody else. Returns the version it has. */
-async function checkSchema(client: Client, list: readonly Migration[]): Promise<number> {
+export async function checkSchema(client: Client, list: readonly Migration[]): Promise<number> {
   const version = await versionOf(client)
   const newest = list.at(-1)?.version ?? 0
   if (version > newest) {
@@ -29,7 +30,7 @@ async function checkSchema(client: Client, list: readonly Migration[]): Promise<
     )
   }
   if (version > 0) return version
-  const count = `select count(*) as tables from pg_catalog.pg_tables where schemaname = current_schema() and tablename <> 'schema_version'`
+  const count = `select count(*) as tables from pg_catalog.pg_tables where schemaname = current_schema() and tablename not in ('schema_version', 'moving')`
   const [rows = []] = await runTexts(client, count)
   if (Number(rows[0]?.['tables']) > 0)
     throw new Error('The database of DATABASE_URL belongs to another program.')
@@ -59,9 +60,7 @@ export async function runMigrations(client: Client, list: readonly Migration[]):
 async function checkWhole(client: Client): Promise<void> {
   const [rows = []] = await runTexts(client, `select to_regclass('moving') is null as whole`)
   if (String(rows[0]?.['whole']) === 'true') return
-  throw new Error(
-    'A move into this database is not finished. Run the same `sluice move` or `sluice restore` again.',
-  )
+  throw new Error(unfinishedWords)
 }
 
 /** Brings it up to date, or waits until another has. Throws where a move into it is not finished. */

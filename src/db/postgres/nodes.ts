@@ -4,7 +4,7 @@
  */
 
 import type { Db } from '../db.ts'
-import { checkNotMoved } from '../transfer/moved.ts'
+import { checkNotMoved, unfinishedWords } from '../transfer/moved.ts'
 import type { HoldRow } from './ledger-rows.ts'
 
 export type NodeState = 'running' | 'stopped' | 'retired'
@@ -25,7 +25,8 @@ const lockText = 'select id from nodes where id = ? for update'
 
 /**
  * Begins an epoch of a node, its first or another; tells it. A batch of an earlier process that is under way is waited for.
- * Throws MovedAway where everything was moved elsewhere: a move notes that under the lock of this write as well.
+ * Throws where everything is moved into it, and MovedAway where it was moved elsewhere: a move notes both under the lock of
+ * this write.
  */
 export async function joinCluster(
   db: Db,
@@ -36,15 +37,16 @@ export async function joinCluster(
     {
       sql: `insert into nodes (id, name, version, epoch, state, started_at, seen_at)
         select ?, ?, ?, 1, 'running', ${nowText}, ${nowText}
-        where not exists (select 1 from settings where name = 'moved_to')
+        where to_regclass('moving') is null and not exists (select 1 from settings where name = 'moved_to')
         on conflict (id) do update set name = excluded.name, version = excluded.version, epoch = nodes.epoch + 1,
           state = 'running', started_at = excluded.started_at, seen_at = excluded.seen_at
         returning epoch`,
       parameters: [node.id, node.name, node.version],
     },
   )
-  if (result?.changes === 0) await checkNotMoved(db)
-  return Number(result?.rows[0]?.['epoch'])
+  if (result?.changes === 1) return Number(result.rows[0]?.['epoch'])
+  await checkNotMoved(db)
+  throw new Error(unfinishedWords)
 }
 
 /** The name of the machine where another process runs as this node, in a later epoch than the one given; else null. */

@@ -65,3 +65,28 @@ for (const [what, end] of [
     },
   )
 }
+
+test(
+  'a database that everything is about to be moved into is joined by nobody, also not by who had seen it empty',
+  { skip },
+  async (t) => {
+    const { side, join } = await openBoth(t)
+    await side.begin('move_1', [], () => undefined)
+    assert.deepEqual(await side.origin(), { id: 'move_1', isWhole: false })
+    await assert.rejects(join(), /A move into this database is not finished/)
+  },
+)
+
+test(
+  'a database that a node has just joined is not begun to be filled, and the source stays as it is',
+  { skip },
+  async (t) => {
+    const { side, join } = await openBoth(t)
+    await join()
+    await assert.rejects(
+      side.begin('move_1', [], () => assert.fail('the source was noted')),
+      /not empty \(nodes\).* Node one runs on it/,
+    )
+    await join()
+  },
+)

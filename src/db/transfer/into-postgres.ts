@@ -5,7 +5,7 @@
  */
 
 import type { Client } from 'pg'
-import { runMigrations } from '../postgres/migrate.ts'
+import { checkSchema, runMigrations } from '../postgres/migrate.ts'
 import { openClient, runOn, runTexts } from '../postgres/connect.ts'
 import { tryMigrationLock, writeLock } from '../postgres/locks.ts'
 import { literalOf, valuesText } from '../postgres/text.ts'
@@ -28,6 +28,9 @@ export class TargetError extends Error {
     this.name = 'TargetError'
   }
 }
+
+/** Among the marks of tables the one that says which move it is, before there is a schema to say it. */
+const beginning = ''
 
 interface Mark {
   readonly after: Key
@@ -102,20 +105,40 @@ export class PostgresSide {
 
   /** Whose rows are in it, or on their way; undefined when nothing was ever moved into it. */
   async origin(): Promise<{ readonly id: string; readonly isWhole: boolean } | undefined> {
-    if ((await single(this.#client, `select to_regclass('settings')`)) === undefined) return undefined
-    const id = await single(this.#client, `select value from settings where name = 'moved_from'`)
-    if (id === undefined) return undefined
-    return { id, isWhole: (await single(this.#client, `select to_regclass('moving')`)) === undefined }
+    const isWhole = !(await this.#has('moving'))
+    const begun = isWhole
+      ? undefined
+      : await single(this.#client, `select after from moving where name = '${beginning}'`)
+    const id = begun ?? (await this.#filledFrom())
+    return id === undefined ? undefined : { id, isWhole }
   }
 
-  /** Makes the schema. Throws TargetError where anything is there already. */
-  async makeEmpty(tables: readonly TableShape[]): Promise<void> {
-    await runMigrations(this.#client, migrations)
+  async #has(table: string): Promise<boolean> {
+    return (await single(this.#client, `select to_regclass('${table}')`)) !== undefined
+  }
+
+  /** Whose rows are in the schema; undefined before it is made for them. */
+  async #filledFrom(): Promise<string | undefined> {
+    if (!(await this.#has('settings'))) return undefined
+    return single(this.#client, `select value from settings where name = 'moved_from'`)
+  }
+
+  async #checkEmpty(tables: readonly TableShape[]): Promise<void> {
     const names = [...tables.map(({ name }) => name), ...nodesOwn].filter((name) => !seeded.has(name))
-    const found = names.map((name) => `select '${name}' as name where exists (select 1 from ${name})`)
+    const [there = []] = await runTexts(
+      this.#client,
+      'select tablename from pg_catalog.pg_tables where schemaname = current_schema()',
+    )
+    const known = new Set(there.map((row) => String(row['tablename'])))
+    const found = names
+      .filter((name) => known.has(name))
+      .map((name) => `select '${name}' as name where exists (select 1 from ${name})`)
+    if (found.length === 0) return
     const [rows = []] = await runTexts(this.#client, found.join(' union all '))
     if (rows.length === 0) return
-    const running = await single(this.#client, `select min(id) from nodes where state = 'running'`)
+    const running = known.has('nodes')
+      ? await single(this.#client, `select min(id) from nodes where state = 'running'`)
+      : undefined
     const who = running === undefined ? '' : ` Node ${running} runs on it.`
     const what = rows.map((row) => String(row['name'])).join(', ')
     throw new TargetError(
@@ -123,17 +146,33 @@ export class PostgresSide {
     )
   }
 
-  /** From here on no node starts over it, until `finish`. */
-  async begin(id: string): Promise<void> {
+  /**
+   * From here on no node starts over it, until `finish`, nor joins that is about to. `note` says the same of the source: when
+   * it does not come to that the target is as it was. Throws TargetError where anything is there already.
+   */
+  async begin(id: string, tables: readonly TableShape[], note: () => void): Promise<void> {
+    await checkSchema(this.#client, migrations)
+    await this.#client.query(`begin; ${writeLock}`)
+    await this.#checkEmpty(tables)
+    await this.#client.query(
+      `create table moving (name text collate "C" primary key, after text not null, rows bigint not null);
+      insert into moving values ('${beginning}', ${literalOf(id)}, 0)`,
+    )
+    note()
+    await this.#client.query('commit')
+  }
+
+  /** Makes the schema for what `id` brings, or what is missing of it. Throws TargetError where another release has filled it. */
+  async makeSchema(id: string): Promise<void> {
+    if ((await this.#filledFrom()) !== undefined) return this.#checkRelease()
+    await runMigrations(this.#client, migrations)
     await this.#client.query(
       `begin; ${[...seeded].map((name) => `delete from ${name}`).join(';')};
-      create table moving (name text collate "C" primary key, after text not null, rows bigint not null);
       insert into settings (name, value) values ('moved_from', ${literalOf(id)}); commit`,
     )
   }
 
-  /** Goes on with a move that was cut off. Throws TargetError where another release began it. */
-  async checkSchema(): Promise<void> {
+  async #checkRelease(): Promise<void> {
     const version = Number(await single(this.#client, 'select max(version) from schema_version'))
     if (version !== migrations.at(-1)?.version)
       throw new TargetError('Another release of Sluice began this move: finish it with that one.')

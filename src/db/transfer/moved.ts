@@ -6,6 +6,10 @@ import { openWriter } from '../sqlite.ts'
 
 const name = 'moved_to'
 
+/** Of a database on the other side, that everything has not yet arrived in. */
+export const unfinishedWords =
+  'A move into this database is not finished. Run the same `sluice move` or `sluice restore` again.'
+
 export interface MovedTo {
   /** Of this move; the target has it too. */
   readonly id: string

@@ -73,17 +73,17 @@ async function prepare(
 ): Promise<{ readonly moved: MovedTo; readonly state: 'new' | 'half' | 'whole' }> {
   const origin = await target.origin()
   if (origin !== undefined && origin.id === begun?.id) {
-    if (!origin.isWhole) await target.checkSchema()
+    if (!origin.isWhole) await target.makeSchema(origin.id)
     return { moved: begun, state: origin.isWhole ? 'whole' : 'half' }
   }
   if (origin !== undefined)
     throw new TargetError('The target is not empty: what is in it was moved there from elsewhere.')
   if (begun?.isWhole === true)
     throw new MoveError(`Everything in ${path} was moved at ${begun.at} to another database than this one.`)
-  await target.makeEmpty(await reading(path, (db) => tablesOf((statement) => db.all(statement))))
   const moved = begun ?? { id: newId('move'), to: 'postgres', at: new Date().toISOString(), isWhole: false }
-  noteMoved(path, moved)
-  await target.begin(moved.id)
+  const tables = await reading(path, (db) => tablesOf((statement) => db.all(statement)))
+  await target.begin(moved.id, tables, () => noteMoved(path, moved))
+  await target.makeSchema(moved.id)
   return { moved, state: 'new' }
 }
 
