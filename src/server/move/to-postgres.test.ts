@@ -2,12 +2,17 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../../config.ts'
+import { migrations } from '../../db/migrations.ts'
+import { openPostgresDb } from '../../db/postgres/db.ts'
+import { migratePostgres } from '../../db/postgres/migrate.ts'
+import { joinCluster } from '../../db/postgres/nodes.ts'
+import { startPostgres, withoutPostgres } from '../../db/postgres/postgres.fixture.ts'
 import { noteMoved } from '../../db/transfer/moved.ts'
 import { databaseFileName, openStore } from '../../db/store.ts'
 import { temporaryDir } from '../../db/store.fixture.ts'
 import { openHouse } from '../open-house.ts'
 import { Progress, withBar } from './progress.ts'
-import { giveUpMove } from './to-postgres.ts'
+import { giveUpMove, moveToPostgres } from './to-postgres.ts'
 
 test('a directory whose move is not finished is not opened until that is given up, and one that was moved never', async (t) => {
   const dataDir = temporaryDir(t)
@@ -27,6 +32,31 @@ test('a directory whose move is not finished is not opened until that is given u
   await assert.rejects(giveUpMove(dataDir), /is finished/)
   await assert.rejects(openHouse(config), /was moved/)
 })
+
+test(
+  'a cluster of an older release that runs is found not to be empty, and neither its schema nor the source is changed',
+  { skip: withoutPostgres },
+  async (t) => {
+    const server = await startPostgres()
+    t.after(() => server.remove())
+    const url = await server.database()
+    const older = migrations.slice(0, -1)
+    await migratePostgres(url, older)
+    const db = openPostgresDb(url, 'test')
+    t.after(() => db.close())
+    await joinCluster(db, { id: 'one', name: 'one', version: '0' })
+    const dataDir = temporaryDir(t)
+    await (await openStore({ dataDir })).close()
+    const config = { ...readConfig(), dataDir, databaseUrl: null }
+    await assert.rejects(
+      moveToPostgres(config, url, () => undefined),
+      /not empty \(nodes\).* Node one runs on it/,
+    )
+    const version = { sql: 'select max(version) as version from schema_version', parameters: [] }
+    assert.equal((await db.first<{ version: number }>(version))?.version, older.at(-1)?.version)
+    await (await openHouse(config)).close()
+  },
+)
 
 test('the bar fills as rows come, and is full when all have', () => {
   const lines: string[] = []
