@@ -18,7 +18,7 @@ import { House, openHouse, type Verification } from './house.ts'
 import { pausingAfter } from './mishaps.ts'
 import { startRelay } from './relay-process.ts'
 import { saying, sayingMany } from './scripts.ts'
-import { killWaiting, strangerWrites } from './stranger.ts'
+import { killWaiting, strangerBegins, strangerWrites } from './stranger.ts'
 
 interface Backup {
   readonly path: string
@@ -121,24 +121,31 @@ test(
     assert.match(await sluice.failure(['restore', backup.path]), /in use by sluice serve/)
     const beside = new CommandLine(join(place, 'node'), { DATABASE_URL: url })
     assert.match(await beside.failure(['restore', backup.path]), /not empty \(.*Node node_\w+ runs on it\.$/)
-    assert.match(await beside.failure(['restore', backup.path, '--force']), /goes into an empty database/)
+    assert.match(
+      await beside.failure(['restore', backup.path, '--force']),
+      /goes into an empty database\. Leave --force out\.$/,
+    )
     const empty = { DATABASE_URL: await server.database() }
     const other = new CommandLine(join(place, 'node'), empty)
     const cut = { url: empty.DATABASE_URL, dataDir: join(place, 'node'), words: ['restore', backup.path] }
     await migratePostgres(cut.url)
+    const hangUp = { words: ['backup', join(place, 'hung up', 'copy')], signal: 'SIGHUP' } as const
+    await killWaiting(t, { ...cut, ...hangUp, text: `${strangerBegins} lock table invites` })
+    assert.deepEqual(await readdir(join(place, 'hung up')), [])
     await killWaiting(t, { ...cut, text: strangerWrites(1) })
     assert.match(await other.failure(['serve']), /A move into this database is not finished/)
     const lost = new CommandLine(join(place, 'another folder'), empty)
     assert.match(
       await lost.failure(['restore', backup.path]),
-      /The target is not empty: what is in it was moved/,
+      /The target is not empty: what is in it was moved.* empty database, or run the move or restore again/,
     )
+    assert.match(await other.failure(['backup', join(place, 'half')]), /is not finished/)
     await other.output(['restore', backup.path])
+    assert.match(await other.failure(['restore', backup.path]), /Let DATABASE_URL name an empty database\.$/)
     // Of the stream, which was under way, it has no more than the marks that were durable.
     const { entries } = await other.json<Verification>(['verify'])
     assert.ok(entries - backup.entries <= 1)
     await proveServing(t, join(place, 'node'), empty, account)
-    assert.match(await other.failure(['restore', backup.path]), /in use by|not empty/)
     await house.nothingHeld()
   },
 )

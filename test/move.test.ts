@@ -14,7 +14,7 @@ import { openClient, runTexts } from '../src/db/postgres/connect.ts'
 import { migratePostgres } from '../src/db/postgres/migrate.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
 import { question, type Account } from './account.ts'
-import { openCluster, served, withModel } from './cluster.ts'
+import { openCluster } from './cluster.ts'
 import { CommandLine } from './command-line.ts'
 import { openHouse, type House, type KnownUpstream, type Verification } from './house.ts'
 import { pausingAfter } from './mishaps.ts'
@@ -185,7 +185,11 @@ test(
     assert.ok(moved.ledger.entries > entriesBefore, 'the stream that was cut off is charged')
     assert.partialDeepStrictEqual(await sluice.json<MoveAnswer>(toPostgres), { new: false })
     assert.match(await elsewhere.failure(toPostgres), /was moved at .* to another database than this one/)
-    assert.match(await alone.failure(['account', 'list']), /was moved at .* to PostgreSQL: set DATABASE_URL/)
+    for (const words of [
+      ['account', 'list'],
+      ['backup', join(house.dataDir, 'backups', 'copy')],
+    ])
+      assert.match(await alone.failure(words), /was moved at .* to PostgreSQL: set DATABASE_URL/)
 
     await house.restart({ DATABASE_URL: url })
     assert.deepEqual(await seenBy(lively), before)
@@ -244,7 +248,10 @@ test(
     const alone = new CommandLine(house.dataDir)
     assert.match(await sluice.failure(back), /in use by sluice serve/)
     await house.kill()
-    assert.match(await sluice.failure(back), /Node node_\w+ runs, or was not stopped cleanly/)
+    assert.match(
+      await sluice.failure(back),
+      /Node node_\w+ runs, or was not stopped cleanly: .*start and stop it once more/,
+    )
     await house.restart()
     await house.stop()
     const moved = await sluice.json<MoveAnswer>(back)
@@ -253,7 +260,8 @@ test(
     // As if it had been killed just before the file got its place.
     await rename(join(house.dataDir, 'sluice.db'), join(house.dataDir, 'moving.db'))
     assert.partialDeepStrictEqual(await sluice.json<MoveAnswer>(back), { new: true, resumed: true })
-    assert.match(await sluice.failure(['serve']), /was moved at .* to a DATA_DIR: start without DATABASE_URL/)
+    for (const words of [['serve'], ['backup', join(house.dataDir, 'backups', 'copy')]])
+      assert.match(await sluice.failure(words), /was moved at .* to a DATA_DIR: start without DATABASE_URL/)
     assert.partialDeepStrictEqual(await alone.json<Verification>(['verify']), { ok: true, entries })
 
     const relay = await startRelay({ dataDir: house.dataDir, port: house.relay.port })
@@ -270,11 +278,7 @@ test(
   'a node that stood still, was given up, and comes back after everything was moved away ends and says where it is now',
   { skip },
   async (t) => {
-    const cluster = await openCluster(t, 2)
-    const { house, nodes, url } = cluster
-    await withModel(cluster)
-    const account = await house.account({ balance: '1' })
-    await served(cluster, account.key.secret)
+    const { house, nodes, url } = await openCluster(t, 2)
     const frozen = nodes[1]
     assert.ok(frozen)
     frozen.signal('SIGSTOP')

@@ -27,10 +27,15 @@ export interface CutOff {
   readonly words: readonly string[]
   /** What the stranger has begun. */
   readonly text: string
+  /** SIGKILL where nothing is given. */
+  readonly signal?: NodeJS.Signals
 }
 
 /** Kills a command in the middle: while it waits for the stranger, who then gives up. */
-export async function killWaiting(t: TestContext, { url, dataDir, words, text }: CutOff): Promise<void> {
+export async function killWaiting(
+  t: TestContext,
+  { url, dataDir, words, text, signal = 'SIGKILL' }: CutOff,
+): Promise<void> {
   const stranger = await openClient({ url, name: 'stranger', statementMs: 60_000 })
   t.after(() => stranger.end())
   await stranger.query(text)
@@ -46,7 +51,7 @@ export async function killWaiting(t: TestContext, { url, dataDir, words, text }:
     await delay(20)
   }
   await looking.end()
-  command.kill('SIGKILL')
+  command.kill(signal)
   await once(command, 'exit')
   await stranger.query('rollback')
 }

@@ -12,7 +12,7 @@ import { CommandError, printResult, withProgress, type Format, type Progress } f
 
 /** Whoever ends the command leaves no half of a backup behind. */
 function removedAtSignal(draft: string): string {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
       removeDraft(draft)
       process.exit(130)

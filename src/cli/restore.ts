@@ -25,7 +25,9 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
   const config = readConfig()
   const { dataDir, databaseUrl: url } = config
   if (url !== null && options.force === true)
-    throw new CommandError('With DATABASE_URL nothing is moved aside: a backup goes into an empty database.')
+    throw new CommandError(
+      'With DATABASE_URL nothing is moved aside: a backup goes into an empty database. Leave --force out.',
+    )
   let step: Step = { doing: 'comparing', percent: null }
   const backup = await withProgress(
     options,

@@ -78,7 +78,7 @@ export class PostgresSide {
     const running = await single(this.#client, `select min(id) from nodes where state = 'running'`)
     if (running !== undefined)
       throw new TargetError(
-        `Node ${running} runs, or was not stopped cleanly: stop it, or give it up with \`sluice node retire\`, first.`,
+        `Node ${running} runs, or was not stopped cleanly: stop it, or start and stop it once more, or give it up with \`sluice node retire\` at another node, first.`,
       )
     const epochs = await single(this.#client, 'select coalesce(sum(epoch), 0) from nodes')
     this.#epochs ??= epochs

@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { openReadOnly } from '../../db/read-only.ts'
 import { databaseBytes } from '../../db/postgres/snapshot.ts'
+import { checkNotMoved } from '../../db/transfer/moved.ts'
 import { copyFromPostgres } from '../move/from-postgres.ts'
 import { version } from '../version.ts'
 import {
@@ -35,6 +36,9 @@ export type Copy = (folder: string, tell: Tell) => Promise<readonly string[]>
 /** A full disk would stop the relay that is backed up: so much has to stay free beside the copy. */
 const spareBytes = 64 * 1024 ** 2
 
+/** What the system says to whoever may not write. */
+const forbidden: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EROFS'])
+
 function mebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1024 ** 2)} MiB`
 }
@@ -54,6 +58,7 @@ function copyOfEmbedded({ dataDir }: Config): Copy {
     const path = join(folder, databaseFile)
     const still = openReadOnly(join(dataDir, databaseFile))
     try {
+      await checkNotMoved(still.db)
       await still.copyTo(path, ({ totalPages, remainingPages }) => {
         tell({
           doing: 'copying',
@@ -116,8 +121,17 @@ async function fill(folder: string, { copy, by, tell }: Making): Promise<Manifes
 
 /** Makes a folder of another name, to be filled first, so that one of a backup's name is always a whole backup. */
 export function draftOf(target: string): string {
-  mkdirSync(dirname(target), { recursive: true })
-  return mkdtempSync(`${target}.part-`)
+  try {
+    mkdirSync(dirname(target), { recursive: true })
+    return mkdtempSync(`${target}.part-`)
+  } catch (error) {
+    if (!forbidden.has(codeOf(error))) throw error
+    throw new BackupError(`In ${dirname(target)} this user may not make the folder of a backup.`)
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
 export function removeDraft(draft: string): void {

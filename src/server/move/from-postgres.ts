@@ -7,6 +7,7 @@ import type { Db } from '../../db/db.ts'
 import { openSnapshots } from '../../db/postgres/snapshot.ts'
 import { setting } from '../../db/settings.ts'
 import { sql } from '../../db/schema.ts'
+import { checkNotMoved, unfinishedWords } from '../../db/transfer/moved.ts'
 import { makeSqliteTarget, newestSchema, readOf, type SqliteTarget } from '../../db/transfer/into-sqlite.ts'
 import { countRows } from '../../db/transfer/tables.ts'
 import { applyToHolds, encodeHolds } from '../../ledger/checkpoint.ts'
@@ -92,9 +93,17 @@ export interface Copied {
   readonly alsoGone: number
 }
 
-/** Writes the file anew. */
+/** Nobody may take what has not arrived, or is elsewhere by now, for everything there is. */
+async function checkWhole(db: Db): Promise<void> {
+  const moving = await db.first({ sql: `select 1 where to_regclass('moving') is not null`, parameters: [] })
+  if (moving !== undefined) throw new Error(unfinishedWords)
+  await checkNotMoved(db)
+}
+
+/** Writes the file anew. Throws where a move into the database is not finished, and MovedAway where it was moved. */
 export function copyFromPostgres(url: string, path: string, advance: Advance): Promise<Copied> {
   return openSnapshots(url).look(async (db) => {
+    await checkWhole(db)
     const [row] = await db.report<{ version: number }>({
       sql: 'select max(version) as version from schema_version',
       parameters: [],

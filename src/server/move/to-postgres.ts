@@ -76,8 +76,12 @@ async function prepare(
     if (!origin.isWhole) await target.makeSchema(origin.id)
     return { moved: begun, state: origin.isWhole ? 'whole' : 'half' }
   }
-  if (origin !== undefined)
-    throw new TargetError('The target is not empty: what is in it was moved there from elsewhere.')
+  if (origin !== undefined) {
+    const other = origin.isWhole ? '' : ', or run the move or restore again that has begun to fill this one'
+    throw new TargetError(
+      `The target is not empty: what is in it was moved there from elsewhere. Let DATABASE_URL name an empty database${other}.`,
+    )
+  }
   if (begun?.isWhole === true)
     throw new MoveError(`Everything in ${path} was moved at ${begun.at} to another database than this one.`)
   const moved = begun ?? { id: newId('move'), to: 'postgres', at: new Date().toISOString(), isWhole: false }
