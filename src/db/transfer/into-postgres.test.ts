@@ -1,14 +1,20 @@
 /** Who may still work on a PostgreSQL that everything is moved out of. */
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { openPostgresDb, type PostgresDb } from '../postgres/db.ts'
 import { joinCluster, leaveCluster, retireNode } from '../postgres/nodes.ts'
-import { startPostgres, withoutPostgres } from '../postgres/postgres.fixture.ts'
+import { startPostgres, withoutPostgres, type PostgresServer } from '../postgres/postgres.fixture.ts'
 import { PostgresSide, TargetError } from './into-postgres.ts'
 import { MovedAway } from './moved.ts'
 
 const skip = withoutPostgres
 const moved = { id: 'move_1', to: 'sqlite', at: '2026-11-21T00:00:00Z', isWhole: true } as const
+
+let server: PostgresServer
+if (skip === false) {
+  server = await startPostgres()
+  after(() => server.remove())
+}
 
 interface Opened {
   readonly db: PostgresDb
@@ -17,8 +23,6 @@ interface Opened {
 }
 
 async function openBoth(t: TestContext): Promise<Opened> {
-  const server = await startPostgres()
-  t.after(() => server.remove())
   const url = await server.migratedDatabase()
   const db = openPostgresDb(url, 'test')
   const side = await PostgresSide.open(url)
