@@ -150,9 +150,12 @@ async function set(idOrEmail: string, options: SetOptions): Promise<void> {
 const accountWords = "the account's id or e-mail address"
 
 export function completeAccount(command: Command): void {
-  finished(command.command('create').argument('<email>'), 'account create ann@example.com --tier standard')
+  finished(
+    command.command('create').argument('<email>', 'whose account it is'),
+    'account create ann@example.com --tier standard',
+  )
     .description('make an account')
-    .option('--name <text>')
+    .option('--name <text>', 'what people call it')
     .option('--tier <name>', 'new, standard, enterprise or one of your own')
     .option('--timezone <zone>', 'in which its days and months begin, such as Asia/Shanghai')
     .option('--trial', 'with the credit for trying out, where there is one')
@@ -184,10 +187,10 @@ export function completeAccount(command: Command): void {
       'account set acc_… --status suspended',
     )
       .description('change tier, status, caps or limits; what is not named stays')
-      .option('--name <text>')
-      .option('--tier <name>')
+      .option('--name <text>', 'what people call it')
+      .option('--tier <name>', 'new, standard, enterprise or one of your own')
       .option('--status <status>', 'active or suspended')
-      .option('--timezone <zone>')
+      .option('--timezone <zone>', 'in which its days and months begin, such as Asia/Shanghai')
       .option('--daily-cap <amount>', 'in yuan, or "none"', cap)
       .option('--monthly-cap <amount>', 'in yuan, or "none"', cap),
   ).action(set)
