@@ -6,6 +6,8 @@ import { inspect } from 'node:util'
 
 export const root: string = fileURLToPath(new URL('..', import.meta.url))
 
+const endsInTime = new URL('ends-in-time.ts', import.meta.url).href
+
 export interface Round {
   readonly files: readonly string[]
   readonly timeoutMs: number
@@ -55,7 +57,6 @@ function printReport(name: string, report: FileReport, durationMs: number): void
   if (bad && report.output !== '') console.log(`    printed by the file:\n${report.output}`)
 }
 
-/** Each test is counted once: the runner's own sums count some files as tests too. */
 export class Result {
   passed = 0
   failed = 0
@@ -80,13 +81,13 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     reports.set(file, report)
     return report
   }
-  // forceExit: a file whose test failed half-way may leave a server open and would otherwise never end.
+  const modules = [endsInTime, ...(ahead ? [ahead.module] : [])]
   const stream = run({
     files: files.map((file) => root + file),
     concurrency: 2,
     timeout: timeoutMs,
-    forceExit: true,
-    ...(ahead && { execArgv: ['--import', ahead.module], env: { ...process.env, ...ahead.env } }),
+    execArgv: modules.flatMap((module) => ['--import', module]),
+    ...(ahead && { env: { ...process.env, ...ahead.env } }),
   })
   stream.on('test:stdout', (event) => (reportOf(fileOf(event)).output += event.message))
   stream.on('test:stderr', (event) => (reportOf(fileOf(event)).output += event.message))
