@@ -1,6 +1,6 @@
 /** Runs files of tests with node:test, two at a time, and prints one line a file. */
 
-import { run } from 'node:test'
+import { run, type EventData } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 
@@ -19,6 +19,9 @@ export interface Round {
 
 interface FileReport {
   passed: number
+  /** Of its tests together. */
+  durationMs: number
+  isPrinted: boolean
   readonly failures: string[]
   readonly notes: string[]
   output: string
@@ -50,6 +53,7 @@ function isOnlyAboutChildren(error: Error): boolean {
 }
 
 function printReport(name: string, report: FileReport, durationMs: number): void {
+  report.isPrinted = true
   const bad = report.failures.length > 0
   console.log(`${bad ? 'FAILED' : 'ok    '} ${name}: ${report.passed} passed, ${seconds(durationMs)}`)
   for (const note of report.notes) console.log(`       ${note}`)
@@ -77,7 +81,14 @@ export async function runRound(round: Round, result: Result): Promise<void> {
   const reports = new Map<string, FileReport>()
   const nameOf = (file: string): string => label + shortName(file)
   const reportOf = (file: string): FileReport => {
-    const report = reports.get(file) ?? { passed: 0, failures: [], notes: [], output: '' }
+    const report = reports.get(file) ?? {
+      passed: 0,
+      durationMs: 0,
+      isPrinted: false,
+      failures: [],
+      notes: [],
+      output: '',
+    }
     reports.set(file, report)
     return report
   }
@@ -89,6 +100,9 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     execArgv: modules.flatMap((module) => ['--import', module]),
     ...(ahead && { env: { ...process.env, ...ahead.env } }),
   })
+  const addTime = (event: EventData.TestPass | EventData.TestFail): void => {
+    if (event.nesting === 0) reportOf(fileOf(event)).durationMs += event.details.duration_ms
+  }
   stream.on('test:stdout', (event) => (reportOf(fileOf(event)).output += event.message))
   stream.on('test:stderr', (event) => (reportOf(fileOf(event)).output += event.message))
   stream.on('test:diagnostic', (event) => {
@@ -97,6 +111,7 @@ export async function runRound(round: Round, result: Result): Promise<void> {
   stream.on('test:pass', (event) => {
     const file = fileOf(event)
     const { skip, details } = event
+    addTime(event)
     if (typeof skip === 'string') result.leave(nameOf(file), skip)
     else if (details.type !== 'suite') {
       reportOf(file).passed += 1
@@ -107,6 +122,7 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     const file = fileOf(event)
     const { name, details } = event
     const report = reportOf(file)
+    addTime(event)
     if (!isOnlyAboutChildren(details.error)) {
       result.failed += 1
       report.failures.push(`    × ${shortName(name)}\n${wordsOf(details.error)}`)
@@ -122,4 +138,7 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     result.durationMs += durationMs
   })
   await stream.resume().toArray()
+  // A file that had to be ended had no time for a summary.
+  for (const [file, report] of reports)
+    if (file !== '' && !report.isPrinted) printReport(nameOf(file), report, report.durationMs)
 }
