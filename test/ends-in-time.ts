@@ -7,5 +7,6 @@ import { isMainThread } from 'node:worker_threads'
 
 const graceMs = 2000
 
-// Threads inherit what is loaded ahead.
-if (isMainThread) after(() => void setTimeout(() => process.exit(), graceMs).unref())
+// Threads, and processes that a test starts, may inherit what is loaded ahead.
+const isFileOfTests = isMainThread && /\.(?:test|long)\.ts$/.test(process.argv[1] ?? '')
+if (isFileOfTests) after(() => void setTimeout(() => process.exit(), graceMs).unref())
