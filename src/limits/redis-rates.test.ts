@@ -1,9 +1,8 @@
 /** What becomes of slots and windows where a node or Redis goes away, stands still, or forgets. */
 import assert from 'node:assert/strict'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openMovingWay } from '../lib/moving-way.fixture.ts'
+import { openMovingWay, openWayTo } from '../lib/way.fixture.ts'
 import { startRedis, withoutRedis } from '../shared/redis.fixture.ts'
 import { RedisWindows } from '../shared/redis-windows.ts'
 import { claimant } from './claims.fixture.ts'
@@ -32,30 +31,25 @@ function openNode(t: TestContext, url: string, lease: number, aheadMs: () => num
 }
 
 /** A way on which, from the first answer to a script on, a byte comes through from time to time, so that it is never silent. */
-async function openSlowWay(t: TestContext, url: string): Promise<string> {
-  const way = createServer((near) => {
-    const far = connect(Number(new URL(url).port), '127.0.0.1')
-    let isSlow = false
-    const rest: number[] = []
-    const drip = setInterval(() => near.write(Uint8Array.of(...rest.splice(0, 1))), 100)
-    near.on('data', (bytes: Buffer) => {
-      isSlow ||= bytes.includes('eval')
-      far.write(bytes)
-    })
-    far.on('data', (bytes: Buffer) => {
-      if (isSlow) rest.push(...bytes)
-      else near.write(bytes)
-    })
-    for (const socket of [near, far]) socket.on('error', () => undefined)
-    near.on('close', () => {
-      clearInterval(drip)
-      far.destroy()
-    })
-    t.after(() => near.destroy())
-  })
-  await new Promise<void>((resolve) => way.listen(0, '127.0.0.1', resolve))
-  t.after(() => way.close())
-  return `redis://127.0.0.1:${(way.address() as AddressInfo).port}`
+function openSlowWay(t: TestContext, url: string): Promise<string> {
+  return openWayTo(
+    t,
+    () => url,
+    (near, far) => {
+      let isSlow = false
+      const rest: number[] = []
+      const drip = setInterval(() => near.write(Uint8Array.of(...rest.splice(0, 1))), 100)
+      near.on('data', (bytes: Buffer) => {
+        isSlow ||= bytes.includes('eval')
+        far.write(bytes)
+      })
+      far.on('data', (bytes: Buffer) => {
+        if (isSlow) rest.push(...bytes)
+        else near.write(bytes)
+      })
+      near.on('close', () => clearInterval(drip))
+    },
+  )
 }
 
 const isTaken = async (rates: NodeRates, id: string, claims: Claim[]): Promise<boolean> =>

@@ -1,7 +1,7 @@
 /** What is refused before a single word of ours is said to a server. */
 import assert from 'node:assert/strict'
-import { connect, createServer, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import { openWayTo } from '../../lib/way.fixture.ts'
 import { openClient, openPool } from './connect.ts'
 import { mayPass } from './errors.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from './postgres.fixture.ts'
@@ -25,20 +25,16 @@ function withoutSettings(message: Buffer): Buffer {
 }
 
 /** A way to a server that ignores what a connection asks for. */
-async function poolerTo(t: TestContext, url: string): Promise<string> {
-  const pooler = createServer((near) => {
-    const far = connect(Number(new URL(url).port), '127.0.0.1')
-    near.once('data', (first: Buffer) => {
-      far.write(withoutSettings(first))
-      near.pipe(far).pipe(near)
-    })
-    for (const socket of [near, far]) socket.on('error', () => undefined)
-    near.on('close', () => far.destroy())
-    far.on('close', () => near.destroy())
-  })
-  await new Promise<void>((resolve) => pooler.listen(0, '127.0.0.1', resolve))
-  t.after(() => pooler.close())
-  return Object.assign(new URL(url), { port: String((pooler.address() as AddressInfo).port) }).href
+function poolerTo(t: TestContext, url: string): Promise<string> {
+  return openWayTo(
+    t,
+    () => url,
+    (near, far) =>
+      void near.once('data', (first: Buffer) => {
+        far.write(withoutSettings(first))
+        near.pipe(far).pipe(near)
+      }),
+  )
 }
 
 async function refusal(url: string): Promise<unknown> {

@@ -1,7 +1,8 @@
 /** Ways to PostgreSQL that break around commits, or say everything twice, as they are told. */
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Client, Connection } from 'pg'
+import { openWayTo } from '../../lib/way.fixture.ts'
 
 /**
  * What becomes of a flight that commits: it passes, is lost before the database has it, is done and not heard of, or its
@@ -17,56 +18,36 @@ export interface Recorded {
 }
 
 /** Tells the address of the way to the same database. */
-export async function openWay(
+export function openWay(
   t: TestContext,
   url: string,
   fateOf: () => Fate,
   onCommit: (flight: Recorded) => void = () => undefined,
 ): Promise<string> {
-  const target = new URL(url)
-  const sockets = new Set<Socket>()
-  const server = createServer((near) => {
-    const far = connect({ host: '127.0.0.1', port: Number(target.port) })
-    const messages = new Messages(onCommit)
-    let isDeaf = false
-    for (const socket of [near, far]) {
-      sockets.add(socket)
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        near.destroy()
-        far.destroy()
+  return openWayTo(
+    t,
+    () => url,
+    (near, far) => {
+      const messages = new Messages(onCommit)
+      let isDeaf = false
+      far.on('data', (bytes) => {
+        if (!isDeaf) near.write(bytes)
       })
-    }
-    far.on('data', (bytes) => {
-      if (!isDeaf) near.write(bytes)
-    })
-    near.on('data', (bytes: Buffer) => {
-      messages.take(bytes)
-      const fate = bytes.includes('\0commit\0') ? fateOf() : 'pass'
-      if (fate === 'lose') {
-        near.destroy()
-        return
-      }
-      if (fate === 'stand still') return
-      far.write(bytes)
-      if (fate === 'pass') return
-      isDeaf = true
-      setTimeout(() => near.destroy(), 40)
-    })
-  })
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return listening(server, url)
-}
-
-/** Begins to listen in the place of a database; tells the address. */
-async function listening(server: Server, url: string): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const way = new URL(url)
-  way.port = String((server.address() as AddressInfo).port)
-  return way.href
+      near.on('data', (bytes: Buffer) => {
+        messages.take(bytes)
+        const fate = bytes.includes('\0commit\0') ? fateOf() : 'pass'
+        if (fate === 'lose') {
+          near.destroy()
+          return
+        }
+        if (fate === 'stand still') return
+        far.write(bytes)
+        if (fate === 'pass') return
+        isDeaf = true
+        setTimeout(() => near.destroy(), 40)
+      })
+    },
+  )
 }
 
 export interface DeafWay {
@@ -78,27 +59,20 @@ export interface DeafWay {
 /** A way to the same database, as a network is that forgets connections and tells nobody. */
 export async function openDeafWay(t: TestContext, url: string): Promise<DeafWay> {
   const ways: { near: Socket; far: Socket; name: string }[] = []
-  const server = createServer((near) => {
-    const way = { near, far: connect({ host: '127.0.0.1', port: Number(new URL(url).port) }), name: '' }
-    ways.push(way)
-    near.once('data', (bytes: Buffer) => (way.name = bytes.toString('latin1')))
-    for (const [from, to] of [
-      [near, way.far],
-      [way.far, near],
-    ] as const) {
-      from.pipe(to)
-      from.on('error', () => undefined)
-      from.on('close', () => to.destroy())
-    }
-  })
-  t.after(() => {
-    for (const { near, far } of ways) for (const socket of [near, far]) socket.destroy()
-    server.close()
-  })
+  const way = await openWayTo(
+    t,
+    () => url,
+    (near, far) => {
+      const known = { near, far, name: '' }
+      ways.push(known)
+      near.once('data', (bytes: Buffer) => (known.name = bytes.toString('latin1')))
+      near.pipe(far).pipe(near)
+    },
+  )
   return {
-    url: await listening(server, url),
+    url: way,
     deafen(name) {
-      for (const { near, far } of ways.filter((way) => way.name.includes(name)))
+      for (const { near, far } of ways.filter((each) => each.name.includes(name)))
         for (const socket of [near, far]) socket.unpipe().resume()
     },
   }
