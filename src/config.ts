@@ -137,7 +137,7 @@ export const settings = {
   adminApiKey: {
     env: 'ADMIN_API_KEY',
     group: 'Access',
-    doc: 'Turns on the automation contract under `/api/admin`; without it those addresses do not exist.',
+    doc: 'Opens the automation contract under `/api/admin` to scripts; without it only an operator’s session in the console does.',
     ...secret,
     read: (text: string | undefined): string | null => (text === undefined || text === '' ? null : text),
   },
