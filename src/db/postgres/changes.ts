@@ -96,6 +96,7 @@ export class ChangeFeed {
 
   /** Resolves when it is: after a standstill, or over another connection; false: the database does not tell. */
   fresh(): Promise<boolean> {
+    if (this.isFresh) return Promise.resolve(true)
     this.#freshening ??= this.#freshen().finally(() => (this.#freshening = null))
     return this.#freshening
   }

@@ -255,7 +255,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     retireNode: (other) => node.retire(other),
     record: (row) => ledger.add({ kind: 'row', row }),
     lineTo: (port, duties) => new NodeLine(port, authority, duties),
-    isCurrent: async () => feed.isFresh || feed.fresh(),
+    isCurrent: () => feed.fresh(),
     refresh,
     // Asked first: a database that is away is not a bug of the thread.
     verify: () => db.all({ sql: 'select 1', parameters: [] }).then(() => verifyClusterInThread(url)),
