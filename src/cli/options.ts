@@ -7,6 +7,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { CommandError, UsageError } from './output.ts'
+import { errorCode, errorWords } from '../lib/error-words.ts'
 
 /** Gives a command what every command has. Examples are written without the program's name. */
 export function finished(command: Command, ...examples: string[]): Command {
@@ -117,8 +118,7 @@ function fileText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : 'it cannot be read'
-    throw new CommandError(`${path} cannot be read (${why}).`)
+    throw new CommandError(`${path} cannot be read (${errorCode(error) ?? errorWords(error)}).`)
   }
 }
 

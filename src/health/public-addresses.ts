@@ -1,6 +1,7 @@
 /** Our own public addresses, as they look from the relay itself: asked for `/healthz` on a schedule. */
 import type { Db } from '../db/db.ts'
 import { sql, type PublicAddressesTable } from '../db/schema.ts'
+import { errorCode } from '../lib/error-words.ts'
 
 export interface PublicAddress {
   readonly url: string
@@ -57,8 +58,7 @@ async function isRelay(body: AsyncIterable<Buffer>): Promise<boolean> {
 
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'error'
-  if ('code' in error && typeof error.code === 'string') return error.code
-  return error.name
+  return errorCode(error) ?? error.name
 }
 
 /** Of the addresses that are set, in their order. */

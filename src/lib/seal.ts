@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { errorCode } from './error-words.ts'
 
 const algorithm = 'aes-256-gcm'
 const version = 's1'
@@ -105,7 +106,7 @@ export function keyFileSecret(dataDir: string): string | undefined {
   try {
     secret = readFileSync(path, 'utf8').trim()
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
   if (secret === '') throw new SealError(`${path} is empty: put back the one from your backup.`)

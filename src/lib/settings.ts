@@ -1,6 +1,6 @@
 /** A table of settings: read from an environment all at once, and told as a page. */
 import { readFileSync } from 'node:fs'
-import { errorWords } from './error-words.ts'
+import { errorCode, errorWords } from './error-words.ts'
 import { NotAllowed, type Environment, type Setting } from './setting.ts'
 
 /** What was wrong with the environment, one line per setting. */
@@ -25,8 +25,7 @@ function textIn(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new Error(`${file} cannot be read (${why})`, { cause: error })
+    throw new Error(`${file} cannot be read (${errorCode(error) ?? errorWords(error)})`, { cause: error })
   }
 }
 

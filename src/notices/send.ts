@@ -7,6 +7,7 @@ import type { ChannelKind } from '../db/schema.ts'
 import { checkUpstreamUrl, guardedLookup, type Cidr } from '../lib/address-guard.ts'
 import type { Mailer } from '../lib/mail.ts'
 import { httpKinds, type Answer, type Message, type Outgoing, type Target } from './channel-kinds.ts'
+import { errorCode } from '../lib/error-words.ts'
 
 export interface SendMeans {
   readonly http: HttpSender
@@ -72,7 +73,7 @@ export class HttpSender {
 /** An error's words, for an operator. */
 function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  const code = errorCode(error) ?? error.name
   return code === 'Error' ? error.message : `${code}: ${error.message}`
 }
 

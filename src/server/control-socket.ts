@@ -19,6 +19,7 @@ import { platform } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fetchListener, type FetchDoor } from '../http/fetch-listener.ts'
+import { errorCode } from '../lib/error-words.ts'
 
 export const controlSocketName = 'sluice.sock'
 
@@ -95,12 +96,8 @@ export async function serveControl(dataDir: string, door: FetchDoor): Promise<{ 
   }
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
-}
-
 function isAbsent(error: unknown): boolean {
-  return ['ENOENT', 'ECONNREFUSED'].includes(codeOf(error))
+  return ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')
 }
 
 /** Whether a relay listens in this data directory. Throws when it may not be asked (another user's). */
@@ -167,7 +164,7 @@ export async function answerOf<Result>(
     return await promise
   } catch (error) {
     if (isAbsent(error)) throw new NoControlError(dataDir)
-    if (codeOf(error) === 'ECONNRESET')
+    if (errorCode(error) === 'ECONNRESET')
       throw new Error('The relay ended before it had answered.', { cause: error })
     throw error
   } finally {

@@ -2,12 +2,12 @@
 
 import { StoreError } from '../store-error.ts'
 import type { StoreErrorClass, StoreFailure } from '../messages.ts'
-import { errorWords } from '../../lib/error-words.ts'
+import { errorCode, errorWords } from '../../lib/error-words.ts'
 
 /** SQLSTATE is five letters or digits; errors of the network and of our own carry other codes, or none. */
 export function sqlStateOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+  const code = errorCode(error)
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 /** The database is leaving, or has lost us: whether it has done what it was told last is not known. */
@@ -34,7 +34,7 @@ export function mayPass(error: unknown): boolean {
   if (!isCutOff(error) || !(error instanceof Error)) return false
   // A file that the address names is read at each connection.
   const isFile = 'syscall' in error && error.syscall === 'open'
-  const isWrong = 'code' in error && typeof error.code === 'string' && wrongWay.test(error.code)
+  const isWrong = wrongWay.test(errorCode(error) ?? '')
   return !isFile && !isWrong && !error.message.includes('does not support SSL')
 }
 

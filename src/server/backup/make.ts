@@ -29,6 +29,7 @@ import {
   type Manifest,
   type Tell,
 } from './folder.ts'
+import { errorCode } from '../../lib/error-words.ts'
 
 /** Copies everything of one moment into a folder; tells the names of the files. One for each kind of store. */
 export type Copy = (folder: string, tell: Tell) => Promise<readonly string[]>
@@ -37,7 +38,7 @@ export type Copy = (folder: string, tell: Tell) => Promise<readonly string[]>
 const spareBytes = 64 * 1024 ** 2
 
 /** What the system says to whoever may not write. */
-const forbidden: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EROFS'])
+const forbidden: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS'])
 
 function mebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1024 ** 2)} MiB`
@@ -125,13 +126,9 @@ export function draftOf(target: string): string {
     mkdirSync(dirname(target), { recursive: true })
     return mkdtempSync(`${target}.part-`)
   } catch (error) {
-    if (!forbidden.has(codeOf(error))) throw error
+    if (!forbidden.has(errorCode(error) ?? '')) throw error
     throw new BackupError(`In ${dirname(target)} this user may not make the folder of a backup.`)
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }
 
 export function removeDraft(draft: string): void {
