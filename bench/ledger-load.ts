@@ -2,7 +2,7 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 
 import { newId } from '../src/lib/ids.ts'
-import type { RequestOutcome } from '../src/relay/bookkeeper.ts'
+import { outcome as ended } from '../src/relay/outcome.fixture.ts'
 import { WorkerPort } from '../src/server/worker-port.ts'
 
 export interface LedgerLoad {
@@ -29,23 +29,6 @@ export interface LedgerSample {
 
 const usage = { input: 100, cachedInput: 0, cacheWrite: 0, output: 50, reasoning: 0 }
 
-function outcomeOf(model: string): RequestOutcome {
-  return {
-    httpStatus: 200,
-    outcome: 'ok',
-    upstream: null,
-    finish: 'stop',
-    errorCode: null,
-    firstTokenMs: null,
-    durationMs: 1,
-    attempts: '[]',
-    upstreamCost: null,
-    isClamped: false,
-    stream: false,
-    model,
-  }
-}
-
 /** One request's money: set aside, then charged, and on the disk. Its milliseconds, and those of the charge. */
 async function once(port: WorkerPort, { keyId, model }: LedgerLoad): Promise<[number, number]> {
   const startedMs = performance.now()
@@ -54,7 +37,7 @@ async function once(port: WorkerPort, { keyId, model }: LedgerLoad): Promise<[nu
   const held = await port.hold({ id, keyId, model, ...tokens, stream: false })
   if (!held.granted) throw new Error(`a hold was refused: ${held.code}`)
   const heldMs = performance.now()
-  const outcome = outcomeOf(model)
+  const outcome = { ...ended, model }
   await port.settle({ id, usage, cause: 'provider', servedModel: null, outcome }, null)
   const chargedMs = performance.now()
   return [chargedMs - startedMs, chargedMs - heldMs]

@@ -10,6 +10,7 @@ import {
   credit,
   expire,
   hold,
+  openHolding,
   openLedger,
   openLedgerOf,
   openOperator,
@@ -26,9 +27,7 @@ test(
   'nothing of a node that was given up is taken any more; it goes on in another epoch, also where it joins while a batch of the old one waits',
   { skip },
   async (t) => {
-    const opened = await openLedger(t, () => 'pass')
-    await credit(opened, 1_000_000n)
-    await hold(opened, 'req-1')
+    const opened = await openHolding(t)
     const operator = await openOperator(t, opened)
     await operator.query(`begin; select 1 from owners where id = 'a:one' for update`)
     await retireNode(opened.db, 'one')
@@ -51,9 +50,7 @@ test(
   'a bill of an epoch that is over finds its money, however many others wait before it',
   { skip },
   async (t) => {
-    const opened = await openLedger(t, () => 'pass')
-    await credit(opened, 1_000_000n)
-    await hold(opened, 'req-1')
+    const opened = await openHolding(t)
     await retireNode(opened.db, 'one')
     const first = settle(opened, 'unknown', 1)
     const bill = settle(opened, 'req-1', 10)
@@ -73,9 +70,7 @@ test(
   'a database that comes back without commits that it had confirmed is found out, and nothing is built on what they were',
   { skip },
   async (t) => {
-    const opened = await openLedger(t, () => 'pass')
-    await credit(opened, 1_000_000n)
-    await hold(opened, 'req-1')
+    const opened = await openHolding(t)
     const operator = await openOperator(t, opened)
     const tables = ['journal', 'entries', 'owners', 'holds', 'requests']
     // What a standby has that is a little behind.
@@ -130,9 +125,7 @@ test(
     const patienceMs = 1000
     // This node's own disk is full as well.
     const keep = (): Promise<void> => Promise.reject(new Error('full'))
-    const opened = await openLedger(t, () => fateOf(), { patienceMs, keep })
-    await credit(opened, 1_000_000n)
-    await hold(opened, 'req-1')
+    const opened = await openHolding(t, () => fateOf(), { patienceMs, keep })
     // Its connection breaks, and over the next one nothing comes back.
     const fates: Fate[] = ['lose', 'stand still']
     fateOf = () => fates.shift() ?? 'pass'

@@ -11,6 +11,7 @@ import { openSnapshots } from '../../db/postgres/snapshot.ts'
 import type { LedgerVerdict } from '../../http/house.ts'
 import { noCaps, stream, usageOf } from '../../ledger/ledger.fixture.ts'
 import { accountOwner, keyOwner } from '../../ledger/state.ts'
+import { outcome } from '../../relay/outcome.fixture.ts'
 import { openWay, type Fate } from './broken-way.fixture.ts'
 import type { SharedLedgerParts } from './ledger-parts.ts'
 import { SharedLedger } from './shared-ledger.ts'
@@ -23,20 +24,6 @@ after(async () => (await server)?.remove())
 
 const dayEnd = 1_814_400_000_000
 export const at = dayEnd - 1000
-export const outcome = {
-  httpStatus: 200,
-  outcome: 'ok' as const,
-  upstream: null,
-  finish: 'stop',
-  errorCode: null,
-  firstTokenMs: null,
-  durationMs: 1,
-  attempts: '[]',
-  upstreamCost: null,
-  isClamped: false,
-  stream: false,
-  model: 'm',
-}
 
 interface Settings extends Partial<Pick<SharedLedgerParts, 'keep' | 'patienceMs'>> {
   readonly fateOf: () => Fate
@@ -84,6 +71,18 @@ export async function openLedger(
 }
 
 export type Opened = Awaited<ReturnType<typeof openLedger>>
+
+/** One whose account has a million nanos, and a request that is under way: `req-1`. */
+export async function openHolding(
+  t: TestContext,
+  fateOf: () => Fate = () => 'pass',
+  settings: Omit<Settings, 'fateOf'> = {},
+): Promise<Opened> {
+  const opened = await openLedger(t, fateOf, settings)
+  await credit(opened, 1_000_000n)
+  await hold(opened, 'req-1')
+  return opened
+}
 
 export async function credit({ ledger }: Opened, amount: bigint, account = 'one'): Promise<Credited> {
   const id = `credit-${account}`

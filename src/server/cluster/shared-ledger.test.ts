@@ -6,6 +6,7 @@ import { statementOf, type Db } from '../../db/db.ts'
 import { openClient, runOn } from '../../db/postgres/connect.ts'
 import { joinCluster, openHoldsOf } from '../../db/postgres/nodes.ts'
 import { withoutPostgres } from '../../db/postgres/postgres.fixture.ts'
+import { outcome } from '../../relay/outcome.fixture.ts'
 import { requestRow } from '../request-row.ts'
 import type { Fate } from './broken-way.fixture.ts'
 import {
@@ -14,7 +15,6 @@ import {
   hold,
   openLedger,
   openOperator,
-  outcome,
   settle,
   untilSome,
   verdictOf,
