@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 import { readConfig } from '../src/config.ts'
 import { nobody } from '../src/server/core.ts'
-import { openCore } from '../src/server/open-core.ts'
+import { openCore } from '../src/server/ledger/open-core.ts'
 import { furnish, openLoad, type Furnished } from './ledger.ts'
 import type { LedgerAsk, LedgerSample } from './ledger-load.ts'
 

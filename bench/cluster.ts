@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { openClient, runTexts } from '../src/db/postgres/connect.ts'
+import { openClient, runTexts } from '../src/db/postgres/connection.ts'
 import { postgresPrograms, startPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
 import { cpuMicros } from './cpu.ts'
 import { nodeProgram, type NodeSample, type NodeWord } from './cluster-node.ts'

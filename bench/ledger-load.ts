@@ -2,7 +2,7 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 
 import { newId } from '../src/lib/ids.ts'
-import { outcome as ended } from '../src/relay/outcome.fixture.ts'
+import { outcome as ended } from '../src/relay/request-outcome.fixture.ts'
 import { WorkerPort } from '../src/server/worker-port.ts'
 
 export interface LedgerLoad {

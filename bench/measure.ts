@@ -4,9 +4,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-import { clientModel } from './bodies.ts'
+import { clientModel } from './payloads.ts'
 import { cpuMicros } from './cpu.ts'
-import type { LoadMessage, LoadResult, LoadSettings, LoadTotals } from './load.ts'
+import type { LoadMessage, LoadResult, LoadSettings, LoadTotals } from './load-generator.ts'
 import type { Subject } from './subjects.ts'
 
 export interface Sample extends LoadResult {

@@ -1,6 +1,6 @@
 /** What is measured, under which load, and what the product is held to (design: figures against the bare relay). */
 
-import { eventsPerStream, thinkMs } from './bodies.ts'
+import { eventsPerStream, thinkMs } from './payloads.ts'
 import type { Load } from './measure.ts'
 import type { SubjectName } from './subjects.ts'
 

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { startRelay } from '../test/relay-process.ts'
-import type { RelayProcess } from '../test/relay-process.ts'
-import { clientModel, upstreamModel, usedTokens } from './bodies.ts'
+import { startRelay } from '../test/support/server/relay-process.ts'
+import type { RelayProcess } from '../test/support/server/relay-process.ts'
+import { clientModel, upstreamModel, usedTokens } from './payloads.ts'
 import type { Place, Subject } from './subjects.ts'
 
 /** In nano-yuan per token, as `prices` below say per 1,000 tokens in yuan. */

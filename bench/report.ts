@@ -5,10 +5,10 @@ import { cpus, release, totalmem } from 'node:os'
 import { addedMs, figuresOf } from './figures.ts'
 import type { ClusterRun } from './cluster.ts'
 import type { Figures, Measured } from './figures.ts'
-import type { SyncTimes } from './disk.ts'
+import type { SyncTimes } from './disk-sync.ts'
 import type { LedgerFigures } from './ledger.ts'
 import { grouped, table, type Verdict } from './markdown.ts'
-import { pressureTable, pressureVerdicts, type PressureFigures } from './pressure.ts'
+import { pressureTable, pressureVerdicts, type PressureFigures } from './overload.ts'
 import type { Subject, SubjectName } from './subjects.ts'
 
 export interface Run {

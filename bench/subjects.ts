@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { freePort } from '../test/dead-ends.ts'
+import { freePort } from '../test/support/upstream/unreachable-addresses.ts'
 
 export type SubjectName = 'direct' | 'nginx' | 'bare' | 'sluice' | 'anthropic' | 'gemini'
 

@@ -7,8 +7,8 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-import { isSilent, isStream, isThinking, streamEvents, thinkMs, wholeAnswer } from './bodies.ts'
-import { anthropic, gemini, type Canned } from './dialects.ts'
+import { isSilent, isStream, isThinking, streamEvents, thinkMs, wholeAnswer } from './payloads.ts'
+import { anthropic, gemini, type Canned } from './provider-responses.ts'
 
 /** Between two events of one stream. */
 const paceMs = Number(process.argv[2] ?? 20)

@@ -4,11 +4,11 @@
  */
 import type { TestContext } from 'node:test'
 
-import type { Account } from '../test/account.ts'
-import { openHouse } from '../test/house.ts'
-import type { House, KnownUpstream } from '../test/house.ts'
-import { failingAfter, mute, truncating } from '../test/mishaps.ts'
-import { endless, failing, saying, sayingMany } from '../test/scripts.ts'
+import type { Account } from '../test/support/server/account.ts'
+import { openHouse } from '../test/support/server/test-server.ts'
+import type { House, KnownUpstream } from '../test/support/server/test-server.ts'
+import { failingAfter, mute, truncating } from '../test/support/upstream/fault-injection.ts'
+import { endless, failing, saying, sayingMany } from '../test/support/upstream/scripted-responses.ts'
 
 export const usage = { input: 1000, output: 100 }
 

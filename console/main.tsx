@@ -1,5 +1,5 @@
 /** The console starts here: styles, the words of the language in use, and the pages (routes.tsx). */
-import './styles.ts'
+import './styles/stylesheets.ts'
 import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
@@ -7,9 +7,9 @@ import { StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { language, wordsOf } from './language.ts'
 import { router } from './routes.tsx'
-import { useScheme } from './scheme.ts'
-import { queries } from './session.ts'
-import { theme } from './theme.ts'
+import { useScheme } from './styles/color-scheme.ts'
+import { queries } from './api/session.ts'
+import { theme } from './styles/theme.ts'
 
 function Console() {
   const scheme = useScheme()

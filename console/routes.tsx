@@ -1,39 +1,39 @@
 /** All pages on one screen, the operator's beside it. Each is a file of its own, fetched when it is opened, with its words. */
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
-import { ApiError } from './api.ts'
-import { operator, root, shell } from './frame-routes.tsx'
+import { ApiError } from './api/client.ts'
+import { operator, root, shell } from './layout-routes.tsx'
 import { operatorPages } from './operator-routes.tsx'
-import { Broken } from './pages/lost.tsx'
-import { Loading } from './parts/notes.tsx'
-import { parseSearch, stringifySearch, texts } from './search.ts'
+import { Broken } from './pages/not-found.tsx'
+import { Loading } from './components/feedback/empty-state.tsx'
+import { parseSearch, stringifySearch, texts } from './search-params.ts'
 
 const entrance = [
   createRoute({
     getParentRoute: () => root,
     path: '/sign-in',
     validateSearch: texts('next', 'reason'),
-    component: lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
+    component: lazyRouteComponent(() => import('./pages/auth/sign-in.tsx'), 'SignIn'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/sign-up',
     validateSearch: texts('invite', 'promotion'),
-    component: lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
+    component: lazyRouteComponent(() => import('./pages/auth/sign-up.tsx'), 'SignUp'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/set-up',
-    component: lazyRouteComponent(() => import('./pages/token-pages.tsx'), 'SetUp'),
+    component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'SetUp'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/verify-email',
-    component: lazyRouteComponent(() => import('./pages/token-pages.tsx'), 'VerifyEmail'),
+    component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'VerifyEmail'),
   }),
   createRoute({
     getParentRoute: () => root,
     path: '/reset-password',
-    component: lazyRouteComponent(() => import('./pages/token-pages.tsx'), 'ResetPassword'),
+    component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'ResetPassword'),
   }),
 ] as const
 
@@ -47,7 +47,7 @@ const customerPages = [
   createRoute({
     getParentRoute: () => shell,
     path: '/overview',
-    component: lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
+    component: lazyRouteComponent(() => import('./pages/customer/overview.tsx'), 'Overview'),
   }),
   createRoute({
     getParentRoute: () => shell,
@@ -59,7 +59,7 @@ const customerPages = [
     getParentRoute: () => shell,
     path: '/usage',
     validateSearch: texts('span', 'key', 'model', 'outcome', 'request_id'),
-    component: lazyRouteComponent(() => import('./pages/usage.tsx'), 'Usage'),
+    component: lazyRouteComponent(() => import('./pages/customer/usage.tsx'), 'Usage'),
   }),
   createRoute({
     getParentRoute: () => shell,
@@ -70,12 +70,12 @@ const customerPages = [
     getParentRoute: () => shell,
     path: '/billing',
     validateSearch: texts('edit'),
-    component: lazyRouteComponent(() => import('./pages/billing.tsx'), 'Billing'),
+    component: lazyRouteComponent(() => import('./pages/customer/billing.tsx'), 'Billing'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/billing/$month',
-    component: lazyRouteComponent(() => import('./pages/statement.tsx'), 'StatementPage'),
+    component: lazyRouteComponent(() => import('./pages/customer/statement.tsx'), 'StatementPage'),
   }),
   createRoute({
     getParentRoute: () => shell,
@@ -86,29 +86,29 @@ const customerPages = [
     getParentRoute: () => shell,
     path: '/models',
     validateSearch: texts('q'),
-    component: lazyRouteComponent(() => import('./pages/offered-models.tsx'), 'OfferedModels'),
+    component: lazyRouteComponent(() => import('./pages/customer/models.tsx'), 'OfferedModels'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/playground',
     validateSearch: texts('model', 'beside'),
-    component: lazyRouteComponent(() => import('./pages/playground.tsx'), 'Playground'),
+    component: lazyRouteComponent(() => import('./pages/customer/playground.tsx'), 'Playground'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/limits',
     validateSearch: texts('ask'),
-    component: lazyRouteComponent(() => import('./pages/limits.tsx'), 'LimitsPage'),
+    component: lazyRouteComponent(() => import('./pages/customer/limits.tsx'), 'LimitsPage'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/notices',
-    component: lazyRouteComponent(() => import('./pages/notices.tsx'), 'Notices'),
+    component: lazyRouteComponent(() => import('./pages/customer/notifications.tsx'), 'Notices'),
   }),
   createRoute({
     getParentRoute: () => shell,
     path: '/profile',
-    component: lazyRouteComponent(() => import('./pages/profile.tsx'), 'Profile'),
+    component: lazyRouteComponent(() => import('./pages/customer/profile.tsx'), 'Profile'),
   }),
 ] as const
 

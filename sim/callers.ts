@@ -1,7 +1,7 @@
 /** Who calls a simulated node, drawn by chance: accounts with their caps, and requests, some of which repeat others. */
 import type { Caps } from '../src/ledger/caps.ts'
 import type { Claim } from '../src/ledger/events.ts'
-import type { Chance } from './chance.ts'
+import type { Chance } from './prng.ts'
 import { nanoPrice } from './prices.ts'
 import type { Script } from './request.ts'
 

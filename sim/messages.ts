@@ -1,6 +1,6 @@
 /** What workers and the authority of the simulated node say to each other. */
 import type { Price, Usage } from '../src/ledger/price.ts'
-import type { ClaimAsk } from '../src/relay/bookkeeper.ts'
+import type { ClaimAsk } from '../src/relay/ledger-client.ts'
 
 export interface Terms {
   readonly account: string

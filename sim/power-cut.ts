@@ -20,7 +20,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Chance } from './chance.ts'
+import { Chance } from './prng.ts'
 import { logged, recordBytes } from './power-disk.ts'
 
 const diskProgram = fileURLToPath(new URL('power-disk.ts', import.meta.url))

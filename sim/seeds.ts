@@ -1,7 +1,7 @@
 /** Many seeds, on several threads. */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Bug } from './bugs.ts'
-import { World } from './world.ts'
+import { World } from './simulation.ts'
 
 export interface Range {
   readonly from: number

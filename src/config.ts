@@ -6,7 +6,7 @@
 import { availableParallelism } from 'node:os'
 import { availabilitySettings } from './config/availability.ts'
 import { backupSettings } from './config/backup.ts'
-import { noticeSettings } from './config/notices.ts'
+import { noticeSettings } from './config/notifications.ts'
 import { retentionSettings } from './config/retention.ts'
 import { slotSettings } from './config/slots.ts'
 import { timezoneSettings } from './config/timezone.ts'
@@ -24,7 +24,7 @@ import {
   word,
   type Environment,
   type Setting,
-} from './lib/setting.ts'
+} from './lib/setting-types.ts'
 import { readSettings, settingsPage } from './lib/settings.ts'
 
 export { ConfigError } from './lib/settings.ts'

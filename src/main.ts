@@ -8,7 +8,7 @@ import { Command, CommanderError, Help, type Option } from 'commander'
 import { ConfigError } from './config.ts'
 import { UsageError } from './cli/output.ts'
 import { version } from './server/version.ts'
-import { errorWords } from './lib/error-words.ts'
+import { errorWords } from './lib/error-message.ts'
 
 interface Group {
   readonly name: string
@@ -21,7 +21,7 @@ const groups: readonly Group[] = [
   {
     name: 'serve',
     summary: 'start the relay',
-    load: async () => (await import('./cli/serve.ts')).completeServe,
+    load: async () => (await import('./cli/commands/serve.ts')).completeServe,
   },
   {
     name: 'doctor',
@@ -41,7 +41,7 @@ const groups: readonly Group[] = [
   {
     name: 'restore',
     summary: 'put a backup in place',
-    load: async () => (await import('./cli/restore.ts')).completeRestore,
+    load: async () => (await import('./cli/commands/restore.ts')).completeRestore,
   },
   {
     name: 'move',
@@ -56,12 +56,12 @@ const groups: readonly Group[] = [
   {
     name: 'account',
     summary: 'accounts, their credit, caps and limits',
-    load: async () => (await import('./cli/account.ts')).completeAccount,
+    load: async () => (await import('./cli/commands/account.ts')).completeAccount,
   },
   {
     name: 'key',
     summary: "an account's keys",
-    load: async () => (await import('./cli/key.ts')).completeKey,
+    load: async () => (await import('./cli/commands/key.ts')).completeKey,
   },
   {
     name: 'upstream',
@@ -71,7 +71,7 @@ const groups: readonly Group[] = [
   {
     name: 'model',
     summary: 'what callers name, its prices and routes',
-    load: async () => (await import('./cli/model.ts')).completeModel,
+    load: async () => (await import('./cli/commands/model.ts')).completeModel,
   },
   {
     name: 'route',
@@ -81,12 +81,12 @@ const groups: readonly Group[] = [
   {
     name: 'requests',
     summary: 'the rows of single requests, as CSV by day',
-    load: async () => (await import('./cli/requests.ts')).completeRequests,
+    load: async () => (await import('./cli/commands/requests.ts')).completeRequests,
   },
   {
     name: 'seed',
     summary: 'add the reference models and prices, after a look at them',
-    load: async () => (await import('./cli/seed.ts')).completeSeed,
+    load: async () => (await import('./cli/commands/seed.ts')).completeSeed,
   },
   {
     name: 'node',
@@ -96,7 +96,7 @@ const groups: readonly Group[] = [
   {
     name: 'docs',
     summary: 'write the page of all settings',
-    load: async () => (await import('./cli/docs.ts')).completeDocs,
+    load: async () => (await import('./cli/commands/docs.ts')).completeDocs,
   },
 ]
 

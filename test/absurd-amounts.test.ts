@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { question } from './account.ts'
-import { openHouse } from './house.ts'
-import { saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const million = 100_000_000
 

@@ -1,10 +1,10 @@
 /** Money over the automation contract, on the whole program: credits, prices, and that every report tells the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { question } from './account.ts'
+import { question } from './support/server/account.ts'
 import { answered, refused, type Fields, type List } from './contract.ts'
-import { openHouse } from './house.ts'
-import { saying } from './scripts.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 test('the same idempotency key credits once, also across a start, and never another amount', async (t) => {
   const house = await openHouse(t)

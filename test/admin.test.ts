@@ -1,11 +1,11 @@
 /** The automation contract on the whole program: who may come in, and what its calls do to accounts and keys. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { question, type Account } from './account.ts'
+import { question, type Account } from './support/server/account.ts'
 import { answered, callsOf, refused, type Fields, type List } from './contract.ts'
-import { connectionRefusedUrl } from './dead-ends.ts'
-import { openHouse, type House } from './house.ts'
-import { failing, saying } from './scripts.ts'
+import { connectionRefusedUrl } from './support/upstream/unreachable-addresses.ts'
+import { openHouse, type House } from './support/server/test-server.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 import { walkedElsewhere } from './walked-elsewhere.ts'
 
 async function stranger(

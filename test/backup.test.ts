@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
 
-import { CommandLine } from './command-line.ts'
-import { openHouse, type House, type Verification } from './house.ts'
-import { startRelay } from './relay-process.ts'
-import { saying } from './scripts.ts'
+import { CommandLine } from './support/server/command-line.ts'
+import { openHouse, type House, type Verification } from './support/server/test-server.ts'
+import { startRelay } from './support/server/relay-process.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 interface Backup {
   readonly path: string

@@ -5,12 +5,12 @@ import { appendFile, copyFile, mkdtemp, readdir, rm, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { tryFileLock } from '../src/db/file-lock.ts'
-import { question } from './account.ts'
-import { eventually } from './answers.ts'
-import { CommandLine } from './command-line.ts'
-import { openHouse, type House } from './house.ts'
-import { saying } from './scripts.ts'
+import { tryFileLock } from '../src/db/sqlite/file-lock.ts'
+import { question } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
+import { CommandLine } from './support/server/command-line.ts'
+import { openHouse, type House } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 interface Backup {
   id: string

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { keyCalls } from '../src/http/console/contract/keys.ts'
-import { percentile, writePast } from './big-logs.ts'
+import { percentile, writePast } from './long/large-history.ts'
 import { customerOf, operatorOf, type Browser } from './browser.ts'
-import { openHouse, type House } from './house.ts'
+import { openHouse, type House } from './support/server/test-server.ts'
 
 export const people = 5
 

@@ -1,10 +1,10 @@
 /** Acceptance 27: ten million rows, five people who reload: every page within 300 ms (p95), and callers do not feel it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Account } from './account.ts'
+import type { Account } from './support/server/account.ts'
 import { measurePages, openPast, reload } from './big-log-pages.ts'
-import { percentile } from './big-logs.ts'
-import { SteadyCalls } from './steady-calls.ts'
+import { percentile } from './long/large-history.ts'
+import { SteadyCalls } from './long/steady-load.ts'
 
 const rows = Number(process.env['PAST_ROWS'] ?? 10_000_000)
 const rounds = 7

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { payloadsOf, question } from './account.ts'
-import { chunksOf, recordOf, usagesIn, wordsOf } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { endless, failing, saying, words } from './scripts.ts'
-import type { Usage } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { chunksOf, recordOf, usagesIn, wordsOf } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { endless, failing, saying, words } from './support/upstream/scripted-responses.ts'
+import type { Usage } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!'))

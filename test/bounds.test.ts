@@ -4,10 +4,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { question } from './account.ts'
-import { askWithoutReading, bytesRead, MiB, residentMiB, sendByHand, withoutProc } from './by-hand.ts'
-import { shareHouse } from './house.ts'
-import { flood, saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import {
+  askWithoutReading,
+  bytesRead,
+  MiB,
+  residentMiB,
+  sendByHand,
+  withoutProc,
+} from './support/client/raw-http.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { flood, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { BODY_LIMIT: '1MiB', SLOW_CLIENT_TIMEOUT: '1s' } })
 const upstream = await house.upstream(saying('Hello!'))

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { Call, AnswerOf, BodyOf, QueryOf } from '../src/http/console/contract/call.ts'
 import { entranceCalls, type Session } from '../src/http/console/contract/entrance.ts'
-import { eventually } from './answers.ts'
+import { eventually } from './support/client/responses.ts'
 
 export interface Given<One extends Call = Call> {
   body?: BodyOf<One>

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 
-import { question } from './account.ts'
-import { shareHouse } from './house.ts'
-import { pausingAfter } from './mishaps.ts'
-import { saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { pausingAfter } from './support/upstream/fault-injection.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const usage = { input: 10, output: 5 }

@@ -2,7 +2,7 @@
 import { test } from 'node:test'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { withoutRedis } from '../src/shared/redis.fixture.ts'
-import { chaosRun } from './chaos.ts'
+import { chaosRun } from './long/chaos-run.ts'
 
 const skip = withoutPostgres === false ? withoutRedis : withoutPostgres
 

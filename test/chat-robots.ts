@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 
-import { openReceiver, type Received, type Receiver } from './receivers.ts'
+import { openReceiver, type Received, type Receiver } from './support/sinks/webhook-sinks.ts'
 
 export function fieldsOf({ body }: Received): Record<string, unknown> {
   return JSON.parse(body) as Record<string, unknown>

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openClient, runTexts } from '../src/db/postgres/connect.ts'
+import { openClient, runTexts } from '../src/db/postgres/connection.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { openCluster } from './cluster.ts'
-import { CommandLine, commandsOf } from './command-line.ts'
+import { CommandLine, commandsOf } from './support/server/command-line.ts'
 
 const skip = withoutPostgres
 

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 
-import { CommandLine, commandsOf } from './command-line.ts'
-import { openHouse, type House } from './house.ts'
-import { openUpstream, type ScriptedUpstream } from './scripted-upstream.ts'
-import { saying } from './scripts.ts'
+import { CommandLine, commandsOf } from './support/server/command-line.ts'
+import { openHouse, type House } from './support/server/test-server.ts'
+import { openUpstream, type ScriptedUpstream } from './support/upstream/scripted-upstream.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 interface Named {
   readonly id: string

@@ -1,15 +1,20 @@
 /** Three nodes under load while their database goes away, is killed, or is told everything twice. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openClient } from '../src/db/postgres/connect.ts'
+import { openClient } from '../src/db/postgres/connection.ts'
 import { sqlStateOf } from '../src/db/postgres/errors.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
-import { openMovingWay, type MovingWay } from '../src/lib/way.fixture.ts'
-import { openWay, replay, type Fate, type Recorded } from '../src/server/cluster/broken-way.fixture.ts'
-import { openBalancer } from './balancer.ts'
-import { question } from './account.ts'
+import { openMovingWay, type MovingWay } from '../src/lib/tcp-proxy.fixture.ts'
+import {
+  openWay,
+  replay,
+  type Fate,
+  type Recorded,
+} from '../src/server/cluster/ledger/faulty-connection.fixture.ts'
+import { openBalancer } from './support/server/load-balancer.ts'
+import { question } from './support/server/account.ts'
 import { modelPrices, openCluster, served, until, withModel } from './cluster.ts'
-import { commandsOf } from './command-line.ts'
+import { commandsOf } from './support/server/command-line.ts'
 import { crowdAt, outage } from './outages.ts'
 
 const skip = withoutPostgres

@@ -2,17 +2,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { newSecret } from '../src/accounts/secret.ts'
+import { newSecret } from '../src/accounts/key-secret.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { nanosOf } from '../src/lib/money.ts'
-import { openDeafWay, type DeafWay } from '../src/server/cluster/broken-way.fixture.ts'
-import { question } from './account.ts'
-import { refusalIn } from './answers.ts'
+import { openDeafWay, type DeafWay } from '../src/server/cluster/ledger/faulty-connection.fixture.ts'
+import { question } from './support/server/account.ts'
+import { refusalIn } from './support/client/responses.ts'
 import { openCluster, served, until, withModel } from './cluster.ts'
 import { onThisMachine } from './machine.ts'
-import { pausingAfter, waitingFor } from './mishaps.ts'
-import { callMany, costOfAll, neverBelowZero, withStatus, type Outcome } from './money.ts'
-import { saying, sayingMany } from './scripts.ts'
+import { pausingAfter, waitingFor } from './support/upstream/fault-injection.ts'
+import {
+  callMany,
+  costOfAll,
+  neverBelowZero,
+  withStatus,
+  type Outcome,
+} from './support/client/parallel-requests.ts'
+import { saying, sayingMany } from './support/upstream/scripted-responses.ts'
 
 const skip = withoutPostgres
 

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
-import { House, type KnownUpstream } from './house.ts'
-import { startRelay, type RelayProcess } from './relay-process.ts'
-import { saying } from './scripts.ts'
+import { House, type KnownUpstream } from './support/server/test-server.ts'
+import { startRelay, type RelayProcess } from './support/server/relay-process.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const patienceMs = 60_000
 /** Per 1,000 tokens, in yuan. */

@@ -1,14 +1,14 @@
 /** The links by which operators come in: those that starts print, and those of `sluice admin link`. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openPostgresDb } from '../src/db/postgres/db.ts'
+import { openPostgresDb } from '../src/db/postgres/postgres-db.ts'
 import { withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { operatorLink } from '../src/http/console/access-links.ts'
 import { entranceCalls } from '../src/http/console/contract/entrance.ts'
 import { Browser, goodPassword, printedToken } from './browser.ts'
 import { openCluster } from './cluster.ts'
-import { commandsOf } from './command-line.ts'
-import { openHouse } from './house.ts'
+import { commandsOf } from './support/server/command-line.ts'
+import { openHouse } from './support/server/test-server.ts'
 
 interface Link {
   url: string

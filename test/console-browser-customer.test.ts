@@ -1,13 +1,13 @@
 /** A customer at the console, in a real browser: by the keyboard alone, in the playground, and on every page. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { question } from './account.ts'
-import { eventually } from './answers.ts'
-import { visitor, withoutBrowser } from './chromium.ts'
-import { createKey, goTo, redeem, signUp } from './console-steps.ts'
-import { shareHouse } from './house.ts'
-import { faultsAlong } from './page-sweep.ts'
-import { saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
+import { visitor, withoutBrowser } from './support/console/browser.ts'
+import { createKey, goTo, redeem, signUp } from './support/console/console-steps.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { faultsAlong } from './support/console/page-checks.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const house = withoutBrowser === false ? await shareHouse() : undefined
 function theHouse() {

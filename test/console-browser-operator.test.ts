@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
-import { question } from './account.ts'
-import { eventually } from './answers.ts'
-import { becomeOperator, isIn, visitor, withoutBrowser, type Visitor } from './chromium.ts'
+import { question } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
+import { becomeOperator, isIn, visitor, withoutBrowser, type Visitor } from './support/console/browser.ts'
 import {
   createKey,
   customersPassword,
@@ -15,11 +15,17 @@ import {
   keepKey,
   signInAsOperator,
   told,
-} from './console-steps.ts'
-import { shareHouse } from './house.ts'
-import { addUpstream, changePrice, credit, offerModel, openAccount } from './operator-steps.ts'
-import { openUpstream } from './scripted-upstream.ts'
-import { failing, saying } from './scripts.ts'
+} from './support/console/console-steps.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import {
+  addUpstream,
+  changePrice,
+  credit,
+  offerModel,
+  openAccount,
+} from './support/console/operator-steps.ts'
+import { openUpstream } from './support/upstream/scripted-upstream.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 const house = withoutBrowser === false ? await shareHouse({ env: { INCIDENT_RECOVERY: '2s' } }) : undefined
 

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { accountCalls } from '../src/http/console/contract/account.ts'
-import { question, type Account } from './account.ts'
+import { question, type Account } from './support/server/account.ts'
 import { customerOf } from './browser.ts'
-import { becomeOperator, visitor, withoutBrowser } from './chromium.ts'
-import { shareHouse } from './house.ts'
-import { faultsAlong, faultsOf, faultsSeen, setView } from './page-sweep.ts'
-import { failing, saying } from './scripts.ts'
+import { becomeOperator, visitor, withoutBrowser } from './support/console/browser.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { faultsAlong, faultsOf, faultsSeen, setView } from './support/console/page-checks.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 const house = withoutBrowser === false ? await shareHouse() : undefined
 let customer: Account | undefined

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { question, type Account } from './account.ts'
-import { becomeOperator, visitor, withoutBrowser, type Visitor } from './chromium.ts'
-import { dialogOf, goTo, signInAsOperator } from './console-steps.ts'
-import { shareHouse, type KnownUpstream } from './house.ts'
-import { faultsOf } from './page-sweep.ts'
-import { openReceiver } from './receivers.ts'
-import { failing, saying } from './scripts.ts'
+import { question, type Account } from './support/server/account.ts'
+import { becomeOperator, visitor, withoutBrowser, type Visitor } from './support/console/browser.ts'
+import { dialogOf, goTo, signInAsOperator } from './support/console/console-steps.ts'
+import { shareHouse, type KnownUpstream } from './support/server/test-server.ts'
+import { faultsOf } from './support/console/page-checks.ts'
+import { openReceiver } from './support/sinks/webhook-sinks.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 const skip = { skip: withoutBrowser }
 /** For what another thread does, on a machine that may be busy. */

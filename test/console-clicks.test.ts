@@ -1,12 +1,20 @@
 /** How many clicks a task takes once one is signed in, counted as they are made: no more than a hand should need. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { question, type Account } from './account.ts'
-import { becomeOperator, visitor, withoutBrowser } from './chromium.ts'
-import { createKey, dialogOf, goTo, inClicks, redeem, signInAsOperator, signUp } from './console-steps.ts'
-import { shareHouse } from './house.ts'
-import { openUpstream } from './scripted-upstream.ts'
-import { failing, saying } from './scripts.ts'
+import { question, type Account } from './support/server/account.ts'
+import { becomeOperator, visitor, withoutBrowser } from './support/console/browser.ts'
+import {
+  createKey,
+  dialogOf,
+  goTo,
+  inClicks,
+  redeem,
+  signInAsOperator,
+  signUp,
+} from './support/console/console-steps.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { openUpstream } from './support/upstream/scripted-upstream.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 const skip = withoutBrowser
 const house = skip === false ? await shareHouse() : undefined

@@ -5,12 +5,12 @@ import { accountCalls } from '../src/http/console/contract/account.ts'
 import { billingCalls } from '../src/http/console/contract/billing.ts'
 import { keyCalls } from '../src/http/console/contract/keys.ts'
 import { usageCalls, type RequestDetail } from '../src/http/console/contract/usage.ts'
-import { question } from './account.ts'
-import { eventually } from './answers.ts'
+import { question } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
 import { assertAddsUp } from './bills.ts'
 import { customerOf, operatorOf, refusalIn, type Browser } from './browser.ts'
-import { shareHouse } from './house.ts'
-import { failing, saying } from './scripts.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const upstream = await house.upstream(saying('Hello!', { input: 1000, output: 100, cached: 300 }))

@@ -5,9 +5,9 @@ import { entranceCalls } from '../src/http/console/contract/entrance.ts'
 import { operatorCalls } from '../src/http/console/contract/operator.ts'
 import { personCalls } from '../src/http/console/contract/person.ts'
 import { Browser, customerOf, goodPassword, operatorOf, printedToken, refusalIn } from './browser.ts'
-import { question } from './account.ts'
-import { openHouse } from './house.ts'
-import { saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 test('the first start prints a link that makes the operator once, and there is no password before', async (t) => {
   const house = await openHouse(t)

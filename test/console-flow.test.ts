@@ -1,10 +1,10 @@
 /** What operators are told of where requests go, what one of them earned, and whose days they count. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { question } from './account.ts'
-import { eventually, recordOf } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { failing, saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { eventually, recordOf } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 interface Way {
   email: string

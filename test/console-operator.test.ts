@@ -10,11 +10,11 @@ import {
   type Failures,
 } from '../src/http/console/contract/operator.ts'
 import { z } from 'zod'
-import { question } from './account.ts'
-import { eventually } from './answers.ts'
+import { question } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
 import { customerOf, operatorOf } from './browser.ts'
-import { shareHouse } from './house.ts'
-import { failing, saying } from './scripts.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 const password = 'smtp-canary-password'
 const house = await shareHouse({ env: { SMTP_URL: `smtp://canary:${password}@127.0.0.1:1` } })

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { entranceCalls } from '../src/http/console/contract/entrance.ts'
 import { personCalls } from '../src/http/console/contract/person.ts'
-import { SoftAuthenticator } from './authenticator.ts'
+import { SoftAuthenticator } from './support/console/passkey-authenticator.ts'
 import { Browser, customerOf, goodPassword } from './browser.ts'
-import { openHouse } from './house.ts'
-import { openMailServer, tokenInLetter } from './mail-server.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { openMailServer, tokenInLetter } from './support/sinks/mail-server.ts'
 
 test('where mail is sent, an account is opened only by the letter’s link, and a known address is not told', async (t) => {
   const mail = await openMailServer(t)

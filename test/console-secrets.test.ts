@@ -6,8 +6,8 @@ import { entranceCalls } from '../src/http/console/contract/entrance.ts'
 import { keyCalls } from '../src/http/console/contract/keys.ts'
 import { personCalls } from '../src/http/console/contract/person.ts'
 import { Browser, customerOf, goodPassword, operatorOf, printedToken } from './browser.ts'
-import { openHouse } from './house.ts'
-import { bytesInDatabase } from './tamper.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { bytesInDatabase } from './support/server/database-access.ts'
 
 test('passwords, tokens, codes and secrets go in and never come out', async (t) => {
   const house = await openHouse(t, { env: { SIGN_UP: 'open' } })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freshConsole, manifestOf, weightOf, type Manifest } from './console-build.ts'
-import { root } from './source-tree.ts'
+import { freshConsole, manifestOf, weightOf, type Manifest } from './support/console/console-build.ts'
+import { root } from './support/source-files.ts'
 
 const toSignInMaxBytes = 150 * 1024
 const toAnyPageMaxBytes = 300 * 1024

@@ -1,6 +1,6 @@
 /** Calls of the automation contract in a story, with what each has to answer. */
 import assert from 'node:assert/strict'
-import type { House } from './house.ts'
+import type { House } from './support/server/test-server.ts'
 
 export type Fields = Record<string, unknown>
 

@@ -1,8 +1,8 @@
 /** Trials of the crash harness: something dies at a moment that is another one each time. */
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
-import { compare, Load, Meter, prices, type Comparison } from './crash.ts'
-import type { House } from './house.ts'
+import { compare, Load, Meter, prices, type Comparison } from './long/crash-comparison.ts'
+import type { House } from './support/server/test-server.ts'
 import { onThisMachine } from './machine.ts'
 
 /** A disk whose power goes at a moment, and comes back. */

@@ -1,7 +1,7 @@
 /** Two hundred deaths among running calls, or as many as CRASH_TRIALS says, each compared with the upstream's own meter. */
 import { test } from 'node:test'
 import { crashEnv, crashHouse, crashTrial, type Death } from './crash-trials.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from './support/server/test-server.ts'
 
 const trials = Number(process.env['CRASH_TRIALS'] ?? '200')
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crashEnv, crashHouse, crashTrial } from './crash-trials.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from './support/server/test-server.ts'
 
 test('kill -9 with 64 streams open, ten times: nothing completed is lost or doubled, the rest is charged to 64 tokens', async (t) => {
   const house = await openHouse(t, { env: crashEnv })

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { question } from './account.ts'
-import { eventually, recordOf } from './answers.ts'
-import type { Script } from './exchange.ts'
-import { commandsOf } from './command-line.ts'
-import { shareHouse, type KnownUpstream } from './house.ts'
-import { failing, saying } from './scripts.ts'
-import { bytesInDatabase } from './tamper.ts'
-import { healthOf } from './upstream-health.ts'
+import { question } from './support/server/account.ts'
+import { eventually, recordOf } from './support/client/responses.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import { commandsOf } from './support/server/command-line.ts'
+import { shareHouse, type KnownUpstream } from './support/server/test-server.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
+import { bytesInDatabase } from './support/server/database-access.ts'
+import { healthOf } from './support/server/upstream-health.ts'
 
 const house = await shareHouse()
 const well = saying('Hello!', { input: 10, output: 5 })

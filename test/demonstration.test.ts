@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { startRelay, type RelayProcess } from './relay-process.ts'
-import { tamperWith } from './tamper.ts'
+import { startRelay, type RelayProcess } from './support/server/relay-process.ts'
+import { tamperWith } from './support/server/database-access.ts'
 
 interface Newcomer {
   readonly relay: RelayProcess

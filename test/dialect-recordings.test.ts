@@ -9,9 +9,9 @@ import { test } from 'node:test'
 
 import { assembled } from '../src/providers/contract.fixture.ts'
 import type { Chunk } from '../src/providers/provider.ts'
-import { payloadsOf, question } from './account.ts'
-import { openHouse } from './house.ts'
-import { json, recordedStream } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { json, recordedStream } from './support/upstream/scripted-responses.ts'
 
 const folder = process.env['RECORDINGS_DIR'] ?? ''
 const skip = existsSync(folder) ? false : 'no recordings of providers (RECORDINGS_DIR is not set)'

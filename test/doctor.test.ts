@@ -1,9 +1,9 @@
 /** `sluice doctor`: what it looks at beyond the machine, and what it tells of it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commandsOf } from './command-line.ts'
-import { openHouse } from './house.ts'
-import { saying } from './scripts.ts'
+import { commandsOf } from './support/server/command-line.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 test('the doctor makes one call to each upstream, and none when it is told so', async (t) => {
   const house = await openHouse(t)

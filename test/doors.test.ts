@@ -10,11 +10,11 @@ import { entriesCsvPath } from '../src/http/console/contract/billing.ts'
 import { playgroundPath } from '../src/http/console/contract/account.ts'
 import { keyCalls } from '../src/http/console/contract/keys.ts'
 import { requestsCsvPath, usageCalls } from '../src/http/console/contract/usage.ts'
-import { question } from './account.ts'
+import { question } from './support/server/account.ts'
 import { Browser, customerOf, operatorOf } from './browser.ts'
 import { callsOf } from './contract.ts'
-import { shareHouse } from './house.ts'
-import { saying } from './scripts.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 /** What anybody may ask for: how to come in. */
 const publicCalls = [

@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { createBrotliCompress, createDeflate, createGzip, createZstdCompress, gzipSync } from 'node:zlib'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { payloadsOf, question } from './account.ts'
-import { recordOf } from './answers.ts'
-import type { Exchange, Script } from './exchange.ts'
-import { shareHouse } from './house.ts'
-import { failing, saying, words } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { recordOf } from './support/client/responses.ts'
+import type { Exchange, Script } from './support/upstream/exchange.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { failing, saying, words } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const upstream = await house.upstream(saying('Hello!'))

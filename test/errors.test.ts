@@ -5,12 +5,12 @@ import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 
-import { question } from './account.ts'
-import type { Asking } from './account.ts'
-import { eventually, newestRecord, refusalIn } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { endless, saying } from './scripts.ts'
-import { tamperWith } from './tamper.ts'
+import { question } from './support/server/account.ts'
+import type { Asking } from './support/server/account.ts'
+import { eventually, newestRecord, refusalIn } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { endless, saying } from './support/upstream/scripted-responses.ts'
+import { tamperWith } from './support/server/database-access.ts'
 
 const house = await shareHouse({ env: { BODIES_LIMIT: '2MiB' } })
 const upstream = await house.upstream(saying('Hello!'))

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { payloadsOf, question, type Account } from './account.ts'
-import { chunksOf, eventually, recordOf } from './answers.ts'
-import type { Script } from './exchange.ts'
-import { shareHouse, type KnownUpstream } from './house.ts'
-import { truncating, waitingFor } from './mishaps.ts'
-import { failing, json, saying, sayingMany } from './scripts.ts'
+import { payloadsOf, question, type Account } from './support/server/account.ts'
+import { chunksOf, eventually, recordOf } from './support/client/responses.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import { shareHouse, type KnownUpstream } from './support/server/test-server.ts'
+import { truncating, waitingFor } from './support/upstream/fault-injection.ts'
+import { failing, json, saying, sayingMany } from './support/upstream/scripted-responses.ts'
 import { inParallel } from './twelve-faults.ts'
-import { healthOf } from './upstream-health.ts'
+import { healthOf } from './support/server/upstream-health.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const usage = { input: 10, output: 5 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { shareHouse } from './house.ts'
+import { shareHouse } from './support/server/test-server.ts'
 import { loadWithFault, twelveFaults } from './twelve-faults.ts'
 
 const requests = 60

@@ -8,9 +8,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { question } from './account.ts'
-import { shareHouse } from './house.ts'
-import { failing, saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 import { attemptsOf, inParallel, loadWithFault, twelveFaults } from './twelve-faults.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })

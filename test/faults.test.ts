@@ -4,14 +4,21 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { payloadsOf, question } from './account.ts'
-import { lastError, recordOf, refusalIn, wordsOf } from './answers.ts'
-import { brokenTls, connectionRefusedUrl, unresolvableUrl } from './dead-ends.ts'
-import type { Script } from './exchange.ts'
-import { shareHouse } from './house.ts'
-import type { KnownUpstream } from './house.ts'
-import { cutOff, failingAfter, garbage, hangingUp, truncating } from './mishaps.ts'
-import { failing, failingInside, json, redirecting, saying, sayingMany } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { lastError, recordOf, refusalIn, wordsOf } from './support/client/responses.ts'
+import { brokenTls, connectionRefusedUrl, unresolvableUrl } from './support/upstream/unreachable-addresses.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import type { KnownUpstream } from './support/server/test-server.ts'
+import { cutOff, failingAfter, garbage, hangingUp, truncating } from './support/upstream/fault-injection.ts'
+import {
+  failing,
+  failingInside,
+  json,
+  redirecting,
+  saying,
+  sayingMany,
+} from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const usage = { input: 10, output: 5 }

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { question } from './account.ts'
-import { eventually } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { failing, saying } from './scripts.ts'
-import { healthOf } from './upstream-health.ts'
+import { question } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
+import { healthOf } from './support/server/upstream-health.ts'
 
 const house = await shareHouse()
 const well = saying('OK', { input: 10, output: 2 })

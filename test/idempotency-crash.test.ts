@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { question, type Account } from './account.ts'
-import { eventsOf, recordOf, refusalIn } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { pausingAfter, waitingFor } from './mishaps.ts'
-import { saying, sayingMany } from './scripts.ts'
-import { bytesInDatabase } from './tamper.ts'
+import { question, type Account } from './support/server/account.ts'
+import { eventsOf, recordOf, refusalIn } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { pausingAfter, waitingFor } from './support/upstream/fault-injection.ts'
+import { saying, sayingMany } from './support/upstream/scripted-responses.ts'
+import { bytesInDatabase } from './support/server/database-access.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const usage = { input: 1000, output: 100 }

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { payloadsOf, question, type Account } from './account.ts'
-import { eventsOf, lastError, recordOf, refusalIn, usagesIn } from './answers.ts'
-import type { Received } from './exchange.ts'
-import { shareHouse } from './house.ts'
-import { ask, send } from './messages.ts'
-import { pausingAfter, slow, truncating, waitingFor } from './mishaps.ts'
-import { failing, saying, sayingMany } from './scripts.ts'
+import { payloadsOf, question, type Account } from './support/server/account.ts'
+import { eventsOf, lastError, recordOf, refusalIn, usagesIn } from './support/client/responses.ts'
+import type { Received } from './support/upstream/exchange.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { ask, send } from './support/upstream/anthropic-messages.ts'
+import { pausingAfter, slow, truncating, waitingFor } from './support/upstream/fault-injection.ts'
+import { failing, saying, sayingMany } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const usage = { input: 1000, output: 100 }

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { question, type Account } from './account.ts'
-import { openHouse, shareHouse, type House } from './house.ts'
-import { failing, json, saying } from './scripts.ts'
+import { question, type Account } from './support/server/account.ts'
+import { openHouse, shareHouse, type House } from './support/server/test-server.ts'
+import { failing, json, saying } from './support/upstream/scripted-responses.ts'
 
 interface Incident {
   id: string

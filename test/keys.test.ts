@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
 
-import { question } from './account.ts'
-import type { Account } from './account.ts'
-import { refusalIn } from './answers.ts'
-import { openHouse, shareHouse } from './house.ts'
-import { pausingAfter } from './mishaps.ts'
-import { saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import type { Account } from './support/server/account.ts'
+import { refusalIn } from './support/client/responses.ts'
+import { openHouse, shareHouse } from './support/server/test-server.ts'
+import { pausingAfter } from './support/upstream/fault-injection.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const page = 'https://app.example'
 const house = await shareHouse({

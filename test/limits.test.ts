@@ -1,12 +1,12 @@
 /** Rates on the whole program: requests, tokens and concurrency, of the account and of the key, and what callers are told. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { question } from './account.ts'
-import { eventually, refusalIn } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { mute, waitingFor } from './mishaps.ts'
-import { callMany, withStatus } from './money.ts'
-import { failing, saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { eventually, refusalIn } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { mute, waitingFor } from './support/upstream/fault-injection.ts'
+import { callMany, withStatus } from './support/client/parallel-requests.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!', { input: 10, output: 5 }))

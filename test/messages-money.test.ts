@@ -3,13 +3,20 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { question } from './account.ts'
-import { eventsOf, recordOf } from './answers.ts'
-import type { Script } from './exchange.ts'
-import { shareHouse } from './house.ts'
-import { ask, messageIn, send, sayingMessage, toldIn, type Told } from './messages.ts'
-import { truncating } from './mishaps.ts'
-import { endless, events, failing, saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { eventsOf, recordOf } from './support/client/responses.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import {
+  ask,
+  messageIn,
+  send,
+  sayingMessage,
+  toldIn,
+  type Told,
+} from './support/upstream/anthropic-messages.ts'
+import { truncating } from './support/upstream/fault-injection.ts'
+import { endless, events, failing, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { BODY_LIMIT: '64KiB' } })
 const prices: [string, string] = ['0.002', '0.008']

@@ -7,12 +7,12 @@ import { test } from 'node:test'
 
 import { ownRecordings, payloadsIn, wholeIn } from '../src/providers/contract.fixture.ts'
 import { providerOf } from '../src/providers/registry.ts'
-import { eventsOf, recordOf } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { ask, messageIn, send, toldIn } from './messages.ts'
-import { mute, pausingAfter } from './mishaps.ts'
-import type { ScriptedUpstream } from './scripted-upstream.ts'
-import { endless, events, failing, json, saying } from './scripts.ts'
+import { eventsOf, recordOf } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { ask, messageIn, send, toldIn } from './support/upstream/anthropic-messages.ts'
+import { mute, pausingAfter } from './support/upstream/fault-injection.ts'
+import type { ScriptedUpstream } from './support/upstream/scripted-upstream.ts'
+import { endless, events, failing, json, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { STREAM_KEEP_ALIVE: '100ms' } })
 const usage = { input: 20, output: 6, cached: 8 }

@@ -7,11 +7,18 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-import { eventsOf, recordOf } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { ask, messageIn, send, sayingMessage, toldIn, version } from './messages.ts'
-import { truncating } from './mishaps.ts'
-import { events, failing, json, recordedStream, saying } from './scripts.ts'
+import { eventsOf, recordOf } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import {
+  ask,
+  messageIn,
+  send,
+  sayingMessage,
+  toldIn,
+  version,
+} from './support/upstream/anthropic-messages.ts'
+import { truncating } from './support/upstream/fault-injection.ts'
+import { events, failing, json, recordedStream, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002', cache_write: '0.0025' }

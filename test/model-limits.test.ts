@@ -1,12 +1,12 @@
 /** Limits of a model on the whole program: for each account, beside those of the account and its key, all or nothing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { question, type Account } from './account.ts'
-import { refusalIn } from './answers.ts'
+import { question, type Account } from './support/server/account.ts'
+import { refusalIn } from './support/client/responses.ts'
 import { answered, refused } from './contract.ts'
-import { openHouse, shareHouse } from './house.ts'
-import { callMany, withStatus } from './money.ts'
-import { saying } from './scripts.ts'
+import { openHouse, shareHouse } from './support/server/test-server.ts'
+import { callMany, withStatus } from './support/client/parallel-requests.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!', { input: 10, output: 5 }))

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nanosOf } from '../src/lib/money.ts'
 import { dayEndOf, monthEndOf } from '../src/ledger/periods.ts'
-import { question, type Account } from './account.ts'
-import { refusalIn } from './answers.ts'
-import { openHouse, shareHouse } from './house.ts'
-import { callMany, costOfAll, withStatus } from './money.ts'
-import { saying } from './scripts.ts'
+import { question, type Account } from './support/server/account.ts'
+import { refusalIn } from './support/client/responses.ts'
+import { openHouse, shareHouse } from './support/server/test-server.ts'
+import { callMany, costOfAll, withStatus } from './support/client/parallel-requests.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!', { input: 10, output: 500 }))

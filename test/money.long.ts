@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nanosOf } from '../src/lib/money.ts'
-import { question } from './account.ts'
-import { shareHouse } from './house.ts'
-import { callMany, costOfAll, neverBelowZero, withStatus } from './money.ts'
-import { saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { callMany, costOfAll, neverBelowZero, withStatus } from './support/client/parallel-requests.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 

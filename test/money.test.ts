@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decimalOf, nanosOf } from '../src/lib/money.ts'
-import { question } from './account.ts'
-import { eventually } from './answers.ts'
-import { openHouse, shareHouse } from './house.ts'
-import { pausingAfter, waitingFor } from './mishaps.ts'
-import { callMany, costOfAll, neverBelowZero, withStatus } from './money.ts'
-import { saying, sayingMany, words } from './scripts.ts'
-import { tamperWith } from './tamper.ts'
+import { question } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
+import { openHouse, shareHouse } from './support/server/test-server.ts'
+import { pausingAfter, waitingFor } from './support/upstream/fault-injection.ts'
+import { callMany, costOfAll, neverBelowZero, withStatus } from './support/client/parallel-requests.ts'
+import { saying, sayingMany, words } from './support/upstream/scripted-responses.ts'
+import { tamperWith } from './support/server/database-access.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!'))

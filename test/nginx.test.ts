@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 
 import { cert } from '../src/lib/certificate.fixture.ts'
-import { openNginx, withoutNginx } from './nginx.ts'
+import { openNginx, withoutNginx } from './support/deploy/nginx.ts'
 
 /** An answer in two parts, the second of which is sent when the first has reached the caller. */
 async function openTwoParts(t: TestContext): Promise<{ url: string; goOn: () => void; seen: string[] }> {

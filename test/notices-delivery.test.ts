@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { openHouse, shareHouse, type House } from './house.ts'
+import { openHouse, shareHouse, type House } from './support/server/test-server.ts'
 import { fieldsOf, openService, pathOf, secrets, services } from './chat-robots.ts'
-import { openMailbox, openReceiver, type Received } from './receivers.ts'
-import { bytesInDatabase } from './tamper.ts'
+import { openMailbox, openReceiver, type Received } from './support/sinks/webhook-sinks.ts'
+import { bytesInDatabase } from './support/server/database-access.ts'
 
 interface Channel {
   id: string

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayEndOf } from '../src/ledger/periods.ts'
-import { question, type Account } from './account.ts'
-import { eventually } from './answers.ts'
-import { openHouse, shareHouse, type House } from './house.ts'
-import { callMany } from './money.ts'
-import { saying } from './scripts.ts'
+import { question, type Account } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
+import { openHouse, shareHouse, type House } from './support/server/test-server.ts'
+import { callMany } from './support/client/parallel-requests.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 interface Notice {
   readonly code: string

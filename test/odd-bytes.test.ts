@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { payloadsOf, question } from './account.ts'
-import { chunksOf, wordsOf } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { cutAt, writtenAs } from './mishaps.ts'
-import type { Lines } from './mishaps.ts'
-import { hugeLine, saying } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { chunksOf, wordsOf } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { cutAt, writtenAs } from './support/upstream/fault-injection.ts'
+import type { Lines } from './support/upstream/fault-injection.ts'
+import { hugeLine, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { ANSWER_LIMIT: '20MiB' } })
 const upstream = await house.upstream(saying('Hello!'))

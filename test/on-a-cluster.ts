@@ -5,7 +5,7 @@
  */
 
 import { copyOfTemplate } from '../src/db/postgres/postgres.fixture.ts'
-import { startRelaysWith } from './relay-process.ts'
+import { startRelaysWith } from './support/server/relay-process.ts'
 
 const { STORIES_POSTGRES: server = '', STORIES_REDIS: redis = '' } = process.env
 const urls = new Map<string, Promise<string>>()

@@ -1,11 +1,11 @@
 /** What stories about a database that goes away share. */
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Account } from './account.ts'
+import type { Account } from './support/server/account.ts'
 import { served, until, type Cluster } from './cluster.ts'
-import { Crowd, UpstreamMeter } from './crowd.ts'
+import { Crowd, UpstreamMeter } from './support/client/concurrent-clients.ts'
 import { onThisMachine } from './machine.ts'
-import { historyPrices, proveHistory } from './history.ts'
+import { historyPrices, proveHistory } from './long/verify-history.ts'
 
 const balance = '1000'
 /** Service is back so soon after the database is. */

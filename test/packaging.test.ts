@@ -21,10 +21,10 @@ import { test, type TestContext } from 'node:test'
 import { parse } from 'yaml'
 
 import { settings } from '../src/config.ts'
-import { freePort } from './dead-ends.ts'
-import { at, chartObjects, chartValues, type Json } from './helm.ts'
-import { RelayProcess } from './relay-process.ts'
-import { root } from './source-tree.ts'
+import { freePort } from './support/upstream/unreachable-addresses.ts'
+import { at, chartObjects, chartValues, type Json } from './support/deploy/helm.ts'
+import { RelayProcess } from './support/server/relay-process.ts'
+import { root } from './support/source-files.ts'
 
 const known = new Set<string>(Object.values(settings).map(({ env }) => env))
 /** Read by Node itself. */

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import type { Account } from './account.ts'
-import { question } from './account.ts'
-import { refusalIn } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { json, saying } from './scripts.ts'
+import type { Account } from './support/server/account.ts'
+import { question } from './support/server/account.ts'
+import { refusalIn } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { json, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const upstream = await house.upstream(saying('Hello!'))

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { question } from './account.ts'
-import { sendByHand } from './by-hand.ts'
-import { openHouse } from './house.ts'
-import { waiting } from './mishaps.ts'
-import { saying } from './scripts.ts'
+import { question } from './support/server/account.ts'
+import { sendByHand } from './support/client/raw-http.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { waiting } from './support/upstream/fault-injection.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 test('a whole answer that takes 420 s arrives', async (t) => {
   const house = await openHouse(t)

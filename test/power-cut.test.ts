@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { whyNot } from '../sim/power-cut.ts'
-import { powerTrials } from './power-cut.ts'
+import { powerTrials } from './long/power-cut.ts'
 
 const skip = whyNot() ?? false
 

@@ -1,9 +1,9 @@
 /** Promotions on the whole program: which one counts, what an account is told of it, and how it is asked for. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commandsOf } from './command-line.ts'
+import { commandsOf } from './support/server/command-line.ts'
 import { answered, refused, type List } from './contract.ts'
-import { openHouse } from './house.ts'
+import { openHouse } from './support/server/test-server.ts'
 import { open, promote, type Opened } from './promotions.ts'
 
 test('without a promotion an account is made without credit and says so; with one it has it as an entry', async (t) => {

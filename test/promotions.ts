@@ -1,6 +1,6 @@
 /** What stories of promotions share. */
 import { answered, type Fields } from './contract.ts'
-import type { House } from './house.ts'
+import type { House } from './support/server/test-server.ts'
 
 export interface Opened {
   readonly id: string

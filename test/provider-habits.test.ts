@@ -4,10 +4,10 @@ import { test } from 'node:test'
 
 import { ownRecordings, wholeIn } from '../src/providers/contract.fixture.ts'
 import { providerOf } from '../src/providers/registry.ts'
-import { payloadsOf, question } from './account.ts'
-import type { Script } from './exchange.ts'
-import { shareHouse } from './house.ts'
-import { json, saying } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { json, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const alice = await house.account({ balance: '1' })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { providerNames, providerOf } from '../src/providers/registry.ts'
-import { root } from './source-tree.ts'
+import { root } from './support/source-files.ts'
 
 /** The names that scripts rely on: fixed for good. */
 const contract = `

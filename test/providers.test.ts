@@ -7,12 +7,12 @@ import type { TestContext } from 'node:test'
 import { awsFrame, assembled, ownRecordings, payloadsIn, wholeIn } from '../src/providers/contract.fixture.ts'
 import type { Chunk } from '../src/providers/provider.ts'
 import { providerOf } from '../src/providers/registry.ts'
-import type { Account } from './account.ts'
-import { payloadsOf, question } from './account.ts'
-import type { Script } from './exchange.ts'
-import { openHouse } from './house.ts'
-import type { House } from './house.ts'
-import { events, failing, json, saying } from './scripts.ts'
+import type { Account } from './support/server/account.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import { openHouse } from './support/server/test-server.ts'
+import type { House } from './support/server/test-server.ts'
+import { events, failing, json, saying } from './support/upstream/scripted-responses.ts'
 
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002', cache_write: '0.0025' }
 

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { connectProxy, socksProxy } from '../src/lib/proxy.fixture.ts'
+import { connectProxy, socksProxy } from '../src/lib/http-client/proxy.fixture.ts'
 import { providerNames } from '../src/providers/registry.ts'
-import { payloadsOf, question } from './account.ts'
-import { shareHouse } from './house.ts'
-import { failing, json, saying } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { failing, json, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const prices: [string, string] = ['0.002', '0.002']

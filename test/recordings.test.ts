@@ -9,11 +9,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { payloadsOf, question } from './account.ts'
-import type { Account } from './account.ts'
-import { chunksOf, recordOf } from './answers.ts'
-import { openHouse, type House, type KnownUpstream } from './house.ts'
-import { recorded, saying } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import type { Account } from './support/server/account.ts'
+import { chunksOf, recordOf } from './support/client/responses.ts'
+import { openHouse, type House, type KnownUpstream } from './support/server/test-server.ts'
+import { recorded, saying } from './support/upstream/scripted-responses.ts'
 
 const folder = process.env['RECORDINGS_DIR'] ?? ''
 

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { question } from './account.ts'
-import { commandsOf } from './command-line.ts'
+import { question } from './support/server/account.ts'
+import { commandsOf } from './support/server/command-line.ts'
 import { refused, type List } from './contract.ts'
-import { openHouse, type House } from './house.ts'
-import { saying } from './scripts.ts'
+import { openHouse, type House } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const dayMs = 86_400_000
 

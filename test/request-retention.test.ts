@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { question } from './account.ts'
+import { question } from './support/server/account.ts'
 import type { Fields, List } from './contract.ts'
-import { openHouse } from './house.ts'
-import { saying } from './scripts.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const dayMs = 86_400_000
 const preload = new URL('other-clock.fixture.ts', import.meta.url).href

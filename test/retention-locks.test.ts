@@ -4,13 +4,13 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { openClient, runTexts } from '../src/db/postgres/connect.ts'
+import { openClient, runTexts } from '../src/db/postgres/connection.ts'
 import { dropRequestsShared } from '../src/db/postgres/drop-requests.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../src/db/postgres/postgres.fixture.ts'
-import { rollUpShared } from '../src/db/postgres/rollup.ts'
-import { question } from './account.ts'
-import { openHouse } from './house.ts'
-import { saying } from './scripts.ts'
+import { rollUpShared } from '../src/usage/rollups/shared-rollup.ts'
+import { question } from './support/server/account.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const skip = withoutPostgres
 const dayMs = 86_400_000

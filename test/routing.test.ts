@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { payloadsOf, question } from './account.ts'
-import { recordOf, wordsOf } from './answers.ts'
-import { commandsOf } from './command-line.ts'
-import { shareHouse, type KnownUpstream } from './house.ts'
-import { waiting } from './mishaps.ts'
-import { failing, saying } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { recordOf, wordsOf } from './support/client/responses.ts'
+import { commandsOf } from './support/server/command-line.ts'
+import { shareHouse, type KnownUpstream } from './support/server/test-server.ts'
+import { waiting } from './support/upstream/fault-injection.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const usage = { input: 1000, output: 1000 }

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 
 import { startPostgres, withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
 import { startRedis, withoutRedis } from '../src/shared/redis.fixture.ts'
-import { Result, root, runRound, seconds } from './round.ts'
+import { Result, root, runRound, seconds } from './support/runner/run-files.ts'
 import { toldTwice, toldTwiceInLongRuns, toldWithoutRedis } from './told-twice.ts'
 
 const { values, positionals: words } = parseArgs({

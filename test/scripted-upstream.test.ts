@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 
-import { blackhole, brokenTls, connectionRefusedUrl } from './dead-ends.ts'
-import type { Script } from './exchange.ts'
-import * as mishaps from './mishaps.ts'
+import { blackhole, brokenTls, connectionRefusedUrl } from './support/upstream/unreachable-addresses.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import * as mishaps from './support/upstream/fault-injection.ts'
 import {
   embedding,
   endless,
@@ -19,9 +19,9 @@ import {
   refusingStreamOptions,
   saying,
   sayingMany,
-} from './scripts.ts'
-import { openUpstream } from './scripted-upstream.ts'
-import type { ScriptedUpstream } from './scripted-upstream.ts'
+} from './support/upstream/scripted-responses.ts'
+import { openUpstream } from './support/upstream/scripted-upstream.ts'
+import type { ScriptedUpstream } from './support/upstream/scripted-upstream.ts'
 
 async function open(t: TestContext, script?: Script): Promise<ScriptedUpstream> {
   const upstream = await openUpstream(script)

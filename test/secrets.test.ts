@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { question } from './account.ts'
-import { shareHouse } from './house.ts'
-import { failingAfter } from './mishaps.ts'
-import { failing, failingInside, saying, sayingMany } from './scripts.ts'
-import type { Script } from './exchange.ts'
+import { question } from './support/server/account.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { failingAfter } from './support/upstream/fault-injection.ts'
+import { failing, failingInside, saying, sayingMany } from './support/upstream/scripted-responses.ts'
+import type { Script } from './support/upstream/exchange.ts'
 
 const house = await shareHouse()
 const credential = 'canary/credential+of=the.upstream'

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { estimateOf } from '../src/relay/estimate.ts'
-import { payloadsOf, question } from './account.ts'
-import type { RequestRecord } from './account.ts'
-import { eventsOf, lastError, refusalIn, wordsOf } from './answers.ts'
-import { openHouse } from './house.ts'
-import { mute, pausingAfter, truncating, waitingFor } from './mishaps.ts'
-import { saying, sayingMany, words } from './scripts.ts'
+import { estimateOf } from '../src/relay/request/token-estimate.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import type { RequestRecord } from './support/server/account.ts'
+import { eventsOf, lastError, refusalIn, wordsOf } from './support/client/responses.ts'
+import { openHouse } from './support/server/test-server.ts'
+import { mute, pausingAfter, truncating, waitingFor } from './support/upstream/fault-injection.ts'
+import { saying, sayingMany, words } from './support/upstream/scripted-responses.ts'
 
 const usage = { input: 100, output: 50 }
 const streamed = question('m', { stream: true })

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { payloadsOf, question } from './account.ts'
-import { eventsOf, lastError, recordOf, refusalIn, wordsOf } from './answers.ts'
-import { blackhole } from './dead-ends.ts'
-import type { Script } from './exchange.ts'
-import { shareHouse } from './house.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { eventsOf, lastError, recordOf, refusalIn, wordsOf } from './support/client/responses.ts'
+import { blackhole } from './support/upstream/unreachable-addresses.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import { shareHouse } from './support/server/test-server.ts'
 import {
   mute,
   muteAfterHeaders,
@@ -17,8 +17,8 @@ import {
   waiting,
   waitingFor,
   writtenAs,
-} from './mishaps.ts'
-import { saying, sayingMany } from './scripts.ts'
+} from './support/upstream/fault-injection.ts'
+import { saying, sayingMany } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { STREAM_KEEP_ALIVE: '100ms' } })
 /** Sends the head of a whole answer at once and its body later. */

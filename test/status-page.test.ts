@@ -5,11 +5,11 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { question } from './account.ts'
-import { openHouse, shareHouse, type House } from './house.ts'
-import { openReceiver } from './receivers.ts'
-import { failing, saying } from './scripts.ts'
-import { tamperWith } from './tamper.ts'
+import { question } from './support/server/account.ts'
+import { openHouse, shareHouse, type House } from './support/server/test-server.ts'
+import { openReceiver } from './support/sinks/webhook-sinks.ts'
+import { failing, saying } from './support/upstream/scripted-responses.ts'
+import { tamperWith } from './support/server/database-access.ts'
 
 interface Status {
   state: string

@@ -4,11 +4,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { nanosOf } from '../src/lib/money.ts'
-import { payloadsOf, question } from './account.ts'
-import { chunksOf, eventsOf, newestRecord, recordOf, usagesIn, wordsOf } from './answers.ts'
-import { shareHouse } from './house.ts'
-import { mute, muteAfterHeaders, pausingAfter, slow, waiting, waitingFor } from './mishaps.ts'
-import { refusingStreamOptions, saying, sayingMany, words } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { chunksOf, eventsOf, newestRecord, recordOf, usagesIn, wordsOf } from './support/client/responses.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import {
+  mute,
+  muteAfterHeaders,
+  pausingAfter,
+  slow,
+  waiting,
+  waitingFor,
+} from './support/upstream/fault-injection.ts'
+import { refusingStreamOptions, saying, sayingMany, words } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const usage = { input: 1000, output: 100 }

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 
 import { renderConfigurationPage } from '../src/config.ts'
-import { owners } from '../src/db/schema.ts'
-import { isTest, places, readSources, root } from './source-tree.ts'
-import type { Import, SourceFile } from './source-tree.ts'
+import { owners } from '../src/db/schema/schema.ts'
+import { isTest, places, readSources, root } from './support/source-files.ts'
+import type { Import, SourceFile } from './support/source-files.ts'
 import { toldOnce, toldTwice, toldTwiceInLongRuns, toldWithoutRedis } from './told-twice.ts'
 
 /** From the ground up. A room may import what lies below it, never a room beside it. */

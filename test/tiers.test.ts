@@ -1,11 +1,11 @@
 /** Tiers on the whole program: what a first payment changes, at once and everywhere. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { question, type Account } from './account.ts'
+import { question, type Account } from './support/server/account.ts'
 import { answered, refused, type List } from './contract.ts'
-import { shareHouse } from './house.ts'
-import { callMany, withStatus } from './money.ts'
-import { saying } from './scripts.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { callMany, withStatus } from './support/client/parallel-requests.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!', { input: 10, output: 5 }))

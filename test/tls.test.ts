@@ -8,8 +8,8 @@ import { test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { cert, key, makeCertificate } from '../src/lib/certificate.fixture.ts'
-import { freePort } from './dead-ends.ts'
-import { RelayProcess } from './relay-process.ts'
+import { freePort } from './support/upstream/unreachable-addresses.ts'
+import { RelayProcess } from './support/server/relay-process.ts'
 
 const adminKey = 'admin-key-of-the-tests-0123456789'
 

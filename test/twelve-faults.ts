@@ -5,14 +5,26 @@
 
 import assert from 'node:assert/strict'
 
-import { question, payloadsOf, type Account } from './account.ts'
-import { chunksOf, wordsOf } from './answers.ts'
-import { blackhole, brokenTls, connectionRefusedUrl, unresolvableUrl } from './dead-ends.ts'
-import type { Script } from './exchange.ts'
-import type { House, KnownUpstream } from './house.ts'
-import { cutOff, cutAt, garbage, mute, muteAfterHeaders, truncating } from './mishaps.ts'
-import { openUpstream } from './scripted-upstream.ts'
-import { failing, saying, sayingMany } from './scripts.ts'
+import { question, payloadsOf, type Account } from './support/server/account.ts'
+import { chunksOf, wordsOf } from './support/client/responses.ts'
+import {
+  blackhole,
+  brokenTls,
+  connectionRefusedUrl,
+  unresolvableUrl,
+} from './support/upstream/unreachable-addresses.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import type { House, KnownUpstream } from './support/server/test-server.ts'
+import {
+  cutOff,
+  cutAt,
+  garbage,
+  mute,
+  muteAfterHeaders,
+  truncating,
+} from './support/upstream/fault-injection.ts'
+import { openUpstream } from './support/upstream/scripted-upstream.ts'
+import { failing, saying, sayingMany } from './support/upstream/scripted-responses.ts'
 
 /** An upstream that is down: where it is, who answers there if anybody does, and how to take it away. */
 interface Down {

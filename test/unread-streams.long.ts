@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { question, type Account } from './account.ts'
-import { askWithoutReading, MiB, residentMiB, withoutProc } from './by-hand.ts'
-import type { Received } from './exchange.ts'
-import { openHouse, type House, type KnownUpstream } from './house.ts'
-import { flood, saying } from './scripts.ts'
+import { question, type Account } from './support/server/account.ts'
+import { askWithoutReading, MiB, residentMiB, withoutProc } from './support/client/raw-http.ts'
+import type { Received } from './support/upstream/exchange.ts'
+import { openHouse, type House, type KnownUpstream } from './support/server/test-server.ts'
+import { flood, saying } from './support/upstream/scripted-responses.ts'
 
 interface Scene {
   house: House

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { payloadsOf, question } from './account.ts'
-import { wordsOf } from './answers.ts'
-import type { Script } from './exchange.ts'
-import { shareHouse } from './house.ts'
-import { ask, send, sayingMessage, toldIn } from './messages.ts'
-import { failing } from './scripts.ts'
+import { payloadsOf, question } from './support/server/account.ts'
+import { wordsOf } from './support/client/responses.ts'
+import type { Script } from './support/upstream/exchange.ts'
+import { shareHouse } from './support/server/test-server.ts'
+import { ask, send, sayingMessage, toldIn } from './support/upstream/anthropic-messages.ts'
+import { failing } from './support/upstream/scripted-responses.ts'
 
 const house = await shareHouse()
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002', cache_write: '0.0025' }

@@ -1,13 +1,13 @@
 /** Vouchers and refunds on the whole program: each is credited once, whatever comes between. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { claimVoucher } from '../src/ledger/vouchers.ts'
-import { question, type Account } from './account.ts'
-import { eventually } from './answers.ts'
+import { claimVoucher } from '../src/ledger/credits/vouchers.ts'
+import { question, type Account } from './support/server/account.ts'
+import { eventually } from './support/client/responses.ts'
 import { answered, refused, type Fields, type List } from './contract.ts'
-import { openHouse, shareHouse, type House } from './house.ts'
-import { saying } from './scripts.ts'
-import { openDatabaseOf } from './tamper.ts'
+import { openHouse, shareHouse, type House } from './support/server/test-server.ts'
+import { saying } from './support/upstream/scripted-responses.ts'
+import { openDatabaseOf } from './support/server/database-access.ts'
 
 const house = await shareHouse({ env: { WORKERS: '2' } })
 const upstream = await house.upstream(saying('Hello!', { input: 1000, output: 100 }))

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-import { families, makeBusyOnce, openMessagesStage, toolCalls } from '../messages-stage.ts'
-import type { Family, MessagesStage } from '../messages-stage.ts'
+import { families, makeBusyOnce, openMessagesStage, toolCalls } from '../anthropic-test-server.ts'
+import type { Family, MessagesStage } from '../anthropic-test-server.ts'
 
 const python = fileURLToPath(new URL('.venv/bin/python', import.meta.url))
 const script = fileURLToPath(new URL('stories.py', import.meta.url))

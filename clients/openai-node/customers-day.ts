@@ -4,9 +4,9 @@ import { test } from 'node:test'
 
 import OpenAI from 'openai'
 
-import { eventually } from '../../test/answers.ts'
-import { visitor } from '../../test/chromium.ts'
-import type { Visitor } from '../../test/chromium.ts'
+import { eventually } from '../../test/support/client/responses.ts'
+import { visitor } from '../../test/support/console/browser.ts'
+import type { Visitor } from '../../test/support/console/browser.ts'
 import {
   createKey,
   figure,
@@ -16,9 +16,9 @@ import {
   setDailyCap,
   signUp,
   told,
-} from '../../test/console-steps.ts'
-import { openHouse } from '../../test/house.ts'
-import { saying } from '../../test/scripts.ts'
+} from '../../test/support/console/console-steps.ts'
+import { openHouse } from '../../test/support/server/test-server.ts'
+import { saying } from '../../test/support/upstream/scripted-responses.ts'
 
 /** From a settled answer on, its cost and usage are shown within this time. */
 const freshMs = 2_000

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 
 import { image, makeBusyOnce, openStage, schema, toolCalls } from '../stage.ts'
 import type { Stage } from '../stage.ts'
-import type { KnownUpstream } from '../../test/house.ts'
+import type { KnownUpstream } from '../../test/support/server/test-server.ts'
 
 const python = fileURLToPath(new URL('.venv/bin/python', import.meta.url))
 const script = fileURLToPath(new URL('stories.py', import.meta.url))

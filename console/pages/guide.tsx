@@ -2,13 +2,13 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useWords } from '../language.ts'
-import { overviewQuery } from '../own.ts'
+import { overviewQuery } from '../api/account-queries.ts'
 import { Code, Snippets } from '../parts/code.tsx'
-import { Page, Section } from '../parts/page.tsx'
-import { Copyable } from '../parts/shown.tsx'
-import { applications } from '../parts/snippets.ts'
-import { Table } from '../parts/table.tsx'
-import { useSession } from '../session.ts'
+import { Page, Section } from '../components/layout/page.tsx'
+import { Copyable } from '../components/tables/format-cells.tsx'
+import { applications } from '../components/code/snippets.ts'
+import { Table } from '../components/tables/table.tsx'
+import { useSession } from '../api/session.ts'
 
 const parts = ['first', 'stream', 'errors', 'retries', 'limits', 'prices', 'safety', 'apps'] as const
 

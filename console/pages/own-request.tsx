@@ -1,15 +1,15 @@
 /** One request of an account: how it went, and its bill to the last digit. */
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { get } from '../api.ts'
+import { get } from '../api/client.ts'
 import type { RequestDetail } from '../contract.ts'
 import { useWords } from '../language.ts'
-import { BillTable } from '../parts/bill.tsx'
-import { durationText, numberText } from '../parts/format.ts'
-import { Asked } from '../parts/loaded.tsx'
+import { BillTable } from '../components/tables/bill-table.tsx'
+import { durationText, numberText } from '../components/format.ts'
+import { Asked } from '../components/feedback/query-boundary.tsx'
 import { Outcome } from '../parts/outcome.tsx'
-import { Facts, Figures, Page, Section } from '../parts/page.tsx'
-import { Copyable, exactTime, Money } from '../parts/shown.tsx'
+import { Facts, Figures, Page, Section } from '../components/layout/page.tsx'
+import { Copyable, exactTime, Money } from '../components/tables/format-cells.tsx'
 
 const route = getRouteApi('/shell/usage/$id')
 

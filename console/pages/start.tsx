@@ -1,6 +1,6 @@
 /** Leads to the first page of whoever is signed in. */
 import { Navigate } from '@tanstack/react-router'
-import { useSession } from '../session.ts'
+import { useSession } from '../api/session.ts'
 
 export function Start() {
   const { account } = useSession()

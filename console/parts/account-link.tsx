@@ -1,12 +1,12 @@
 /** The way in for the person of an account that was opened for them, or who can not sign in any more. */
 import { useState } from 'react'
-import { change } from '../admin.ts'
+import { change } from '../api/admin-queries.ts'
 import type { Account, Link as AccessLink } from '../contract.ts'
 import { useWords } from '../language.ts'
 import { confirm } from './confirm.tsx'
-import { Dialog } from './fields.tsx'
-import { Secret } from './secret.tsx'
-import { exactTime } from './shown.tsx'
+import { Dialog } from '../components/forms/fields.tsx'
+import { Secret } from '../components/feedback/one-time-secret.tsx'
+import { exactTime } from '../components/tables/format-cells.tsx'
 
 export function AccountLink({ account }: { readonly account: Account }) {
   const words = useWords('clients').account

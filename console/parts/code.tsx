@@ -1,8 +1,8 @@
 /** Code to copy, in one of several languages. */
 import { useState, type ReactNode } from 'react'
 import { useWords } from '../language.ts'
-import { Copyable } from './shown.tsx'
-import { snippetNames, snippetOf, type SnippetName, type SnippetTerms } from './snippets.ts'
+import { Copyable } from '../components/tables/format-cells.tsx'
+import { snippetNames, snippetOf, type SnippetName, type SnippetTerms } from '../components/code/snippets.ts'
 
 export function Code({ text, head }: { readonly text: string; readonly head?: ReactNode }) {
   const words = useWords('shell')

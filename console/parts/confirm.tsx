@@ -2,9 +2,9 @@
 import { Button, Modal } from '@mantine/core'
 import { useSyncExternalStore, type ReactNode } from 'react'
 import { useWords } from '../language.ts'
-import { useAction } from './action.ts'
-import { Refused } from './notes.tsx'
-import { say } from './toast.tsx'
+import { useAction } from '../components/forms/use-action.ts'
+import { Refused } from '../components/feedback/empty-state.tsx'
+import { say } from '../components/feedback/toast.tsx'
 
 export interface Question {
   readonly title: string

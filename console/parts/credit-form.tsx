@@ -1,10 +1,10 @@
 /** Money for an account, or taken back from it, with a reason. */
 import type { Account } from '../contract.ts'
 import { useWords } from '../language.ts'
-import { decimalOf, nanosOf } from './format.ts'
-import { OrderForm } from './order-form.tsx'
-import { Money } from './shown.tsx'
-import { say } from './toast.tsx'
+import { decimalOf, nanosOf } from '../components/format.ts'
+import { OrderForm } from '../components/forms/amount-form.tsx'
+import { Money } from '../components/tables/format-cells.tsx'
+import { say } from '../components/feedback/toast.tsx'
 
 export interface CreditFormProps {
   readonly account: Account

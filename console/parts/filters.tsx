@@ -2,8 +2,8 @@
 import { Button } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useWords } from '../language.ts'
-import { submitting } from './action.ts'
-import { Choice } from './fields.tsx'
+import { submitting } from '../components/forms/use-action.ts'
+import { Choice } from '../components/forms/fields.tsx'
 import { spans } from './spans.ts'
 
 interface Identified {

@@ -1,9 +1,9 @@
 /** A key as its owner and the operator see it: what it is called, how much of its caps is used, what can be done to it. */
 import type { OwnKey } from '../contract.ts'
 import { useWords } from '../language.ts'
-import { Meter } from './chart.tsx'
+import { Meter } from '../components/charts/chart.tsx'
 import { confirm } from './confirm.tsx'
-import { Money, State } from './shown.tsx'
+import { Money, State } from '../components/tables/format-cells.tsx'
 
 export function KeyName({ its }: { readonly its: Pick<OwnKey, 'name' | 'prefix' | 'last_four'> }) {
   return (

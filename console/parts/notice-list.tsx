@@ -1,6 +1,6 @@
 /** Notices below each other: how grave, what happened, when; those that were read stand back. */
 import type { Notice } from '../contract.ts'
-import { State, When, type Tone } from './shown.tsx'
+import { State, When, type Tone } from '../components/tables/format-cells.tsx'
 
 const tones: Readonly<Record<Notice['severity'], Tone>> = { info: 'accent', warning: 'warn', critical: 'bad' }
 

@@ -1,6 +1,6 @@
 /** How a request ended, as a word, an icon and a colour, with the status that the caller got. */
 import { useWords } from '../language.ts'
-import { State, type Tone } from './shown.tsx'
+import { State, type Tone } from '../components/tables/format-cells.tsx'
 
 const tones: Readonly<Record<string, Tone>> = {
   ok: 'good',

@@ -1,14 +1,14 @@
 /** What a request cost is given back, all of it or a part, with a reason. */
 import { queryOptions } from '@tanstack/react-query'
 import { useState } from 'react'
-import { get } from '../api.ts'
+import { get } from '../api/client.ts'
 import type { Refund, RequestWithBill } from '../contract.ts'
 import { useWords } from '../language.ts'
-import { decimalOf, moneyText, nanosOf } from './format.ts'
-import { Asked } from './loaded.tsx'
-import { OrderForm } from './order-form.tsx'
-import { useCurrency } from './shown.tsx'
-import { say } from './toast.tsx'
+import { decimalOf, moneyText, nanosOf } from '../components/format.ts'
+import { Asked } from '../components/feedback/query-boundary.tsx'
+import { OrderForm } from '../components/forms/amount-form.tsx'
+import { useCurrency } from '../components/tables/format-cells.tsx'
+import { say } from '../components/feedback/toast.tsx'
 
 export function requestQuery(id: string) {
   return queryOptions({

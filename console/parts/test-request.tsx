@@ -2,14 +2,14 @@
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { ask, type ChatAnswer } from '../chat.ts'
+import { ask, type ChatAnswer } from '../api/chat.ts'
 import { useWords } from '../language.ts'
-import { queries } from '../session.ts'
-import { useAction } from './action.ts'
-import { durationText } from './format.ts'
-import { Icon } from './icon.tsx'
-import { Refused } from './notes.tsx'
-import { Copyable, Money } from './shown.tsx'
+import { queries } from '../api/session.ts'
+import { useAction } from '../components/forms/use-action.ts'
+import { durationText } from '../components/format.ts'
+import { Icon } from '../components/layout/icon.tsx'
+import { Refused } from '../components/feedback/empty-state.tsx'
+import { Copyable, Money } from '../components/tables/format-cells.tsx'
 
 export function TestRequest({ model }: { readonly model: string }) {
   const words = useWords('account').test

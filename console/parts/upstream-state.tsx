@@ -1,9 +1,9 @@
 /** How an upstream is: switched off, resting after failures, or in use; why it rests is told in the server's words. */
 import { useQuery } from '@tanstack/react-query'
-import { healthQuery } from '../admin.ts'
+import { healthQuery } from '../api/admin-queries.ts'
 import type { Upstream, UpstreamHealth } from '../contract.ts'
 import { useWords } from '../language.ts'
-import { State } from './shown.tsx'
+import { State } from '../components/tables/format-cells.tsx'
 
 export function UpstreamState({ upstream }: { readonly upstream: Upstream }) {
   const words = useWords('offer').upstreams

@@ -1,8 +1,8 @@
 /** The limits that somebody asks for, in words. */
 import type { LimitRequest } from '../contract.ts'
 import { useWords } from '../language.ts'
-import { numberText } from './format.ts'
-import { limitNames } from './limit-fields.tsx'
+import { numberText } from '../components/format.ts'
+import { limitNames } from '../components/forms/limit-fields.tsx'
 
 export function WantedLimits({ wanted }: { readonly wanted: LimitRequest['wanted'] }) {
   const shell = useWords('shell')

@@ -4,8 +4,8 @@
  */
 import type { Changed } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
-import { hashOfKey, newSecret } from './secret.ts'
+import { sql } from '../db/schema/schema.ts'
+import { hashOfKey, newSecret } from './key-secret.ts'
 
 export const consoleKeyName = 'Console'
 

@@ -6,7 +6,7 @@ import { createAccount, updateAccount } from './accounts.ts'
 import { allowsAddress, allowsModel } from './allowlists.ts'
 import { loadDelta, loadDirectory } from './directory.ts'
 import { createKey, deleteKey, updateKey } from './keys.ts'
-import { hashOfKey } from './secret.ts'
+import { hashOfKey } from './key-secret.ts'
 import { createTier, updateTier } from './tiers.ts'
 
 async function house(t: TestContext) {

@@ -5,7 +5,7 @@
 
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
-import { sql, type AccountsTable, type KeysTable, type TiersTable } from '../db/schema.ts'
+import { sql, type AccountsTable, type KeysTable, type TiersTable } from '../db/schema/schema.ts'
 import { accountOf, type Account } from './accounts.ts'
 import { preparedModels, preparedNetworks, type ModelList, type NetworkList } from './allowlists.ts'
 import { keyOf, type KeyCaps } from './keys.ts'

@@ -6,7 +6,7 @@ import { auditRow } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
 import { expecting, type Db } from '../db/db.ts'
 import type { Statement } from '../db/messages.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { isUnmet } from '../db/store-error.ts'
 
 export interface TierChange {

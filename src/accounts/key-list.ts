@@ -5,10 +5,10 @@
 import { refuse } from '../errors.ts'
 import type { Db } from '../db/db.ts'
 import type { Parameter } from '../db/messages.ts'
-import type { KeysTable } from '../db/schema.ts'
+import type { KeysTable } from '../db/schema/schema.ts'
 import { beginning } from '../lib/beginning.ts'
 import { keyOf, type Key } from './keys.ts'
-import { secretPrefix, shownLength } from './secret.ts'
+import { secretPrefix, shownLength } from './key-secret.ts'
 
 export const keyOrders = ['newest', 'oldest', 'last_used', 'longest_unused', 'name'] as const
 export type KeyOrder = (typeof keyOrders)[number]

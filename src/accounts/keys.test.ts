@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { temporaryDb } from '../db/store.fixture.ts'
 import { Refusal } from '../errors.ts'
 import { createAccount } from './accounts.ts'
 import { createKey, deleteKey, deleteStaleKeys, keyById, listKeys, noteKeyUse, updateKey } from './keys.ts'
-import { hashOfKey, looksLikeKey } from './secret.ts'
+import { hashOfKey, looksLikeKey } from './key-secret.ts'
 
 function refusedWith(status: number, param?: string): (error: unknown) => boolean {
   return (error) => error instanceof Refusal && error.status === status && error.detail.param === param

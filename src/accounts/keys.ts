@@ -9,12 +9,12 @@ import { newId } from '../lib/ids.ts'
 import { auditRow } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
 import { expecting, type Db } from '../db/db.ts'
-import { sql, type KeysTable } from '../db/schema.ts'
+import { sql, type KeysTable } from '../db/schema/schema.ts'
 import { isUnmet } from '../db/store-error.ts'
 import { cleanModels, cleanNetworks } from './allowlists.ts'
 import { cleanCap, cleanRequiredName, invalid } from './fields.ts'
 import { limitsOf, limitsPatchJson, ownLimits, type LimitsPatch, type OwnLimits } from './limits.ts'
-import { hashOfKey, newSecret, shownLength } from './secret.ts'
+import { hashOfKey, newSecret, shownLength } from './key-secret.ts'
 
 export interface KeyCaps {
   readonly dailyNanos: bigint | null

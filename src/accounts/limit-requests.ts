@@ -3,9 +3,9 @@ import { refuse, type Refusal } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditRow } from '../db/audit.ts'
 import { expecting, type Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { isTaken, isUndone } from '../db/store-error.ts'
-import type { LimitRequestsTable } from '../db/tables/console.ts'
+import type { LimitRequestsTable } from '../db/schema/tables/console.ts'
 import type { LimitName } from './limits.ts'
 
 export type Wanted = { readonly [Name in LimitName]?: number | undefined }

@@ -3,11 +3,11 @@ import { refuse } from '../errors.ts'
 import { auditRow } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
 import { expecting, type Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { isUndone } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 import { keyOf, type Key, type NewKey } from './keys.ts'
-import { hashOfKey, newSecret, shownLength } from './secret.ts'
+import { hashOfKey, newSecret, shownLength } from './key-secret.ts'
 
 /**
  * The old key ends after `graceMs`, or when it would have ended anyway. For that while the account holds one key more

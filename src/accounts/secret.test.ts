@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashOfKey, looksLikeKey, newSecret } from './secret.ts'
+import { hashOfKey, looksLikeKey, newSecret } from './key-secret.ts'
 
 test('a secret is the prefix, 32 random characters and a checksum that its maker accepts', () => {
   for (let index = 0; index < 1000; index += 1) {

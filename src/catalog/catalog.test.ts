@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { listAudit } from '../db/audit.ts'
 import type { Change } from '../db/change.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { temporaryDb } from '../db/store.fixture.ts'
 import { Refusal } from '../errors.ts'
-import { newDataKey, sealerOf } from '../lib/seal.ts'
+import { newDataKey, sealerOf } from '../lib/encryption.ts'
 import { loadCatalog, loadCatalogDelta } from './catalog.ts'
 import { createModel, deleteModel, listModels, modelById, updateModel, type ModelInput } from './models.ts'
 import { priceHistory } from './prices.ts'
-import { referenceModels } from './reference.ts'
+import { referenceModels } from './reference-models.ts'
 import {
   createUpstream,
   deleteUpstream,

@@ -3,10 +3,10 @@
  * holds it. Loaded once, then followed by deltas. A model without a price is neither listed nor served.
  */
 
-import type { Sealer } from '../lib/seal.ts'
+import type { Sealer } from '../lib/encryption.ts'
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
-import { sql, type ModelsTable, type PriceRow, type RoutesTable } from '../db/schema.ts'
+import { sql, type ModelsTable, type PriceRow, type RoutesTable } from '../db/schema/schema.ts'
 import { liveUpstream, type LiveUpstream, type UpstreamDelta, type VersionedPrice } from './live-upstream.ts'
 import { priceFromRow } from './prices.ts'
 import { limitsOfModel, type ModelLimits } from './limits.ts'

@@ -4,11 +4,11 @@
  */
 import { refuse, type Refusal } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
-import type { Sealer } from '../lib/seal.ts'
+import type { Sealer } from '../lib/encryption.ts'
 import { auditRow } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
 import { expecting, type Db } from '../db/db.ts'
-import { sql, type UpstreamCredentialsTable } from '../db/schema.ts'
+import { sql, type UpstreamCredentialsTable } from '../db/schema/schema.ts'
 import { isReferenced, isUnmet } from '../db/store-error.ts'
 import { cleanCredential, weightOf } from './upstream-fields.ts'
 

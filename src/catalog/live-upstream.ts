@@ -1,9 +1,9 @@
 /** Upstreams as the relay calls them: with their credentials opened, and the names their health is kept under. */
 
 import { createHash } from 'node:crypto'
-import type { Sealer } from '../lib/seal.ts'
+import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
-import type { UpstreamCredentialsTable, UpstreamsTable } from '../db/schema.ts'
+import type { UpstreamCredentialsTable, UpstreamsTable } from '../db/schema/schema.ts'
 import { lastFourOf, mainCredential } from './credentials.ts'
 import type { Price } from './prices.ts'
 import {

@@ -8,7 +8,7 @@ import { refuse, type Refusal } from '../errors.ts'
 import { auditRow } from '../db/audit.ts'
 import type { Change, Changed } from '../db/change.ts'
 import { expecting, type Db, type Query } from '../db/db.ts'
-import { sql, type ModelsTable } from '../db/schema.ts'
+import { sql, type ModelsTable } from '../db/schema/schema.ts'
 import { isUnmet } from '../db/store-error.ts'
 import { loadCatalogDelta, type ModelDelta } from './catalog.ts'
 import {

@@ -6,7 +6,7 @@
 import { refuse, type Refusal } from '../errors.ts'
 import { decimalOf, nanosOf, pricePer1KOf, pricePerMillionOf } from '../lib/money.ts'
 import type { Db } from '../db/db.ts'
-import { sql, type PriceRow } from '../db/schema.ts'
+import { sql, type PriceRow } from '../db/schema/schema.ts'
 
 /** Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. The shape that ledger/price.ts multiplies. */
 export interface Price {

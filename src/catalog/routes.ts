@@ -2,7 +2,7 @@
 
 import { refuse } from '../errors.ts'
 import type { Db, Query } from '../db/db.ts'
-import { sql, type RoutesTable } from '../db/schema.ts'
+import { sql, type RoutesTable } from '../db/schema/schema.ts'
 
 export interface Route {
   readonly upstreamId: string

@@ -4,7 +4,7 @@
  */
 import { refuse, type Refusal } from '../errors.ts'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 
 export const preferences = ['weight', 'cheapest', 'fastest'] as const
 export type Preference = (typeof preferences)[number]

@@ -3,10 +3,10 @@
 import { sql as fragment, type RawBuilder } from 'kysely'
 import { refuse, type Refusal } from '../errors.ts'
 import { factorPpmOf } from '../lib/money.ts'
-import type { Sealer } from '../lib/seal.ts'
-import type { UpstreamsTable } from '../db/schema.ts'
+import type { Sealer } from '../lib/encryption.ts'
+import type { UpstreamsTable } from '../db/schema/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
-import { proxyOf } from '../lib/proxy.ts'
+import { proxyOf } from '../lib/http-client/proxy.ts'
 import { providerNames } from '../providers/registry.ts'
 import { priceOf, type Price, type PriceInput } from './prices.ts'
 

@@ -1,7 +1,7 @@
 /** `sluice admin …`: who runs the relay. */
 
 import type { Command } from 'commander'
-import { withControl } from './client.ts'
+import { withControl } from './admin-client.ts'
 import { finished } from './options.ts'
 import { fieldsOf, printResult, type Format } from './output.ts'
 

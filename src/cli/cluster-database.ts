@@ -1,7 +1,7 @@
 /** A cluster's PostgreSQL before a command works with it: whether it can be had, and whether there is a Sluice in it. */
 
-import { openClient, runTexts } from '../db/postgres/connect.ts'
-import { errorWords } from '../lib/error-words.ts'
+import { openClient, runTexts } from '../db/postgres/connection.ts'
+import { errorWords } from '../lib/error-message.ts'
 import { CommandError, serverNameOf } from './output.ts'
 
 /** Whether a relay has ever started on it. Throws where it cannot be had. */

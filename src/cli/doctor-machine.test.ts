@@ -4,11 +4,11 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { checkDirectory } from './doctor-machine.ts'
-import type { Finding } from './findings.ts'
+import { checkDirectory } from './doctor/machine.ts'
+import type { Finding } from './doctor/finding.ts'
 
 const [relayUser, stranger] = [1000, 1001]
-const module = new URL('./doctor-machine.ts', import.meta.url).href
+const module = new URL('./doctor/machine.ts', import.meta.url).href
 const script = `import { checkDirectory } from ${JSON.stringify(module)}
 process.stdout.write(JSON.stringify(checkDirectory(process.argv[1])))`
 

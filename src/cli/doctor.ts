@@ -1,10 +1,10 @@
 /** `sluice doctor`: looks at everything that has to be right, and says what to do where it is not. */
 
-import { checkFilled, checkPostgres, checkRedis } from './doctor-database.ts'
+import { checkFilled, checkPostgres, checkRedis } from './doctor/database.ts'
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../config.ts'
-import { hasDatabase } from './client.ts'
+import { hasDatabase } from './admin-client.ts'
 import {
   checkClock,
   checkDirectory,
@@ -12,9 +12,9 @@ import {
   checkSpace,
   checkSync,
   checkVersions,
-} from './doctor-machine.ts'
-import { checkDatabase, checkHolder, checkNode, checkService } from './doctor-relay.ts'
-import { fail, ok, warn, type Finding } from './findings.ts'
+} from './doctor/machine.ts'
+import { checkDatabase, checkHolder, checkNode, checkService } from './doctor/relay.ts'
+import { fail, ok, warn, type Finding } from './doctor/finding.ts'
 import { finished, progressOption } from './options.ts'
 import { cellOf, CommandError, printResult, withProgress, type Format, type Progress } from './output.ts'
 

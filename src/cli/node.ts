@@ -1,7 +1,7 @@
 /** `sluice node`: the nodes of a cluster, and the end of one that will not come back. */
 
 import type { Command } from 'commander'
-import { withControl } from './client.ts'
+import { withControl } from './admin-client.ts'
 import { finished } from './options.ts'
 import { fieldsOf, printResult, rowsOf, tableOf, type Format } from './output.ts'
 

@@ -7,7 +7,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { CommandError, UsageError } from './output.ts'
-import { errorCode, errorWords } from '../lib/error-words.ts'
+import { errorCode, errorWords } from '../lib/error-message.ts'
 
 /** Gives a command what every command has. Examples are written without the program's name. */
 export function finished(command: Command, ...examples: string[]): Command {

@@ -1,7 +1,7 @@
 /** `sluice route`: which upstreams would be asked for a model, in which order, and why. Nothing is called. */
 
 import type { Command } from 'commander'
-import { pathOf, withControl } from './client.ts'
+import { pathOf, withControl } from './admin-client.ts'
 import { finished } from './options.ts'
 import { CommandError, fieldsOf, printResult, tableOf, type Fields, type Format } from './output.ts'
 

@@ -1,9 +1,9 @@
 /** `sluice upstream …`: the places that serve models. */
 
 import { Option, type Command } from 'commander'
-import { listAll, withControl } from './client.ts'
+import { listAll, withControl } from './admin-client.ts'
 import { credentialOf, finished, given, wholeNumber, type SecretOptions } from './options.ts'
-import { completeCredentials } from './upstream-credentials.ts'
+import { completeCredentials } from './commands/upstream-credentials.ts'
 import { CommandError, fieldsOf, printResult, tableOf, type Format } from './output.ts'
 
 interface AddOptions extends Format, SecretOptions {

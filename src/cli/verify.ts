@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readConfig, type Config } from '../config.ts'
 import { decimalOf } from '../lib/money.ts'
 import { hasControl } from '../server/control-socket.ts'
-import { checkCluster, hasDatabase, noDatabase, openControl } from './client.ts'
+import { checkCluster, hasDatabase, noDatabase, openControl } from './admin-client.ts'
 import { finished, progressOption } from './options.ts'
 import {
   CommandError,

@@ -1,5 +1,5 @@
 /** Settings of availability: objectives, incidents, the status page. */
-import { duration, NotAllowed, wholeNumber, type Setting } from '../lib/setting.ts'
+import { duration, NotAllowed, wholeNumber, type Setting } from '../lib/setting-types.ts'
 
 export const availabilitySettings = {
   objectivePercent: {

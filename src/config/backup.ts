@@ -1,6 +1,6 @@
 /** Settings of backups that the running relay makes: where they lie, how often, how many. */
 import { join } from 'node:path'
-import { duration, wholeNumber, type Environment, type Setting } from '../lib/setting.ts'
+import { duration, wholeNumber, type Environment, type Setting } from '../lib/setting-types.ts'
 
 export const backupsFolder = 'backups'
 

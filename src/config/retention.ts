@@ -1,5 +1,5 @@
 /** Settings of what is kept, and for how long. */
-import { duration, NotAllowed, type Setting } from '../lib/setting.ts'
+import { duration, NotAllowed, type Setting } from '../lib/setting-types.ts'
 
 const dayMs = 86_400_000
 const days = duration('0s', 0, 36_500 * dayMs)

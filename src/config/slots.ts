@@ -1,5 +1,5 @@
 /** Settings of what the nodes of a cluster count together in Redis. */
-import { duration, type Setting } from '../lib/setting.ts'
+import { duration, type Setting } from '../lib/setting-types.ts'
 
 export const slotSettings = {
   slotLeaseMs: {

@@ -1,5 +1,5 @@
 /** The setting of the zone whose days and months count where nobody has said otherwise. */
-import { NotAllowed, type Setting } from '../lib/setting.ts'
+import { NotAllowed, type Setting } from '../lib/setting-types.ts'
 
 const standard = 'Asia/Shanghai'
 

@@ -1,5 +1,5 @@
 /** Settings of TLS by the relay itself. */
-import { NotAllowed, type Environment, type Setting } from '../lib/setting.ts'
+import { NotAllowed, type Environment, type Setting } from '../lib/setting-types.ts'
 
 function fileBeside(other: string) {
   return {

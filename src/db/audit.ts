@@ -2,7 +2,7 @@
 
 import { expecting, type Db } from './db.ts'
 import type { Statement } from './messages.ts'
-import { sql } from './schema.ts'
+import { sql } from './schema/schema.ts'
 
 export interface AuditRecord {
   readonly id: number

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { expecting } from './db.ts'
-import { sql } from './schema.ts'
+import { sql } from './schema/schema.ts'
 import { putSetting, setting } from './settings.ts'
 import { isReferenced, isTaken, isUnmet, StoreError } from './store-error.ts'
 import { anyStore, ledgerCommit, temporaryDb } from './store.fixture.ts'

@@ -7,7 +7,7 @@
 import type { Compilable } from 'kysely'
 import type { MessagePort } from 'node:worker_threads'
 import type { Parameter, ReaderRequest, Row, Statement, StatementResult, StoreRequest } from './messages.ts'
-import { PortClient } from './port-client.ts'
+import { PortClient } from './sqlite/port-client.ts'
 
 /** A Kysely query not yet compiled, or SQL with its bound parameters. */
 export type Query<Result = unknown> = Compilable<Result> | Statement

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { dropRequestsStep } from './drop-requests.ts'
 import { ledgerCommit, requestRow, temporaryDir } from './store.fixture.ts'
-import { openWriter, type Connection } from './sqlite.ts'
-import { migrate } from './migrate.ts'
-import { packedCommit } from './packed-commit.ts'
+import { openWriter, type Connection } from './sqlite/connection.ts'
+import { migrate } from './sqlite/migrate.ts'
+import { packedCommit } from './sqlite/packed-commit.ts'
 import { RequestRetention } from './request-retention.ts'
-import { StoreWriter } from './store-writer.ts'
+import { StoreWriter } from './sqlite/store-writer.ts'
 
 /** A store with rows of these times, each of 3 nanos. */
 function storeOf(t: TestContext, times: readonly number[]): { connection: Connection; writer: StoreWriter } {

@@ -5,7 +5,7 @@
  */
 import type { Row, Statement } from './messages.ts'
 import { cursorText } from './rollup.ts'
-import type { Connection } from './sqlite.ts'
+import type { Connection } from './sqlite/connection.ts'
 
 /** A millisecond of work and a few for the sync of the pages of six indexes, while the store thread does nothing else. */
 export const dropStepRows = 100

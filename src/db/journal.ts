@@ -6,7 +6,7 @@
 import { hash as hashOnce } from 'node:crypto'
 import type { StatementSync } from 'node:sqlite'
 import type { EntryRow, KeptRow, OwnerRow, Parameter, RequestRow } from './messages.ts'
-import type { Connection } from './sqlite.ts'
+import type { Connection } from './sqlite/connection.ts'
 import { StoreError } from './store-error.ts'
 
 export const chainStart: Uint8Array = new Uint8Array(32)

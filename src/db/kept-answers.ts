@@ -3,7 +3,7 @@
  * at a time once nobody can ask for them any more.
  */
 
-import type { Connection } from './sqlite.ts'
+import type { Connection } from './sqlite/connection.ts'
 
 /** So long after its first request an `Idempotency-Key` means that request. */
 export const keptMs = 24 * 60 * 60 * 1000

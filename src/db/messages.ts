@@ -1,7 +1,7 @@
 /** What threads say to the store thread and to a reading thread, and what they hear back. */
 
 import type { MessagePort } from 'node:worker_threads'
-import type { EntriesTable, KeptAnswersTable, OwnersTable, RequestsTable } from './schema.ts'
+import type { EntriesTable, KeptAnswersTable, OwnersTable, RequestsTable } from './schema/schema.ts'
 
 export type Parameter = null | number | bigint | string | Uint8Array
 

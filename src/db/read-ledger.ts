@@ -2,8 +2,8 @@
 
 import { chainHash, chainStart } from './journal.ts'
 import type { Db } from './db.ts'
-import type { CheckpointsTable, JournalTable, OwnersTable } from './schema.ts'
-import { sql } from './schema.ts'
+import type { CheckpointsTable, JournalTable, OwnersTable } from './schema/schema.ts'
+import { sql } from './schema/schema.ts'
 
 const pageRows = 1000
 

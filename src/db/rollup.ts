@@ -5,8 +5,8 @@
 
 import { availabilityTexts } from './availability-rollup.ts'
 import { boundedAddition, boundedSum, rowsPerSum } from './money-sums.ts'
-import type { Connection } from './sqlite.ts'
-import { trafficTexts } from './traffic-rollup.ts'
+import type { Connection } from './sqlite/connection.ts'
+import { trafficTexts } from '../usage/rollups/traffic-rollup.ts'
 
 /** About 2 ms of the store thread, so that no commit waits longer behind a step. */
 export const rollupStepRows = rowsPerSum

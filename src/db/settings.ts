@@ -1,8 +1,15 @@
 /** Facts about this installation that outlive a start, and the data key that seals upstream credentials. */
 
-import { keyFileSecret, makeKeyFile, newDataKey, SealError, unwrapDataKey, wrapDataKey } from '../lib/seal.ts'
+import {
+  keyFileSecret,
+  makeKeyFile,
+  newDataKey,
+  SealError,
+  unwrapDataKey,
+  wrapDataKey,
+} from '../lib/encryption.ts'
 import { expecting, type Db } from './db.ts'
-import { sql } from './schema.ts'
+import { sql } from './schema/schema.ts'
 
 const dataKeyName = 'data_key'
 

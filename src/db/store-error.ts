@@ -2,7 +2,7 @@
 
 import { refusalOf, refuse, type Refusal } from '../errors.ts'
 import type { StoreErrorClass, StoreFailure } from './messages.ts'
-import { errorWords } from '../lib/error-words.ts'
+import { errorWords } from '../lib/error-message.ts'
 
 export class StoreError extends Error {
   readonly class: StoreErrorClass

@@ -5,11 +5,11 @@
 
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
 import type { Reply, StatementResult, StoreRequest, ThreadNotice, ThreadOrder } from './messages.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from './sqlite/migrate.ts'
 import { RequestRetention } from './request-retention.ts'
-import { openWriter, type Connection } from './sqlite.ts'
-import { StoreWriter } from './store-writer.ts'
-import { errorWords } from '../lib/error-words.ts'
+import { openWriter, type Connection } from './sqlite/connection.ts'
+import { StoreWriter } from './sqlite/store-writer.ts'
+import { errorWords } from '../lib/error-message.ts'
 
 /** Bounds the time that the first of a group waits for the last. */
 const groupMax = 256

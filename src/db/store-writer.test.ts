@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { packedCommit } from './packed-commit.ts'
+import { packedCommit } from './sqlite/packed-commit.ts'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import type { Connection } from './sqlite.ts'
-import { migrate } from './migrate.ts'
-import { openWriter } from './sqlite.ts'
+import type { Connection } from './sqlite/connection.ts'
+import { migrate } from './sqlite/migrate.ts'
+import { openWriter } from './sqlite/connection.ts'
 import { ledgerCommit, requestRow, temporaryDir } from './store.fixture.ts'
 import { failureOf } from './store-error.ts'
-import { StoreWriter } from './store-writer.ts'
+import { StoreWriter } from './sqlite/store-writer.ts'
 
 function openedWriter(t: TestContext): { connection: Connection; writer: StoreWriter } {
   const connection = openWriter(join(temporaryDir(t), 'some.db'))

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { dbOver, type Db, type DbPorts } from './db.ts'
 import type { LedgerCommit, StatementResult, StoreRequest, ThreadNotice, ThreadOrder } from './messages.ts'
-import { packedCommit } from './packed-commit.ts'
-import { PortClient } from './port-client.ts'
+import { packedCommit } from './sqlite/packed-commit.ts'
+import { PortClient } from './sqlite/port-client.ts'
 import { readLedger, type LedgerState } from './read-ledger.ts'
 
 export const databaseFileName = 'sluice.db'
@@ -81,8 +81,8 @@ function startThread(file: string, path: string, listener: ThreadListener): Prom
 async function startThreads(path: string, listener: ThreadListener): Promise<[Thread, Thread, Thread]> {
   const writer = await startThread('./store-thread.ts', path, listener)
   const [reader, reporter] = await Promise.all([
-    startThread('./reader-thread.ts', path, listener),
-    startThread('./reader-thread.ts', path, listener),
+    startThread('./sqlite/reader-thread.ts', path, listener),
+    startThread('./sqlite/reader-thread.ts', path, listener),
   ])
   return [writer, reader, reporter]
 }

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { countTexts, rollUpStep } from './rollup.ts'
 import { ledgerCommit, requestRow, temporaryDir } from './store.fixture.ts'
-import { openWriter, type Connection } from './sqlite.ts'
-import { migrate } from './migrate.ts'
-import { packedCommit } from './packed-commit.ts'
-import { StoreWriter } from './store-writer.ts'
+import { openWriter, type Connection } from './sqlite/connection.ts'
+import { migrate } from './sqlite/migrate.ts'
+import { packedCommit } from './sqlite/packed-commit.ts'
+import { StoreWriter } from './sqlite/store-writer.ts'
 import type { RequestRow } from './messages.ts'
-import { latencyLadderMs } from './traffic-rollup.ts'
+import { latencyLadderMs } from '../usage/rollups/traffic-rollup.ts'
 
 function rolledUp(t: TestContext, rows: readonly RequestRow[]): Connection {
   const connection = openWriter(join(temporaryDir(t), 'some.db'))

@@ -6,8 +6,8 @@
 import { newId } from '../lib/ids.ts'
 import type { Json } from '../providers/json-fields.ts'
 import { callIdOf } from './call-ids.ts'
-import { JsonEnd } from './json-end.ts'
-import { carried, withoutWords } from './carried-thinking.ts'
+import { JsonEnd } from './json-end-detector.ts'
+import { carried, withoutWords } from './thinking-signature.ts'
 import { blockStop, eventOf, type BlockLog } from './messages-events.ts'
 
 type Kind = 'text' | 'thinking' | 'redacted' | 'tool'

@@ -3,7 +3,7 @@ import { newId } from '../lib/ids.ts'
 import { objectIn, objectsIn, textIn, type Json, entryOf } from '../providers/json-fields.ts'
 import { usageOf } from '../providers/usage.ts'
 import { callIdOf } from './call-ids.ts'
-import { carried, withoutWords } from './carried-thinking.ts'
+import { carried, withoutWords } from './thinking-signature.ts'
 import { usageOfMessage, type Stop } from './messages-events.ts'
 
 /** What the translation of an answer has to know. */

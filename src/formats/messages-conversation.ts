@@ -2,7 +2,7 @@
 import { present, textIn, type Json } from '../providers/json-fields.ts'
 import { isObject } from '../providers/usage.ts'
 import { originalCallId, shortCallId } from './call-ids.ts'
-import { carriedIn, detailWith } from './carried-thinking.ts'
+import { carriedIn, detailWith } from './thinking-signature.ts'
 import { blocksIn, contentOf, partsOf, wrong, type Placed } from './messages-blocks.ts'
 import type { Taste } from './provider-tastes.ts'
 

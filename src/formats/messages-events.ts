@@ -1,7 +1,7 @@
 /** The events of a streamed answer in Anthropic's format, and what of them has been said when an answer ends early. */
 import type { Json } from '../providers/json-fields.ts'
 import type { TokenUsage } from '../providers/usage.ts'
-import { encodeEvent } from '../lib/sse.ts'
+import { encodeEvent } from '../lib/sse/sse-parser.ts'
 
 /** An event, named by its type. */
 export function eventOf(type: string, fields: Json): Buffer {

@@ -2,7 +2,7 @@
  * A streamed answer of Anthropic's that goes to a caller of its format: every event as it came, the last one when the
  * answer is paid for.
  */
-import { encodeEvent } from '../lib/sse.ts'
+import { encodeEvent } from '../lib/sse/sse-parser.ts'
 import { numberIn, textIn } from '../providers/json-fields.ts'
 import { isObject } from '../providers/usage.ts'
 import { BlockLog, blockStop, messageStop, shortEnd } from './messages-events.ts'

@@ -2,7 +2,7 @@
 import { newId } from '../lib/ids.ts'
 import { numberIn, objectIn, objectsIn, textIn, type Json } from '../providers/json-fields.ts'
 import { isObject, type TokenUsage } from '../providers/usage.ts'
-import { carried } from './carried-thinking.ts'
+import { carried } from './thinking-signature.ts'
 import { BlockQueue } from './block-queue.ts'
 import { isHidden, piecesOf, stopOf, type AnswerTerms } from './messages-answer.ts'
 import {

@@ -1,7 +1,7 @@
 /** Incidents that the watch over the models opens and closes. Of one model, at most one is open at any time. */
 import { auditRow } from '../db/audit.ts'
 import { expecting, type Db } from '../db/db.ts'
-import { sql, type IncidentsTable } from '../db/schema.ts'
+import { sql, type IncidentsTable } from '../db/schema/schema.ts'
 import { isTaken, isUnmet } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 import { incidentById, postRow, type Incident, type IncidentSeverity, type PostCode } from './incidents.ts'

@@ -3,7 +3,7 @@
  * counts as what is said in db/availability-rollup.ts; here the roll-ups are read, and held against objectives.
  */
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 
 export interface Counts {
   readonly answered: number

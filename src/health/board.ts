@@ -12,7 +12,7 @@ import type {
   Circuits,
   FaultReport,
 } from './observation.ts'
-import { Recent, type Lately } from './recent.ts'
+import { Recent, type Lately } from './recent-calls.ts'
 
 export interface BoardParts {
   /** Milliseconds since the epoch. */

@@ -6,7 +6,12 @@
 import { refuse, type Refusal } from '../errors.ts'
 import { auditRow } from '../db/audit.ts'
 import { expecting, type Db, type Query } from '../db/db.ts'
-import { sql, type IncidentPostsTable, type IncidentsTable, type IncidentStatus } from '../db/schema.ts'
+import {
+  sql,
+  type IncidentPostsTable,
+  type IncidentsTable,
+  type IncidentStatus,
+} from '../db/schema/schema.ts'
 import { isUnmet } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 

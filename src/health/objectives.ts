@@ -2,7 +2,7 @@
 import { refuse } from '../errors.ts'
 import { auditRow } from '../db/audit.ts'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 
 /** From 0 to 1. */
 export interface Objectives {

@@ -1,7 +1,7 @@
 /** Our own public addresses, as they look from the relay itself: asked for `/healthz` on a schedule. */
 import type { Db } from '../db/db.ts'
-import { sql, type PublicAddressesTable } from '../db/schema.ts'
-import { errorCode } from '../lib/error-words.ts'
+import { sql, type PublicAddressesTable } from '../db/schema/schema.ts'
+import { errorCode } from '../lib/error-message.ts'
 
 export interface PublicAddress {
   readonly url: string

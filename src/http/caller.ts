@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { allowsAddress, cleanNetworks, preparedNetworks, type NetworkList } from '../accounts/allowlists.ts'
 import type { Caller, Directory } from '../accounts/directory.ts'
-import { hashOfKey, looksLikeKey } from '../accounts/secret.ts'
+import { hashOfKey, looksLikeKey } from '../accounts/key-secret.ts'
 import { refuse } from '../errors.ts'
 
 const mostRemembered = 10_000

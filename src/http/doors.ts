@@ -9,20 +9,25 @@ import { refuse, type Refusal } from '../errors.ts'
 import { messagesErrorBody } from '../formats/messages-error.ts'
 import { newId } from '../lib/ids.ts'
 import type { CallerExchange } from '../relay/exchange.ts'
-import type { Arrival } from './arrival.ts'
+import type { Arrival } from './incoming-request.ts'
 import { BodyBudget } from './body.ts'
 import { Callers } from './caller.ts'
-import { isConsolePath } from './console-files.ts'
+import { isConsolePath } from './static-files.ts'
 import { callerOfSession } from './console/playground.ts'
 import { corsHeaders } from './cors.ts'
 import type { House } from './house.ts'
-import { NodeArrival } from './node-arrival.ts'
+import { NodeArrival } from './server/node-request.ts'
 import { statusPathOf } from './status/paths.ts'
-import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './v1/account.ts'
-import type { Progress } from '../relay/asked.ts'
+import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
+import type { Progress } from '../relay/relay-request.ts'
 import { chatCompletions, type ChatDoor } from './v1/chat-completions.ts'
 import { messages, messageTokens } from './v1/messages.ts'
-import { messagesModelListBody, modelListBody, oneMessagesModelBody, oneModelBody } from './v1/models.ts'
+import {
+  messagesModelListBody,
+  modelListBody,
+  oneMessagesModelBody,
+  oneModelBody,
+} from './anthropic/models.ts'
 
 export interface DoorParts extends ChatDoor {
   readonly house: House

@@ -1,9 +1,9 @@
 /** A request of the fast lane, as the doors see it: its head has been read, its body gathers here. */
 import type { Refusal } from '../errors.ts'
 import type { CallerExchange } from '../relay/exchange.ts'
-import type { Arrival, HeaderName } from './arrival.ts'
+import type { Arrival, HeaderName } from './incoming-request.ts'
 import type { BodyBudget } from './body.ts'
-import type { RequestHead } from './fast-request.ts'
+import type { RequestHead } from './server/request-head.ts'
 
 /** The connection that a request came on. */
 export interface ArrivalWay {

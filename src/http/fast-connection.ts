@@ -6,8 +6,8 @@ import type { Socket } from 'node:net'
 import type { CallerExchange } from '../relay/exchange.ts'
 import { FastArrival, type ArrivalWay } from './fast-arrival.ts'
 import { FastExchange, type AnswerWay } from './fast-exchange.ts'
-import { RequestHead } from './fast-request.ts'
-import type { Arrival } from './arrival.ts'
+import { RequestHead } from './server/request-head.ts'
+import type { Arrival } from './incoming-request.ts'
 import { brokenBody, lingerBytes, stalledBody } from './body.ts'
 
 /** What is kept of requests that come while another is served. */

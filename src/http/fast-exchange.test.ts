@@ -4,9 +4,9 @@ import { Agent, request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { CallerExchange } from '../relay/exchange.ts'
-import type { Arrival } from './arrival.ts'
+import type { Arrival } from './incoming-request.ts'
 import { BodyBudget } from './body.ts'
-import { chatRequest, openLane, Talk } from './fast-lane.fixture.ts'
+import { chatRequest, openLane, Talk } from './server/fast-path.fixture.ts'
 
 const MiB = 1024 * 1024
 const eventStream = ['content-type', 'text/event-stream']

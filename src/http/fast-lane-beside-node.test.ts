@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
-import { chatRequest, openLane, openNode, Talk } from './fast-lane.fixture.ts'
+import { chatRequest, openLane, openNode, Talk } from './server/fast-path.fixture.ts'
 
 const line = 'POST /v1/chat/completions HTTP/1.1\r\n'
 const goodbye = 'GET /bye HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'

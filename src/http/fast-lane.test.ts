@@ -11,7 +11,7 @@ import {
   refusing,
   Talk,
   type Answer,
-} from './fast-lane.fixture.ts'
+} from './server/fast-path.fixture.ts'
 
 function by({ head }: Answer | { head: string }): string {
   return /\r\nx-by: (\w+)/.exec(head)?.[1] ?? ''

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mostHeadBytes, RequestHead, type Verdict } from './fast-request.ts'
+import { mostHeadBytes, RequestHead, type Verdict } from './server/request-head.ts'
 
 const line = 'POST /v1/chat/completions HTTP/1.1\r\n'
 

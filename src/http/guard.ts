@@ -3,7 +3,7 @@
  * There is one per process, on the main thread; workers ask it by message.
  */
 import type { Attempts, AttemptRule } from '../limits/attempts.ts'
-import { hashOfPassword, isPassword } from '../people/password.ts'
+import { hashOfPassword, isPassword } from '../users/password.ts'
 
 export interface Guard {
   /** Counts one try. Throws 429 when there were too many. */

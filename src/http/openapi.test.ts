@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openOffice } from './admin/app.fixture.ts'
+import { openOffice } from './admin/admin-server.fixture.ts'
 import { createAdminApp } from './admin/app.ts'
-import { openapiDocument } from './openapi.ts'
+import { openapiDocument } from './openapi/document.ts'
 
 interface Operation {
   readonly summary?: string

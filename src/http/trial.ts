@@ -8,10 +8,16 @@ import type { Changed } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { isTaken, StoreError } from '../db/store-error.ts'
 import { Refusal } from '../errors.ts'
-import { promotionById, runningPromotion, type Promotion } from '../ledger/promotions.ts'
-import { grantRows, hasHadTrial, trialCreditId, trialEndOf, type Grantee } from '../ledger/trial-grants.ts'
-import { operator } from '../notices/kinds.ts'
-import { raiseNotice } from '../notices/notices.ts'
+import { promotionById, runningPromotion, type Promotion } from '../ledger/credits/promotions.ts'
+import {
+  grantRows,
+  hasHadTrial,
+  trialCreditId,
+  trialEndOf,
+  type Grantee,
+} from '../ledger/credits/trial-grants.ts'
+import { operator } from '../notifications/notification-kinds.ts'
+import { raiseNotice } from '../notifications/notifications.ts'
 import type { House } from './house.ts'
 
 /** What came of the wish for a trial credit, and if nothing, why. */

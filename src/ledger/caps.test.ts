@@ -5,7 +5,7 @@ import type { Caps } from './caps.ts'
 import { ownerAt } from './caps.ts'
 import { assertConserved, noCaps, nanoPrice, stream, TestLedger, usageOf } from './ledger.fixture.ts'
 import { dateOf, dayEndOf, monthEndOf } from './periods.ts'
-import * as ledger from './step.ts'
+import * as ledger from './operations.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs

@@ -5,7 +5,7 @@ import { encodeHolds, restoreState } from './checkpoint.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
 import { nanoPrice, noCaps, stream, usageOf } from './ledger.fixture.ts'
 import { emptyState, type LedgerState } from './state.ts'
-import * as ledger from './step.ts'
+import * as ledger from './operations.ts'
 
 const claim = { key: 'key', body: 'body' }
 const periods = { dayEnd: 1e9, monthEnd: 2e9 }

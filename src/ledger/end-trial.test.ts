@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { endTrial } from './end-trial.ts'
 import { accountOwner, emptyState, ownerOf, type LedgerState } from './state.ts'
-import { credit } from './step.ts'
+import { credit } from './operations.ts'
 
 const account = 'acc_a'
 const at = 1_790_000_000_000

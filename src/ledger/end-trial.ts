@@ -4,7 +4,7 @@
  */
 import type { LedgerEvent } from './events.ts'
 import { accountOwner, ownerOf, type LedgerState } from './state.ts'
-import { credit } from './step.ts'
+import { credit } from './operations.ts'
 
 export interface TrialEnd {
   /** Names this entry for good. */

@@ -5,7 +5,7 @@ import type { Claim, LedgerEvent } from './events.ts'
 import type { Terms } from './holds.ts'
 import { noUsage, type Price, type Usage } from './price.ts'
 import { accountOwner, emptyState, keyOwner, ownerOf, type LedgerState } from './state.ts'
-import * as ledger from './step.ts'
+import * as ledger from './operations.ts'
 
 /** One nano-yuan a token, both ways. */
 export const nanoPrice: Price = {

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { anyStore, ledgerCommit, requestRow } from '../db/store.fixture.ts'
 import { isTaken, isUnmet } from '../db/store-error.ts'
 import { Refusal } from '../errors.ts'
 import { newVoucherCode } from '../lib/voucher-code.ts'
-import { creditOrderById, noteCreditOrderEntered, openCreditOrders } from './credit-orders.ts'
-import { createPromotion, promotionById, runningPromotion, updatePromotion } from './promotions.ts'
-import { orderRefund, refundedNanos } from './refunds.ts'
-import { endingTrials, grantRows, hasHadTrial, noteTaken, trialCreditId } from './trial-grants.ts'
-import { claimVoucher, createVouchers, listVouchers, revokeVoucher } from './vouchers.ts'
+import { creditOrderById, noteCreditOrderEntered, openCreditOrders } from './credits/credit-orders.ts'
+import { createPromotion, promotionById, runningPromotion, updatePromotion } from './credits/promotions.ts'
+import { orderRefund, refundedNanos } from './credits/refunds.ts'
+import { endingTrials, grantRows, hasHadTrial, noteTaken, trialCreditId } from './credits/trial-grants.ts'
+import { claimVoucher, createVouchers, listVouchers, revokeVoucher } from './credits/vouchers.ts'
 
 const at = 1_790_000_000_000
 const day = 86_400_000

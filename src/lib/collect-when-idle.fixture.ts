@@ -1,7 +1,7 @@
 /** A thread that makes objects which live long, tells the bytes of its heap, lets go of them, and rests. */
 import { cachedDataVersionTag, getHeapStatistics } from 'node:v8'
 import { parentPort } from 'node:worker_threads'
-import { collectWhenIdle } from './collect-when-idle.ts'
+import { collectWhenIdle } from './idle-garbage-collection.ts'
 
 const flags = cachedDataVersionTag()
 collectWhenIdle(100)

@@ -25,7 +25,7 @@ test('a thread that has come to rest gives its garbage back, unasked, and compil
 })
 
 test('threads that begin at the same moment all get their collector', async () => {
-  const beginning = `const { collectWhenIdle } = await import(${JSON.stringify(import.meta.resolve('./collect-when-idle.ts'))})
+  const beginning = `const { collectWhenIdle } = await import(${JSON.stringify(import.meta.resolve('./idle-garbage-collection.ts'))})
     for (let times = 0; times < 50; times += 1) collectWhenIdle()`
   const threads = Array.from(
     { length: 4 },

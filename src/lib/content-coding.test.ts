@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { DecodedBody, decodedWhole } from './content-coding.ts'
+import { DecodedBody, decodedWhole } from './http-client/content-encoding.ts'
 
 /** A body being decoded, and what it does to its exchange. */
 function opened(coding: string) {

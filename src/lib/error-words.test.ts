@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { errorCode, errorWords } from './error-words.ts'
+import { errorCode, errorWords } from './error-message.ts'
 
 test('an error of several addresses has the words of each, everything else its own', () => {
   const addresses = [new Error('connect ECONNREFUSED ::1:1'), new Error('connect ECONNREFUSED 127.0.0.1:1')]

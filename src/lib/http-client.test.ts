@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
-import { ask, onRequest, openClient, rawServer, saying } from './http-client.fixture.ts'
-import { headerLines } from './http-client.ts'
+import { ask, onRequest, openClient, rawServer, saying } from './http-client/http-client.fixture.ts'
+import { headerLines } from './http-client/http-client.ts'
 
 test('a request arrives as it was given, with the lines that the client adds', async (t) => {
   const heads: string[] = []

@@ -9,7 +9,14 @@ import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from
 import { promisify } from 'node:util'
 import { parseCidrs, type AddressResolver } from './address-guard.ts'
 import { cert, key } from './certificate.fixture.ts'
-import { ask, listening, onRequest, openClient, rawServer, saying } from './http-client.fixture.ts'
+import {
+  ask,
+  listening,
+  onRequest,
+  openClient,
+  rawServer,
+  saying,
+} from './http-client/http-client.fixture.ts'
 
 /** Every name is at these addresses. */
 function resolvingTo(...addresses: string[]): AddressResolver {

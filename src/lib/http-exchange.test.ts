@@ -4,7 +4,14 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ask, onRequest, openClient, rawServer, requestTo, saying } from './http-client.fixture.ts'
+import {
+  ask,
+  onRequest,
+  openClient,
+  rawServer,
+  requestTo,
+  saying,
+} from './http-client/http-client.fixture.ts'
 
 /** Writes zeros as fast as they are taken; tells how many the system has taken. */
 function pour(socket: Socket, total: number): { taken: () => number } {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AnswerParser } from './http-parser.ts'
+import { AnswerParser } from './http-client/response-parser.ts'
 
 const maxHeadBytes = 4096
 const ok = 'HTTP/1.1 200 OK\r\n'

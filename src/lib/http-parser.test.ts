@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { AnswerParser } from './http-parser.ts'
+import { AnswerParser } from './http-client/response-parser.ts'
 
 interface Transcript {
   heads: string[]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Pool, type Idle } from './http-pool.ts'
+import { Pool, type Idle } from './http-client/connection-pool.ts'
 
 interface Kept extends Idle {
   isUsable: boolean

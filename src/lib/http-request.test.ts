@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { checkPath, headerLines, originOf } from './http-request.ts'
+import { checkPath, headerLines, originOf } from './http-client/request.ts'
 
 test('the same origin has the same key, and another has another', () => {
   assert.deepEqual(originOf('https://API.example.com/v1'), {

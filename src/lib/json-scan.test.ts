@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { maxDepth } from './json-cursor.ts'
-import { maxMembers, scanObject } from './json-scan.ts'
+import { maxDepth } from './json/json-cursor.ts'
+import { maxMembers, scanObject } from './json/json-scanner.ts'
 
 const scan = (text: string) => scanObject(Buffer.from(text))
 

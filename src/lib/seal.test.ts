@@ -11,7 +11,7 @@ import {
   sealerOf,
   unwrapDataKey,
   wrapDataKey,
-} from './seal.ts'
+} from './encryption.ts'
 
 test('a sealed text opens for its own row only', () => {
   const sealer = sealerOf(newDataKey())

@@ -1,7 +1,7 @@
 /** A table of settings: read from an environment all at once, and told as a page. */
 import { readFileSync } from 'node:fs'
-import { errorCode, errorWords } from './error-words.ts'
-import { NotAllowed, type Environment, type Setting } from './setting.ts'
+import { errorCode, errorWords } from './error-message.ts'
+import { NotAllowed, type Environment, type Setting } from './setting-types.ts'
 
 /** What was wrong with the environment, one line per setting. */
 export class ConfigError extends Error {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { encodeEvent, EventSplitter, EventTooLarge, keepAliveComment, type ServerEvent } from './sse.ts'
+import {
+  encodeEvent,
+  EventSplitter,
+  EventTooLarge,
+  keepAliveComment,
+  type ServerEvent,
+} from './sse/sse-parser.ts'
 
 interface Seen {
   data: string | undefined

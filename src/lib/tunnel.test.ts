@@ -3,10 +3,17 @@ import { test, type TestContext } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import type { AddressResolver } from './address-guard.ts'
 import { cert, key } from './certificate.fixture.ts'
-import { ask, listening, onRequest, openClient, rawServer, saying } from './http-client.fixture.ts'
-import { originOf } from './http-client.ts'
-import { connectProxy, socksProxy } from './proxy.fixture.ts'
-import { proxyOf } from './proxy.ts'
+import {
+  ask,
+  listening,
+  onRequest,
+  openClient,
+  rawServer,
+  saying,
+} from './http-client/http-client.fixture.ts'
+import { originOf } from './http-client/http-client.ts'
+import { connectProxy, socksProxy } from './http-client/proxy.fixture.ts'
+import { proxyOf } from './http-client/proxy.ts'
 
 /** An upstream that answers in HTTP or, over TLS, in HTTPS. */
 async function upstream(t: TestContext, tls: boolean): Promise<number> {

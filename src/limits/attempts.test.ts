@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { anyStore } from '../db/store.fixture.ts'
 import { Refusal } from '../errors.ts'
 import { Attempts, forgetAttempts } from './attempts.ts'

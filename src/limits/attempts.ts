@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { refuse, type Refusal } from '../errors.ts'
 
 /** So many tries within so long. */

@@ -1,5 +1,5 @@
 /** Claims of subjects that no other test has. */
-import type { Claim, RateLimits } from './rates.ts'
+import type { Claim, RateLimits } from './rate-limiter.ts'
 
 export const none: RateLimits = { rpm: null, tpm: null, concurrency: null }
 let named = 0

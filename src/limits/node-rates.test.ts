@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startRedis, withoutRedis } from '../shared/redis.fixture.ts'
 import { claimant, none } from './claims.fixture.ts'
 import { AloneRates, type NodeRates } from './node-rates.ts'
-import type { Claim, RateLimits } from './rates.ts'
+import type { Claim, RateLimits } from './rate-limiter.ts'
 import { RedisRates } from './redis-rates.ts'
 
 /** So long that nothing is renewed by itself in a test. */

@@ -2,7 +2,7 @@
  * Rates of a node that cannot ask the others: it admits its share of every limit, so that all nodes together admit no
  * more than the whole. What does not divide goes to the first nodes.
  */
-import { Rates, type Claim, type RateDenial, type RateStatus } from './rates.ts'
+import { Rates, type Claim, type RateDenial, type RateStatus } from './rate-limiter.ts'
 
 export interface Reserved {
   readonly denial: RateDenial | null

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Rates, type Claim, type RateLimits } from './rates.ts'
+import { Rates, type Claim, type RateLimits } from './rate-limiter.ts'
 
 const none: RateLimits = { rpm: null, tpm: null, concurrency: null }
 const start = 1_790_000_000_000

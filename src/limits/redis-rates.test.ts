@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openMovingWay, openWayTo } from '../lib/way.fixture.ts'
+import { openMovingWay, openWayTo } from '../lib/tcp-proxy.fixture.ts'
 import { startRedis, withoutRedis } from '../shared/redis.fixture.ts'
-import { RedisWindows } from '../shared/redis-windows.ts'
+import { RedisWindows } from '../shared/redis-sliding-windows.ts'
 import { claimant } from './claims.fixture.ts'
 import { AloneRates, type NodeRates } from './node-rates.ts'
-import type { Claim } from './rates.ts'
+import type { Claim } from './rate-limiter.ts'
 import { RedisRates } from './redis-rates.ts'
 
 /** So long that nothing is renewed by itself in a test. */

@@ -2,11 +2,16 @@
  * Rates as all nodes of a cluster count them, in Redis. While it is away each node admits its share by itself; when it
  * is back the windows there may be empty, so shares go on for a minute, in which everything admitted is counted there too.
  */
-import { RedisWindows, type Reservation, type WindowClaim, type WindowUse } from '../shared/redis-windows.ts'
+import {
+  RedisWindows,
+  type Reservation,
+  type WindowClaim,
+  type WindowUse,
+} from '../shared/redis-sliding-windows.ts'
 import type { AloneRates, NodeRates, Reserved } from './node-rates.ts'
-import { longer, type Claim, type RateDenial, type RateStatus } from './rates.ts'
-import { windowSeconds } from './window.ts'
-import { errorWords } from '../lib/error-words.ts'
+import { longer, type Claim, type RateDenial, type RateStatus } from './rate-limiter.ts'
+import { windowSeconds } from './sliding-window.ts'
+import { errorWords } from '../lib/error-message.ts'
 
 /** Leases are made longer so often within one. */
 const renewalsPerLease = 3

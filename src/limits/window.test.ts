@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { SlidingWindow } from './window.ts'
+import { SlidingWindow } from './sliding-window.ts'
 
 /** The rule without cleverness: every event with its second. */
 class Plain {

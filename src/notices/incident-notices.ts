@@ -1,8 +1,8 @@
 /** Notices of incidents: to the operators, and to accounts that asked to be told of those that are public. */
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
-import { operator } from './kinds.ts'
-import { raiseNotice, type NoticeInput } from './notices.ts'
+import { sql } from '../db/schema/schema.ts'
+import { operator } from '../notifications/notification-kinds.ts'
+import { raiseNotice, type NoticeInput } from '../notifications/notifications.ts'
 
 export interface IncidentNotice extends Pick<NoticeInput, 'code' | 'severity' | 'params'> {
   /** Its id. */

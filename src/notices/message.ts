@@ -1,7 +1,7 @@
 /** What a message says: one notice as it is, several under one title, in the reader's language. */
-import type { Message } from './channel-kinds.ts'
-import type { Notice } from './notices.ts'
-import { textOf, type Language } from './words.ts'
+import type { Message } from '../notifications/webhook-channels.ts'
+import type { Notice } from '../notifications/notifications.ts'
+import { textOf, type Language } from '../notifications/locales/notification-texts.ts'
 
 const several: Readonly<Record<Language, (count: number) => string>> = {
   en: (count) => `${count} notices`,

@@ -2,10 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { temporaryDb } from '../db/store.fixture.ts'
 import { Refusal } from '../errors.ts'
-import { operator } from './kinds.ts'
-import { listNotices, markNoticesRead, raiseNotice, unreadNotices, type NoticeInput } from './notices.ts'
-import { preferencesOf, setPreferences } from './preferences.ts'
-import { languages, noticeWords, textOf, type NoticeCode } from './words.ts'
+import { operator } from '../notifications/notification-kinds.ts'
+import {
+  listNotices,
+  markNoticesRead,
+  raiseNotice,
+  unreadNotices,
+  type NoticeInput,
+} from '../notifications/notifications.ts'
+import { preferencesOf, setPreferences } from '../notifications/preferences.ts'
+import {
+  languages,
+  noticeWords,
+  textOf,
+  type NoticeCode,
+} from '../notifications/locales/notification-texts.ts'
 
 function low(audience: string, fields: Partial<NoticeInput> = {}): NoticeInput {
   return {

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { temporaryDb } from '../db/store.fixture.ts'
 import type { Db } from '../db/db.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
-import { newDataKey, sealerOf } from '../lib/seal.ts'
-import { channelStates } from './channel-states.ts'
-import { createChannel, deleteChannel, openChannel, type ChannelInput } from './channels.ts'
+import { newDataKey, sealerOf } from '../lib/encryption.ts'
+import { channelStates } from '../notifications/channel-states.ts'
+import { createChannel, deleteChannel, openChannel, type ChannelInput } from '../notifications/channels.ts'
 import { messageOf } from './message.ts'
-import { listNotices, raiseNotice, type NoticeInput } from './notices.ts'
+import { listNotices, raiseNotice, type NoticeInput } from '../notifications/notifications.ts'
 import {
   accountOfMail,
   dueMessages,
@@ -20,8 +20,8 @@ import {
   noticesPerMessage,
   pauseAfter,
   queueNotices,
-} from './outbox.ts'
-import { setPreferences } from './preferences.ts'
+} from '../notifications/outbox.ts'
+import { setPreferences } from '../notifications/preferences.ts'
 
 function notice(audience: string, period: string, kind: NoticeInput['kind'] = 'balance'): NoticeInput {
   const params = { balance: '1', currency: 'CNY' }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { parseCidrs } from '../lib/address-guard.ts'
-import { cutToBytes, httpKinds, type Message } from './channel-kinds.ts'
+import { cutToBytes, httpKinds, type Message } from '../notifications/webhook-channels.ts'
 import { HttpSender, sendMessage, type SendMeans } from './send.ts'
 
 const message: Message = { id: 'msg_1', title: 'A title', text: 'A text', payload: {} }

@@ -3,11 +3,17 @@
  * not followed and of whose answer only a little is read.
  */
 import type { Agent } from 'undici'
-import type { ChannelKind } from '../db/schema.ts'
+import type { ChannelKind } from '../db/schema/schema.ts'
 import { checkUpstreamUrl, guardedLookup, type Cidr } from '../lib/address-guard.ts'
-import type { Mailer } from '../lib/mail.ts'
-import { httpKinds, type Answer, type Message, type Outgoing, type Target } from './channel-kinds.ts'
-import { errorCode } from '../lib/error-words.ts'
+import type { Mailer } from '../lib/email.ts'
+import {
+  httpKinds,
+  type Answer,
+  type Message,
+  type Outgoing,
+  type Target,
+} from '../notifications/webhook-channels.ts'
+import { errorCode } from '../lib/error-message.ts'
 
 export interface SendMeans {
   readonly http: HttpSender

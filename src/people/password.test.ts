@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../errors.ts'
-import { checkNewPassword, hashOfPassword, isPassword } from './password.ts'
+import { checkNewPassword, hashOfPassword, isPassword } from '../users/password.ts'
 
 test('a password is the one that was kept, whatever form its characters were typed in, and no other is', async () => {
   const kept = await hashOfPassword('ein Käsekuchen')

@@ -5,9 +5,9 @@
 
 import { refuse } from '../errors.ts'
 import { expecting, type Db, type Query } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { isUnmet } from '../db/store-error.ts'
-import { hashOfToken, newToken } from './secret.ts'
+import { hashOfToken, newToken } from '../users/tokens.ts'
 
 const minuteMs = 60_000
 

@@ -3,9 +3,9 @@
  * `https://api.anthropic.com/v1`. The request is in anthropic-request.ts, the answer in anthropic-answer.ts; a request that
  * its caller wrote in this format goes out as it came.
  */
-import { AnthropicStream, anthropicWhole } from './anthropic-answer.ts'
-import { anthropicBody } from './anthropic-request.ts'
-import { namesInData } from './chat-format.ts'
+import { AnthropicStream, anthropicWhole } from './anthropic/anthropic-response.ts'
+import { anthropicBody } from './anthropic/anthropic-request.ts'
+import { namesInData } from './openai/openai-format.ts'
 import { chatRequestOf, refuseSeveralResults } from './chat-request.ts'
 import { objectIn, textIn } from './json-fields.ts'
 import type { Call, Failure, Outgoing, Provider } from './provider.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { EventTooLarge } from '../lib/sse.ts'
-import { AwsEventStream } from './aws-event-stream.ts'
-import { awsHeaders } from './aws-signature.ts'
+import { EventTooLarge } from '../lib/sse/sse-parser.ts'
+import { AwsEventStream } from './bedrock/aws-event-stream.ts'
+import { awsHeaders } from './bedrock/aws-signature.ts'
 import { awsFrame, callOf } from './contract.fixture.ts'
-import { bedrock } from './bedrock.ts'
+import { bedrock } from './bedrock/bedrock.ts'
 import type { StreamEvent } from './provider.ts'
 
 const accessKeyId = 'AKIDEXAMPLE'

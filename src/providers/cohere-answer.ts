@@ -6,7 +6,7 @@ import {
   toolCall,
   type Finish,
   type FinishReason,
-} from './chat-answer.ts'
+} from './chat-response.ts'
 import {
   countIn,
   hasCount,

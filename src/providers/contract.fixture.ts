@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 
-import { EventSplitter } from '../lib/sse.ts'
+import { EventSplitter } from '../lib/sse/sse-parser.ts'
 import { isObject } from './usage.ts'
 import type { Call, ChatBody, Chunk, Provider, StreamEvent } from './provider.ts'
 

@@ -8,7 +8,7 @@ import {
   type Finish,
   type FinishReason,
   type Result,
-} from './chat-answer.ts'
+} from './chat-response.ts'
 import {
   countIn,
   hasCount,

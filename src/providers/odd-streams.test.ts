@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { EventTooLarge } from '../lib/sse.ts'
+import { EventTooLarge } from '../lib/sse/sse-parser.ts'
 import { assembled, bytesOf, callOf, chunksOf, ownRecordings, payloadsIn } from './contract.fixture.ts'
 import type { Chunk, Provider } from './provider.ts'
 import { providerNames, providerOf } from './registry.ts'

@@ -3,11 +3,11 @@
  * test read this table. Addresses are the providers' documented ones (November 2026).
  */
 import { anthropic } from './anthropic.ts'
-import { azure } from './azure.ts'
-import { bedrock } from './bedrock.ts'
-import { commonProvider } from './chat-format.ts'
-import { cohere } from './cohere.ts'
-import { gemini } from './gemini.ts'
+import { azure } from './openai/azure.ts'
+import { bedrock } from './bedrock/bedrock.ts'
+import { commonProvider } from './openai/openai-format.ts'
+import { cohere } from './cohere/cohere.ts'
+import { gemini } from './google/gemini.ts'
 import type { Provider } from './provider.ts'
 import { vertex } from './vertex.ts'
 

@@ -8,11 +8,11 @@
  */
 import { createPrivateKey, sign } from 'node:crypto'
 import { credentialObject } from './credential.ts'
-import { askGemini, geminiTranslation, googleStatus } from './gemini.ts'
+import { askGemini, geminiTranslation, googleStatus } from './google/gemini.ts'
 import { numberIn, textIn, type Json } from './json-fields.ts'
 import type { Call, Outgoing, Provider, SignIn } from './provider.ts'
 import { isObject } from './usage.ts'
-import { askClaude, claudeTranslation, isClaude } from './vertex-claude.ts'
+import { askClaude, claudeTranslation, isClaude } from './google/vertex-claude.ts'
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform'
 const tokenAddress = 'https://oauth2.googleapis.com/token'

@@ -1,9 +1,9 @@
 /** Admission: money is set aside for a request, or it repeats one that has been answered, or it is refused. */
 import { refuse } from '../errors.ts'
-import type { Kept } from '../usage/kept-answers.ts'
-import type { Asked, RelayDeps } from './asked.ts'
-import type { HoldAsk, HoldGranted } from './bookkeeper.ts'
-import { inputEstimateForHold } from './estimate.ts'
+import type { Kept } from '../usage/stored-responses.ts'
+import type { Asked, RelayDeps } from './relay-request.ts'
+import type { HoldAsk, HoldGranted } from './ledger-client.ts'
+import { inputEstimateForHold } from './request/token-estimate.ts'
 import type { CallerExchange } from './exchange.ts'
 import { answerIn, holdOnce } from './idempotency.ts'
 import { rateHeaders } from './rate-headers.ts'

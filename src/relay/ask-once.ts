@@ -2,11 +2,16 @@
  * One small call of a provider beside the requests of callers: for a token, for the list of its models. The answer
  * comes whole, bounded in bytes and time.
  */
-import { decodedWhole } from '../lib/content-coding.ts'
-import { headerLines, type AnswerHandler, type AnswerHeaders, type HttpClient } from '../lib/http-client.ts'
+import { decodedWhole } from '../lib/http-client/content-encoding.ts'
+import {
+  headerLines,
+  type AnswerHandler,
+  type AnswerHeaders,
+  type HttpClient,
+} from '../lib/http-client/http-client.ts'
 import type { Outgoing } from '../providers/provider.ts'
 import { CallFailed, faultOfFailure } from './fault-of-sending.ts'
-import { fault } from './fault.ts'
+import { fault } from './routing/upstream-error.ts'
 import { addressOf } from './upstream-address.ts'
 
 export interface SmallCall extends Outgoing {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Backlog } from './backlog.ts'
+import { Backlog } from './streaming/event-buffer.ts'
 
 /** Everything that waits, as text, with its tokens. */
 function taken(backlog: Backlog): [string, number][] {

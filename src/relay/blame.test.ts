@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verdictOn } from './blame.ts'
-import { fault, faultOfStatus } from './fault.ts'
+import { fault, faultOfStatus } from './routing/upstream-error.ts'
 
 function blameOfStatus(status: number, error: object = { message: 'No.' }) {
   const bytes = Buffer.from(JSON.stringify({ error }))

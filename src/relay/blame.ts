@@ -3,7 +3,7 @@
  * (a wrong request, a model's name, a text) speaks against nobody, whatever words the upstream finds for it.
  */
 import type { Blame } from '../health/observation.ts'
-import { briefOf, type Fault } from './fault.ts'
+import { briefOf, type Fault } from './routing/upstream-error.ts'
 
 export interface Verdict {
   /** `null`: against nobody. */

@@ -4,10 +4,10 @@
  */
 import type { Refusal } from '../errors.ts'
 import type { Usage } from '../ledger/price.ts'
-import type { ServerEvent } from '../lib/sse-event.ts'
+import type { ServerEvent } from '../lib/sse/sse-event.ts'
 import type { ChatBody, Chunk, Provider } from '../providers/provider.ts'
-import type { Embedded } from './estimate.ts'
-import type { ChunkFacts, Meter } from './meter.ts'
+import type { Embedded } from './request/token-estimate.ts'
+import type { ChunkFacts, Meter } from './streaming/usage-meter.ts'
 
 /** A caller's request that has been read and checked. */
 export interface CallerRequest {

@@ -4,11 +4,11 @@
  */
 import type { Usage } from '../ledger/price.ts'
 import { decimalOf } from '../lib/money.ts'
-import { encodeEvent, keepAliveComment } from '../lib/sse.ts'
-import type { ServerEvent } from '../lib/sse-event.ts'
+import { encodeEvent, keepAliveComment } from '../lib/sse/sse-parser.ts'
+import type { ServerEvent } from '../lib/sse/sse-event.ts'
 import { usageBody } from './bill.ts'
 import type { CallerFormat, Conclusion, StreamWords } from './caller-format.ts'
-import type { ChunkFacts, Meter } from './meter.ts'
+import type { ChunkFacts, Meter } from './streaming/usage-meter.ts'
 
 export const chatFormat: CallerFormat = {
   keepAlive: keepAliveComment,

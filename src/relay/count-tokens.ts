@@ -6,13 +6,13 @@ import type { PricedModel } from '../catalog/catalog.ts'
 import type { Provider } from '../providers/provider.ts'
 import { dialectOf } from '../providers/registry.ts'
 import { isObject } from '../providers/usage.ts'
-import { Attempt } from './attempt.ts'
+import { Attempt } from './routing/attempt.ts'
 import type { CallerExchange } from './exchange.ts'
 import { Choice } from './choice.ts'
 import type { AttemptMeans } from './failover.ts'
 import type { HealthPort } from './health-port.ts'
-import { refusalOfFault } from './fault.ts'
-import type { MessagesRequest } from './messages-request.ts'
+import { refusalOfFault } from './routing/upstream-error.ts'
+import type { MessagesRequest } from './request/messages-request.ts'
 
 /** A count is not worth a longer wait than this. */
 const mostMs = 10_000

@@ -4,15 +4,15 @@
  */
 import type { Refusal } from '../errors.ts'
 import type { Usage } from '../ledger/price.ts'
-import type { Attempt } from './attempt.ts'
-import type { Bookkeeper } from './bookkeeper.ts'
-import { refusalOfEnding, type Ending } from './endings.ts'
+import type { Attempt } from './routing/attempt.ts'
+import type { Bookkeeper } from './ledger-client.ts'
+import { refusalOfEnding, type Ending } from './end-reason.ts'
 import type { CallerExchange } from './exchange.ts'
-import type { Fault } from './fault.ts'
+import type { Fault } from './routing/upstream-error.ts'
 import { Outlet, type OutletTerms } from './outlet.ts'
 import { Pace, type PaceTerms } from './pace.ts'
 import { unknownCharge, withCharge, type Recording } from './recording.ts'
-import type { StreamSink, UpstreamStream } from './upstream-stream.ts'
+import type { StreamSink, UpstreamStream } from './streaming/upstream-stream.ts'
 
 export interface DeliveryTerms extends PaceTerms, OutletTerms {
   /** Of an answer that is kept: whether its caller stays or leaves, it is read to its end. */

@@ -7,8 +7,8 @@ import {
   inputEstimateForCharge,
   inputEstimateForHold,
   TokenCount,
-} from './estimate.ts'
-import { readChatRequest } from './request-body.ts'
+} from './request/token-estimate.ts'
+import { readChatRequest } from './request/request-body.ts'
 
 const chat = (content: unknown, more: object = {}) => ({
   model: 'm',

@@ -1,7 +1,7 @@
 /** Why a request could not be sent, or its answer not received, as a fault of the upstream. */
-import type { ConnectionFailure } from '../lib/http-client.ts'
+import type { ConnectionFailure } from '../lib/http-client/http-client.ts'
 import { Inexpressible } from '../providers/provider.ts'
-import { fault, type Fault } from './fault.ts'
+import { fault, type Fault } from './routing/upstream-error.ts'
 
 /** The connection did not carry the exchange. */
 export function faultOfFailure(failure: ConnectionFailure): Fault {

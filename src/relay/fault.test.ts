@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { retryAfterOf } from './fault.ts'
+import { retryAfterOf } from './routing/upstream-error.ts'
 
 test('what a provider says of when to come back is read as seconds or a date, within a day, and else is nothing', () => {
   const now = Date.UTC(2026, 10, 21, 12)

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto'
 import { refuse } from '../errors.ts'
 import type { Claim } from '../ledger/events.ts'
-import type { Kept, KeptAnswers } from '../usage/kept-answers.ts'
-import type { Bookkeeper, HoldAnswer, HoldAsk } from './bookkeeper.ts'
+import type { Kept, KeptAnswers } from '../usage/stored-responses.ts'
+import type { Bookkeeper, HoldAnswer, HoldAsk } from './ledger-client.ts'
 import type { DrainBounds } from './delivery.ts'
 
 export const headerName = 'Idempotency-Key'

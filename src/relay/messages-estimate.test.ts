@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { messagesRequest } from './messages.fixture.ts'
-import { imageTokens, inputEstimateForHold } from './estimate.ts'
-import { messagesInputEstimate } from './messages-estimate.ts'
+import { messagesRequest } from './request/messages.fixture.ts'
+import { imageTokens, inputEstimateForHold } from './request/token-estimate.ts'
+import { messagesInputEstimate } from './request/messages-token-estimate.ts'
 
 const image = {
   type: 'image',

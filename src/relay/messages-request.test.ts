@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-import { messageIn, toldIn } from '../../test/messages.ts'
+import { messageIn, toldIn } from '../../test/support/upstream/anthropic-messages.ts'
 import { bytesOf, callOf, ownRecordings, payloadsIn, wholeIn } from '../providers/contract.fixture.ts'
 import { Inexpressible, type Provider } from '../providers/provider.ts'
 import { isObject } from '../providers/usage.ts'
 import { messageOfChat, stopOf } from '../formats/messages-answer.ts'
-import { messagesRequest, providerNamed, relayed } from './messages.fixture.ts'
+import { messagesRequest, providerNamed, relayed } from './request/messages.fixture.ts'
 
 /** The body that an upstream of a provider is sent for a request of Anthropic's format. */
 function sent(name: string, fields: object): Record<string, unknown> {

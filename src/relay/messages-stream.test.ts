@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 
-import { messageIn, toldIn } from '../../test/messages.ts'
+import { messageIn, toldIn } from '../../test/support/upstream/anthropic-messages.ts'
 import { bytesOf, ownRecordings, payloadsIn } from '../providers/contract.fixture.ts'
-import { golden, interleaved, providerNamed, relayed } from './messages.fixture.ts'
+import { golden, interleaved, providerNamed, relayed } from './request/messages.fixture.ts'
 import { MessagesStream } from '../formats/messages-stream.ts'
 
 const common = providerNamed('openai-compatible')

@@ -4,10 +4,10 @@ import { MessagesPassing } from '../formats/messages-passing.ts'
 import { chatOfMessages } from '../formats/messages-request.ts'
 import { MessagesStream } from '../formats/messages-stream.ts'
 import { tasteOf } from '../formats/provider-tastes.ts'
-import type { ServerEvent } from '../lib/sse-event.ts'
+import type { ServerEvent } from '../lib/sse/sse-event.ts'
 import type { BodyEdits, Chunk, OwnRequest, Provider } from '../providers/provider.ts'
 import type { Conclusion, StreamWords, Wording } from './caller-format.ts'
-import type { ChunkFacts, Meter } from './meter.ts'
+import type { ChunkFacts, Meter } from './streaming/usage-meter.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@
  * The way out to one caller of a stream: a queue for what may not go out yet, back-pressure when the caller is slow,
  * signs of life while there is nothing to say.
  */
-import { Backlog } from './backlog.ts'
+import { Backlog } from './streaming/event-buffer.ts'
 import type { CallerFormat } from './caller-format.ts'
 import type { CallerExchange } from './exchange.ts'
 

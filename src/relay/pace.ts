@@ -2,7 +2,7 @@
  * How far a stream may be delivered: no further than is paid for, and no more than 64 tokens past what a crash would
  * be settled at. Marks and extensions are asked for ahead of need, so that in practice no event waits for them.
  */
-import type { Bookkeeper } from './bookkeeper.ts'
+import type { Bookkeeper } from './ledger-client.ts'
 
 /** An event goes out while what is delivered is no more than this many tokens past the durable mark. */
 const markLead = 64

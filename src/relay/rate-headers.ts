@@ -1,5 +1,5 @@
 /** What is left of the caller's rates, as headers that clients of the format know. */
-import type { RateStatus } from '../limits/rates.ts'
+import type { RateStatus } from '../limits/rate-limiter.ts'
 
 /** `12ms`, `1.5s`, `6m0s`: durations as clients of the format parse them. */
 export function durationText(ms: number): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../errors.ts'
-import { type BodyEdits, readChatRequest } from './request-body.ts'
+import { type BodyEdits, readChatRequest } from './request/request-body.ts'
 
 const messages = [{ role: 'user', content: 'Hello' }]
 const read = (body: unknown) =>

@@ -5,7 +5,7 @@
 import type { Call, Provider, SignIn } from '../providers/provider.ts'
 import { askOnce, type CallMeans } from './ask-once.ts'
 import { CallFailed } from './fault-of-sending.ts'
-import { fault, faultOfStatus } from './fault.ts'
+import { fault, faultOfStatus } from './routing/upstream-error.ts'
 
 interface Token {
   readonly token: string

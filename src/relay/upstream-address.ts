@@ -1,6 +1,6 @@
 /** Upstream addresses, taken apart once. */
-import { originOf, type Origin } from '../lib/http-client.ts'
-import { proxyOf } from '../lib/proxy.ts'
+import { originOf, type Origin } from '../lib/http-client/http-client.ts'
+import { proxyOf } from '../lib/http-client/proxy.ts'
 
 /** Addresses are few and the same again and again; parsing one costs more than finding it. */
 const addresses = new Map<string, { readonly origin: Origin; readonly path: string }>()

@@ -10,7 +10,7 @@ import {
   secretsOf,
   type AboutFailure,
   type Fault,
-} from './fault.ts'
+} from './routing/upstream-error.ts'
 
 export interface WholeAnswer {
   readonly kind: 'whole'

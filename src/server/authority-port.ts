@@ -3,9 +3,9 @@
  * here for their commit, and all that a commit sets free travels as one message.
  */
 import type { MessagePort } from 'node:worker_threads'
-import type { Authority } from './authority.ts'
-import type { CommitQueue } from './commit-queue.ts'
-import type { SettleAsk } from '../relay/bookkeeper.ts'
+import type { Authority } from './ledger/authority.ts'
+import type { CommitQueue } from './ledger/commit-queue.ts'
+import type { SettleAsk } from '../relay/ledger-client.ts'
 import type { Ask, Committed, Word } from './messages.ts'
 import { WorkerLine, type LineDuties } from './worker-line.ts'
 

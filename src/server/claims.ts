@@ -4,8 +4,8 @@
  */
 import type { Claim } from '../ledger/events.ts'
 import { claimName, type Hold, type LedgerState } from '../ledger/state.ts'
-import type { ClaimAsk, HoldRefused } from '../relay/bookkeeper.ts'
-import type { CommitQueue } from './commit-queue.ts'
+import type { ClaimAsk, HoldRefused } from '../relay/ledger-client.ts'
+import type { CommitQueue } from './ledger/commit-queue.ts'
 
 /** How long an ended claim is remembered at least, so that readers who are not that slow look once. */
 const rememberedMs = 60_000

@@ -18,8 +18,8 @@ import { connect } from 'node:net'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fetchListener, type FetchDoor } from '../http/fetch-listener.ts'
-import { errorCode } from '../lib/error-words.ts'
+import { fetchListener, type FetchDoor } from '../http/server/fetch-listener.ts'
+import { errorCode } from '../lib/error-message.ts'
 
 export const controlSocketName = 'sluice.sock'
 

@@ -6,7 +6,7 @@ import { loadCatalog } from '../catalog/catalog.ts'
 import type { Db } from '../db/db.ts'
 import { StoreError } from '../db/store-error.ts'
 import { anyStore } from '../db/store.fixture.ts'
-import { newDataKey, sealerOf } from '../lib/seal.ts'
+import { newDataKey, sealerOf } from '../lib/encryption.ts'
 import { Copies } from './copies.ts'
 
 const away = new StoreError({ class: 'full', message: 'too many connections' })

@@ -5,7 +5,7 @@ import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.
 import type { Changes } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { isAway } from '../db/store-error.ts'
-import type { Sealer } from '../lib/seal.ts'
+import type { Sealer } from '../lib/encryption.ts'
 
 const retryMs = 200
 

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import type { Changes } from '../db/change.ts'
 import type { Log } from '../lib/log.ts'
 import type { Core } from './core.ts'
-import type { KeyUse } from './key-use.ts'
+import type { KeyUse } from './workers/key-usage.ts'
 import type { NodeState, Order, WorkerBirth } from './messages.ts'
 import type { WorkerLine } from './worker-line.ts'
 

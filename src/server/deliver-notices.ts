@@ -5,13 +5,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
-import { errorWords } from '../lib/error-words.ts'
+import { errorWords } from '../lib/error-message.ts'
 import type { Log } from '../lib/log.ts'
-import { mailerFor } from '../lib/mail.ts'
-import type { Sealer } from '../lib/seal.ts'
-import { channelById, openChannel } from '../notices/channels.ts'
+import { mailerFor } from '../lib/email.ts'
+import type { Sealer } from '../lib/encryption.ts'
+import { channelById, openChannel } from '../notifications/channels.ts'
 import { messageOf } from '../notices/message.ts'
 import {
   accountOfMail,
@@ -22,8 +22,8 @@ import {
   noticesIn,
   queueNotices,
   type DueMessage,
-} from '../notices/outbox.ts'
-import { languages, type Language } from '../notices/words.ts'
+} from '../notifications/outbox.ts'
+import { languages, type Language } from '../notifications/locales/notification-texts.ts'
 import { HttpSender, sendMessage, type Attempted, type SendMeans } from '../notices/send.ts'
 
 export interface NoticeDeliveryParts {

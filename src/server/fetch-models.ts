@@ -6,7 +6,7 @@ import { providerOf } from '../providers/registry.ts'
 import { askOnce } from '../relay/ask-once.ts'
 import type { AttemptMeans } from '../relay/failover.ts'
 import { faultOfSending } from '../relay/fault-of-sending.ts'
-import { faultOfStatus } from '../relay/fault.ts'
+import { faultOfStatus } from '../relay/routing/upstream-error.ts'
 
 /** Some have thousands of models, described at length. */
 const mostBytes = 16_777_216

@@ -6,7 +6,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { tryFileLock } from '../db/file-lock.ts'
+import { tryFileLock } from '../db/sqlite/file-lock.ts'
 import { version } from './version.ts'
 
 export const lockFileName = 'lock.db'

@@ -7,8 +7,8 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import type { RefusalCode, RefusalDetail } from '../errors.ts'
 import type { Change, Changes } from '../db/change.ts'
-import type { DbAccess } from '../db/access.ts'
-import type { BackupAsk } from '../http/backups.ts'
+import type { DbAccess } from '../db/open-db.ts'
+import type { BackupAsk } from '../db/backups.ts'
 import type { GuardAsk } from '../http/guard.ts'
 import type { CreditOrder } from '../http/house.ts'
 import type {
@@ -18,7 +18,7 @@ import type {
   Circuits,
   FaultReport,
 } from '../health/observation.ts'
-import type { HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../relay/bookkeeper.ts'
+import type { HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../relay/ledger-client.ts'
 
 /** From a worker, for requests. `call` numbers what is answered. */
 export type Ask =

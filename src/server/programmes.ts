@@ -13,14 +13,14 @@ import {
   noteCreditOrderEntered,
   openCreditOrders,
   type OrderedCredit,
-} from '../ledger/credit-orders.ts'
+} from '../ledger/credits/credit-orders.ts'
 import type { CreditKind } from '../ledger/events.ts'
-import { claimVoucher } from '../ledger/vouchers.ts'
-import { noticeRow } from '../notices/notices.ts'
+import { claimVoucher } from '../ledger/credits/vouchers.ts'
+import { noticeRow } from '../notifications/notifications.ts'
 import type { Log } from '../lib/log.ts'
 import type { Attempts } from '../limits/attempts.ts'
 import type { Core } from './core.ts'
-import { tendTrials } from './trials.ts'
+import { tendTrials } from './ledger/trial-credits.ts'
 import { Turns } from './turns.ts'
 
 export interface ProgrammeParts {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import { createServer as createPlainServer, type AddressInfo, type Server } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { parseCidrs } from '../lib/address-guard.ts'
-import { portProblem, reach, statusOf } from './reach.ts'
+import { portProblem, reach, statusOf } from './connection-checks.ts'
 
 const loopback = parseCidrs('127.0.0.0/8')
 

@@ -3,13 +3,13 @@
  * thread reads and checks the chain, this one decides what has to follow, and compares it as text with what is on disk.
  * Who differs is not told; that is for verify-ledger.ts.
  */
-import { LedgerReader, type LedgerPage } from '../db/ledger-reader.ts'
-import { afterBill, afterEntry, type BillFields, type EntryOfCommit } from '../db/ledger-text.ts'
+import { LedgerReader, type LedgerPage } from '../db/sqlite/ledger-reader.ts'
+import { afterBill, afterEntry, type BillFields, type EntryOfCommit } from '../db/sqlite/ledger-row-text.ts'
 import { LedgerBroken } from '../ledger/apply.ts'
 import { JournalUnreadable } from '../ledger/journal.ts'
 import { emptyState } from '../ledger/state.ts'
 import { Recomputation, sumOfDropped, type Verdict } from '../ledger/verify.ts'
-import { storedOwner } from './restore-ledger.ts'
+import { storedOwner } from './ledger/recovery.ts'
 
 /** Rows of one table as the journal gives them, against what is on disk. */
 class Comparison<Row> {

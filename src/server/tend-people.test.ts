@@ -5,7 +5,7 @@ import { createKey, listKeys } from '../accounts/keys.ts'
 import type { Change } from '../db/change.ts'
 import { ledgerCommit, requestRow, anyStore } from '../db/store.fixture.ts'
 import { openLog } from '../lib/log.ts'
-import { listNotices } from '../notices/notices.ts'
+import { listNotices } from '../notifications/notifications.ts'
 import { tendPeople } from './tend-people.ts'
 
 const hourMs = 3_600_000

@@ -5,14 +5,14 @@
 import { deleteStaleKeys } from '../accounts/keys.ts'
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { decimalOf } from '../lib/money.ts'
 import { forgetAttempts } from '../limits/attempts.ts'
 import type { Log } from '../lib/log.ts'
-import { raiseNotice } from '../notices/notices.ts'
-import { sweepSessions } from '../people/sessions.ts'
-import { currency } from '../usage/records.ts'
-import { keysUsedIn, unusualHours, type UnusualHour } from '../usage/unusual.ts'
+import { raiseNotice } from '../notifications/notifications.ts'
+import { sweepSessions } from '../users/sessions.ts'
+import { currency } from '../usage/request-records.ts'
+import { keysUsedIn, unusualHours, type UnusualHour } from '../usage/spend-anomalies.ts'
 
 export interface TendParts {
   readonly db: Db

@@ -7,7 +7,7 @@ import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import { createSecureContext, createServer } from 'node:tls'
 import type { Config } from '../config.ts'
-import { errorWords } from '../lib/error-words.ts'
+import { errorWords } from '../lib/error-message.ts'
 
 /** How often the files are looked at. */
 const lookEveryMs = 5000

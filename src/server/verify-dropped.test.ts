@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dropRequestsStep } from '../db/drop-requests.ts'
-import { openReader, openWriter } from '../db/sqlite.ts'
-import { StoreWriter } from '../db/store-writer.ts'
+import { openReader, openWriter } from '../db/sqlite/connection.ts'
+import { StoreWriter } from '../db/sqlite/store-writer.ts'
 import { Recomputation } from '../ledger/verify.ts'
-import { copied, tamper, verified, watching } from './served-ledger.fixture.ts'
+import { copied, tamper, verified, watching } from './verification/served-ledger.fixture.ts'
 import { verifySwiftly } from './swift-verify.ts'
 
 /** Deletes the oldest request rows: each second one has a bill. */

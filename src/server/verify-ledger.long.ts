@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { databaseFileName } from '../db/store.ts'
-import { writeLedger } from './large-ledger.fixture.ts'
+import { writeLedger } from './verification/large-ledger.fixture.ts'
 import { verifyInThread } from './verify-thread.ts'
 
 const requests = Number(process.env['LEDGER_REQUESTS'] ?? '1000000')

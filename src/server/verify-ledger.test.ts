@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { chainHash, chainStart } from '../db/journal.ts'
-import { copied, openLedger, tamper, verified, watching } from './served-ledger.fixture.ts'
+import { copied, openLedger, tamper, verified, watching } from './verification/served-ledger.fixture.ts'
 import { verifySwiftly } from './swift-verify.ts'
 import { verifyInThread } from './verify-thread.ts'
 

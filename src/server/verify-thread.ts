@@ -3,13 +3,13 @@
  * all of it, or again and again what is new.
  */
 import { parentPort, workerData, Worker, type MessagePort } from 'node:worker_threads'
-import { resourceLimits } from '../db/ledger-reader.ts'
+import { resourceLimits } from '../db/sqlite/ledger-reader.ts'
 import { statementOf, type Db, type Query } from '../db/db.ts'
-import { cacheKiB, openReader, type Connection } from '../db/sqlite.ts'
+import { cacheKiB, openReader, type Connection } from '../db/sqlite/connection.ts'
 import type { LedgerVerdict } from '../http/house.ts'
-import { collectWhenIdle } from '../lib/collect-when-idle.ts'
+import { collectWhenIdle } from '../lib/idle-garbage-collection.ts'
 import { verifySwiftly } from './swift-verify.ts'
-import { verifyLedger } from './verify-ledger.ts'
+import { verifyLedger } from './verification/verify-ledger.ts'
 import { LedgerWatch } from './watch-ledger.ts'
 
 interface Birth {

@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { mayPass } from '../db/postgres/errors.ts'
-import { errorWords } from '../lib/error-words.ts'
+import { errorWords } from '../lib/error-message.ts'
 import type { Log } from '../lib/log.ts'
-import { openWaitingRoom, type WaitingRoom } from './waiting-room.ts'
+import { openWaitingRoom, type WaitingRoom } from './startup-listener.ts'
 
 const retryMs = 300
 
@@ -12,7 +12,7 @@ const retryMs = 300
 export async function waitForDatabase(config: Config, log: Log): Promise<void> {
   const { databaseUrl: url } = config
   if (url === null) return
-  const { openClient } = await import('../db/postgres/connect.ts')
+  const { openClient } = await import('../db/postgres/connection.ts')
   let room: WaitingRoom | null = null
   let told = ''
   try {

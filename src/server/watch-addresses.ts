@@ -2,8 +2,8 @@
 import type { Db } from '../db/db.ts'
 import { lookAt, noteLook, publicAddresses, type PublicAddress } from '../health/public-addresses.ts'
 import type { Log } from '../lib/log.ts'
-import { operator } from '../notices/kinds.ts'
-import { raiseNotice, type NoticeInput } from '../notices/notices.ts'
+import { operator } from '../notifications/notification-kinds.ts'
+import { raiseNotice, type NoticeInput } from '../notifications/notifications.ts'
 
 export interface AddressWatchParts {
   readonly db: Db

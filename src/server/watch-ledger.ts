@@ -5,12 +5,18 @@
 import type { Db } from '../db/db.ts'
 import { chainStart } from '../db/journal.ts'
 import { readLedger } from '../db/read-ledger.ts'
-import { sql, type OwnersTable } from '../db/schema.ts'
+import { sql, type OwnersTable } from '../db/schema/schema.ts'
 import type { LedgerVerdict } from '../http/house.ts'
 import { Recomputation } from '../ledger/verify.ts'
-import { stateOnDisk } from './restore-ledger.ts'
-import { compareSums, droppedUpTo, entrySums, requestSums, type Snapshots } from './table-sums.ts'
-import { Reading, type Beginning } from './verify-ledger.ts'
+import { stateOnDisk } from './ledger/recovery.ts'
+import {
+  compareSums,
+  droppedUpTo,
+  entrySums,
+  requestSums,
+  type Snapshots,
+} from './verification/table-sums.ts'
+import { Reading, type Beginning } from './verification/verify-ledger.ts'
 
 interface Start extends Beginning {
   readonly owners: readonly OwnersTable[]

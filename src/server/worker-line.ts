@@ -5,9 +5,9 @@
 import type { MessagePort } from 'node:worker_threads'
 import { refusalBehind } from '../db/store-error.ts'
 import type { CircuitNews } from '../health/observation.ts'
-import type { KeptAnswer } from '../relay/bookkeeper.ts'
-import type { KeyUse } from './key-use.ts'
-import type { NodeHealth } from './node-health.ts'
+import type { KeptAnswer } from '../relay/ledger-client.ts'
+import type { KeyUse } from './workers/key-usage.ts'
+import type { NodeHealth } from './upstreams/upstream-health.ts'
 import type { Ask, NodeState, Order, RareAsk, Word } from './messages.ts'
 
 export interface LineDuties {

@@ -13,8 +13,8 @@ import type {
   KeptAnswer,
   RequestOutcome,
   SettleAsk,
-} from '../relay/bookkeeper.ts'
-import type { RateStatus } from '../limits/rates.ts'
+} from '../relay/ledger-client.ts'
+import type { RateStatus } from '../limits/rate-limiter.ts'
 import type { Ask, NodeState, Order, RareAsk, Word } from './messages.ts'
 
 export interface WorkerDuties {

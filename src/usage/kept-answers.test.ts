@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keptMs } from '../db/kept-answers.ts'
 import type { KeptRow } from '../db/messages.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { ledgerCommit, anyStore } from '../db/store.fixture.ts'
-import { newDataKey, sealerOf } from '../lib/seal.ts'
-import { KeptAnswers } from './kept-answers.ts'
+import { newDataKey, sealerOf } from '../lib/encryption.ts'
+import { KeptAnswers } from './stored-responses.ts'
 
 const sealer = sealerOf(newDataKey())
 const answer = Buffer.from('{"choices":[]}')

@@ -1,6 +1,6 @@
 /** How long answers took, from the ladders that the roll-ups keep: percentiles, right to a quarter of their value. */
 import type { Db } from '../db/db.ts'
-import { latencyLadderMs } from '../db/traffic-rollup.ts'
+import { latencyLadderMs } from './rollups/traffic-rollup.ts'
 import type { Parameter } from '../db/messages.ts'
 
 export interface Percentiles {

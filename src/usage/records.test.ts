@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ledgerCommit, requestRow, anyStore } from '../db/store.fixture.ts'
 import { Refusal } from '../errors.ts'
-import { listRequests, requestById, type RequestFilter } from './records.ts'
+import { listRequests, requestById, type RequestFilter } from './request-records.ts'
 
 test('a record has exactly the fields of the contract', async (t) => {
   const store = await anyStore(t)

@@ -4,11 +4,11 @@ import fc from 'fast-check'
 import { anyStore, ledgerCommit, requestRow, type TestStore } from '../db/store.fixture.ts'
 import type { RequestRow } from '../db/messages.ts'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema.ts'
+import { sql } from '../db/schema/schema.ts'
 import { usageBetween, usageBy, usageByDay, type UsageFilter } from './reports.ts'
 import { takingsBy } from './traffic.ts'
-import { keysUsedIn, unusualHours } from './unusual.ts'
-import { waysTaken } from './ways.ts'
+import { keysUsedIn, unusualHours } from './spend-anomalies.ts'
+import { waysTaken } from './traffic-flows.ts'
 
 const hourMs = 3_600_000
 const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as const

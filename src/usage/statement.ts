@@ -4,7 +4,7 @@
  */
 import { refuse } from '../errors.ts'
 import type { Db } from '../db/db.ts'
-import type { EntriesTable } from '../db/schema.ts'
+import type { EntriesTable } from '../db/schema/schema.ts'
 
 /** Nanos; positive is in the account's favour. */
 export interface Movement {

@@ -4,11 +4,11 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { AuditRecord } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { Filters } from '../../parts/filters.tsx'
-import { Paged } from '../../parts/loaded.tsx'
-import { Nothing } from '../../parts/notes.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Copyable, When } from '../../parts/shown.tsx'
-import { Table } from '../../parts/table.tsx'
+import { Paged } from '../../components/feedback/query-boundary.tsx'
+import { Nothing } from '../../components/feedback/empty-state.tsx'
+import { Page } from '../../components/layout/page.tsx'
+import { Copyable, When } from '../../components/tables/format-cells.tsx'
+import { Table } from '../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/audit')
 

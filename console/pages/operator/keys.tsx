@@ -4,11 +4,11 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { ListedKey } from '../../contract.ts'
 import { useWords } from '../../language.ts'
 import { KeyTable } from '../../parts/account-keys.tsx'
-import { Choice } from '../../parts/fields.tsx'
+import { Choice } from '../../components/forms/fields.tsx'
 import { Filters, OneOf } from '../../parts/filters.tsx'
-import { Paged } from '../../parts/loaded.tsx'
-import { Nothing } from '../../parts/notes.tsx'
-import { Page } from '../../parts/page.tsx'
+import { Paged } from '../../components/feedback/query-boundary.tsx'
+import { Nothing } from '../../components/feedback/empty-state.tsx'
+import { Page } from '../../components/layout/page.tsx'
 
 const route = getRouteApi('/shell/operator/keys')
 const states = ['active', 'disabled', 'expired'] as const

@@ -1,14 +1,14 @@
 /** Whether the money adds up: the whole ledger recomputed from its journal, when asked. */
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import { get } from '../../api.ts'
+import { get } from '../../api/client.ts'
 import type { LedgerVerdict } from '../../contract.ts'
 import { useWords } from '../../language.ts'
-import { useAction } from '../../parts/action.ts'
-import { numberText } from '../../parts/format.ts'
-import { Loading, Nothing, Refused } from '../../parts/notes.tsx'
-import { Figures, Page } from '../../parts/page.tsx'
-import { Money, State } from '../../parts/shown.tsx'
+import { useAction } from '../../components/forms/use-action.ts'
+import { numberText } from '../../components/format.ts'
+import { Loading, Nothing, Refused } from '../../components/feedback/empty-state.tsx'
+import { Figures, Page } from '../../components/layout/page.tsx'
+import { Money, State } from '../../components/tables/format-cells.tsx'
 
 export function Ledger() {
   const words = useWords('running').ledger

@@ -1,5 +1,5 @@
 /** A customer's own account: overview, keys, usage, money. Simplified Chinese. */
-import type { account as english } from '../en/account.ts'
+import type { account as english } from '../../locales/en/account.ts'
 
 export const account: typeof english = {
   overview: {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** What people have to be told, once per subject and period, and by which channels they want to hear it. */
 export const notices: Migration = {

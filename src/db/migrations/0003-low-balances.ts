@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** From which balance on an account hears of it, and a way to its last credit that is short however much it spent since. */
 export const lowBalances: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** How a request counted when these tables were made; what counts today is in availability-rollup.ts. */
 const failed = `case

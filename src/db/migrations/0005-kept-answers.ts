@@ -1,5 +1,5 @@
 /** Answers kept for callers who repeat a request under the same `Idempotency-Key`. */
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 export const keptAnswers: Migration = {
   version: 5,

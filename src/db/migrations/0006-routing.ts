@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** Several credentials of one upstream, its health checks, and how a model chooses among its upstreams. */
 export const routing: Migration = {

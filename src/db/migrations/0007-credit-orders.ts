@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * Credits that were decided together with what they are for (a voucher's use, a promotion's grant, a refund) and are

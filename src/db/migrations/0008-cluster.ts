@@ -2,7 +2,7 @@
  * What a cluster needs beside the tables of one node, in PostgreSQL only: whose commit a journal row is, what is held
  * in the rows of their owners, the open holds, the nodes, and which control-plane rows have changed.
  */
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** `seq` is the order of commits over all nodes, `number` counts those of one node. */
 const ledger = `

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** Who may sign in to the console, how, and where they are signed in. Of every secret only a hash is kept. */
 export const people: Migration = {

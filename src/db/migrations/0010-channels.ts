@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** The channels that bring notices elsewhere, and what is on its way to them; and how our public addresses are. */
 export const channels: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * What the console's pages read: of each request what its bill needs to add up, roll-ups of latency, traffic and

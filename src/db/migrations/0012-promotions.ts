@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** Promotions, and what of them was granted: once per mailbox and per account, for good. */
 export const promotions: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** What is written to a provider's cache for an hour may have a price of its own. */
 export const hourLongCacheWrites: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** Limits of a model, for each account that calls it. */
 export const modelLimits: Migration = {

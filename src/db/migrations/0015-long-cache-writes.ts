@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** Of a request's cache writes, those that the provider keeps for an hour: they may have a price of their own. */
 export const longCacheWrites: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** What request rows that are no longer kept had come to, by account. */
 export const droppedBills: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** What was tried too often is known to every node, and after a new start. `name` is a hash: it names nobody. */
 export const attempts: Migration = {

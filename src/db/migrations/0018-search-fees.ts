@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /** What each search of the web costs that a provider did for an answer. */
 export const searchFees: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * Traffic by hour and model knows its tokens. Those of hours that were counted before are null until traffic-tokens.ts

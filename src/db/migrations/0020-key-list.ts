@@ -1,4 +1,4 @@
-import type { Migration } from '../migration.ts'
+import type { Migration } from './migration.ts'
 
 /**
  * The keys of all accounts in every order that a list of them has, and by what is looked for. Deleted ones and those of

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ChangeFeed, wordsChannelText } from './changes.ts'
-import { openClient } from './connect.ts'
+import { ChangeFeed, wordsChannelText } from './change-feed.ts'
+import { openClient } from './connection.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from './postgres.fixture.ts'
 
 const skip = withoutPostgres

@@ -1,8 +1,8 @@
 /** What is refused before a single word of ours is said to a server. */
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { openWayTo } from '../../lib/way.fixture.ts'
-import { openClient, openPool } from './connect.ts'
+import { openWayTo } from '../../lib/tcp-proxy.fixture.ts'
+import { openClient, openPool } from './connection.ts'
 import { mayPass } from './errors.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from './postgres.fixture.ts'
 

@@ -2,8 +2,8 @@
 
 import type { Client } from 'pg'
 import { dropping, oldestRows } from '../drop-requests.ts'
-import { runOn } from './connect.ts'
-import { jobLock } from './locks.ts'
+import { runOn } from './connection.ts'
+import { jobLock } from './advisory-locks.ts'
 
 const stepRows = 1000
 

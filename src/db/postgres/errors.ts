@@ -2,7 +2,7 @@
 
 import { StoreError } from '../store-error.ts'
 import type { StoreErrorClass, StoreFailure } from '../messages.ts'
-import { errorCode, errorWords } from '../../lib/error-words.ts'
+import { errorCode, errorWords } from '../../lib/error-message.ts'
 
 /** SQLSTATE is five letters or digits; errors of the network and of our own carry other codes, or none. */
 export function sqlStateOf(error: unknown): string | undefined {

@@ -1,10 +1,10 @@
 /** Several statements in one flight, on a real PostgreSQL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openClient } from './connect.ts'
-import { fly, type Step } from './flight.ts'
+import { openClient } from './connection.ts'
+import { fly, type Step } from './pipeline.ts'
 import { startPostgres, withoutPostgres } from './postgres.fixture.ts'
-import { arrayText, copyText } from './text.ts'
+import { arrayText, copyText } from './sql-text.ts'
 
 const steps = {
   make: { name: 'make', text: 'create temp table things (id bigint primary key, name text)' },

@@ -2,7 +2,7 @@
 
 import { ownerColumns } from '../journal.ts'
 import type { OwnerRow, Parameter } from '../messages.ts'
-import type { FlownRows } from './flight.ts'
+import type { FlownRows } from './pipeline.ts'
 
 /** An owner with what is held of it by all nodes. */
 export interface SharedOwnerRow extends OwnerRow {

@@ -6,8 +6,8 @@
 
 import type { Client } from 'pg'
 import { ownerColumns } from '../journal.ts'
-import { openClient, runTexts, type Connecting } from './connect.ts'
-import { fly, type Flown, type FlownRows, type Step } from './flight.ts'
+import { openClient, runTexts, type Connecting } from './connection.ts'
+import { fly, type Flown, type FlownRows, type Step } from './pipeline.ts'
 import {
   holdColumns,
   rowsAs,
@@ -15,7 +15,7 @@ import {
   type HoldRow,
   type SharedOwnerRow,
 } from './ledger-columns.ts'
-import { arrayText, literalOf } from './text.ts'
+import { arrayText, literalOf } from './sql-text.ts'
 
 export { sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from './ledger-columns.ts'
 

@@ -4,12 +4,12 @@
  */
 
 import type { Client } from 'pg'
-import type { Migration } from '../migration.ts'
-import { migrations } from '../migrations.ts'
-import { openClient, runTexts } from './connect.ts'
-import { unfinishedWords } from '../transfer/moved.ts'
-import { migrationLock } from './locks.ts'
-import { literalOf, postgresDdl } from './text.ts'
+import type { Migration } from '../migrations/migration.ts'
+import { migrations } from '../migrations/0001-initial-schema.ts'
+import { openClient, runTexts } from './connection.ts'
+import { unfinishedWords } from '../transfer/move-marker.ts'
+import { migrationLock } from './advisory-locks.ts'
+import { literalOf, postgresDdl } from './sql-text.ts'
 
 const migrationMs = 3_600_000
 

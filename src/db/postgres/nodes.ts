@@ -4,7 +4,7 @@
  */
 
 import type { Db } from '../db.ts'
-import { checkNotMoved, unfinishedWords } from '../transfer/moved.ts'
+import { checkNotMoved, unfinishedWords } from '../transfer/move-marker.ts'
 import type { HoldRow } from './ledger-rows.ts'
 
 export type NodeState = 'running' | 'stopped' | 'retired'

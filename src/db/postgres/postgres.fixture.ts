@@ -11,7 +11,7 @@ import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import { openClient } from './connect.ts'
+import { openClient } from './connection.ts'
 import { sqlStateOf } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
 

@@ -2,7 +2,7 @@
 
 import type { Client } from 'pg'
 import { statementOf, type Db, type Query } from '../db.ts'
-import { openClient, runOn } from './connect.ts'
+import { openClient, runOn } from './connection.ts'
 
 const statementMs = 600_000
 const beginText = `begin transaction isolation level repeatable read, read only;

@@ -1,11 +1,11 @@
 /** Who may still work on a PostgreSQL that everything is moved out of. */
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
-import { openPostgresDb, type PostgresDb } from '../postgres/db.ts'
+import { openPostgresDb, type PostgresDb } from '../postgres/postgres-db.ts'
 import { joinCluster, leaveCluster, retireNode } from '../postgres/nodes.ts'
 import { startPostgres, withoutPostgres, type PostgresServer } from '../postgres/postgres.fixture.ts'
-import { PostgresSide, TargetError } from './into-postgres.ts'
-import { MovedAway } from './moved.ts'
+import { PostgresSide, TargetError } from './to-postgres.ts'
+import { MovedAway } from './move-marker.ts'
 
 const skip = withoutPostgres
 const moved = { id: 'move_1', to: 'sqlite', at: '2026-11-21T00:00:00Z', isWhole: true } as const

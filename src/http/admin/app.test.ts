@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { adminApiKey, openOffice, type Reply } from './app.fixture.ts'
+import { adminApiKey, openOffice, type Reply } from './admin-server.fixture.ts'
 
 /** Status, code and param of a refusal whose body has all four members. */
 function refusalIn({ status, body }: Reply): [number, unknown, unknown] {

@@ -14,7 +14,7 @@ import {
   listAnnouncements,
   updateAnnouncement,
   type AnnouncementPatch,
-} from '../../notices/announcements.ts'
+} from '../../notifications/announcements.ts'
 import { announcementView, limitRequestView } from '../console/account.ts'
 import { announcement, limitRequest } from '../console/contract/account.ts'
 import { announcementIn } from '../console/contract/operator.ts'

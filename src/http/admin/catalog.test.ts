@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { providerNames } from '../../providers/registry.ts'
-import { openOffice, type Office } from './app.fixture.ts'
+import { openOffice, type Office } from './admin-server.fixture.ts'
 
 type Fields = Record<string, unknown>
 

@@ -4,9 +4,9 @@ import { accountById } from '../../accounts/accounts.ts'
 import { refuse } from '../../errors.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
 import { newId } from '../../lib/ids.ts'
-import { mailerFor } from '../../lib/mail.ts'
-import { channelKinds } from '../../notices/channel-kinds.ts'
-import { channelStates, type ChannelState } from '../../notices/channel-states.ts'
+import { mailerFor } from '../../lib/email.ts'
+import { channelKinds } from '../../notifications/webhook-channels.ts'
+import { channelStates, type ChannelState } from '../../notifications/channel-states.ts'
 import {
   channelById,
   createChannel,
@@ -16,11 +16,11 @@ import {
   updateChannel,
   type Channel,
   type ChannelMeans,
-} from '../../notices/channels.ts'
-import { operator } from '../../notices/kinds.ts'
+} from '../../notifications/channels.ts'
+import { operator } from '../../notifications/notification-kinds.ts'
 import { trialMessage } from '../../notices/message.ts'
 import { HttpSender, sendMessage } from '../../notices/send.ts'
-import { languages } from '../../notices/words.ts'
+import { languages } from '../../notifications/locales/notification-texts.ts'
 import type { Desk } from './desk.ts'
 import { bodyOf, createdAnswer, gone, idPath, listAnswer, okAnswer, time, timeOf } from './schemas.ts'
 import { shortListFields, shownOf } from './short-lists.ts'

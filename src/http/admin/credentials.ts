@@ -14,7 +14,7 @@ import { refuse } from '../../errors.ts'
 import { announced, type Desk } from './desk.ts'
 import { bodyOf, createdAnswer, gone, idPath, listAnswer, okAnswer, time, timeOf } from './schemas.ts'
 import { shortListFields, shownOf } from './short-lists.ts'
-import { knownUpstream } from './upstreams.ts'
+import { knownUpstream } from './catalog/upstreams.ts'
 
 const fields = {
   credential: z.string().optional(),

@@ -3,7 +3,7 @@ import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { emailsOfAccounts } from '../../accounts/accounts.ts'
 import { namesOfKeys } from '../../accounts/keys.ts'
 import { decimalOf } from '../../lib/money.ts'
-import { waysTaken } from '../../usage/ways.ts'
+import { waysTaken } from '../../usage/traffic-flows.ts'
 import type { Desk } from './desk.ts'
 import { money, msOf, okAnswer, time, timeAsked, timeOf } from './schemas.ts'
 

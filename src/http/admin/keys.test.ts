@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAccount } from '../../accounts/accounts.ts'
-import { hashOfKey } from '../../accounts/secret.ts'
-import { openOffice, type Office } from './app.fixture.ts'
+import { hashOfKey } from '../../accounts/key-secret.ts'
+import { openOffice, type Office } from './admin-server.fixture.ts'
 
 type Fields = Record<string, unknown>
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAccount } from '../../accounts/accounts.ts'
-import { raiseNotice, type NoticeInput } from '../../notices/notices.ts'
-import { openOffice } from './app.fixture.ts'
+import { raiseNotice, type NoticeInput } from '../../notifications/notifications.ts'
+import { openOffice } from './admin-server.fixture.ts'
 
 interface List {
   readonly data: Record<string, unknown>[]

@@ -3,12 +3,12 @@
  * over; passwords are nobody's but their owners'.
  */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { createInvite, deleteInvite, listInvites } from '../../people/invites.ts'
-import { listPeople, updatePerson, type Person } from '../../people/people.ts'
-import { endingSessions } from '../../people/sessions.ts'
+import { createInvite, deleteInvite, listInvites } from '../../users/invites.ts'
+import { listPeople, updatePerson, type Person } from '../../users/users.ts'
+import { endingSessions } from '../../users/sessions.ts'
 import type { NewTicket } from '../../people/tickets.ts'
 import { accessLinkFor, accessLinkForAccount, knownPerson, operatorLink } from '../console/access-links.ts'
-import { linkTo } from '../public-address.ts'
+import { linkTo } from '../public-urls.ts'
 import type { Desk } from './desk.ts'
 import {
   bodyOf,

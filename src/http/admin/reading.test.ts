@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ledgerCommit, requestRow } from '../../db/store.fixture.ts'
-import { openOffice, type Office } from './app.fixture.ts'
+import { openOffice, type Office } from './admin-server.fixture.ts'
 
 interface List {
   readonly data: Record<string, unknown>[]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ledgerCommit, requestRow } from '../../db/store.fixture.ts'
-import { adminApiKey, openOffice } from './app.fixture.ts'
+import { adminApiKey, openOffice } from './admin-server.fixture.ts'
 
 const dayMs = 86_400_000
 

@@ -7,7 +7,7 @@ import { priceMissing, priceWords, type Price, type PriceInput } from '../../cat
 import { refuse } from '../../errors.ts'
 import { limitNames, type LimitsPatch, type OwnLimits } from '../../accounts/limits.ts'
 import { decimalOf, nanosOf } from '../../lib/money.ts'
-import { nothingSpent, type Spent } from '../../usage/spent.ts'
+import { nothingSpent, type Spent } from '../../usage/key-spend.ts'
 
 export const money = z
   .string()

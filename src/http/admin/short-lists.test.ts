@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openOffice } from './app.fixture.ts'
+import { openOffice } from './admin-server.fixture.ts'
 import { shownOf } from './short-lists.ts'
 
 const same = (name: string): string => name

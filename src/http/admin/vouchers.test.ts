@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashOfVoucher } from '../../ledger/vouchers.ts'
-import { openOffice } from './app.fixture.ts'
+import { hashOfVoucher } from '../../ledger/credits/vouchers.ts'
+import { openOffice } from './admin-server.fixture.ts'
 
 interface List {
   readonly data: Record<string, unknown>[]

@@ -11,7 +11,7 @@ import {
   peopleOfAccount,
   personById,
   type Person,
-} from '../../people/people.ts'
+} from '../../users/users.ts'
 import { makeTicket, ticketBy, type NewTicket } from '../../people/tickets.ts'
 
 /** A link to a new password for a person, to be handed over. */

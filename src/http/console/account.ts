@@ -3,11 +3,16 @@ import { askLimits, listLimitRequests, type LimitRequest } from '../../accounts/
 import { listKeys } from '../../accounts/keys.ts'
 import { refuse } from '../../errors.ts'
 import { factorOf } from '../../lib/money.ts'
-import { currentAnnouncements, type Announcement } from '../../notices/announcements.ts'
-import { listNotices, markNoticesRead, unreadNotices, type Notice } from '../../notices/notices.ts'
-import { preferencesOf, setPreferences, type Preferences } from '../../notices/preferences.ts'
-import { textOf } from '../../notices/words.ts'
-import type { Language } from '../../people/people.ts'
+import { currentAnnouncements, type Announcement } from '../../notifications/announcements.ts'
+import {
+  listNotices,
+  markNoticesRead,
+  unreadNotices,
+  type Notice,
+} from '../../notifications/notifications.ts'
+import { preferencesOf, setPreferences, type Preferences } from '../../notifications/preferences.ts'
+import { textOf } from '../../notifications/locales/notification-texts.ts'
+import type { Language } from '../../users/users.ts'
 import { openedCursor, sealedCursor, timeOf } from '../admin/schemas.ts'
 import {
   accountCalls,
@@ -15,7 +20,7 @@ import {
   type LimitRequest as LimitRequestView,
   type Notice as NoticeView,
 } from './contract/account.ts'
-import { factorPpmOfAccount, modelViews } from './offers.ts'
+import { factorPpmOfAccount, modelViews } from './account/models.ts'
 import { bound, type Bound, type Visit } from './visit.ts'
 
 const requestsShown = 20

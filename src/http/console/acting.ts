@@ -1,6 +1,6 @@
 /** An operator looks at the console as a customer sees it, by a sign-in that is audited and shown on every page. */
 import { refuse } from '../../errors.ts'
-import { actAs, signedInBy } from '../../people/sessions.ts'
+import { actAs, signedInBy } from '../../users/sessions.ts'
 import { operatorCalls } from './contract/operator.ts'
 import { tokenIn } from './cookie.ts'
 import { sessionView } from './session-view.ts'

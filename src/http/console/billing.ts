@@ -1,12 +1,12 @@
 /** An account's money: what is there, what moved it, vouchers, caps. */
 import { updateAccount } from '../../accounts/accounts.ts'
 import { decimalOf } from '../../lib/money.ts'
-import { currency } from '../../usage/records.ts'
+import { currency } from '../../usage/request-records.ts'
 import { listCredits, listMovements, type Credit } from '../../usage/statement.ts'
 import { capOf, capText, openedCursor, sealedCursor, timeOf } from '../admin/schemas.ts'
 import { announced } from '../admin/desk.ts'
 import { billingCalls, type Entry, type Wallet } from './contract/billing.ts'
-import { statementCalls } from './statements.ts'
+import { statementCalls } from './billing/statements.ts'
 import { bound, type Bound, type Visit } from './visit.ts'
 
 async function wallet({ house, account }: Visit): Promise<Wallet> {

@@ -1,8 +1,8 @@
 /** What a key is pointed out for: that nobody uses it, or that it is used far more than it was. */
 import type { Key } from '../../accounts/keys.ts'
 import type { Db } from '../../db/db.ts'
-import { unusualHours, type UnusualHour } from '../../usage/unusual.ts'
-import { hourMs } from './time-spans.ts'
+import { unusualHours, type UnusualHour } from '../../usage/spend-anomalies.ts'
+import { hourMs } from '../api/time-buckets.ts'
 
 /** Unused for so long since its last use, or since it was made. */
 export function isStale(key: Key, staleMs: number, now: number): boolean {

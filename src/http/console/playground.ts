@@ -5,11 +5,11 @@
 import { consoleKeyId, makeConsoleKey } from '../../accounts/console-key.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import { refuse } from '../../errors.ts'
-import { signedInBy } from '../../people/sessions.ts'
-import type { Arrival } from '../arrival.ts'
+import { signedInBy } from '../../users/sessions.ts'
+import type { Arrival } from '../incoming-request.ts'
 import type { House } from '../house.ts'
 import { tokenIn } from './cookie.ts'
-import { checkSameSite } from './same-site.ts'
+import { checkSameSite } from './auth/csrf.ts'
 
 /** Throws 401 and 403 as the console's other calls do; an operator who looks at an account may not spend its money. */
 export async function callerOfSession(house: House, arrival: Arrival): Promise<Caller> {

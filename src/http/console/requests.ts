@@ -2,12 +2,12 @@
 import { namesOfKeys } from '../../accounts/keys.ts'
 import { refuse } from '../../errors.ts'
 import { decimalOf } from '../../lib/money.ts'
-import { pageOfRows, rowById, type RowFilter, type StoredRequest } from '../../usage/pages.ts'
-import { wasClamped } from '../../usage/records.ts'
+import { pageOfRows, rowById, type RowFilter, type StoredRequest } from '../../usage/request-pages.ts'
+import { wasClamped } from '../../usage/request-records.ts'
 import { msOf, openedCursor, sealedCursor, timeOf } from '../admin/schemas.ts'
-import { billOfRow } from './bill.ts'
+import { billOfRow } from '../api/request-bill.ts'
 import { usageCalls, type RequestRow } from './contract/usage.ts'
-import { placeOfCause } from './failure-words.ts'
+import { placeOfCause } from '../api/request-failures.ts'
 import { bound, type Bound, type Visit } from './visit.ts'
 
 export function rowView(row: StoredRequest, names: ReadonlyMap<string, string>): RequestRow {

@@ -6,9 +6,9 @@
 import { accountByEmail, createAccount } from '../../accounts/accounts.ts'
 import { cleanEmail, cleanName, cleanTimezone, type Email } from '../../accounts/fields.ts'
 import { refuse } from '../../errors.ts'
-import { checkInvite, takingInvite } from '../../people/invites.ts'
-import { letterOf } from '../../people/letters.ts'
-import { checkNewPassword } from '../../people/password.ts'
+import { checkInvite, takingInvite } from '../../users/invites.ts'
+import { letterOf } from '../../users/emails.ts'
+import { checkNewPassword } from '../../users/password.ts'
 import {
   emailTaken,
   newPerson,
@@ -17,11 +17,11 @@ import {
   type Language,
   type Person,
   type PersonInput,
-} from '../../people/people.ts'
+} from '../../users/users.ts'
 import { makeTicket, orInvalid, takeTicket, usingTicket, voidingAll } from '../../people/tickets.ts'
 import { isTaken, isUndone } from '../../db/store-error.ts'
 import { grantTrial } from '../trial.ts'
-import { publicAddressOf, linkTo } from '../public-address.ts'
+import { publicAddressOf, linkTo } from '../public-urls.ts'
 import { checkOperatorLink } from './access-links.ts'
 import { entranceCalls } from './contract/entrance.ts'
 import { post } from './post.ts'

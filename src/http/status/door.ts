@@ -1,14 +1,14 @@
 /** The door of the public status: anybody may read, nobody may write, and a few seconds are the same for all. */
 import { refuse } from '../../errors.ts'
-import type { FetchDoor } from '../fetch-listener.ts'
+import type { FetchDoor } from '../server/fetch-listener.ts'
 import type { House } from '../house.ts'
-import { publicAddressOf } from '../public-address.ts'
+import { publicAddressOf } from '../public-urls.ts'
 import { statusJson, statusRss } from './feeds.ts'
 import { statusPage } from './page.ts'
 import { statusPathOf, type StatusPath } from './paths.ts'
 import { StatusSnapshots, type PublicStatus } from './state.ts'
 import { statusPolicy } from './style.ts'
-import { languageOf, statusWords } from './words.ts'
+import { languageOf, statusWords } from './locales.ts'
 
 const common = {
   'cache-control': 'public, max-age=5',

@@ -2,7 +2,7 @@
 import type { Incident } from '../../health/incidents.ts'
 import { percentOf, type PublicStatus } from './state.ts'
 import { escaped } from './page.ts'
-import { textOfPost, titleOf, type StatusWords } from './words.ts'
+import { textOfPost, titleOf, type StatusWords } from './locales.ts'
 
 function timeOf(ms: number): string {
   return new Date(ms).toISOString()

@@ -1,9 +1,9 @@
 /** The status page: one document without scripts, readable in light and dark, on a phone and aloud. */
 import type { Incident } from '../../health/incidents.ts'
-import type { Language } from '../../notices/words.ts'
+import type { Language } from '../../notifications/locales/notification-texts.ts'
 import { percentOf, type PublicStatus, type State, type StatusAddress, type StatusModel } from './state.ts'
 import { statusStyle } from './style.ts'
-import { statusWords, textOfPost, titleOf, type StatusWords } from './words.ts'
+import { statusWords, textOfPost, titleOf, type StatusWords } from './locales.ts'
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

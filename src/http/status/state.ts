@@ -7,7 +7,7 @@ import { dayMs, daysOf, successOf, sumOf, type ModelSpan } from '../../health/av
 import { listIncidents, type Incident } from '../../health/incidents.ts'
 import { objectiveFor, readObjectives } from '../../health/objectives.ts'
 import { publicAddresses } from '../../health/public-addresses.ts'
-import { baseUrlsOf } from '../public-address.ts'
+import { baseUrlsOf } from '../public-urls.ts'
 
 export type State = 'up' | 'degraded' | 'down'
 

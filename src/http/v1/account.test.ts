@@ -3,11 +3,11 @@ import { test, type TestContext } from 'node:test'
 import { createAccount } from '../../accounts/accounts.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import { createKey } from '../../accounts/keys.ts'
-import { hashOfKey } from '../../accounts/secret.ts'
+import { hashOfKey } from '../../accounts/key-secret.ts'
 import { ledgerCommit, requestRow } from '../../db/store.fixture.ts'
 import { Refusal } from '../../errors.ts'
-import { openOffice, type Office } from '../admin/app.fixture.ts'
-import { billingUsageBody, requestBody } from './account.ts'
+import { openOffice, type Office } from '../admin/admin-server.fixture.ts'
+import { billingUsageBody, requestBody } from '../openai/account.ts'
 
 async function callerIn(office: Office, timezone: string): Promise<Caller> {
   const { db, directory } = office.house

@@ -3,15 +3,15 @@ import { allowsModel } from '../../accounts/allowlists.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
 import { refuse } from '../../errors.ts'
-import type { Progress, RelayDeps, Running } from '../../relay/asked.ts'
+import type { Progress, RelayDeps, Running } from '../../relay/relay-request.ts'
 import type { CallerRequest } from '../../relay/caller-format.ts'
 import type { CallerExchange } from '../../relay/exchange.ts'
 import type { Slots } from '../../lib/slots.ts'
 import { claimOf } from '../../relay/idempotency.ts'
 import { relayChat } from '../../relay/relay.ts'
-import type { Arrival } from '../arrival.ts'
+import type { Arrival } from '../incoming-request.ts'
 import { fallbacksOf } from '../../relay/fallbacks.ts'
-import { readChatRequest } from '../../relay/request-body.ts'
+import { readChatRequest } from '../../relay/request/request-body.ts'
 
 export interface ChatDoor {
   readonly relay: RelayDeps

@@ -4,7 +4,7 @@
  */
 import { countTokens } from '../../relay/count-tokens.ts'
 import type { CallerExchange } from '../../relay/exchange.ts'
-import { readMessagesRequest, type MessagesHeaders } from '../../relay/messages-request.ts'
+import { readMessagesRequest, type MessagesHeaders } from '../../relay/request/messages-request.ts'
 import { rateHeaders } from '../../relay/rate-headers.ts'
 import { relayRequest, servedModel, type ChatCall, type ChatDoor } from './chat-completions.ts'
 

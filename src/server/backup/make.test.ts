@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDir } from '../../db/store.fixture.ts'
-import { draftOf } from './make.ts'
+import { draftOf } from './make-backup.ts'
 
 /** `nobody`: whoever is root may write everywhere. */
 const unprivileged = 65_534

@@ -7,7 +7,7 @@ import { readConfig } from '../../config.ts'
 import { openStore } from '../../db/store.ts'
 import { temporaryDir } from '../../db/store.fixture.ts'
 import type { Log } from '../../lib/log.ts'
-import { BackupWork } from './backups.ts'
+import { BackupWork } from './backup-runner.ts'
 import { BackupSchedule } from './schedule.ts'
 
 /** A log, and what resolves when it has said so. */

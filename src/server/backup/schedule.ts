@@ -1,11 +1,11 @@
 /** Backups that nobody asks for: one this long after the newest, and no more of them than are to be kept. */
 import type { Config } from '../../config.ts'
 import type { Db } from '../../db/db.ts'
-import { errorWords } from '../../lib/error-words.ts'
+import { errorWords } from '../../lib/error-message.ts'
 import type { Log } from '../../lib/log.ts'
-import { operator } from '../../notices/kinds.ts'
-import { raiseNotice } from '../../notices/notices.ts'
-import type { BackupWork } from './backups.ts'
+import { operator } from '../../notifications/notification-kinds.ts'
+import { raiseNotice } from '../../notifications/notifications.ts'
+import type { BackupWork } from './backup-runner.ts'
 
 export interface ScheduleParts {
   readonly work: BackupWork

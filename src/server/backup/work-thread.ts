@@ -1,8 +1,8 @@
 /** The thread on which one backup is made or checked: beside the authority, the workers and the writer. */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../../config.ts'
-import { checkFolder, type Tell } from './folder.ts'
-import { copyOf, makeBackup } from './make.ts'
+import { checkFolder, type Tell } from './backup-folder.ts'
+import { copyOf, makeBackup } from './make-backup.ts'
 
 export interface Work {
   readonly config: Config

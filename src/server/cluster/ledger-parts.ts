@@ -4,7 +4,7 @@ import type { NodeHead } from '../../db/postgres/ledger-rows.ts'
 import { LedgerBroken } from '../../ledger/apply.ts'
 import { JournalUnreadable } from '../../ledger/journal.ts'
 import type { Mark } from './batch-needs.ts'
-import type { Batch } from './batch.ts'
+import type { Batch } from './ledger/batch.ts'
 import type { SettleWork, Work } from './work.ts'
 
 export interface SharedLedgerParts {

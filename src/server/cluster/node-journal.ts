@@ -1,6 +1,6 @@
 /** This node's own disk: marks of its running streams, and settlements that the database could not take yet. */
-import type { LocalJournal } from '../../db/local-journal.ts'
-import type { SettleAsk } from '../../relay/bookkeeper.ts'
+import type { LocalJournal } from '../../db/sqlite/local-journal.ts'
+import type { SettleAsk } from '../../relay/ledger-client.ts'
 import { costOf, type Price, type Usage } from '../../ledger/price.ts'
 import type { Hold } from '../../ledger/state.ts'
 import type { SettleWork } from './work.ts'

@@ -1,7 +1,7 @@
 /** What nodes think of each other when the database was away: nobody could say that he is alive. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openPostgresDb } from '../../db/postgres/db.ts'
+import { openPostgresDb } from '../../db/postgres/postgres-db.ts'
 import { joinCluster, listNodes, noteAlive } from '../../db/postgres/nodes.ts'
 import { startPostgres, withoutPostgres } from '../../db/postgres/postgres.fixture.ts'
 import { Node } from './node.ts'

@@ -1,8 +1,8 @@
 /** Owners as the rows that all nodes share: what is held of them included, for no node knows the others' holds. */
 import type { SharedOwnerRow } from '../../db/postgres/ledger-rows.ts'
 import { emptyOwner, type Owner, type PastPeriod } from '../../ledger/state.ts'
-import { ownerRow } from '../commit-queue.ts'
-import { storedOwner } from '../restore-ledger.ts'
+import { ownerRow } from '../ledger/commit-queue.ts'
+import { storedOwner } from '../ledger/recovery.ts'
 
 type PastCells = readonly [unit: PastPeriod['unit'], end: number, spent: string, held: string]
 

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../db/db.ts'
-import { settledEnds, type Ends } from '../../db/postgres/settled-ends.ts'
+import { settledEnds, type Ends } from '../../db/postgres/high-water-marks.ts'
 import type { LedgerVerdict } from '../../http/house.ts'
 import { Recomputation } from '../../ledger/verify.ts'
 import {
@@ -20,9 +20,9 @@ import {
   type EntrySums,
   type Snapshots,
   type Sums,
-} from '../table-sums.ts'
-import { areThere, headsNow, ownersNow } from './ledger-pages.ts'
-import { ClusterReading } from './verify-cluster.ts'
+} from '../verification/table-sums.ts'
+import { areThere, headsNow, ownersNow } from '../verification/cluster-ledger-pages.ts'
+import { ClusterReading } from '../verification/verify-cluster.ts'
 
 /** null: it has come to nothing, for what it had read was gone, and is to begin anew. */
 export type Pass = (look: Snapshots) => Promise<LedgerVerdict | null>

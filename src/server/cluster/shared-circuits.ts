@@ -2,7 +2,7 @@
  * What nodes tell each other of their circuits: each change at once, and everything that is known to a node that has
  * just come. It may be lost: who has missed that an upstream is back finds out by its own probe.
  */
-import { wordBytesMost } from '../../db/postgres/changes.ts'
+import { wordBytesMost } from '../../db/postgres/change-feed.ts'
 import type { HealthBoard } from '../../health/board.ts'
 import type { CircuitNews } from '../../health/observation.ts'
 

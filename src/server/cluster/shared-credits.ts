@@ -3,7 +3,7 @@ import { refuse } from '../../errors.ts'
 import type { CreditOrder, CreditReceipt } from '../../http/house.ts'
 import type { TrialEnd } from '../../ledger/end-trial.ts'
 import { decimalOf } from '../../lib/money.ts'
-import type { SpendNotices } from '../spend-notices.ts'
+import type { SpendNotices } from '../ledger/spend-notifications.ts'
 import type { SharedLedger } from './shared-ledger.ts'
 import type { Credited } from './work.ts'
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { joinCluster, openHoldsOf, retireNode } from '../../db/postgres/nodes.ts'
 import { withoutPostgres } from '../../db/postgres/postgres.fixture.ts'
-import type { Fate } from './broken-way.fixture.ts'
+import type { Fate } from './ledger/faulty-connection.fixture.ts'
 import { fencedWhy } from './ledger-parts.ts'
 import {
   credit,

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { statementOf, type Db } from '../../db/db.ts'
-import { openClient, runOn } from '../../db/postgres/connect.ts'
+import { openClient, runOn } from '../../db/postgres/connection.ts'
 import { joinCluster, openHoldsOf } from '../../db/postgres/nodes.ts'
 import { withoutPostgres } from '../../db/postgres/postgres.fixture.ts'
-import { outcome } from '../../relay/outcome.fixture.ts'
-import { requestRow } from '../request-row.ts'
-import type { Fate } from './broken-way.fixture.ts'
+import { outcome } from '../../relay/request-outcome.fixture.ts'
+import { requestRow } from '../ledger/request-row.ts'
+import type { Fate } from './ledger/faulty-connection.fixture.ts'
 import {
   at,
   credit,
@@ -19,7 +19,7 @@ import {
   untilSome,
   verdictOf,
 } from './shared-ledger.fixture.ts'
-import { verifyCluster } from './verify-cluster.ts'
+import { verifyCluster } from '../verification/verify-cluster.ts'
 
 const skip = withoutPostgres
 

@@ -2,7 +2,7 @@
  * That upstreams which are checked when nobody uses them are in use at this node: said to the others, so that the one
  * that checks them leaves alone what any node has heard of. It may be lost: then one check is made for nothing.
  */
-import type { NodeHealth } from '../node-health.ts'
+import type { NodeHealth } from '../upstreams/upstream-health.ts'
 
 const lookEveryMs = 250
 /** Said so often within the time that an upstream may be idle. */

@@ -2,10 +2,10 @@
 import { parentPort, workerData, Worker, type MessagePort } from 'node:worker_threads'
 import { openSnapshots } from '../../db/postgres/snapshot.ts'
 import type { LedgerVerdict } from '../../http/house.ts'
-import { collectWhenIdle } from '../../lib/collect-when-idle.ts'
-import { errorWords } from '../../lib/error-words.ts'
+import { collectWhenIdle } from '../../lib/idle-garbage-collection.ts'
+import { errorWords } from '../../lib/error-message.ts'
 import type { WatchListener } from '../verify-thread.ts'
-import { verifyCluster } from './verify-cluster.ts'
+import { verifyCluster } from '../verification/verify-cluster.ts'
 import { ClusterWatch } from './watch-cluster.ts'
 
 interface Birth {

@@ -5,19 +5,19 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../db/db.ts'
-import { endsNow } from '../../db/postgres/settled-ends.ts'
+import { endsNow } from '../../db/postgres/high-water-marks.ts'
 import { Moments } from '../../db/postgres/snapshot.ts'
 import { cursorText } from '../../db/rollup.ts'
 import type { LedgerVerdict } from '../../http/house.ts'
 import { openHold } from '../../ledger/apply.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
 import { emptyState } from '../../ledger/state.ts'
-import { droppedUpTo, restTimes, type Snapshots } from '../table-sums.ts'
+import { droppedUpTo, restTimes, type Snapshots } from '../verification/table-sums.ts'
 import type { WatchListener } from '../verify-thread.ts'
-import { headsNow, openHoldsNow, ownersNow } from './ledger-pages.ts'
+import { headsNow, openHoldsNow, ownersNow } from '../verification/cluster-ledger-pages.ts'
 import { ownerOfSharedRow } from './owner-rows.ts'
 import { recomputeAll, sumUpAll, type Pass } from './passes.ts'
-import { ClusterReading, type Beginning } from './verify-cluster.ts'
+import { ClusterReading, type Beginning } from '../verification/verify-cluster.ts'
 
 /** What the rows say of this moment. */
 async function beginningNow(db: Db): Promise<Beginning> {

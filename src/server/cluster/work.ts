@@ -7,8 +7,8 @@ import type { Caps, Denial } from '../../ledger/caps.ts'
 import type { TrialEnd } from '../../ledger/end-trial.ts'
 import type { Price } from '../../ledger/price.ts'
 import type { Hold } from '../../ledger/state.ts'
-import type { CreditOperation, Granted, HoldOperation } from '../../ledger/step.ts'
-import type { KeptAnswer, SettleAsk } from '../../relay/bookkeeper.ts'
+import type { CreditOperation, Granted, HoldOperation } from '../../ledger/operations.ts'
+import type { KeptAnswer, SettleAsk } from '../../relay/ledger-client.ts'
 
 /** The `Idempotency-Key` is that of a request which runs, or of one whose answer is kept. */
 export type Taken = { readonly kind: 'running'; readonly by: Hold } | { readonly kind: 'kept' }

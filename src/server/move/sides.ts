@@ -1,7 +1,7 @@
 /** What moves in either direction stand on: both sides read and compared, and what is told of it. */
 
 import type { Db } from '../../db/db.ts'
-import { openReadOnly } from '../../db/read-only.ts'
+import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { digestOf, type TableDigest } from '../../db/transfer/digest.ts'
 import type { Read, TableShape } from '../../db/transfer/tables.ts'
 import type { Progress } from './progress.ts'

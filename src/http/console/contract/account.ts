@@ -1,7 +1,7 @@
 /** What an account may and gets to know: models and prices, limits, notices, announcements, and a try. */
 import { z } from 'zod'
 import { call } from './call.ts'
-import { language, limits, money, pageFields, pageOf, time } from './shapes.ts'
+import { language, limits, money, pageFields, pageOf, time } from '../../api/json-schemas.ts'
 
 export const model = z.object({
   id: z.string(),

@@ -1,7 +1,7 @@
 /** Money of an account: its entries, vouchers, caps, monthly statements. */
 import { z } from 'zod'
 import { call, type AnswerOf } from './call.ts'
-import { caps, capsIn, money, pageFields, pageOf, sums, time } from './shapes.ts'
+import { caps, capsIn, money, pageFields, pageOf, sums, time } from '../../api/json-schemas.ts'
 
 const wallet = z.object({
   currency: z.string(),

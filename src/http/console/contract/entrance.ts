@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { call, type AnswerOf } from './call.ts'
-import { done, emailIn, language, passwordIn, time } from './shapes.ts'
+import { done, emailIn, language, passwordIn, time } from '../../api/json-schemas.ts'
 
 export const role = z.enum(['customer', 'operator'])
 

@@ -1,7 +1,7 @@
 /** An account's keys. The secret is in the answer to the creation and the rotation only. */
 import { z } from 'zod'
 import { call } from './call.ts'
-import { caps, capsIn, done, limits, limitsIn, money, time, timeIn } from './shapes.ts'
+import { caps, capsIn, done, limits, limitsIn, money, time, timeIn } from '../../api/json-schemas.ts'
 
 const names = z.array(z.string().max(300)).max(100)
 

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { announcement } from './account.ts'
 import { call } from './call.ts'
 import { entranceCalls } from './entrance.ts'
-import { money, time, timeIn } from './shapes.ts'
+import { money, time, timeIn } from '../../api/json-schemas.ts'
 import { failure } from './usage.ts'
 
 const takings = z.object({

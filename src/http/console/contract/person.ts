@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { call, type AnswerOf } from './call.ts'
 import { entranceCalls, webauthn } from './entrance.ts'
-import { done, language, passwordIn, time } from './shapes.ts'
+import { done, language, passwordIn, time } from '../../api/json-schemas.ts'
 
 const openSession = z.object({
   id: z.string(),

@@ -1,7 +1,7 @@
 /** What an account used: the overview, sums by time, model and key, latency, and the requests one by one. */
 import { z } from 'zod'
 import { call, type AnswerOf } from './call.ts'
-import { money, outcome, pageFields, pageOf, sums, time, timeIn } from './shapes.ts'
+import { money, outcome, pageFields, pageOf, sums, time, timeIn } from '../../api/json-schemas.ts'
 
 /** `time` is the start of the hour or of the day in the account's zone. */
 const point = sums.extend({ time })

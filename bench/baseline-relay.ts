@@ -1,0 +1,120 @@
+/**
+ * "The bare relay", with which the product is compared: node:http and undici `dispatch`, one key looked up, the body
+ * parsed, the model renamed, written again, the usage read and summed in memory. No limits, no ledger, no disk.
+ * One thread, or as many as the product has workers. Arguments: its port, the upstream's port, threads, the key.
+ */
+
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isMainThread, Worker } from 'node:worker_threads'
+
+import { Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+
+import { clientModel, upstreamModel } from './payloads.ts'
+
+const [port = '0', upstreamPort = '0', threads = '1', key = ''] = process.argv.slice(2)
+
+const accounts = new Map([[`Bearer ${key}`, { tokens: 0 }]])
+const models = new Map([[clientModel, upstreamModel]])
+const upstream = new Pool(`http://127.0.0.1:${upstreamPort}`, { connections: null, pipelining: 1 })
+const upstreamHeaders = ['content-type', 'application/json', 'authorization', 'Bearer sk-upstream']
+
+type Account = { tokens: number }
+
+function serve(request: IncomingMessage, response: ServerResponse): void {
+  const account = accounts.get(request.headers.authorization ?? '')
+  if (!account) {
+    response.writeHead(401).end()
+    return
+  }
+  const parts: Buffer[] = []
+  request.on('data', (part: Buffer) => parts.push(part))
+  request.on('end', () => relay(Buffer.concat(parts).toString(), account, response))
+}
+
+function relay(text: string, account: Account, response: ServerResponse): void {
+  const body = JSON.parse(text) as { model: string }
+  body.model = models.get(body.model) ?? body.model
+  upstream.dispatch(
+    { path: '/v1/chat/completions', method: 'POST', headers: upstreamHeaders, body: JSON.stringify(body) },
+    new Relaying(account, response),
+  )
+}
+
+class Relaying implements Dispatcher.DispatchHandler {
+  private readonly account: Account
+  private readonly response: ServerResponse
+  private readonly whole: Buffer[] = []
+  private streamed = false
+  private status = 200
+
+  constructor(account: Account, response: ServerResponse) {
+    this.account = account
+    this.response = response
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.response.once('close', () => {
+      if (!this.response.writableFinished) controller.abort(new Error('the caller left'))
+    })
+    this.response.on('drain', () => controller.resume())
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: { 'content-type'?: string },
+  ): void {
+    this.status = status
+    this.streamed = headers['content-type']?.startsWith('text/event-stream') ?? false
+    if (this.streamed) this.response.writeHead(status, { 'content-type': 'text/event-stream; charset=utf-8' })
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (!this.streamed) {
+      this.whole.push(bytes)
+      return
+    }
+    const at = bytes.indexOf('"usage":')
+    if (at >= 0) this.readUsage(bytes, at)
+    if (!this.response.write(bytes)) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    if (this.streamed) {
+      this.response.end()
+      return
+    }
+    const bytes = this.whole.length === 1 && this.whole[0] ? this.whole[0] : Buffer.concat(this.whole)
+    this.count(JSON.parse(bytes.toString()))
+    const headers = { 'content-type': 'application/json', 'content-length': bytes.length }
+    this.response.writeHead(this.status, headers).end(bytes)
+  }
+
+  onResponseError(): void {
+    if (this.response.headersSent) this.response.destroy()
+    else this.response.writeHead(503).end()
+  }
+
+  /** Reads the usage of the event around `at`. */
+  private readUsage(bytes: Buffer, at: number): void {
+    const start = bytes.lastIndexOf('data: ', at) + 'data: '.length
+    this.count(JSON.parse(bytes.toString('utf8', start, bytes.indexOf('\n\n', at))))
+  }
+
+  private count(answer: unknown): void {
+    const { usage } = answer as { usage?: { total_tokens: number } | null }
+    this.account.tokens += usage?.total_tokens ?? 0
+  }
+}
+
+if (isMainThread && Number(threads) > 1) {
+  for (let started = 0; started < Number(threads); started++) {
+    new Worker(new URL(import.meta.url), { argv: process.argv.slice(2) })
+  }
+} else {
+  const server = createServer({ keepAliveTimeout: 120_000 }, serve)
+  server.listen({ port: Number(port), host: '127.0.0.1', backlog: 1024, reusePort: Number(threads) > 1 })
+}
+if (isMainThread) process.once('disconnect', () => process.exit())

@@ -1,0 +1,86 @@
+/** The pages that the sidebar and the command palette lead to. */
+import type { Session } from '../../contract.ts'
+import type { Words } from '../../language.ts'
+import type { IconName } from './icon.tsx'
+
+export interface MenuEntry {
+  readonly href: string
+  readonly icon: IconName
+  readonly name: string
+}
+
+export interface MenuGroup {
+  readonly name: string
+  readonly entries: readonly MenuEntry[]
+}
+
+export function menuOf({ person, account, acting }: Session, { menu }: Words<'shell'>): readonly MenuGroup[] {
+  const groups: MenuGroup[] = []
+  if (account !== null) {
+    groups.push(
+      {
+        name: menu.account,
+        entries: [
+          { href: '/overview', icon: 'home', name: menu.overview },
+          { href: '/keys', icon: 'key', name: menu.keys },
+          { href: '/usage', icon: 'chart', name: menu.usage },
+          { href: '/billing', icon: 'wallet', name: menu.billing },
+          { href: '/limits', icon: 'gauge', name: menu.limits },
+          { href: '/notices', icon: 'bell', name: menu.notices },
+        ],
+      },
+      {
+        name: menu.build,
+        entries: [
+          { href: '/models', icon: 'cube', name: menu.models },
+          { href: '/playground', icon: 'play', name: menu.playground },
+          { href: '/guide', icon: 'book', name: menu.guide },
+        ],
+      },
+    )
+  }
+  if (person?.role === 'operator' && !acting) {
+    groups.push(
+      {
+        name: menu.today,
+        entries: [
+          { href: '/operator/dashboard', icon: 'home', name: menu.dashboard },
+          { href: '/operator/requests', icon: 'list', name: menu.requests },
+          { href: '/operator/failures', icon: 'close', name: menu.failures },
+          { href: '/operator/incidents', icon: 'alert', name: menu.incidents },
+        ],
+      },
+      {
+        name: menu.offer,
+        entries: [
+          { href: '/operator/upstreams', icon: 'server', name: menu.upstreams },
+          { href: '/operator/models', icon: 'tag', name: menu.operatorModels },
+        ],
+      },
+      {
+        name: menu.customers,
+        entries: [
+          { href: '/operator/accounts', icon: 'people', name: menu.accounts },
+          { href: '/operator/keys', icon: 'key', name: menu.operatorKeys },
+          { href: '/operator/people', icon: 'person', name: menu.people },
+          { href: '/operator/tiers', icon: 'layers', name: menu.tiers },
+          { href: '/operator/limit-requests', icon: 'gauge', name: menu.limitRequests },
+          { href: '/operator/vouchers', icon: 'ticket', name: menu.vouchers },
+          { href: '/operator/promotions', icon: 'flag', name: menu.promotions },
+        ],
+      },
+      {
+        name: menu.running,
+        entries: [
+          { href: '/operator/ledger', icon: 'ledger', name: menu.ledger },
+          { href: '/operator/audit', icon: 'scroll', name: menu.audit },
+          { href: '/operator/announcements', icon: 'megaphone', name: menu.announcements },
+          { href: '/operator/notices', icon: 'bell', name: menu.channels },
+          { href: '/operator/backups', icon: 'archive', name: menu.backups },
+          { href: '/operator/settings', icon: 'cog', name: menu.settings },
+        ],
+      },
+    )
+  }
+  return groups
+}

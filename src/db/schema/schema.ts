@@ -1,0 +1,252 @@
+/**
+ * The tables as types, with the room that writes each (house: "a table is written only by its owner").
+ * The DDL is in migrations.ts. Kysely only compiles queries here; the store and reading threads run them.
+ * Integers are numbers, except columns ending in `_nanos`: those are bigint. Times are milliseconds since the
+ * epoch; yes and no are 1 and 0.
+ */
+
+import {
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type Generated,
+  type Selectable,
+} from 'kysely'
+import { availabilityOwners, type AvailabilityTables } from './tables/availability.ts'
+import type { UpstreamCredentialsTable } from './tables/catalog.ts'
+import type {
+  AuditTable,
+  CheckpointsTable,
+  EntriesTable,
+  JournalTable,
+  KeptAnswersTable,
+  OwnersTable,
+} from './tables/ledger.ts'
+import { programmeOwners, type ProgrammeTables } from './tables/promotions.ts'
+import { noticeOwners, type NoticeTables } from './tables/notifications.ts'
+import type { ConsoleTables } from './tables/console.ts'
+import type { PeopleTables } from './tables/users.ts'
+
+import type { DroppedBillsTable, RequestsTable, UsageHourlyTable } from './tables/usage.ts'
+
+export type { DroppedBillsTable, Outcome, RequestsTable } from './tables/usage.ts'
+export type { UpstreamCredentialsTable } from './tables/catalog.ts'
+export type {
+  CheckpointsTable,
+  EntriesTable,
+  JournalTable,
+  KeptAnswersTable,
+  OwnersTable,
+} from './tables/ledger.ts'
+export type { PromotionsTable, TrialGrantsTable, VouchersTable } from './tables/promotions.ts'
+export type {
+  IncidentPostsTable,
+  IncidentsTable,
+  IncidentStatus,
+  PublicAddressesTable,
+} from './tables/availability.ts'
+export type { ChannelKind, ChannelsTable, NoticesTable } from './tables/notifications.ts'
+
+export type Flag = 0 | 1
+
+export interface AccountsTable {
+  id: string
+  email: string
+  email_normalised: string
+  name: string
+  tier: string
+  status: 'active' | 'suspended'
+  timezone: string
+  price_factor_ppm: number | null
+  cap_daily_nanos: bigint | null
+  cap_monthly_nanos: bigint | null
+  /** A balance below it is told; null: a tenth of the last credit. */
+  low_balance_nanos: bigint | null
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}, each a number or "unlimited"; absent is the tier's. */
+  limits: string
+  trial: Flag
+  first_paid_at: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface KeysTable {
+  id: string
+  account_id: string
+  name: string
+  /** SHA-256 of the secret in hex; the secret itself is never kept. */
+  hash: string
+  prefix: string
+  last_four: string
+  status: 'active' | 'disabled'
+  expires_at: number | null
+  /** JSON array of model names, `*` at the end allowed; null is every model. */
+  models: string | null
+  /** JSON array of CIDRs; null is every address. */
+  ips: string | null
+  cap_daily_nanos: bigint | null
+  cap_monthly_nanos: bigint | null
+  cap_total_nanos: bigint | null
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}; absent is no limit of its own. */
+  limits: string
+  created_at: number
+  last_used_at: number | null
+  deleted_at: number | null
+}
+
+export interface TiersTable {
+  name: string
+  /** null is unlimited, here and below. */
+  rpm: number | null
+  tpm: number | null
+  rpd: number | null
+  concurrency: number | null
+  price_factor_ppm: number
+  /** Where an account of this tier goes at its first payment; null: it stays. */
+  after_payment: string | null
+}
+
+export interface UpstreamsTable {
+  id: string
+  name: string
+  provider: string
+  base_url: string
+  /** Sealed with the row's id. */
+  credential: string
+  /** Sealed with the row's id: its address may hold a password. */
+  proxy: string | null
+  priority: number
+  weight: number
+  /** JSON of what it costs us, as decimal strings with currency and rate; null is unknown. */
+  prices: string | null
+  /** JSON: {connect_ms?, first_token_ms?, idle_ms?, answer_ms?}. */
+  timeouts: string
+  on_abort: 'cancel' | 'drain'
+  enabled: Flag
+  /** JSON object of what its provider's dialect lets an operator set. */
+  settings: string
+  /** How often it is checked when nobody asks it; null is never. */
+  health_check_ms: number | null
+  created_at: number
+  updated_at: number
+}
+
+export interface ModelsTable {
+  id: string
+  context_tokens: number
+  max_output_tokens: number | null
+  hidden_reasoning: Flag
+  owned_by: string
+  listed: Flag
+  /** JSON: {prefer?, affinity?, fallbacks?}; see catalog/routing.ts. */
+  routing: string
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}, of each account that calls it. */
+  limits: string
+  created_at: number
+  updated_at: number
+  deleted_at: number | null
+}
+
+export interface PricesTable {
+  version: Generated<number>
+  model_id: string
+  effective_at: number
+  free: Flag
+  input_per_million_nanos: bigint
+  output_per_million_nanos: bigint
+  /** null costs what input costs. */
+  cached_input_per_million_nanos: bigint | null
+  /** null costs what input costs. */
+  cache_write_per_million_nanos: bigint | null
+  /** null costs what any other cache write costs. */
+  cache_write_1h_per_million_nanos: bigint | null
+  /** null costs what output costs. */
+  reasoning_per_million_nanos: bigint | null
+  per_request_nanos: bigint
+  /** For each search of the web; null costs nothing. */
+  per_search_nanos: bigint | null
+}
+
+export type PriceRow = Selectable<PricesTable>
+
+export interface RoutesTable {
+  model_id: string
+  upstream_id: string
+  upstream_model: string
+  /** null is the upstream's own. */
+  priority: number | null
+  weight: number | null
+}
+
+export interface Schema
+  extends AvailabilityTables, ConsoleTables, NoticeTables, PeopleTables, ProgrammeTables {
+  accounts: AccountsTable
+  keys: KeysTable
+  tiers: TiersTable
+  upstreams: UpstreamsTable
+  upstream_credentials: UpstreamCredentialsTable
+  models: ModelsTable
+  prices: PricesTable
+  routes: RoutesTable
+  journal: JournalTable
+  checkpoints: CheckpointsTable
+  entries: EntriesTable
+  owners: OwnersTable
+  requests: RequestsTable
+  kept_answers: KeptAnswersTable
+  usage_hourly: UsageHourlyTable
+  dropped_bills: DroppedBillsTable
+  audit: AuditTable
+  cursors: { name: string; position: number }
+  settings: { name: string; value: string }
+}
+
+/** The one room that writes each table; test/tidy.test.ts holds it. Ledger rows are written by db/ in a commit. */
+export const owners = {
+  ...availabilityOwners,
+  ...noticeOwners,
+  ...programmeOwners,
+  accounts: 'accounts',
+  keys: 'accounts',
+  tiers: 'accounts',
+  upstreams: 'catalog',
+  upstream_credentials: 'catalog',
+  models: 'catalog',
+  prices: 'catalog',
+  routes: 'catalog',
+  journal: 'db',
+  checkpoints: 'db',
+  entries: 'db',
+  owners: 'db',
+  requests: 'db',
+  kept_answers: 'db',
+  usage_hourly: 'db',
+  dropped_bills: 'db',
+  audit: 'db',
+  persons: 'people',
+  sessions: 'people',
+  tickets: 'people',
+  recovery_codes: 'people',
+  passkeys: 'people',
+  invites: 'people',
+  attempts: 'limits',
+  traffic_hourly: 'db',
+  latency_daily: 'db',
+  failures_hourly: 'db',
+  limit_requests: 'accounts',
+  announcements: 'notices',
+  cursors: 'db',
+  settings: 'db',
+} as const satisfies Record<keyof Schema, string>
+
+/** Compiles queries and runs none: `db.all(sql.selectFrom('tiers').selectAll())`. */
+export const sql = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+})

@@ -1,0 +1,75 @@
+/**
+ * Credits that are decided together with what they are for: the order is written in the same batch as the use of a
+ * voucher, the grant of a promotion or the refund of a request, and is entered into the ledger afterwards, once, under
+ * its own id. What a crash leaves between the two is found by the open orders.
+ */
+import { expecting, type Db } from '../../db/db.ts'
+import type { Statement } from '../../db/messages.ts'
+import { sql } from '../../db/schema/schema.ts'
+import type { CreditKind } from '../events.ts'
+
+export interface OrderedCredit {
+  /** The credit's id in the ledger. */
+  readonly id: string
+  readonly account: string
+  readonly amountNanos: bigint
+  readonly source: CreditKind
+  readonly reason: string
+}
+
+/** The order as a statement for the batch of what it is for. */
+export function creditOrderRow(order: OrderedCredit, at: number): Statement {
+  const { id, account, amountNanos, source, reason } = order
+  const row = {
+    id,
+    account_id: account,
+    amount_nanos: amountNanos,
+    source,
+    reason,
+    created_at: at,
+    entered_at: null,
+  }
+  return expecting(sql.insertInto('credit_orders').values(row), 1)
+}
+
+function orders() {
+  return sql.selectFrom('credit_orders').select(['id', 'account_id', 'amount_nanos', 'source', 'reason'])
+}
+
+function orderOf(row: {
+  id: string
+  account_id: string
+  amount_nanos: bigint
+  source: string
+  reason: string
+}): OrderedCredit {
+  return {
+    id: row.id,
+    account: row.account_id,
+    amountNanos: row.amount_nanos,
+    source: row.source as CreditKind,
+    reason: row.reason,
+  }
+}
+
+export async function creditOrderById(db: Db, id: string): Promise<OrderedCredit | undefined> {
+  const row = await db.first(orders().where('id', '=', id))
+  return row === undefined ? undefined : orderOf(row)
+}
+
+/** Orders that are not known to be entered, oldest first. */
+export async function openCreditOrders(db: Db, limit: number): Promise<OrderedCredit[]> {
+  const query = orders().where('entered_at', 'is', null).orderBy('created_at').limit(limit)
+  return (await db.all(query)).map(orderOf)
+}
+
+/** Notes that an order is in the ledger. */
+export async function noteCreditOrderEntered(db: Db, id: string, at: number): Promise<void> {
+  await db.write(
+    sql
+      .updateTable('credit_orders')
+      .set({ entered_at: at })
+      .where('id', '=', id)
+      .where('entered_at', 'is', null),
+  )
+}

@@ -1,0 +1,17 @@
+/** How a request ended that nothing is to be learnt from. */
+import type { RequestOutcome } from './ledger-client.ts'
+
+export const outcome: RequestOutcome = {
+  httpStatus: 200,
+  outcome: 'ok',
+  upstream: null,
+  finish: 'stop',
+  errorCode: null,
+  firstTokenMs: null,
+  durationMs: 1,
+  attempts: '[]',
+  upstreamCost: null,
+  isClamped: false,
+  stream: false,
+  model: 'm',
+}

@@ -1,0 +1,115 @@
+/**
+ * The demonstration upstream: a provider of ours that speaks the common format, writes the same text for the same
+ * question, and bills honestly by the specification's estimate. It says what it is.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import { encodeEvent } from '../../lib/sse/sse-parser.ts'
+import { estimateOf, inputEstimateForCharge } from '../../relay/request/token-estimate.ts'
+import { readChatRequest, type ChatRequest } from '../../relay/request/request-body.ts'
+import { refusalOf } from '../../errors.ts'
+
+/** Loopback addresses of its own: nothing else on this machine becomes reachable by allowing it. */
+export const demoAddress = process.platform === 'linux' ? '127.83.76.85' : '127.0.0.1'
+
+const pauseMs = 25
+const most = 400
+
+const sentences = [
+  'This text comes from the demonstration upstream of Sluice, not from a model.',
+  'It is the same for the same question, so that you can see what is counted and what is charged.',
+  'Every token of it is billed at the price of the model that you named.',
+  'Add an upstream of your own, route a model to it, and real answers take this place.',
+]
+
+function lastQuestion(request: ChatRequest): string {
+  const { messages } = request.parsed()
+  const last: unknown = Array.isArray(messages) ? messages.at(-1) : null
+  const content = typeof last === 'object' && last !== null && 'content' in last ? last.content : ''
+  return typeof content === 'string' ? content.slice(0, 120).trim() : ''
+}
+
+/** Words until the maximum of tokens is reached. */
+function answerWords(request: ChatRequest): { words: string[]; finish: 'stop' | 'length' } {
+  const question = lastQuestion(request)
+  const text = [question === '' ? 'Hello.' : `You said: "${question}".`, ...sentences].join(' ')
+  const all = text.split(/(?<= )/)
+  const limit = Math.min(request.maxOutputTokens ?? most, most)
+  const words: string[] = []
+  for (const word of all) {
+    if (estimateOf(words.join('') + word) > limit) return { words, finish: 'length' }
+    words.push(word)
+  }
+  return { words, finish: 'stop' }
+}
+
+function usageOf(request: ChatRequest, text: string): Record<string, number> {
+  const input = inputEstimateForCharge(request.parsed())
+  const output = estimateOf(text)
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
+}
+
+async function stream(request: ChatRequest, outgoing: ServerResponse): Promise<void> {
+  const { words, finish } = answerWords(request)
+  const identity = { id: 'chatcmpl-demo', object: 'chat.completion.chunk', created: 0, model: request.model }
+  const send = (body: object): void =>
+    void outgoing.write(encodeEvent(JSON.stringify({ ...identity, ...body })))
+  const delta = (part: object, reason: string | null = null): void =>
+    send({ choices: [{ index: 0, delta: part, finish_reason: reason }] })
+  outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+  delta({ role: 'assistant', content: '' })
+  for (const word of words) {
+    if (outgoing.destroyed) return
+    delta({ content: word })
+    await delay(pauseMs)
+  }
+  delta({}, finish)
+  if (request.includeUsage) send({ choices: [], usage: usageOf(request, words.join('')) })
+  outgoing.end('data: [DONE]\n\n')
+}
+
+function whole(request: ChatRequest, outgoing: ServerResponse): void {
+  const { words, finish } = answerWords(request)
+  const content = words.join('')
+  const body = {
+    id: 'chatcmpl-demo',
+    object: 'chat.completion',
+    created: 0,
+    model: request.model,
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: finish }],
+    usage: usageOf(request, content),
+  }
+  outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = []
+  for await (const chunk of incoming) chunks.push(chunk as Buffer)
+  try {
+    const request = readChatRequest(Buffer.concat(chunks))
+    if (request.stream) await stream(request, outgoing)
+    else whole(request, outgoing)
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (!outgoing.headersSent) outgoing.writeHead(refusal.status, { 'content-type': 'application/json' })
+    outgoing.end(JSON.stringify(refusal.toBody()))
+  }
+}
+
+/** Listens on a free port of its own loopback address; the address to use as a base. */
+export async function openDemoUpstream(): Promise<{ url: string; close(): void }> {
+  const server: Server = createServer((incoming, outgoing) => void answer(incoming, outgoing))
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  server.once('error', reject)
+  server.listen(0, demoAddress, resolve)
+  await promise
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('The demonstration has no port.')
+  return {
+    url: `http://${demoAddress}:${address.port}/v1`,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}

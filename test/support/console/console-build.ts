@@ -1,0 +1,70 @@
+/** The console as it is built from the tree: built when it is missing or older than its sources, once for all tests. */
+import { globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { buildConsole, distFolder } from '../../../console/build.ts'
+import { root } from '../source-files.ts'
+
+const lock = join(root, 'console/dist.lock')
+const lockMaxMs = 180_000
+
+function changedAt(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+function unlock(): void {
+  rmSync(lock, { recursive: true, force: true })
+}
+
+function isFresh(): boolean {
+  const sources = globSync('console/**/*', { cwd: root, exclude: ['console/dist*'] })
+  const newest = Math.max(...sources.map((path) => changedAt(join(root, path))))
+  return changedAt(join(distFolder, 'index.html')) > newest
+}
+
+/** Resolves when console/dist is what the sources say. Test files run side by side, and one of them builds. */
+export async function freshConsole(): Promise<string> {
+  while (!isFresh()) {
+    try {
+      mkdirSync(lock)
+    } catch {
+      if (Date.now() - changedAt(lock) > lockMaxMs) unlock()
+      await delay(100)
+      continue
+    }
+    try {
+      if (!isFresh()) await buildConsole()
+    } finally {
+      unlock()
+    }
+  }
+  return distFolder
+}
+
+interface Chunk {
+  readonly file: string
+  readonly imports?: readonly string[]
+  readonly dynamicImports?: readonly string[]
+}
+
+export type Manifest = Readonly<Record<string, Chunk>>
+
+export function manifestOf(dist: string): Manifest {
+  return JSON.parse(readFileSync(join(dist, 'manifest.json'), 'utf8')) as Manifest
+}
+
+/** Gzipped bytes of the scripts that these chunks need, each counted once. */
+export function weightOf(dist: string, manifest: Manifest, names: readonly string[]): number {
+  const needed = new Set<string>()
+  const walk = (name: string): void => {
+    const chunk = manifest[name]
+    if (chunk === undefined) throw new Error(`The build has no ${name}.`)
+    if (needed.has(chunk.file)) return
+    needed.add(chunk.file)
+    for (const each of chunk.imports ?? []) walk(each)
+  }
+  for (const name of names) walk(name)
+  const sizes = [...needed].map((file) => gzipSync(readFileSync(join(dist, file)), { level: 9 }).length)
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
