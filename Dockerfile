@@ -1,13 +1,13 @@
-# Sluice as an image: `docker build -t sluice .`; what it wants is in docs/operations.md.
+# Container image: `docker build -t sluice .`; see docs/operations/installation.md.
 ARG NODE=node:26.10.0-bookworm-slim
 
-# The console, built as `npm ci` builds it.
+# Builds the console the way `npm ci` does.
 FROM ${NODE} AS console
 WORKDIR /sluice
 COPY . .
 RUN npm ci --no-fund --no-audit
 
-# What runs needs no build tools, and no second Node beside the image's own.
+# Run-time dependencies only: no build tools, and no second Node next to the image's own.
 FROM ${NODE} AS modules
 WORKDIR /sluice
 COPY package.json package-lock.json ./

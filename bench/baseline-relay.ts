@@ -1,7 +1,8 @@
 /**
- * "The bare relay", with which the product is compared: node:http and undici `dispatch`, one key looked up, the body
- * parsed, the model renamed, written again, the usage read and summed in memory. No limits, no ledger, no disk.
- * One thread, or as many as the product has workers. Arguments: its port, the upstream's port, threads, the key.
+ * The baseline relay that the product is compared with: node:http and undici `dispatch`, one key lookup, the
+ * body parsed, the model renamed and the body serialised again, the usage parsed and summed in memory. No
+ * limits, no ledger, no disk. Runs on one thread, or on as many as the product has workers. Arguments: its
+ * port, the upstream's port, threads, the key.
  */
 
 import { createServer } from 'node:http'
@@ -38,15 +39,15 @@ function relay(text: string, account: Account, response: ServerResponse): void {
   body.model = models.get(body.model) ?? body.model
   upstream.dispatch(
     { path: '/v1/chat/completions', method: 'POST', headers: upstreamHeaders, body: JSON.stringify(body) },
-    new Relaying(account, response),
+    new RelayHandler(account, response),
   )
 }
 
-class Relaying implements Dispatcher.DispatchHandler {
+class RelayHandler implements Dispatcher.DispatchHandler {
   private readonly account: Account
   private readonly response: ServerResponse
-  private readonly whole: Buffer[] = []
-  private streamed = false
+  private readonly chunks: Buffer[] = []
+  private isStream = false
   private status = 200
 
   constructor(account: Account, response: ServerResponse) {
@@ -56,7 +57,7 @@ class Relaying implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.response.once('close', () => {
-      if (!this.response.writableFinished) controller.abort(new Error('the caller left'))
+      if (!this.response.writableFinished) controller.abort(new Error('the client disconnected'))
     })
     this.response.on('drain', () => controller.resume())
   }
@@ -67,13 +68,13 @@ class Relaying implements Dispatcher.DispatchHandler {
     headers: { 'content-type'?: string },
   ): void {
     this.status = status
-    this.streamed = headers['content-type']?.startsWith('text/event-stream') ?? false
-    if (this.streamed) this.response.writeHead(status, { 'content-type': 'text/event-stream; charset=utf-8' })
+    this.isStream = headers['content-type']?.startsWith('text/event-stream') ?? false
+    if (this.isStream) this.response.writeHead(status, { 'content-type': 'text/event-stream; charset=utf-8' })
   }
 
   onResponseData(controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (!this.streamed) {
-      this.whole.push(bytes)
+    if (!this.isStream) {
+      this.chunks.push(bytes)
       return
     }
     const at = bytes.indexOf('"usage":')
@@ -82,12 +83,12 @@ class Relaying implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (this.streamed) {
+    if (this.isStream) {
       this.response.end()
       return
     }
-    const bytes = this.whole.length === 1 && this.whole[0] ? this.whole[0] : Buffer.concat(this.whole)
-    this.count(JSON.parse(bytes.toString()))
+    const bytes = this.chunks.length === 1 && this.chunks[0] ? this.chunks[0] : Buffer.concat(this.chunks)
+    this.countTokens(JSON.parse(bytes.toString()))
     const headers = { 'content-type': 'application/json', 'content-length': bytes.length }
     this.response.writeHead(this.status, headers).end(bytes)
   }
@@ -97,13 +98,13 @@ class Relaying implements Dispatcher.DispatchHandler {
     else this.response.writeHead(503).end()
   }
 
-  /** Reads the usage of the event around `at`. */
+  /** Parses the usage of the event around `at`. */
   private readUsage(bytes: Buffer, at: number): void {
     const start = bytes.lastIndexOf('data: ', at) + 'data: '.length
-    this.count(JSON.parse(bytes.toString('utf8', start, bytes.indexOf('\n\n', at))))
+    this.countTokens(JSON.parse(bytes.toString('utf8', start, bytes.indexOf('\n\n', at))))
   }
 
-  private count(answer: unknown): void {
+  private countTokens(answer: unknown): void {
     const { usage } = answer as { usage?: { total_tokens: number } | null }
     this.account.tokens += usage?.total_tokens ?? 0
   }

@@ -1,49 +1,49 @@
 /**
- * A node of the cluster that is measured, without HTTP and without an upstream: a process of its own, whose one worker
- * holds and settles over the same line to the authority as a relay's.
+ * A node of the benchmarked cluster, without HTTP and without upstreams: a process whose one worker holds and
+ * settles over the same channel to the authority as a relay's worker.
  *
- *   node bench/cluster-node.ts <data directory> <database> <furnished as JSON, or nothing>
+ *   node bench/cluster-node.ts <data directory> <database> <fixture as JSON, or nothing>
  */
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 import { readConfig } from '../src/config.ts'
-import { nobody } from '../src/server/core.ts'
+import { noopCoreListener } from '../src/server/ledger/core.ts'
 import { openCore } from '../src/server/ledger/open-core.ts'
-import { furnish, openLoad, type Furnished } from './ledger.ts'
-import type { LedgerAsk, LedgerSample } from './ledger-load.ts'
+import { createLedgerFixture, openLoad, type LedgerFixture } from './ledger.ts'
+import type { LedgerLoadRequest, LedgerSample } from './ledger-load.ts'
 
 export const nodeProgram: string = fileURLToPath(import.meta.url)
 
-/** What the node says: first that it is ready, then what it has measured, as often as it is asked. */
-export type NodeWord = { readonly furnished: Furnished } | { readonly sample: NodeSample }
+/** Messages of a node: first that it is ready, then a sample for each request. */
+export type NodeMessage = { readonly fixture: LedgerFixture } | { readonly sample: NodeSample }
 
 export interface NodeSample extends LedgerSample {
   /** Processor time of all threads. */
   readonly cpuMs: number
 }
 
-async function serve(dataDir: string, url: string, known: Furnished | null): Promise<void> {
-  const core = await openCore(readConfig({ DATA_DIR: dataDir, DATABASE_URL: url }), nobody)
-  const furnished = known ?? (await furnish(core))
-  const load = openLoad(core, furnished)
-  const tell = (word: NodeWord): void => void process.send?.(word)
-  process.on('message', (ask: LedgerAsk) => {
+async function serve(dataDir: string, url: string, existing: LedgerFixture | null): Promise<void> {
+  const core = await openCore(readConfig({ DATA_DIR: dataDir, DATABASE_URL: url }), noopCoreListener)
+  const fixture = existing ?? (await createLedgerFixture(core))
+  const load = openLoad(core, fixture)
+  const send = (message: NodeMessage): void => void process.send?.(message)
+  process.on('message', (request: LedgerLoadRequest) => {
     const used = process.cpuUsage()
-    void load.measure(ask).then((sample) => {
+    void load.measure(request).then((sample) => {
       const { user, system } = process.cpuUsage(used)
-      tell({ sample: { ...sample, cpuMs: (user + system) / 1000 } })
+      send({ sample: { ...sample, cpuMs: (user + system) / 1000 } })
     })
   })
-  tell({ furnished })
+  send({ fixture })
   await once(process, 'disconnect')
   await load.close()
-  // The node that came first is asked last.
-  const isSound = known !== null || (await core.verify()).ok
+  // Nodes stop in reverse order, so the first one is the last to verify.
+  const isSound = existing !== null || (await core.verifyLedger()).ok
   await core.close()
   process.exit(isSound ? 0 : 1)
 }
 
-const [, started, dataDir, url, known] = process.argv
+const [, started, dataDir, url, existing] = process.argv
 if (started === nodeProgram && dataDir !== undefined && url !== undefined)
-  await serve(dataDir, url, known === undefined ? null : (JSON.parse(known) as Furnished))
+  await serve(dataDir, url, existing === undefined ? null : (JSON.parse(existing) as LedgerFixture))

@@ -1,4 +1,4 @@
-/** What a process and its children took of the machine, from /proc (Linux, proc_pid_stat(5)). */
+/** Resource usage of a process and its children from /proc (Linux, proc_pid_stat(5)). */
 
 import { readdirSync, readFileSync } from 'node:fs'
 
@@ -10,18 +10,18 @@ interface Stat {
   ticks: number
 }
 
-/** Processor time so far of a process, its threads and its children, user and system, in µs. */
+/** User and system time of a process, its threads and its children so far, in µs. */
 export function cpuMicros(pid: number): number {
   const ticks = treeOf(pid).reduce((sum, member) => sum + (statOf(member)?.ticks ?? 0), 0)
   return (ticks * 1e6) / ticksPerSecond
 }
 
-/** The most memory that a process and its children had in RAM, each at its own peak, in bytes. */
+/** Peak resident memory of a process and its children, each at its own peak, in bytes. */
 export function peakRssBytes(pid: number): number {
   return treeOf(pid).reduce((sum, member) => sum + kilobytesOf(member, 'VmHWM'), 0) * 1024
 }
 
-/** The memory that a process and its children have in RAM now, in bytes. */
+/** Current resident memory of a process and its children, in bytes. */
 export function rssBytes(pid: number): number {
   return treeOf(pid).reduce((sum, member) => sum + kilobytesOf(member, 'VmRSS'), 0) * 1024
 }
@@ -44,7 +44,7 @@ function treeOf(root: number): number[] {
 
 function statOf(pid: number): Stat | undefined {
   const line = readIfThere(`/proc/${pid}/stat`)
-  // The command's name stands in brackets and may contain anything, brackets too.
+  // The command's name is in parentheses and may contain anything, including parentheses.
   const fields = line.slice(line.lastIndexOf(')') + 2).split(' ')
   if (line === '') return undefined
   const [user, system, ofEndedChildren, ofEndedChildrenSystem] = fields.slice(11, 15).map(Number)

@@ -1,4 +1,4 @@
-/** What a promise to the disk costs where the data directory lies: 4 KiB appended and synchronised. */
+/** Measures the latency of a disk sync in the data directory: 4 KiB appended and synchronised. */
 
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,9 +8,9 @@ export interface SyncTimes {
   p99Ms: number
 }
 
-export function measureSync(directory: string, times = 300): SyncTimes {
-  const place = mkdtempSync(join(directory, 'sync-'))
-  const file = openSync(join(place, 'probe'), 'w')
+export function measureDiskSync(directory: string, times = 300): SyncTimes {
+  const probeDirectory = mkdtempSync(join(directory, 'sync-'))
+  const file = openSync(join(probeDirectory, 'probe'), 'w')
   const page = Buffer.alloc(4096, 1)
   const tookMs: number[] = []
   for (let round = 0; round < times; round++) {
@@ -20,8 +20,8 @@ export function measureSync(directory: string, times = 300): SyncTimes {
     tookMs.push(performance.now() - start)
   }
   closeSync(file)
-  rmSync(place, { recursive: true })
+  rmSync(probeDirectory, { recursive: true })
   tookMs.sort((left, right) => left - right)
-  const at = (share: number) => tookMs[Math.floor(share * (times - 1))] ?? 0
-  return { p50Ms: at(0.5), p99Ms: at(0.99) }
+  const percentile = (share: number) => tookMs[Math.floor(share * (times - 1))] ?? 0
+  return { p50Ms: percentile(0.5), p99Ms: percentile(0.99) }
 }

@@ -1,11 +1,14 @@
-/** From samples to figures: medians over the rounds, and ratios within one round, where both sides had the same machine. */
+/**
+ * Aggregates samples: medians over the rounds, and ratios within one round, in which both sides had the same
+ * machine.
+ */
 
 import type { Sample } from './measure.ts'
 import type { Measurement } from './plan.ts'
 import type { SubjectName } from './subjects.ts'
 
 /** The samples of one measurement, by subject, one per round. */
-export interface Measured {
+export interface MeasuredLoad {
   measurement: Measurement
   samples: Map<SubjectName, Sample[]>
 }
@@ -16,25 +19,25 @@ export interface Figures {
   lowestMicros: number
   highestMicros: number
   perCorePerSecond: number
-  /** Answers or chunks a second, as the load saw them. */
+  /** Responses or chunks per second, as the load generator measured them. */
   perSecond: number
   p50Ms: number
   p99Ms: number
-  /** Chunks of streams per read of the caller: 1 when each was passed on by itself. */
+  /** Stream chunks per read of the client. 1: each was delivered individually. */
   chunksPerRead: number
-  /** Against the base of the measurement in the same round. */
+  /** Relative to the base of the measurement in the same round. */
   ratio: number | undefined
   invalid: string | undefined
 }
 
-export function figuresOf(measured: Measured, subject: SubjectName): Figures | undefined {
+export function computeFigures(measured: MeasuredLoad, subject: SubjectName): Figures | undefined {
   const samples = measured.samples.get(subject) ?? []
   if (samples.length === 0) return undefined
   const micros = samples.map((sample) => microsOf(measured, sample))
-  const bare = measured.samples.get(measured.measurement.base?.name ?? 'bare') ?? []
+  const baselineSamples = measured.samples.get(measured.measurement.base?.name ?? 'baseline') ?? []
   const ratios = micros.flatMap((own, round) => {
-    const beside = bare[round]
-    return beside ? [own / microsOf(measured, beside)] : []
+    const baseline = baselineSamples[round]
+    return baseline ? [own / microsOf(measured, baseline)] : []
   })
   return {
     micros: median(micros),
@@ -50,12 +53,12 @@ export function figuresOf(measured: Measured, subject: SubjectName): Figures | u
   }
 }
 
-/** What a subject adds to the median latency of asking the upstream directly, round by round. */
-export function addedMs(measured: Measured, subject: SubjectName): number | undefined {
+/** The latency that a subject adds to the median of calling the upstream directly, per round. */
+export function addedLatencyMs(measured: MeasuredLoad, subject: SubjectName): number | undefined {
   const direct = measured.samples.get('direct') ?? []
   const added = (measured.samples.get(subject) ?? []).flatMap((sample, round) => {
-    const beside = direct[round]
-    return beside ? [sample.p50Ms - beside.p50Ms] : []
+    const baseline = direct[round]
+    return baseline ? [sample.p50Ms - baseline.p50Ms] : []
   })
   return added.length > 0 ? median(added) : undefined
 }
@@ -66,10 +69,10 @@ export function median(values: number[]): number {
   return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2
 }
 
-function microsOf(measured: Measured, sample: Sample): number {
+function microsOf(measured: MeasuredLoad, sample: Sample): number {
   return sample.cpuMicros / unitsOf(measured, sample)
 }
 
-function unitsOf({ measurement }: Measured, sample: Sample): number {
+function unitsOf({ measurement }: MeasuredLoad, sample: Sample): number {
   return measurement.unit === 'chunk' ? sample.events : sample.answers
 }

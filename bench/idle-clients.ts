@@ -1,30 +1,31 @@
 /**
- * Callers who are a burden only by being there, a process of its own with an IPC channel: `dripping` sends the head of a
- * request byte by byte, `listening` holds a stream that says nothing after its first event. Tells once all are there.
+ * Clients that use resources merely by being connected, in a process of its own with an IPC channel:
+ * `dripping` clients send the head of a request byte by byte; `listening` clients hold a stream without
+ * events after the first one. Sends a message once all are connected.
  */
 import { connect, type Socket } from 'node:net'
 
-import { clientModel, questionBody } from './payloads.ts'
+import { clientModel, requestBody } from './payloads.ts'
 
-export interface QuietSettings {
+export interface IdleClientSettings {
   port: number
   key: string
   kind: 'dripping' | 'listening'
   count: number
 }
 
-const dripMs = 10_000
-/** So many connections at a time are on their way, or the queue of new ones overflows. */
-const openingAtOnce = 100
+const byteIntervalMs = 10_000
+/** Limits concurrent connection attempts, so that the accept queue does not overflow. */
+const maxOpening = 100
 
-const { port, key, kind, count } = JSON.parse(process.argv[2] ?? '{}') as QuietSettings
+const { port, key, kind, count } = JSON.parse(process.argv[2] ?? '{}') as IdleClientSettings
 const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${key}\r\n`
-let there = 0
+let connected = 0
 let opened = 0
 
-function arrived(): void {
-  there += 1
-  if (there === count) process.send?.('there')
+function onConnected(): void {
+  connected += 1
+  if (connected === count) process.send?.('connected')
   openNext()
 }
 
@@ -36,24 +37,24 @@ function openNext(): void {
     throw error
   })
   socket.on('close', () => {
-    throw new Error('a caller who waits was sent away')
+    throw new Error('an idle client was disconnected')
   })
-  if (kind === 'dripping') drip(socket)
+  if (kind === 'dripping') sendSlowly(socket)
   else listen(socket)
 }
 
-function drip(socket: Socket): void {
+function sendSlowly(socket: Socket): void {
   let at = 0
   const dripOne = (): boolean => socket.write(head[at++ % head.length] ?? '')
   socket.on('connect', () => {
     dripOne()
-    setInterval(dripOne, dripMs)
-    arrived()
+    setInterval(dripOne, byteIntervalMs)
+    onConnected()
   })
 }
 
 function listen(socket: Socket): void {
-  const body = questionBody('silent', clientModel)
+  const body = requestBody('silent', clientModel)
   socket.write(`${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`)
   socket.write(body)
   let seen = ''
@@ -62,10 +63,10 @@ function listen(socket: Socket): void {
     if (!seen.includes('data: ')) return
     socket.off('data', read)
     socket.resume()
-    arrived()
+    onConnected()
   }
   socket.on('data', read)
 }
 
-for (let opening = 0; opening < openingAtOnce; opening += 1) openNext()
+for (let opening = 0; opening < maxOpening; opening += 1) openNext()
 process.once('disconnect', () => process.exit())

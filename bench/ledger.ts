@@ -1,6 +1,6 @@
 /**
- * The ledger alone: holds and settlements a second through the authority and the store of a node, as its workers ask for
- * them, without HTTP and without an upstream. In a process of its own:
+ * The ledger on its own: holds and settlements per second through a node's authority and store as its workers
+ * request them, without HTTP and without upstreams. Runs in a process of its own:
  *
  *   node bench/ledger.ts <data directory> <seconds> <rounds>
  */
@@ -14,13 +14,14 @@ import { createKey } from '../src/accounts/keys.ts'
 import { createModel } from '../src/catalog/models.ts'
 import { referenceModels } from '../src/catalog/reference-models.ts'
 import { readConfig } from '../src/config.ts'
-import { nanosOf } from '../src/lib/money.ts'
-import { openLog } from '../src/lib/log.ts'
-import { nobody, openEmbeddedCore, type Core } from '../src/server/core.ts'
-import { KeyUse } from '../src/server/workers/key-usage.ts'
-import type { WorkerLine } from '../src/server/worker-line.ts'
+import { parseAmount } from '../src/lib/money.ts'
+import { createLog } from '../src/lib/log.ts'
+import { noopCoreListener, type Core } from '../src/server/ledger/core.ts'
+import { openEmbeddedCore } from '../src/server/ledger/embedded-core.ts'
+import { KeyUsage } from '../src/server/workers/key-usage.ts'
+import type { WorkerChannel } from '../src/server/workers/worker-channel.ts'
 import { median } from './figures.ts'
-import type { LedgerAsk, LedgerLoad, LedgerSample } from './ledger-load.ts'
+import type { LedgerLoadRequest, LedgerLoad, LedgerSample } from './ledger-load.ts'
 
 const program = fileURLToPath(import.meta.url)
 const by = 'bench'
@@ -31,7 +32,7 @@ export interface LedgerFigures extends LedgerSample {
   readonly micros: number
 }
 
-/** Measures in a process of its own, over data in a directory of its own. */
+/** Measures in a child process with its own data directory. */
 export async function measureLedger(
   directory: string,
   seconds: number,
@@ -41,25 +42,25 @@ export async function measureLedger(
   let figures: LedgerFigures[] | undefined
   child.on('message', (message) => (figures = message as LedgerFigures[]))
   const [code] = (await once(child, 'exit')) as [number | null]
-  if (!figures || code !== 0) throw new Error(`the ledger's load ended with ${code}`)
+  if (!figures || code !== 0) throw new Error(`the ledger benchmark exited with ${code}`)
   return figures
 }
 
-export type Furnished = Omit<LedgerLoad, 'authority'>
+export type LedgerFixture = Omit<LedgerLoad, 'authority'>
 
 /** A model, and an account with a key and more credit than it can spend. */
-export async function furnish(core: Core): Promise<Furnished> {
+export async function createLedgerFixture(core: Core): Promise<LedgerFixture> {
   const { db } = core.store
   const [reference] = referenceModels
-  if (!reference) throw new Error('There is no model to begin with.')
+  if (!reference) throw new Error('There is no reference model.')
   const { priceSource: _, ...model } = reference
-  const offered = await createModel(db, { ...model, routes: [] }, by)
+  const createdModel = await createModel(db, { ...model, routes: [] }, by)
   const account = await createAccount(db, { email: 'bench@example.com', tier: 'enterprise' }, by)
-  const key = await createKey(db, { accountId: account.value.id, name: by }, { by, keysMax: 10 })
-  await core.refresh([...offered.changes, ...account.changes, ...key.changes])
+  const key = await createKey(db, { accountId: account.value.id, name: by }, { by, maxKeys: 10 })
+  await core.applyConfigChanges([...createdModel.changes, ...account.changes, ...key.changes])
   await core.credits.enter({
     account: account.value.id,
-    amount: nanosOf('1000000'),
+    amount: parseAmount('1000000'),
     reason: by,
     source: 'credit',
     idempotencyKey: by,
@@ -83,63 +84,67 @@ function figuresOf(samples: readonly (LedgerSample & { readonly micros: number }
 }
 
 export interface OpenLoad {
-  readonly line: WorkerLine
-  measure(ask: LedgerAsk): Promise<LedgerSample>
+  readonly line: WorkerChannel
+  measure(takeSample: LedgerLoadRequest): Promise<LedgerSample>
   close(): Promise<void>
 }
 
-/** A worker's thread with nothing but the load on it. */
-export function openLoad(core: Core, furnished: Furnished): OpenLoad {
-  const keyUse = new KeyUse(core.store.db, openLog('silent'))
+/** A worker thread that runs only the load. */
+export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
+  const keyUsage = new KeyUsage(core.store.db, createLog('silent'))
   const { port1, port2 } = new MessageChannel()
   const nothing = (): void => undefined
-  const carryOut = (): Promise<unknown> => Promise.reject(new Error('There is nobody to give orders.'))
-  const line = core.lineTo(port1, {
-    carryOut,
-    keyUse,
+  const rejectControl = (): Promise<unknown> =>
+    Promise.reject(new Error('The benchmark has no control requests.'))
+  const line = core.openWorkerChannel(port1, {
+    handleControlRequest: rejectControl,
+    keyUsage,
     health: core.health,
     onReady: nothing,
-    onLearned: nothing,
+    onLearnedWithoutStreamOptions: nothing,
     onIdle: nothing,
   })
-  const workerData: LedgerLoad = { authority: port2, ...furnished }
-  const worker = new Worker(new URL('ledger-load.ts', import.meta.url), { workerData, transferList: [port2] })
+  const workerData: LedgerLoad = { authority: port2, ...fixture }
+  const worker = new Worker(new URL('./ledger-load.ts', import.meta.url), {
+    workerData,
+    transferList: [port2],
+  })
   return {
     line,
-    async measure(ask) {
-      worker.postMessage(ask)
+    async measure(takeSample) {
+      worker.postMessage(takeSample)
       const [sample] = (await once(worker, 'message')) as [LedgerSample]
       return sample
     },
     async close() {
       await worker.terminate()
-      await keyUse.close()
+      await keyUsage.close()
     },
   }
 }
 
 async function run(directory: string, seconds: number, rounds: number): Promise<LedgerFigures[]> {
-  let line: WorkerLine | null = null
+  let line: WorkerChannel | null = null
   const core = await openEmbeddedCore(readConfig({ DATA_DIR: directory }), {
-    ...nobody,
-    durable: (commit) => line?.durable(commit),
+    ...noopCoreListener,
+    onDurable: (commit) => line?.onDurable(commit),
   })
-  const load = openLoad(core, await furnish(core))
+  const load = openLoad(core, await createLedgerFixture(core))
   line = load.line
-  const ask = async (asked: LedgerAsk): Promise<LedgerSample & { micros: number }> => {
+  const takeSample = async (request: LedgerLoadRequest): Promise<LedgerSample & { micros: number }> => {
     const used = process.cpuUsage()
-    const sample = await load.measure(asked)
+    const sample = await load.measure(request)
     const { user, system } = process.cpuUsage(used)
-    return { ...sample, micros: (user + system) / (sample.perSecond * asked.seconds) }
+    return { ...sample, micros: (user + system) / (sample.perSecond * request.seconds) }
   }
-  await ask({ inFlight: 64, seconds: 1 })
+  await takeSample({ inFlight: 64, seconds: 1 })
   const samples = []
   for (let round = 0; round < rounds; round += 1) {
-    for (const inFlight of inFlights) samples.push(await ask({ inFlight, seconds }))
+    for (const inFlight of inFlights) samples.push(await takeSample({ inFlight, seconds }))
   }
   await load.close()
-  const { ok, openHolds } = await core.verify()
-  if (!ok || openHolds > 0) throw new Error('the ledger does not add up')
+  const { ok, openHolds } = await core.verifyLedger()
+  if (!ok || openHolds > 0) throw new Error('the ledger does not verify')
   await core.close()
   return figuresOf(samples)
 }

@@ -1,22 +1,23 @@
 /**
- * The load of the bench, a process of its own: N connections over raw sockets, each asking again as soon as it has its
- * answer, each answer compared byte by byte. Started with an IPC channel and its settings as JSON in the first
- * argument; tells when it begins to measure, what it measured, and, when nothing is in flight, what was answered in all.
+ * The load generator, a process of its own: N connections over raw sockets, each sending the next request as
+ * soon as it has its response, and each response compared byte by byte. Started with an IPC channel and its
+ * settings as JSON in the first argument. It reports when it starts to measure, what it measured and, when
+ * nothing is in flight any more, the totals.
  */
 
 import { createHistogram } from 'node:perf_hooks'
 
-import { Caller } from './load-connection.ts'
-import { questionBody } from './payloads.ts'
-import type { Question } from './payloads.ts'
+import { LoadConnection } from './load-connection.ts'
+import { requestBody } from './payloads.ts'
+import type { RequestKind } from './payloads.ts'
 
 export interface LoadSettings {
   port: number
   key: string
-  question: Question
+  kind: RequestKind
   model: string
-  /** The answer is passed on, byte for byte; else translated. */
-  isPassedOn: boolean
+  /** Responses are passed through byte for byte; otherwise they are translated. */
+  isPassthrough: boolean
   connections: number
   warmSeconds: number
   seconds: number
@@ -25,21 +26,24 @@ export interface LoadSettings {
 export interface LoadResult {
   seconds: number
   answers: number
-  /** Events of streams, and the reads in which they came: fewer reads than events means that the relay gathered. */
+  /**
+   * Events of streams and the reads in which they arrived. Fewer reads than events mean that the relay
+   * batched them.
+   */
   events: number
   reads: number
-  /** Of whole answers until their last byte, of streams until their first event, in ms. */
+  /** Until the last byte of a non-streaming response, or the first event of a stream, in ms. */
   p50Ms: number
   p99Ms: number
-  /** Processor time of this generator. */
+  /** Processor time of this load generator. */
   ownCpuMicros: number
 }
 
-/** Over the whole load: warming up, measuring and what was still in flight then. */
+/** Over the whole load: warm-up, measurement and draining. */
 export interface LoadTotals {
   answers: number
   failures: number
-  /** A few of their reasons. */
+  /** Some of their reasons. */
   reasons: string[]
 }
 
@@ -52,23 +56,27 @@ const settings = JSON.parse(process.argv[2] ?? '{}') as LoadSettings
 const latency = createHistogram()
 const counts = { answers: 0, events: 0, reads: 0 }
 const totals: LoadTotals = { answers: 0, failures: 0, reasons: [] }
-let asking = true
-let ended = 0
+let isSending = true
+let closedConnections = 0
 
 const request = requestBytes()
-const callers = Array.from(
+const connections = Array.from(
   { length: settings.connections },
   () =>
-    new Caller({
+    new LoadConnection({
       port: settings.port,
       request,
-      streamed: settings.question === 'stream',
-      isPassedOn: settings.isPassedOn,
-      tell: told,
+      isStream: settings.kind === 'stream',
+      isPassthrough: settings.isPassthrough,
+      onEvent: onConnectionEvent,
     }),
 )
 
-function told(caller: Caller, event: 'answer' | 'failure' | 'read', value: number | string): void {
+function onConnectionEvent(
+  caller: LoadConnection,
+  event: 'answer' | 'failure' | 'read',
+  value: number | string,
+): void {
   if (event === 'read') {
     counts.reads++
     counts.events += Number(value)
@@ -82,16 +90,16 @@ function told(caller: Caller, event: 'answer' | 'failure' | 'read', value: numbe
     totals.failures++
     if (totals.reasons.length < 5) totals.reasons.push(String(value))
   }
-  if (asking) {
-    caller.ask()
+  if (isSending) {
+    caller.sendRequest()
     return
   }
-  caller.hangUp()
-  if (++ended === callers.length) end()
+  caller.close()
+  if (++closedConnections === connections.length) finish()
 }
 
 function requestBytes(): Buffer {
-  const body = questionBody(settings.question, settings.model)
+  const body = requestBody(settings.kind, settings.model)
   const head = [
     'POST /v1/chat/completions HTTP/1.1',
     `host: 127.0.0.1:${settings.port}`,
@@ -108,7 +116,7 @@ function send(message: LoadMessage): void {
   process.send?.(message)
 }
 
-function end(): void {
+function finish(): void {
   send({ phase: 'drained', totals })
   process.disconnect?.()
 }
@@ -120,7 +128,7 @@ function measure(): void {
   const cpu = process.cpuUsage()
   send({ phase: 'measuring' })
   setTimeout(() => {
-    asking = false
+    isSending = false
     const own = process.cpuUsage(cpu)
     const result: LoadResult = {
       seconds: (performance.now() - start) / 1000,
@@ -133,6 +141,6 @@ function measure(): void {
   }, settings.seconds * 1000)
 }
 
-for (const caller of callers) caller.ask()
+for (const caller of connections) caller.sendRequest()
 setTimeout(measure, settings.warmSeconds * 1000)
 process.once('disconnect', () => process.exit())

@@ -1,4 +1,4 @@
-/** How figures are written down. */
+/** Formatting of figures in Markdown. */
 
 export function grouped(value: number): string {
   return Math.round(value).toLocaleString('en-US')
@@ -13,8 +13,8 @@ export function table(head: string[], rows: string[][]): string[] {
   ]
 }
 
-export interface Verdict {
-  what: string
+export interface TargetResult {
+  load: string
   target: string
   figure: string
   met: boolean

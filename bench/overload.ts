@@ -1,6 +1,6 @@
 /**
- * The product when too much is asked of it: more than it can serve, callers who never finish asking, and callers who wait.
- * On instances of its own, whose books are checked.
+ * The product under overload: more requests than it can serve, clients that never complete a request, and
+ * idle clients. Runs on separate instances whose ledgers are verified.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,61 +11,61 @@ import { fileURLToPath } from 'node:url'
 
 import { rssBytes } from './cpu.ts'
 import { median } from './figures.ts'
-import { grouped, table, type Verdict } from './markdown.ts'
+import { grouped, table, type TargetResult } from './markdown.ts'
 import { measure, type Sample } from './measure.ts'
 import { startProduct } from './product.ts'
-import type { QuietSettings } from './idle-clients.ts'
-import type { Place, Subject } from './subjects.ts'
+import type { IdleClientSettings } from './idle-clients.ts'
+import type { BenchEnvironment, Subject } from './subjects.ts'
 
-/** So many connections are what the product can serve at most. */
-const saturating = 64
-const manifolds = [2, 5, 10]
-const drippingCount = 5000
-/** Beside slow ones: so few that nothing queues. */
+/** The product is saturated with this many connections. */
+const saturatingConnections = 64
+const multiples = [2, 5, 10]
+const slowHeaderCount = 5000
+/** Few enough that nothing queues, next to slow clients. */
 const normalConnections = 4
 const idleCount = 2000
-/** What was opened and closed before is not counted as a stream's. */
+/** Warm-up: memory that earlier connections left behind is not attributed to streams. */
 const firstIdleCount = 500
 
-const leastShare = 0.9
-const mostSlower = 1.1
-const mostIdleBytes = 64 * 1024
+const minShare = 0.9
+const maxSlowdown = 1.1
+const maxIdleBytes = 64 * 1024
 
-export interface PressureFigures {
-  /** At the saturating load, at its manifolds, and at once afterwards. */
+export interface OverloadFigures {
+  /** At the saturating load, at its multiples, and immediately afterwards. */
   readonly overload: readonly { readonly title: string; readonly perSecond: number; readonly p99Ms: number }[]
   readonly p99AloneMs: number
-  readonly p99BesideDrippingMs: number
+  readonly p99WithSlowHeadersMs: number
   readonly bytesPerIdleStream: number
 }
 
-interface Held {
+interface OverloadRun {
   readonly product: Subject
   readonly seconds: number
   readonly rounds: number
 }
 
-export async function measurePressure(
-  place: Place,
+export async function measureOverloads(
+  environment: BenchEnvironment,
   seconds: number,
   rounds: number,
-): Promise<PressureFigures> {
-  const bytesPerIdleStream = await onItsOwn(place, 'waiting', measureIdle)
-  return onItsOwn(place, 'pressure', async (product) => {
-    const held = { product, seconds, rounds }
-    await sampleOf(held, saturating, 3)
-    return { bytesPerIdleStream, ...(await measureDripping(held)), overload: await measureOverload(held) }
+): Promise<OverloadFigures> {
+  const bytesPerIdleStream = await withOwnInstance(environment, 'waiting', measureIdle)
+  return withOwnInstance(environment, 'overload', async (product) => {
+    const run = { product, seconds, rounds }
+    await sampleOf(run, saturatingConnections, 3)
+    return { bytesPerIdleStream, ...(await measureSlowHeaders(run)), overload: await measureOverload(run) }
   })
 }
 
-async function onItsOwn<Result>(
-  place: Place,
+async function withOwnInstance<Result>(
+  environment: BenchEnvironment,
   name: string,
   measuring: (product: Subject) => Promise<Result>,
 ): Promise<Result> {
-  const directory = join(place.directory, name)
+  const directory = join(environment.directory, name)
   mkdirSync(directory)
-  const product = await startProduct({ ...place, directory })
+  const product = await startProduct({ ...environment, directory })
   try {
     return await measuring(product)
   } finally {
@@ -73,22 +73,29 @@ async function onItsOwn<Result>(
   }
 }
 
-async function sampleOf({ product, seconds }: Held, connections: number, warmSeconds = 0.5): Promise<Sample> {
-  const sample = await measure(product, { question: '1kb', connections, warmSeconds, seconds })
+async function sampleOf(
+  { product, seconds }: OverloadRun,
+  connections: number,
+  warmSeconds = 0.5,
+): Promise<Sample> {
+  const sample = await measure(product, { kind: '1kb', connections, warmSeconds, seconds })
   if (sample.invalid !== undefined) throw new Error(`${connections} connections: ${sample.invalid}`)
   return sample
 }
 
-async function measureOverload(held: Held): Promise<PressureFigures['overload']> {
+async function measureOverload(run: OverloadRun): Promise<OverloadFigures['overload']> {
   const steps = [
-    { title: 'what saturates', connections: saturating },
-    ...manifolds.map((times) => ({ title: `${times} times that`, connections: times * saturating })),
-    { title: 'right afterwards', connections: saturating },
+    { title: 'saturating load', connections: saturatingConnections },
+    ...multiples.map((times) => ({
+      title: `${times} × that`,
+      connections: times * saturatingConnections,
+    })),
+    { title: 'immediately afterwards', connections: saturatingConnections },
   ]
   const samples: Sample[][] = steps.map(() => [])
-  for (let round = 0; round < held.rounds; round += 1) {
+  for (let round = 0; round < run.rounds; round += 1) {
     for (const [index, { connections }] of steps.entries())
-      samples[index]?.push(await sampleOf(held, connections))
+      samples[index]?.push(await sampleOf(run, connections))
   }
   return steps.map(({ title, connections }, index) => {
     const own = samples[index] ?? []
@@ -100,44 +107,44 @@ async function measureOverload(held: Held): Promise<PressureFigures['overload']>
   })
 }
 
-/** In turns, for the machine is not the same from minute to minute. */
-async function measureDripping(
-  held: Held,
-): Promise<Pick<PressureFigures, 'p99AloneMs' | 'p99BesideDrippingMs'>> {
+/** In alternation, because the machine's speed varies from minute to minute. */
+async function measureSlowHeaders(
+  run: OverloadRun,
+): Promise<Pick<OverloadFigures, 'p99AloneMs' | 'p99WithSlowHeadersMs'>> {
   const alone: number[] = []
-  const beside: number[] = []
-  for (let round = 0; round < held.rounds; round += 1) {
-    alone.push((await sampleOf(held, normalConnections)).p99Ms)
-    const dripping = await quietCallers(held.product, 'dripping', drippingCount)
-    beside.push((await sampleOf(held, normalConnections)).p99Ms)
-    await end(dripping)
+  const withSlowHeaders: number[] = []
+  for (let round = 0; round < run.rounds; round += 1) {
+    alone.push((await sampleOf(run, normalConnections)).p99Ms)
+    const slowClients = await startIdleClients(run.product, 'dripping', slowHeaderCount)
+    withSlowHeaders.push((await sampleOf(run, normalConnections)).p99Ms)
+    await end(slowClients)
   }
-  return { p99AloneMs: median(alone), p99BesideDrippingMs: median(beside) }
+  return { p99AloneMs: median(alone), p99WithSlowHeadersMs: median(withSlowHeaders) }
 }
 
-/** A stream's memory, on a relay that has done little else: what loads leave behind would hide it. */
+/** The memory of a stream on a relay that has done little else; memory left behind by loads would hide it. */
 async function measureIdle(product: Subject): Promise<number> {
-  const first = await quietCallers(product, 'listening', firstIdleCount)
+  const first = await startIdleClients(product, 'listening', firstIdleCount)
   await end(first)
-  await settled(product)
+  await waitUntilSettled(product)
   const before = rssBytes(product.pid)
-  const idle = await quietCallers(product, 'listening', idleCount)
+  const idle = await startIdleClients(product, 'listening', idleCount)
   const after = rssBytes(product.pid)
   await end(idle)
-  await settled(product)
+  await waitUntilSettled(product)
   await product.verify?.()
   return (after - before) / idleCount
 }
 
-async function quietCallers(
+async function startIdleClients(
   { port, key }: Subject,
-  kind: QuietSettings['kind'],
+  kind: IdleClientSettings['kind'],
   count: number,
 ): Promise<ChildProcess> {
-  const settings: QuietSettings = { port, key, kind, count }
-  const child = fork(fileURLToPath(new URL('quiet-callers.ts', import.meta.url)), [JSON.stringify(settings)])
-  const [word] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown]
-  if (word !== 'there') throw new Error(`${count} ${kind} callers could not stay`)
+  const settings: IdleClientSettings = { port, key, kind, count }
+  const child = fork(fileURLToPath(new URL('./idle-clients.ts', import.meta.url)), [JSON.stringify(settings)])
+  const [message] = (await Promise.race([once(child, 'message'), once(child, 'exit')])) as [unknown]
+  if (message !== 'connected') throw new Error(`${count} ${kind} clients could not connect`)
   return child
 }
 
@@ -147,8 +154,8 @@ async function end(child: ChildProcess): Promise<void> {
   await exited
 }
 
-/** Until the relay has noticed that they have left, and nothing is held for them. */
-async function settled(product: Subject): Promise<void> {
+/** Waits until the relay has noticed the disconnects and nothing is held for them. */
+async function waitUntilSettled(product: Subject): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     const isSettled = await product.verify?.().then(
       () => true,
@@ -157,51 +164,51 @@ async function settled(product: Subject): Promise<void> {
     if (isSettled) return
     await delay(50)
   }
-  throw new Error('money stays held for callers who have left')
+  throw new Error('money is still held for disconnected clients')
 }
 
-export function pressureVerdicts(figures: PressureFigures): Verdict[] {
-  const { overload, p99AloneMs, p99BesideDrippingMs, bytesPerIdleStream } = figures
+export function overloadResults(figures: OverloadFigures): TargetResult[] {
+  const { overload, p99AloneMs, p99WithSlowHeadersMs, bytesPerIdleStream } = figures
   const rates = overload.map(({ perSecond }) => perSecond)
   const share = Math.min(...rates.slice(1)) / (rates[0] ?? NaN)
-  const slower = p99BesideDrippingMs / p99AloneMs
+  const slower = p99WithSlowHeadersMs / p99AloneMs
   return [
     {
-      what: `${manifolds.join(', ')} times the saturating load, and afterwards`,
-      target: `answers ≥ ${leastShare} × what they are at it`,
+      load: `${multiples.join(', ')} × the saturating load, and afterwards`,
+      target: `responses ≥ ${minShare} × those at saturation`,
       figure: `${share.toFixed(2)} ×`,
-      met: share >= leastShare,
+      met: share >= minShare,
     },
     {
-      what: `${grouped(drippingCount)} connections that send a head byte by byte`,
-      target: `p99 of others ≤ ${mostSlower} ×`,
+      load: `${grouped(slowHeaderCount)} connections that send a head byte by byte`,
+      target: `p99 of other clients ≤ ${maxSlowdown} ×`,
       figure: `${slower.toFixed(2)} ×`,
-      met: slower <= mostSlower,
+      met: slower <= maxSlowdown,
     },
     {
-      what: `${grouped(idleCount)} streams that are silent`,
-      target: `memory of each ≤ ${mostIdleBytes / 1024} KiB`,
+      load: `${grouped(idleCount)} silent streams`,
+      target: `memory per stream ≤ ${maxIdleBytes / 1024} KiB`,
       figure: `${(bytesPerIdleStream / 1024).toFixed(0)} KiB`,
-      met: bytesPerIdleStream <= mostIdleBytes,
+      met: bytesPerIdleStream <= maxIdleBytes,
     },
   ]
 }
 
-export function pressureTable({ overload, p99AloneMs, p99BesideDrippingMs }: PressureFigures): string[] {
+export function overloadTable({ overload, p99AloneMs, p99WithSlowHeadersMs }: OverloadFigures): string[] {
   const loads = overload.map(({ title, perSecond, p99Ms }) => [title, grouped(perSecond), p99Ms.toFixed(2)])
   const normal = `${normalConnections} connections`
   return [
-    '## Too much is asked',
+    '## Overload',
     '',
     ...table(
-      ['', 'requests/s seen', 'p99 ms'],
+      ['', 'requests/s measured', 'p99 ms'],
       [
         ...loads,
         [`${normal}, alone`, '', p99AloneMs.toFixed(2)],
         [
-          `${normal}, beside ${grouped(drippingCount)} that send a head byte by byte`,
+          `${normal}, next to ${grouped(slowHeaderCount)} that send a head byte by byte`,
           '',
-          p99BesideDrippingMs.toFixed(2),
+          p99WithSlowHeadersMs.toFixed(2),
         ],
       ],
     ),

@@ -1,24 +1,24 @@
 /**
- * What is asked and answered in every measurement, made once and kept as bytes, so that the upstream only has to
- * write and the load generator only has to compare.
+ * Requests and responses of all measurements, built once and kept as bytes, so that the upstream only writes
+ * and the load generator only compares.
  */
 
 export const clientModel = 'bench'
 export const upstreamModel = 'bench-upstream'
 
-/** What every answer says it used; whole and streamed alike, so that each costs the same. */
-export const usedTokens = { input: 250, output: 200 }
+/** The usage of every response, non-streaming or streaming, so that each costs the same. */
+export const responseUsage = { input: 250, output: 200 }
 
-/** An upstream asked by this user thinks before it answers. */
-const thinkingUser = 'thinking'
-export const thinkMs = 10
-/** Asked by this one it falls silent after the first event of its stream. */
+/** The upstream delays its response to this user. */
+const delayedUser = 'thinking'
+export const delayMs = 10
+/** For this user it sends nothing after the first event of its stream. */
 const silentUser = 'silent'
 
-/** Events of one stream: the role, the deltas, the finish, the usage, `[DONE]`. */
+/** Events of one stream: the role, the deltas, the finish reason, the usage, `[DONE]`. */
 export const eventsPerStream = 100
 
-export type Question = '1kb' | '40kb' | 'thinking' | 'stream' | 'silent'
+export type RequestKind = '1kb' | '40kb' | 'thinking' | 'stream' | 'silent'
 
 const sentences = [
   'The relay passes the words on as they are, and "counts" them on the way.\n',
@@ -28,17 +28,17 @@ const sentences = [
 ]
 
 /** The body of a request to a model: a conversation of about this many bytes. */
-export function questionBody(question: Question, model: string): Buffer {
-  const bytes = question === '40kb' ? 40 * 1024 : 1024
+export function requestBody(kind: RequestKind, model: string): Buffer {
+  const bytes = kind === '40kb' ? 40 * 1024 : 1024
   const messages = [{ role: 'system', content: 'You are a careful assistant. Answer briefly.' }]
   const fields = {
     model,
     messages,
     temperature: 0.7,
     max_tokens: 512,
-    ...(question === 'silent' ? { stream: true, user: silentUser } : {}),
-    ...(question === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
-    ...(question === 'thinking' ? { user: thinkingUser } : {}),
+    ...(kind === 'silent' ? { stream: true, user: silentUser } : {}),
+    ...(kind === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(kind === 'thinking' ? { user: delayedUser } : {}),
   }
   const messageBytes = bytes > 4096 ? 2048 : bytes
   for (
@@ -54,7 +54,7 @@ export function questionBody(question: Question, model: string): Buffer {
 
 const streamMark = '"stream":true'
 const silentMark = `"user":"${silentUser}"`
-const thinkMark = `"user":"${thinkingUser}"`
+const delayedMark = `"user":"${delayedUser}"`
 
 export function isStream(body: Buffer): boolean {
   return body.includes(streamMark)
@@ -64,19 +64,19 @@ export function isSilent(body: Buffer): boolean {
   return body.includes(silentMark)
 }
 
-export function isThinking(body: Buffer): boolean {
-  return body.includes(thinkMark)
+export function isDelayed(body: Buffer): boolean {
+  return body.includes(delayedMark)
 }
 
-/** The words of a whole answer, and of the deltas of a streamed one. */
-export const answerText = text(600)
+/** The text of a non-streaming response, and of the deltas of a stream. */
+export const completionText = text(600)
 export const deltaTexts: readonly string[] = Array.from(
   { length: eventsPerStream - 4 },
   (_, index) => ` word${index}`,
 )
 
-/** A whole answer of about 1 KB. */
-export const wholeAnswer = Buffer.from(
+/** A non-streaming response of about 1 KB. */
+export const jsonResponse = Buffer.from(
   JSON.stringify({
     id: 'chatcmpl-bench0000000000000000000000',
     object: 'chat.completion',
@@ -85,7 +85,7 @@ export const wholeAnswer = Buffer.from(
     choices: [
       {
         index: 0,
-        message: { role: 'assistant', content: answerText, refusal: null },
+        message: { role: 'assistant', content: completionText, refusal: null },
         logprobs: null,
         finish_reason: 'stop',
       },
@@ -95,7 +95,7 @@ export const wholeAnswer = Buffer.from(
   }),
 )
 
-/** The events of a streamed answer; the one before the last tells the usage. */
+/** The events of a stream. The last but one contains the usage. */
 export const streamEvents: readonly Buffer[] = streamPayloads().map((payload) =>
   Buffer.from(`data: ${payload}\n\n`),
 )
@@ -119,9 +119,9 @@ function streamPayloads(): string[] {
 
 function usageObject(): object {
   return {
-    prompt_tokens: usedTokens.input,
-    completion_tokens: usedTokens.output,
-    total_tokens: usedTokens.input + usedTokens.output,
+    prompt_tokens: responseUsage.input,
+    completion_tokens: responseUsage.output,
+    total_tokens: responseUsage.input + responseUsage.output,
     prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
     completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0 },
   }

@@ -1,6 +1,6 @@
-/** What is measured, under which load, and what the product is held to (design: figures against the bare relay). */
+/** What is measured under which load, and the targets for the product. */
 
-import { eventsPerStream, thinkMs } from './payloads.ts'
+import { eventsPerStream, delayMs } from './payloads.ts'
 import type { Load } from './measure.ts'
 import type { SubjectName } from './subjects.ts'
 
@@ -10,10 +10,10 @@ export const groups = [
   'stream',
   'latency',
   '256',
-  'dialects',
+  'formats',
   'ledger',
   'cluster',
-  'pressure',
+  'overload',
 ] as const
 export type Group = (typeof groups)[number]
 
@@ -21,17 +21,17 @@ export interface Measurement {
   group: Group
   title: string
   load: Load
-  /** What processor time is divided by. */
+  /** The unit that processor time is divided by. */
   unit: 'request' | 'chunk'
-  /** What is compared with, and called so in the tables; the bare relay unless said. */
-  base?: { readonly name: SubjectName; readonly words: string }
-  /** Whom the target is for; the product unless said. */
-  judged?: SubjectName[]
-  /** The most that the judged may take, as a share of what the base takes. */
+  /** What the subjects are compared with, and its label in the tables. Default: the baseline relay. */
+  base?: { readonly name: SubjectName; readonly label: string }
+  /** The subjects that the target applies to. Default: the product. */
+  targetSubjects?: SubjectName[]
+  /** The maximum processor time, relative to the base. */
   targetRatio?: number
-  /** The most that the product may add to the median latency, beside one disk sync. */
+  /** The maximum latency that the product may add to the median, in addition to one disk sync. */
   targetAddedMs?: number
-  /** Every answer has to be right. */
+  /** Every response must be correct. */
   targetNoFailure?: boolean
   subjects: SubjectName[]
 }
@@ -40,32 +40,35 @@ export const streamPaceMs = 20
 const streams = 200
 
 const sizes = { '1kb': '1 KB', '40kb': '40 KB' }
-const relays: SubjectName[] = ['nginx', 'bare', 'sluice']
+const relays: SubjectName[] = ['nginx', 'baseline', 'sluice']
 
-/** Every measurement of one run, `seconds` of measured time each (streams and the single connection as they need). */
-export function planOf(seconds: number): Measurement[] {
+/**
+ * All measurements of a run, each with `seconds` of measured time (streams and the single connection as
+ * required).
+ */
+export function buildPlan(seconds: number): Measurement[] {
   return [
-    { ...wholeAnswers('1kb', 64, seconds), targetRatio: 1 },
-    wholeAnswers('1kb', 8, seconds),
-    { ...wholeAnswers('40kb', 64, seconds), targetRatio: 0.75 },
-    wholeAnswers('40kb', 8, seconds),
+    { ...nonStreaming('1kb', 64, seconds), targetRatio: 1 },
+    nonStreaming('1kb', 8, seconds),
+    { ...nonStreaming('40kb', 64, seconds), targetRatio: 0.75 },
+    nonStreaming('40kb', 8, seconds),
     { ...pacedStreams(seconds), targetRatio: 0.9 },
-    oneConnection('1kb', 'an upstream that answers at once', seconds),
+    oneConnection('1kb', 'an upstream without delay', seconds),
     {
-      ...oneConnection('thinking', `an upstream that thinks for ${thinkMs} ms`, seconds),
+      ...oneConnection('thinking', `an upstream with a delay of ${delayMs} ms`, seconds),
       targetAddedMs: 0.5,
     },
-    { ...wholeAnswers('1kb', 256, seconds), group: '256', targetNoFailure: true },
-    translated(wholeAnswers('1kb', 64, seconds)),
+    { ...nonStreaming('1kb', 256, seconds), group: '256', targetNoFailure: true },
+    translated(nonStreaming('1kb', 64, seconds)),
     { ...translated(pacedStreams(seconds)), targetRatio: 2 },
   ]
 }
 
-function wholeAnswers(question: '1kb' | '40kb', connections: number, seconds: number): Measurement {
+function nonStreaming(kind: '1kb' | '40kb', connections: number, seconds: number): Measurement {
   return {
-    group: question,
-    title: `${sizes[question]}, ${connections} connections`,
-    load: { question, connections, warmSeconds: 0.5, seconds },
+    group: kind,
+    title: `${sizes[kind]}, ${connections} connections`,
+    load: { kind, connections, warmSeconds: 0.5, seconds },
     unit: 'request',
     subjects: relays,
   }
@@ -77,7 +80,7 @@ function pacedStreams(seconds: number): Measurement {
     group: 'stream',
     title: `${streams} streams of ${eventsPerStream} chunks, one every ${streamPaceMs} ms`,
     load: {
-      question: 'stream',
+      kind: 'stream',
       connections: streams,
       warmSeconds: 1,
       seconds: Math.max(seconds, 2 * streamSeconds),
@@ -87,23 +90,23 @@ function pacedStreams(seconds: number): Measurement {
   }
 }
 
-/** Answers of other dialects, translated, beside the same answers passed on. */
+/** Translated responses of other formats, compared with the same responses passed through. */
 function translated(measurement: Measurement): Measurement {
   return {
     ...measurement,
-    group: 'dialects',
+    group: 'formats',
     title: `Translated: ${measurement.title}`,
     subjects: ['sluice', 'anthropic', 'gemini'],
-    base: { name: 'sluice', words: 'passing on' },
-    judged: ['anthropic', 'gemini'],
+    base: { name: 'sluice', label: 'passthrough' },
+    targetSubjects: ['anthropic', 'gemini'],
   }
 }
 
-function oneConnection(question: '1kb' | 'thinking', upstream: string, seconds: number): Measurement {
+function oneConnection(kind: '1kb' | 'thinking', upstream: string, seconds: number): Measurement {
   return {
     group: 'latency',
     title: `1 KB, one connection, ${upstream}`,
-    load: { question, connections: 1, warmSeconds: 0.3, seconds: Math.max(2, seconds * 0.7) },
+    load: { kind, connections: 1, warmSeconds: 0.3, seconds: Math.max(2, seconds * 0.7) },
     unit: 'request',
     subjects: ['direct', ...relays],
   }

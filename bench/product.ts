@@ -1,32 +1,32 @@
 /**
- * The product as a subject: started and filled as an operator's script would, with authentication, limits and durable
- * billing on. After each load its books have to show every answer, to the nano.
+ * The product as a subject: set up as by an operator's script, with authentication, limits and durable
+ * billing on. After each load, the balance must account for every response to the nano.
  */
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { nanosOf } from '../src/lib/money.ts'
+import { parseAmount } from '../src/lib/money.ts'
 import { startRelay } from '../test/support/server/relay-process.ts'
 import type { RelayProcess } from '../test/support/server/relay-process.ts'
-import { clientModel, upstreamModel, usedTokens } from './payloads.ts'
-import type { Place, Subject } from './subjects.ts'
+import { clientModel, upstreamModel, responseUsage } from './payloads.ts'
+import type { BenchEnvironment, Subject } from './subjects.ts'
 
-/** In nano-yuan per token, as `prices` below say per 1,000 tokens in yuan. */
+/** In nano-yuan per token, equal to `prices` below in yuan per 1,000 tokens. */
 const nanosPerToken = { input: 2_000n, output: 4_000n }
 const prices = { input: '0.002', output: '0.004' }
 const nanosPerAnswer =
-  BigInt(usedTokens.input) * nanosPerToken.input + BigInt(usedTokens.output) * nanosPerToken.output
+  BigInt(responseUsage.input) * nanosPerToken.input + BigInt(responseUsage.output) * nanosPerToken.output
 
 const settleWithinMs = 5_000
 
-export async function startProduct(place: Place): Promise<Subject> {
-  const dataDir = join(place.directory, 'sluice')
+export async function startProduct(environment: BenchEnvironment): Promise<Subject> {
+  const dataDir = join(environment.directory, 'sluice')
   mkdirSync(dataDir)
-  const env = { NODE_ENV: 'production', WORKERS: String(place.workers) }
-  const relay = await startRelay({ dataDir, env, logFile: join(place.directory, 'sluice.log') })
-  const { accountId, secret } = await fill(relay, place.upstreamPort)
+  const env = { NODE_ENV: 'production', WORKERS: String(environment.workers) }
+  const relay = await startRelay({ dataDir, env, logFile: join(environment.directory, 'sluice.log') })
+  const { accountId, secret } = await seed(relay, environment.upstreamPort)
   let balance = await balanceOf(relay, accountId)
   return {
     name: 'sluice',
@@ -34,15 +34,15 @@ export async function startProduct(place: Place): Promise<Subject> {
     port: relay.port,
     key: secret,
     pid: relay.pid,
-    async charged(answers) {
+    async checkCharged(answers) {
       const due = balance - BigInt(answers) * nanosPerAnswer
       balance = await settledBalance(relay, accountId)
       if (balance !== due)
-        throw new Error(`${answers} answers, and the balance is off by ${balance - due} nanos`)
+        throw new Error(`after ${answers} responses, the balance is off by ${balance - due} nanos`)
     },
     async verify() {
-      const books = await relay.admin<{ ok: boolean; open_holds: number }>('GET', '/ledger/verify')
-      if (!books.ok || books.open_holds > 0) throw new Error(`the ledger says ${JSON.stringify(books)}`)
+      const report = await relay.admin<{ ok: boolean; open_holds: number }>('GET', '/ledger/verify')
+      if (!report.ok || report.open_holds > 0) throw new Error(`the ledger reports ${JSON.stringify(report)}`)
     },
     async stop() {
       await relay.stop()
@@ -50,7 +50,7 @@ export async function startProduct(place: Place): Promise<Subject> {
   }
 }
 
-/** The product again, asked for models whose upstreams speak other dialects. */
+/** The same product with models whose upstreams have other API formats. */
 export function translatingSubjects(product: Subject): Subject[] {
   const as = (name: 'anthropic' | 'gemini', title: string): Subject => ({
     ...product,
@@ -62,7 +62,7 @@ export function translatingSubjects(product: Subject): Subject[] {
   return [as('anthropic', 'Sluice, from Anthropic’s format'), as('gemini', 'Sluice, from Gemini’s format')]
 }
 
-async function fill(
+async function seed(
   relay: RelayProcess,
   upstreamPort: number,
 ): Promise<{ accountId: string; secret: string }> {
@@ -76,7 +76,7 @@ async function fill(
     const routes = [{ upstream: provider, model: upstreamModel }]
     await relay.admin('POST', '/models', { id: model, context_tokens: 131_072, prices, routes })
   }
-  // Limits that are never reached, so that they are counted as they would be.
+  // Limits that are never reached, so that counting them is included.
   const limits = { rpm: 1_000_000_000, tpm: 1_000_000_000_000, rpd: 1_000_000_000, concurrency: 100_000 }
   await relay.admin('POST', '/tiers', { name: 'bench', ...limits })
   const account = { email: 'bench@example.com', tier: 'bench' }
@@ -91,11 +91,11 @@ async function fill(
 async function settledBalance(relay: RelayProcess, accountId: string): Promise<bigint> {
   for (const start = performance.now(); performance.now() - start < settleWithinMs; await delay(20)) {
     const { held } = await relay.admin<{ held: string }>('GET', `/accounts/${accountId}`)
-    if (nanosOf(held) === 0n) return balanceOf(relay, accountId)
+    if (parseAmount(held) === 0n) return balanceOf(relay, accountId)
   }
-  throw new Error('money stays held')
+  throw new Error('money is still held')
 }
 
 async function balanceOf(relay: RelayProcess, accountId: string): Promise<bigint> {
-  return nanosOf((await relay.admin<{ balance: string }>('GET', `/accounts/${accountId}`)).balance)
+  return parseAmount((await relay.admin<{ balance: string }>('GET', `/accounts/${accountId}`)).balance)
 }

@@ -1,17 +1,17 @@
 /**
- * The bench's answer in the dialects that the product translates: the same words and the same usage, framed as their
- * providers frame them.
+ * The benchmark's response in the provider formats that the product translates: the same text and usage,
+ * framed as each provider frames them.
  */
 
-import { answerText, deltaTexts, upstreamModel, usedTokens } from './payloads.ts'
+import { completionText, deltaTexts, upstreamModel, responseUsage } from './payloads.ts'
 
-export interface Canned {
-  readonly whole: Buffer
+export interface CannedResponse {
+  readonly json: Buffer
   /** One write each. */
   readonly events: readonly Buffer[]
 }
 
-const anthropicUsage = { input_tokens: usedTokens.input, output_tokens: usedTokens.output }
+const anthropicUsage = { input_tokens: responseUsage.input, output_tokens: responseUsage.output }
 const anthropicMessage = {
   id: 'msg_bench00000000000000',
   type: 'message',
@@ -20,22 +20,22 @@ const anthropicMessage = {
   stop_sequence: null,
 }
 
-function named(event: Readonly<Record<string, unknown>> & { readonly type: string }): Buffer {
+function namedEvent(event: Readonly<Record<string, unknown>> & { readonly type: string }): Buffer {
   return Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
 }
 
 /** Anthropic Messages, "Streaming". */
-export const anthropic: Canned = {
-  whole: Buffer.from(
+export const anthropicResponse: CannedResponse = {
+  json: Buffer.from(
     JSON.stringify({
       ...anthropicMessage,
-      content: [{ type: 'text', text: answerText }],
+      content: [{ type: 'text', text: completionText }],
       stop_reason: 'end_turn',
       usage: anthropicUsage,
     }),
   ),
   events: [
-    named({
+    namedEvent({
       type: 'message_start',
       message: {
         ...anthropicMessage,
@@ -44,17 +44,17 @@ export const anthropic: Canned = {
         usage: { ...anthropicUsage, output_tokens: 1 },
       },
     }),
-    named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+    namedEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
     ...deltaTexts.map((text) =>
-      named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+      namedEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
     ),
-    named({ type: 'content_block_stop', index: 0 }),
-    named({
+    namedEvent({ type: 'content_block_stop', index: 0 }),
+    namedEvent({
       type: 'message_delta',
       delta: { stop_reason: 'end_turn', stop_sequence: null },
-      usage: { output_tokens: usedTokens.output },
+      usage: { output_tokens: responseUsage.output },
     }),
-    named({ type: 'message_stop' }),
+    namedEvent({ type: 'message_stop' }),
   ],
 }
 
@@ -68,9 +68,9 @@ function geminiBody(text: string, isLast: boolean): object {
       },
     ],
     usageMetadata: {
-      promptTokenCount: usedTokens.input,
-      candidatesTokenCount: usedTokens.output,
-      totalTokenCount: usedTokens.input + usedTokens.output,
+      promptTokenCount: responseUsage.input,
+      candidatesTokenCount: responseUsage.output,
+      totalTokenCount: responseUsage.input + responseUsage.output,
     },
     modelVersion: upstreamModel,
     responseId: 'bench',
@@ -78,8 +78,8 @@ function geminiBody(text: string, isLast: boolean): object {
 }
 
 /** Gemini `generateContent` and `streamGenerateContent?alt=sse`. */
-export const gemini: Canned = {
-  whole: Buffer.from(JSON.stringify(geminiBody(answerText, true))),
+export const geminiResponse: CannedResponse = {
+  json: Buffer.from(JSON.stringify(geminiBody(completionText, true))),
   events: deltaTexts.map((text, index) =>
     Buffer.from(`data: ${JSON.stringify(geminiBody(text, index === deltaTexts.length - 1))}\r\n\r\n`),
   ),

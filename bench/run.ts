@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: the product beside nginx and the bare relay, in one run, taking turns. Prints the tables, and after
- * a whole run writes them to docs/performance.md. Ends with 1 when an answer failed or was not charged.
+ * `npm run bench`: compares the product with nginx and the baseline relay in one run, taking turns. Prints
+ * the tables and, after a complete run, writes them to docs/performance.md. Exits with 1 if a response failed
+ * or was not charged.
  */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,25 +12,25 @@ import { parseArgs } from 'node:util'
 
 import { measureCluster } from './cluster.ts'
 import { peakRssBytes } from './cpu.ts'
-import { measureSync } from './disk-sync.ts'
-import { figuresOf } from './figures.ts'
-import type { Measured } from './figures.ts'
+import { measureDiskSync } from './disk-sync.ts'
+import { computeFigures } from './figures.ts'
+import type { MeasuredLoad } from './figures.ts'
 import { measureLedger } from './ledger.ts'
 import { measure } from './measure.ts'
-import { groups, planOf, streamPaceMs } from './plan.ts'
+import { groups, buildPlan, streamPaceMs } from './plan.ts'
 import type { Measurement } from './plan.ts'
-import { measurePressure } from './overload.ts'
+import { measureOverloads } from './overload.ts'
 import { startProduct, translatingSubjects } from './product.ts'
-import { reportOf } from './report.ts'
-import { nginxVersion, startBareRelay, startNginx, startUpstream } from './subjects.ts'
-import type { Place, Subject } from './subjects.ts'
+import { renderReport } from './report.ts'
+import { nginxVersion, startBaselineRelay, startNginx, startUpstream } from './subjects.ts'
+import type { BenchEnvironment, Subject } from './subjects.ts'
 
 const help = `npm run bench -- [options]
-  --only 1kb,40kb,stream,latency,256,dialects,ledger,cluster,pressure   measure a part, and do not write docs/performance.md
-  --seconds 2.5                        measured time of one sample
-  --rounds 3                           how often each relay has its turn
-  --workers 1                          workers of each relay
-  --data-dir <directory>               where the product keeps its data; default the system's temporary directory
+  --only 1kb,40kb,stream,latency,256,formats,ledger,cluster,overload   measure some groups, without writing docs/performance.md
+  --seconds 2.5                        measured time per sample
+  --rounds 3                           samples per relay
+  --workers 1                          workers per relay
+  --data-dir <directory>               where the product stores its data; default: the system's temporary directory
 `
 
 const { values } = parseArgs({
@@ -45,55 +46,57 @@ const { values } = parseArgs({
 
 const pathOfReport = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
 
-/** The subjects that can be started on this machine; says in one line what is left out. */
-async function startSubjects(place: Place): Promise<Subject[]> {
+/** Starts the subjects that this machine supports and prints which are left out. */
+async function startSubjects(environment: BenchEnvironment): Promise<Subject[]> {
   const subjects: Subject[] = []
-  if (nginxVersion() === undefined) console.log('nginx is not installed: left out')
-  else subjects.push(await startNginx(place))
-  subjects.push(await startBareRelay(place))
-  await startProduct(place).then(
+  if (nginxVersion() === undefined) console.log('nginx is not installed: skipped')
+  else subjects.push(await startNginx(environment))
+  subjects.push(await startBaselineRelay(environment))
+  await startProduct(environment).then(
     (product) => subjects.push(product, ...translatingSubjects(product)),
     (error: unknown) => {
-      console.log(`Sluice did not start: left out (${String(error)})`)
+      console.log(`Sluice did not start: skipped (${String(error)})`)
       process.exitCode = 1
     },
   )
   return subjects
 }
 
-/** So many seconds of each load before anything is measured, the same for every relay. */
+/** Seconds of each load before anything is measured, the same for every relay. */
 const warmSeconds = { '1kb': 6, '40kb': 3, stream: 4 } as const
 
-/** What is measured is a relay that has served for a while: code that has run but a little is compiled half-way. */
+/**
+ * Measures relays that have served for a while: code that has run only briefly is not fully optimised yet.
+ */
 async function warmUp(subjects: Subject[]): Promise<void> {
   for (const subject of subjects) {
-    for (const question of ['1kb', '40kb', 'stream'] as const) {
-      const load = { question, connections: 64, warmSeconds: 0, seconds: warmSeconds[question] }
+    for (const kind of ['1kb', '40kb', 'stream'] as const) {
+      const load = { kind, connections: 64, warmSeconds: 0, seconds: warmSeconds[kind] }
       const { invalid } = await measure(subject, load)
       if (invalid !== undefined) console.log(`${subject.title}, warming up: ${invalid}`)
     }
   }
 }
 
-async function measureInTurns(
+async function measureInRounds(
   measurement: Measurement,
   subjects: Subject[],
   rounds: number,
-): Promise<Measured> {
-  const measured: Measured = { measurement, samples: new Map() }
-  const taking = subjects.filter((subject) => measurement.subjects.includes(subject.name))
+): Promise<MeasuredLoad> {
+  const measured: MeasuredLoad = { measurement, samples: new Map() }
+  const participants = subjects.filter((subject) => measurement.subjects.includes(subject.name))
   for (let round = 0; round < rounds; round++) {
-    for (const subject of taking) {
+    for (const subject of participants) {
       const sample = await measure(subject, measurement.load)
       measured.samples.set(subject.name, [...(measured.samples.get(subject.name) ?? []), sample])
     }
   }
-  const told = taking.map((subject) => {
-    const figures = figuresOf(measured, subject.name)
+  const summaries = participants.map((subject) => {
+    const figures = computeFigures(measured, subject.name)
     if (figures?.invalid !== undefined) process.exitCode = 1
     return `${subject.title} ${figures?.invalid ?? `${figures?.micros.toFixed(1)} µs, p50 ${figures?.p50Ms.toFixed(2)} ms`}`
   })
-  console.log(`${measurement.title}: ${told.join(' · ')}`)
+  console.log(`${measurement.title}: ${summaries.join(' · ')}`)
   return measured
 }
 
@@ -103,32 +106,36 @@ async function main(): Promise<void> {
     return
   }
   const [seconds, rounds, workers] = [values.seconds, values.rounds, values.workers].map(Number)
-  const only = values.only.split(',')
-  const unknown = only.filter((group) => !groups.some((known) => known === group))
-  if (unknown.length > 0 || !seconds || !rounds || !workers) throw new Error(`cannot be understood\n${help}`)
+  const selectedGroups = values.only.split(',')
+  const unknown = selectedGroups.filter((group) => !groups.some((known) => known === group))
+  if (unknown.length > 0 || !seconds || !rounds || !workers) throw new Error(`Invalid options.\n${help}`)
 
   const directory = mkdtempSync(join(values['data-dir'], 'sluice-bench-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   const upstream = await startUpstream(streamPaceMs)
   const subjects = [upstream]
   try {
-    const sync = measureSync(directory)
-    const place = { upstreamPort: upstream.port, workers, directory }
-    subjects.push(...(await startSubjects(place)))
+    const sync = measureDiskSync(directory)
+    const environment = { upstreamPort: upstream.port, workers, directory }
+    subjects.push(...(await startSubjects(environment)))
     const relays = subjects.slice(1)
     await warmUp(relays)
-    const measured: Measured[] = []
-    for (const measurement of planOf(seconds).filter(({ group }) => only.includes(group))) {
-      measured.push(await measureInTurns(measurement, subjects, rounds))
+    const measured: MeasuredLoad[] = []
+    for (const measurement of buildPlan(seconds).filter(({ group }) => selectedGroups.includes(group))) {
+      measured.push(await measureInRounds(measurement, subjects, rounds))
     }
-    const ledger = only.includes('ledger') ? await measureLedger(directory, seconds, rounds) : []
-    const cluster = only.includes('cluster') ? await measureCluster(directory, seconds, rounds) : null
-    const pressure = only.includes('pressure') ? await measurePressure(place, seconds, rounds) : null
+    const ledger = selectedGroups.includes('ledger') ? await measureLedger(directory, seconds, rounds) : []
+    const cluster = selectedGroups.includes('cluster')
+      ? await measureCluster(directory, seconds, rounds)
+      : null
+    const overload = selectedGroups.includes('overload')
+      ? await measureOverloads(environment, seconds, rounds)
+      : null
     const processes = relays.filter(({ model }) => model === undefined)
     const peaks = new Map(processes.map((relay) => [relay, peakRssBytes(relay.pid)]))
     const date = new Date().toISOString().slice(0, 10)
     const nginx = nginxVersion()
-    const report = reportOf({
+    const report = renderReport({
       date,
       seconds,
       rounds,
@@ -139,14 +146,14 @@ async function main(): Promise<void> {
       measured,
       ledger,
       cluster,
-      pressure,
+      overload,
       peakRssBytes: peaks,
     })
     console.log(`\n${report}`)
     for (const relay of relays) await relay.verify?.()
-    const whole =
-      groups.every((group) => only.includes(group)) && relays.some(({ name }) => name === 'sluice')
-    if (!whole) return
+    const isCompleteRun =
+      groups.every((group) => selectedGroups.includes(group)) && relays.some(({ name }) => name === 'sluice')
+    if (!isCompleteRun) return
     mkdirSync(join(pathOfReport, '..'), { recursive: true })
     writeFileSync(pathOfReport, report)
     console.log(`written to ${pathOfReport}`)

@@ -1,6 +1,6 @@
 /**
- * What is measured side by side: nginx as a plain proxy (the kernel's floor), the bare relay, and the product. Each is
- * a process of its own in front of the same upstream, with the same number of workers.
+ * The subjects that are compared: nginx as a plain proxy (the kernel's minimum), the baseline relay, and the
+ * product. Each runs in its own process in front of the same upstream, with the same number of workers.
  */
 
 import { fork, spawn, spawnSync } from 'node:child_process'
@@ -14,26 +14,28 @@ import { fileURLToPath } from 'node:url'
 
 import { freePort } from '../test/support/upstream/unreachable-addresses.ts'
 
-export type SubjectName = 'direct' | 'nginx' | 'bare' | 'sluice' | 'anthropic' | 'gemini'
+export type SubjectName = 'direct' | 'nginx' | 'baseline' | 'sluice' | 'anthropic' | 'gemini'
 
 export interface Subject {
   readonly name: SubjectName
   readonly title: string
   readonly port: number
-  /** What callers show: `Authorization: Bearer <key>`. */
+  /** The key that clients send: `Authorization: Bearer <key>`. */
   readonly key: string
-  /** The model that callers name, where it is another than the usual one. */
+  /** The model that clients request, unless it is the default. */
   readonly model?: string
-  /** The root of its processes; 0 for the upstream itself, whose cost is not measured. */
+  /** The root of its process tree. 0 for the upstream itself, whose cost is not measured. */
   readonly pid: number
-  /** Checks that so many more answers were charged since the last check; throws when the books say otherwise. */
-  charged?(answers: number): Promise<void>
-  /** Checks the books as a whole; throws when they do not add up or something is still held. */
+  /**
+   * Checks that this many more responses were charged since the last check. Throws if the balance differs.
+   */
+  checkCharged?(answers: number): Promise<void>
+  /** Verifies the ledger. Throws if it does not verify or something is still held. */
   verify?(): Promise<void>
   stop(): Promise<void>
 }
 
-export interface Place {
+export interface BenchEnvironment {
   upstreamPort: number
   workers: number
   /** A directory of its own, removed by the caller. */
@@ -42,37 +44,37 @@ export interface Place {
 
 const key = 'sk-bench-0123456789abcdef0123456789abcdef'
 
-/** Starts the upstream of the bench; resolves with its port. */
+/** Starts the upstream of the benchmark. */
 export async function startUpstream(paceMs: number): Promise<Subject> {
-  const child = fork(pathOf('upstream.ts'), [String(paceMs)])
+  const child = fork(pathOf('./upstream.ts'), [String(paceMs)])
   const [port] = (await once(child, 'message')) as [number]
-  return { name: 'direct', title: 'the upstream itself', port, key, pid: 0, stop: () => end(child) }
+  return { name: 'direct', title: 'upstream, direct', port, key, pid: 0, stop: () => end(child) }
 }
 
-export async function startBareRelay(place: Place): Promise<Subject> {
+export async function startBaselineRelay(environment: BenchEnvironment): Promise<Subject> {
   const port = await freePort()
-  const args = [port, place.upstreamPort, place.workers, key].map(String)
-  const child = fork(pathOf('bare-relay.ts'), args)
-  await listening(port, child)
-  return { name: 'bare', title: 'bare relay', port, key, pid: child.pid ?? 0, stop: () => end(child) }
+  const args = [port, environment.upstreamPort, environment.workers, key].map(String)
+  const child = fork(pathOf('./baseline-relay.ts'), args)
+  await waitUntilListening(port, child)
+  return { name: 'baseline', title: 'baseline relay', port, key, pid: child.pid ?? 0, stop: () => end(child) }
 }
 
-/** The version of nginx on this machine, or undefined. */
+/** The version of nginx on this machine. undefined: not installed. */
 export function nginxVersion(): string | undefined {
   const { stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8' })
   return /nginx\/(\S+)/.exec(stderr ?? '')?.[1]
 }
 
-export async function startNginx(place: Place): Promise<Subject> {
+export async function startNginx(environment: BenchEnvironment): Promise<Subject> {
   const port = await freePort()
-  const prefix = join(place.directory, 'nginx')
+  const prefix = join(environment.directory, 'nginx')
   mkdirSync(prefix)
-  writeFileSync(join(prefix, 'nginx.conf'), nginxConfiguration(port, place))
+  writeFileSync(join(prefix, 'nginx.conf'), nginxConfiguration(port, environment))
   const child = spawn('nginx', ['-p', prefix, '-c', 'nginx.conf', '-e', 'stderr'], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   process.once('exit', () => child.kill())
-  await listening(port, child)
+  await waitUntilListening(port, child)
   return {
     name: 'nginx',
     title: 'nginx, plain proxy',
@@ -83,12 +85,12 @@ export async function startNginx(place: Place): Promise<Subject> {
   }
 }
 
-function nginxConfiguration(port: number, place: Place): string {
+function nginxConfiguration(port: number, environment: BenchEnvironment): string {
   return `
 daemon off;
 pid nginx.pid;
 error_log stderr error;
-worker_processes ${place.workers};
+worker_processes ${environment.workers};
 events { worker_connections 4096; }
 http {
   access_log off;
@@ -100,7 +102,7 @@ http {
   uwsgi_temp_path uwsgi;
   scgi_temp_path scgi;
   upstream provider {
-    server 127.0.0.1:${place.upstreamPort};
+    server 127.0.0.1:${environment.upstreamPort};
     keepalive 512;
     keepalive_requests 1000000000;
   }
@@ -117,8 +119,8 @@ http {
 `
 }
 
-/** Waits until something accepts connections on the port. */
-async function listening(port: number, child: ChildProcess): Promise<void> {
+/** Waits until the port accepts connections. */
+async function waitUntilListening(port: number, child: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 200 && child.exitCode === null; tries++) {
     const socket = connect(port, '127.0.0.1')
     const open = await once(socket, 'connect').then(

@@ -1,29 +1,29 @@
 /**
- * The upstream of the bench, a process of its own: it reads requests over raw sockets and writes canned answers, as
- * cheaply as that can be done, so that what is measured is the relay. Streams are paced: one event, one write.
- * Started with an IPC channel, over which it tells its port.
+ * The upstream of the benchmark, a process of its own: it reads requests over raw sockets and writes prepared
+ * responses as cheaply as possible, so that the relay is what is measured. Streams are paced: one event per
+ * write. Started with an IPC channel, over which it sends its port.
  */
 
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
-import { isSilent, isStream, isThinking, streamEvents, thinkMs, wholeAnswer } from './payloads.ts'
-import { anthropic, gemini, type Canned } from './provider-responses.ts'
+import { isSilent, isStream, isDelayed, streamEvents, delayMs, jsonResponse } from './payloads.ts'
+import { anthropicResponse, geminiResponse, type CannedResponse } from './provider-responses.ts'
 
-/** Between two events of one stream. */
+/** Time between two events of one stream. */
 const paceMs = Number(process.argv[2] ?? 20)
-/** Streams are spread over this many slots of the pace, so that their events do not come all at once. */
+/** Streams are distributed over this many time slots, so that their events do not all arrive at once. */
 const slotCount = 10
 
 const streamHead = Buffer.from(
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\ntransfer-encoding: chunked\r\n\r\n',
 )
 
-/** An answer framed in HTTP: whole, and as the writes of its stream. */
-function framed({ whole, events }: Canned): Canned {
-  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${whole.length}\r\n\r\n`
+/** A response framed in HTTP: non-streaming, and as the writes of its stream. */
+function frame({ json, events }: CannedResponse): CannedResponse {
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n`
   return {
-    whole: Buffer.concat([Buffer.from(head), whole]),
+    json: Buffer.concat([Buffer.from(head), json]),
     events: events.map((event, index) =>
       Buffer.concat([
         Buffer.from(`${event.length.toString(16)}\r\n`),
@@ -34,13 +34,13 @@ function framed({ whole, events }: Canned): Canned {
   }
 }
 
-const common = framed({ whole: wholeAnswer, events: streamEvents })
-const byAnthropic = framed(anthropic)
-const byGemini = framed(gemini)
+const openaiFrames = frame({ json: jsonResponse, events: streamEvents })
+const anthropicFrames = frame(anthropicResponse)
+const geminiFrames = frame(geminiResponse)
 
-function dialectOf(head: string): Canned {
-  if (head.startsWith('POST /v1/messages ')) return byAnthropic
-  return head.includes('enerateContent') ? byGemini : common
+function responseFor(head: string): CannedResponse {
+  if (head.startsWith('POST /v1/messages ')) return anthropicFrames
+  return head.includes('enerateContent') ? geminiFrames : openaiFrames
 }
 
 interface Stream {
@@ -50,11 +50,11 @@ interface Stream {
 }
 
 const slots: Stream[][] = Array.from({ length: slotCount }, () => [])
-let turn = 0
+let tick = 0
 let opened = 0
 
 setInterval(() => {
-  const slot = turn++ % slotCount
+  const slot = tick++ % slotCount
   slots[slot] = (slots[slot] ?? []).filter((stream) => {
     const bytes = stream.writes[stream.sent++]
     if (bytes === undefined || stream.socket.destroyed) return false
@@ -63,19 +63,19 @@ setInterval(() => {
   })
 }, paceMs / slotCount)
 
-function answer(socket: Socket, head: string, body: Buffer): void {
-  const { whole, events } = dialectOf(head)
+function respond(socket: Socket, head: string, body: Buffer): void {
+  const { json, events } = responseFor(head)
   if (isStream(body) || head.includes(':streamGenerateContent')) {
     socket.write(streamHead)
     const writes = isSilent(body) ? events.slice(0, 2) : events
     slots[opened++ % slotCount]?.push({ socket, writes, sent: 0 })
-  } else if (isThinking(body)) {
-    const due = performance.now() + thinkMs
-    // Timers tick in whole milliseconds; the last two are waited out turn by turn.
-    const wait = () => (performance.now() < due ? setImmediate(wait) : socket.write(whole))
-    setTimeout(wait, thinkMs - 2)
+  } else if (isDelayed(body)) {
+    const due = performance.now() + delayMs
+    // Timers have a resolution of a millisecond; the last two are spent in setImmediate turns.
+    const wait = () => (performance.now() < due ? setImmediate(wait) : socket.write(json))
+    setTimeout(wait, delayMs - 2)
   } else {
-    socket.write(whole)
+    socket.write(json)
   }
 }
 
@@ -87,19 +87,19 @@ const server = createServer({ noDelay: true }, (socket) => {
     let rest: Buffer = pending ? Buffer.concat([pending, bytes]) : bytes
     for (let end = requestEnd(rest); end > 0; end = requestEnd(rest)) {
       const headEnd = rest.indexOf('\r\n\r\n')
-      answer(socket, rest.toString('latin1', 0, headEnd), rest.subarray(headEnd + 4, end))
+      respond(socket, rest.toString('latin1', 0, headEnd), rest.subarray(headEnd + 4, end))
       rest = rest.subarray(end)
     }
     pending = rest.length > 0 ? rest : undefined
   })
 })
 
-/** Where the first request ends; 0 when it is not complete. */
+/** The end of the first request, or 0 if it is incomplete. */
 function requestEnd(bytes: Buffer): number {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return 0
   const length = /\r\ncontent-length: *(\d+)/i.exec(bytes.toString('latin1', 0, headEnd))?.[1]
-  if (length === undefined) throw new Error('the bench upstream wants a content-length')
+  if (length === undefined) throw new Error('the benchmark upstream requires a content-length')
   const end = headEnd + 4 + Number(length)
   return end <= bytes.length ? end : 0
 }

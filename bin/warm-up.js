@@ -1,28 +1,29 @@
-// Has Node keep what it compiles of the relay, so that the first start after `npm ci` is as quick as any later one.
-// Nothing depends on it: where it cannot be done, the first start does it.
+// Fills the compile cache, so that the first start after `npm ci` is as fast as later ones. Optional: if it fails, the
+// first start fills the cache.
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
 if (major > 24 || (major === 24 && minor >= 15)) {
-  // As bin/sluice.js has it.
+  // The same folder as in bin/sluice.js.
   const folder = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
   module.enableCompileCache(process.env['NODE_COMPILE_CACHE'] ?? folder)
-  // The main thread's, then what workers have beside it; their own file would start one.
-  const rooms = [
-    'cli/serve.ts',
+  // Modules of the main thread, of workers and of the store thread. Importing the worker's own file would start a worker.
+  const modules = [
+    'cli/commands/serve.ts',
     'server/serve.ts',
-    'http/doors.ts',
-    'http/fast-lane.ts',
-    'http/administration.ts',
+    'http/router.ts',
+    'http/server/fast-path.ts',
+    'http/server/hono-listener.ts',
     'relay/relay.ts',
+    'usage/rollups/rollup.ts',
   ]
-  for (const room of rooms) {
+  for (const path of modules) {
     try {
-      await import(new URL(`../src/${room}`, import.meta.url).href)
+      await import(new URL(`../src/${path}`, import.meta.url).href)
     } catch {
-      // Left to the first start.
+      // The first start compiles it.
     }
   }
 }

@@ -1,23 +1,23 @@
 /**
- * What clients of Anthropic's format meet in their stories: one relay, each thing that can happen twice, behind an upstream
- * that speaks the format (`claude-…`) and behind one that does not (`other-…`).
+ * The test server for Anthropic's official clients: a relay with one model for each behavior, once with an upstream that
+ * has the Messages API (`claude-…`) and once with one that does not (`other-…`).
  */
 import type { TestContext } from 'node:test'
 
 import type { Account } from '../test/support/server/account.ts'
-import { asksForStream } from '../test/support/upstream/exchange.ts'
+import { isStreamingRequest } from '../test/support/upstream/exchange.ts'
 import type { Script } from '../test/support/upstream/exchange.ts'
-import { openHouse } from '../test/support/server/test-server.ts'
-import type { House, KnownUpstream } from '../test/support/server/test-server.ts'
-import { failingAfter, mute, truncating } from '../test/support/upstream/fault-injection.ts'
+import { startTestServer } from '../test/support/server/test-server.ts'
+import type { TestServer, RegisteredUpstream } from '../test/support/server/test-server.ts'
+import { failAfter, neverRespond, truncateAfter } from '../test/support/upstream/fault-injection.ts'
 import {
-  endless,
-  events,
-  failing,
-  json,
-  recordedStream,
-  saying,
-  sayingMany,
+  respondEndlessly,
+  respondWithEvents,
+  respondWithError,
+  respondWithJson,
+  respondWithRecordedStream,
+  respondWith,
+  respondWithDeltas,
 } from '../test/support/upstream/scripted-responses.ts'
 
 export const families = ['claude', 'other'] as const
@@ -44,7 +44,7 @@ interface Content {
   readonly input?: object
 }
 
-function* deltasOf(index: number, block: Content): Generator<object> {
+function* contentDeltas(index: number, block: Content): Generator<object> {
   const delta = (type: string, fields: object): object => {
     return { type: 'content_block_delta', index, delta: { type, ...fields } }
   }
@@ -57,54 +57,54 @@ function* deltasOf(index: number, block: Content): Generator<object> {
   }
 }
 
-/** The block as it begins. */
-function beginningOf(block: Content): object {
+/** The block in its start event. */
+function emptyBlock(block: Content): object {
   if (block.type === 'text') return { type: 'text', text: '' }
   if (block.type === 'thinking') return { type: 'thinking', thinking: '', signature: '' }
   return { ...block, input: {} }
 }
 
-/** An answer of Anthropic's, whole or streamed as asked. */
-function telling(content: readonly Content[], stopReason = 'end_turn'): Script {
+/** Responds with this content, streamed if requested. */
+function respondWithContent(content: readonly Content[], stopReason = 'end_turn'): Script {
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude' }
-  const told = { input_tokens: usage.input, output_tokens: usage.output }
-  const ended = { stop_reason: stopReason, stop_sequence: null }
-  const begun = {
+  const usageFields = { input_tokens: usage.input, output_tokens: usage.output }
+  const stopFields = { stop_reason: stopReason, stop_sequence: null }
+  const startMessage = {
     ...message,
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    usage: { ...told, output_tokens: 1 },
+    usage: { ...usageFields, output_tokens: 1 },
   }
   const stream = [
-    { type: 'message_start', message: begun },
+    { type: 'message_start', message: startMessage },
     { type: 'ping' },
     ...content.flatMap((block, index) => [
-      { type: 'content_block_start', index, content_block: beginningOf(block) },
-      ...deltasOf(index, block),
+      { type: 'content_block_start', index, content_block: emptyBlock(block) },
+      ...contentDeltas(index, block),
       { type: 'content_block_stop', index },
     ]),
-    { type: 'message_delta', delta: ended, usage: { output_tokens: usage.output } },
+    { type: 'message_delta', delta: stopFields, usage: { output_tokens: usage.output } },
     { type: 'message_stop' },
   ].map((event) => JSON.stringify(event))
   return (exchange) => {
     const { path } = exchange.request
-    if (path.endsWith('/count_tokens')) return json(200, { input_tokens: 7 })(exchange)
-    return asksForStream(exchange.request)
-      ? recordedStream(stream)(exchange)
-      : json(200, { ...message, content, ...ended, usage: told })(exchange)
+    if (path.endsWith('/count_tokens')) return respondWithJson(200, { input_tokens: 7 })(exchange)
+    return isStreamingRequest(exchange.request)
+      ? respondWithRecordedStream(stream)(exchange)
+      : respondWithJson(200, { ...message, content, ...stopFields, usage: usageFields })(exchange)
   }
 }
 
-function text(words: string): Content {
+function textBlock(words: string): Content {
   return { type: 'text', text: words }
 }
 
 const overloaded = { type: 'overloaded_error', message: 'Overloaded' }
 
-/** Three words, then an error, in Anthropic's words. */
-const breaking: Script = (exchange) => {
-  const begun = [
+/** Streams three words and then an error event. */
+const respondWithBrokenStream: Script = (exchange) => {
+  const events = [
     {
       type: 'message_start',
       message: { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: {} },
@@ -115,75 +115,80 @@ const breaking: Script = (exchange) => {
     }),
     { type: 'error', error: overloaded },
   ]
-  return events(begun.map((event) => ({ payload: JSON.stringify(event), name: event.type })))(exchange)
+  return respondWithEvents(events.map((event) => ({ payload: JSON.stringify(event), name: event.type })))(
+    exchange,
+  )
 }
 
-/** Words without end, until the caller leaves. */
-const talking: Script = async (exchange) => {
-  const tell = (type: string, fields: object): Promise<boolean> =>
+/** Streams words until the client disconnects. */
+const respondWithEndlessStream: Script = async (exchange) => {
+  const send = (type: string, fields: object): Promise<boolean> =>
     exchange.event(JSON.stringify({ type, ...fields }), type)
   exchange.head(200, { 'content-type': 'text/event-stream' })
-  await tell('message_start', { message: { id: 'msg_1', role: 'assistant', content: [], usage: {} } })
-  await tell('content_block_start', { index: 0, content_block: text('') })
+  await send('message_start', { message: { id: 'msg_1', role: 'assistant', content: [], usage: {} } })
+  await send('content_block_start', { index: 0, content_block: textBlock('') })
   const delta = { type: 'text_delta', text: ' more' }
-  while ((await tell('content_block_delta', { index: 0, delta })) && (await exchange.pause(5)));
+  while ((await send('content_block_delta', { index: 0, delta })) && (await exchange.pause(5)));
 }
 
 const scripts: Readonly<Record<Family, Readonly<Record<string, Script>>>> = {
   claude: {
-    plain: telling([text('Hello, world!')]),
-    tools: telling(
+    plain: respondWithContent([textBlock('Hello, world!')]),
+    tools: respondWithContent(
       toolCalls.map((call) => ({ type: 'tool_use', ...call })),
       'tool_use',
     ),
-    thinking: telling([{ type: 'thinking', thinking: 'Let me see.', signature: 'c2ln' }, text('Hello!')]),
-    broken: breaking,
-    cut: truncating(6, 'end', telling([text(' w1 w2 w3 w4')])),
-    mute,
-    endless: talking,
+    thinking: respondWithContent([
+      { type: 'thinking', thinking: 'Let me see.', signature: 'c2ln' },
+      textBlock('Hello!'),
+    ]),
+    broken: respondWithBrokenStream,
+    cut: truncateAfter(6, 'end', respondWithContent([textBlock(' w1 w2 w3 w4')])),
+    mute: neverRespond,
+    endless: respondWithEndlessStream,
   },
   other: {
-    plain: saying('Hello, world!', usage),
-    tools: saying('', usage, {
+    plain: respondWith('Hello, world!', usage),
+    tools: respondWith('', usage, {
       toolCalls: toolCalls.map(({ input, ...call }) => ({ ...call, arguments: JSON.stringify(input) })),
     }),
-    thinking: saying('Hello!', usage, { reasoning: 'Let me see.' }),
-    broken: failingAfter(4, { message: 'The model broke.', code: 'broken' }, sayingMany(9)),
-    cut: truncating(4, 'end', sayingMany(9)),
-    mute,
-    endless: endless(),
+    thinking: respondWith('Hello!', usage, { reasoning: 'Let me see.' }),
+    broken: failAfter(4, { message: 'The model broke.', code: 'broken' }, respondWithDeltas(9)),
+    cut: truncateAfter(4, 'end', respondWithDeltas(9)),
+    mute: neverRespond,
+    endless: respondEndlessly(),
   },
 }
 
-export interface MessagesStage {
-  readonly house: House
-  readonly upstreams: Readonly<Record<Family, KnownUpstream>>
+export interface MessagesTestServer {
+  readonly server: TestServer
+  readonly upstreams: Readonly<Record<Family, RegisteredUpstream>>
   readonly rich: Account
   readonly poor: Account
   readonly limited: Account
 }
 
-export async function openMessagesStage(t: TestContext): Promise<MessagesStage> {
-  const house = await openHouse(t)
-  const open = async (family: Family, provider: string): Promise<KnownUpstream> => {
-    const upstream = await house.upstream(mute, { provider })
+export async function startMessagesTestServer(t: TestContext): Promise<MessagesTestServer> {
+  const server = await startTestServer(t)
+  const open = async (family: Family, provider: string): Promise<RegisteredUpstream> => {
+    const upstream = await server.upstream(neverRespond, { provider })
     for (const [name, script] of Object.entries(scripts[family])) {
       const model = `${family}-${name}`
       upstream.forModel(model, script)
-      await house.model(model, { upstreams: [upstream], prices: ['0.002', '0.002'] })
+      await server.model(model, { upstreams: [upstream], prices: ['0.002', '0.002'] })
     }
     return upstream
   }
   return {
-    house,
+    server,
     upstreams: { claude: await open('claude', 'anthropic'), other: await open('other', 'openai-compatible') },
-    rich: await house.account({ balance: '¥10' }),
-    poor: await house.account(),
-    limited: await house.account({ balance: '¥1', key: { limits: { tpm: 10 } } }),
+    rich: await server.account({ balance: '¥10' }),
+    poor: await server.account(),
+    limited: await server.account({ balance: '¥1', key: { limits: { tpm: 10 } } }),
   }
 }
 
-/** Makes an upstream refuse its next request as too many. */
-export function makeBusyOnce({ upstreams }: MessagesStage, family: Family): void {
-  upstreams[family].next(failing(429, { type: 'error', error: overloaded }, { 'retry-after': '1' }))
+/** Makes an upstream reject its next request with 429. */
+export function rateLimitOnce({ upstreams }: MessagesTestServer, family: Family): void {
+  upstreams[family].next(respondWithError(429, { type: 'error', error: overloaded }, { 'retry-after': '1' }))
 }

@@ -1,6 +1,6 @@
 /**
- * How the console is built: one page, one script per page of it, plain files. Nothing is inlined, so that the server
- * can forbid inline code, and everything is compressed here once instead of at each request.
+ * The console's build: one HTML page, one script per console page, plain files. Nothing is inlined, so that the server
+ * can forbid inline code, and every file is compressed once here instead of on each request.
  */
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,33 +10,33 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { build, type InlineConfig, type Plugin } from 'vite'
 
-const here = fileURLToPath(new URL('.', import.meta.url))
-export const distFolder = join(here, 'dist')
+const consoleFolder = fileURLToPath(new URL('.', import.meta.url))
+export const distFolder = join(consoleFolder, 'dist')
 
-/** Where the console lives under the server's address. */
+/** The console's path on the server. */
 const basePath = '/console/'
-/** Smaller files do not get smaller. */
-const worthCompressingBytes = 512
+/** Compressing smaller files does not pay off. */
+const minCompressedBytes = 512
 
-/** Runs before the first paint, so it is neither a module nor part of one. */
-const first: Plugin = {
-  name: 'first',
+/** Runs before the first paint, so it must be a classic script outside the module graph. */
+const beforePaint: Plugin = {
+  name: 'before-paint',
   transformIndexHtml: () => [
-    { tag: 'script', attrs: { src: `${basePath}first.js` }, injectTo: 'head-prepend' },
+    { tag: 'script', attrs: { src: `${basePath}before-paint.js` }, injectTo: 'head-prepend' },
   ],
 }
 
 export function consoleConfig(outDir: string): InlineConfig {
   return {
     configFile: false,
-    root: here,
+    root: consoleFolder,
     base: basePath,
-    plugins: [react(), first],
+    plugins: [react(), beforePaint],
     logLevel: 'warn',
     build: {
       outDir,
       emptyOutDir: true,
-      // What each page fetches; test/console-weight.test.ts weighs it.
+      // Lists what each page loads, for test/checks/console-size.test.ts.
       manifest: 'manifest.json',
       target: 'es2023',
       assetsInlineLimit: 0,
@@ -45,7 +45,7 @@ export function consoleConfig(outDir: string): InlineConfig {
       chunkSizeWarningLimit: 2000,
       rolldownOptions: {
         output: {
-          // What every page needs changes rarely: a browser keeps it over our releases.
+          // Libraries that every page needs change rarely: browsers keep them cached across releases.
           codeSplitting: {
             groups: [
               { name: 'react', test: /node_modules[\\/](react|react-dom|scheduler)[\\/]/ },
@@ -58,17 +58,17 @@ export function consoleConfig(outDir: string): InlineConfig {
   }
 }
 
-/** Builds to console/dist. The files appear there all at once, so a running server never sees half of them. */
+/** Builds to console/dist. The folder is replaced atomically, so a running server never sees a partial build. */
 export async function buildConsole(): Promise<void> {
-  const fresh = join(here, `dist.${process.pid}`)
-  const old = join(here, `dist.${process.pid}.old`)
+  const newDist = join(consoleFolder, `dist.${process.pid}`)
+  const oldDist = join(consoleFolder, `dist.${process.pid}.old`)
   try {
-    await build(consoleConfig(fresh))
-    await compressAll(fresh)
-    await rename(distFolder, old).catch(() => undefined)
-    await rename(fresh, distFolder)
+    await build(consoleConfig(newDist))
+    await compressAll(newDist)
+    await rename(distFolder, oldDist).catch(() => undefined)
+    await rename(newDist, distFolder)
   } finally {
-    await Promise.all([fresh, old].map((folder) => rm(folder, { recursive: true, force: true })))
+    await Promise.all([newDist, oldDist].map((folder) => rm(folder, { recursive: true, force: true })))
   }
 }
 
@@ -80,7 +80,7 @@ async function compressAll(folder: string): Promise<void> {
 
 async function compress(path: string): Promise<void> {
   const bytes = await readFile(path)
-  if (bytes.length < worthCompressingBytes) return
+  if (bytes.length < minCompressedBytes) return
   const [zipped, broken] = await Promise.all([
     promisify(gzip)(bytes, { level: 9 }),
     promisify(brotliCompress)(bytes, {

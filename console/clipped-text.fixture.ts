@@ -1,35 +1,36 @@
-/** Runs inside a page of the console, for the test that looks at all of them (test/page-sweep.ts). */
+/** Runs inside a console page, for the test that visits every page (test/support/console/page-checks.ts). */
 
-/** Texts that go beyond the window or are clipped by what is around them, unless it scrolls or tells them on hover. */
-export function cutTexts(): string[] {
-  const cut: string[] = []
-  const wide = document.documentElement.scrollWidth - window.innerWidth
-  if (wide > 1) cut.push(`the page is ${wide} px too wide`)
+/** Texts that overflow the window or are clipped by an ancestor, except in scrollable elements or with a title. */
+export function clippedTexts(): string[] {
+  const clipped: string[] = []
+  const overflowPx = document.documentElement.scrollWidth - window.innerWidth
+  if (overflowPx > 1) clipped.push(`the page is ${overflowPx} px too wide`)
   for (const element of document.querySelectorAll<HTMLElement>('body *')) {
     const text = Array.from(element.childNodes)
       .filter((node) => node.nodeType === Node.TEXT_NODE)
       .map((node) => (node.textContent ?? '').trim())
       .join('')
-    if (text === '' || element.closest('.unseen, .skip, option, pre, thead, svg') !== null) continue
+    if (text === '' || element.closest('.visually-hidden, .skip-link, option, pre, thead, svg') !== null)
+      continue
     if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue
     const box = element.getBoundingClientRect()
     if (box.width === 0 || box.height === 0) continue
-    const isTold = element.closest('[title]') !== null || element.title !== ''
-    for (let around: HTMLElement | null = element; around !== null; around = around.parentElement) {
-      const { overflowX } = getComputedStyle(around)
+    const hasTitle = element.closest('[title]') !== null || element.title !== ''
+    for (let ancestor: HTMLElement | null = element; ancestor !== null; ancestor = ancestor.parentElement) {
+      const { overflowX } = getComputedStyle(ancestor)
       if (overflowX === 'auto' || overflowX === 'scroll') break
-      const frame = around.getBoundingClientRect()
+      const frame = ancestor.getBoundingClientRect()
       const isClipped =
-        around === element ? around.scrollWidth > around.clientWidth + 1 : box.right > frame.right + 1
+        ancestor === element ? ancestor.scrollWidth > ancestor.clientWidth + 1 : box.right > frame.right + 1
       const clips = overflowX === 'hidden' || overflowX === 'clip'
-      if (clips && isClipped && !isTold && around.clientWidth > 0) {
-        cut.push(`"${text.slice(0, 60)}" in ${around.tagName}.${around.className}`)
+      if (clips && isClipped && !hasTitle && ancestor.clientWidth > 0) {
+        clipped.push(`"${text.slice(0, 60)}" in ${ancestor.tagName}.${ancestor.className}`)
         break
       }
     }
     if (box.right > window.innerWidth + 1 && element.closest('pre, .mantine-Modal-content') === null) {
-      cut.push(`"${text.slice(0, 60)}" goes beyond the window`)
+      clipped.push(`"${text.slice(0, 60)}" goes beyond the window`)
     }
   }
-  return [...new Set(cut)]
+  return [...new Set(clipped)]
 }

@@ -1,44 +1,44 @@
-/** What all pages stand in: the root, the shell for who is signed in, the operator's part of it. */
+/** The layout routes: the root, the shell for signed-in users, and its operator section. */
 import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router'
-import { language, wordsOf, type Area } from './language.ts'
-import { Lost } from './pages/not-found.tsx'
-import { knownSession } from './api/session.ts'
+import { currentLanguage, loadMessages, type Namespace } from './locales/messages.ts'
+import { NotFound } from './pages/not-found.tsx'
+import { loadSession } from './api/session.ts'
 
-export const root = createRootRoute({
+export const rootRoute = createRootRoute({
   component: Outlet,
-  // Every page wants to know who is there and what this deployment is.
-  loader: () => knownSession(),
-  notFoundComponent: Lost,
+  // Every page needs the session and the deployment's settings.
+  loader: () => loadSession(),
+  notFoundComponent: NotFound,
 })
 
-/** Fetches the words of these areas beside the page's code. */
-export function withWords(...areas: readonly Area[]) {
+/** Loads these message namespaces in parallel with the page's code. */
+export function withMessages(...namespaces: readonly Namespace[]) {
   return async (): Promise<void> => {
-    await Promise.all(areas.map((area) => wordsOf(language(), area)))
+    await Promise.all(namespaces.map((namespace) => loadMessages(currentLanguage(), namespace)))
   }
 }
 
-export const shell = createRoute({
-  getParentRoute: () => root,
+export const shellRoute = createRoute({
+  getParentRoute: () => rootRoute,
   id: 'shell',
   beforeLoad: async ({ location }) => {
-    const { person } = await knownSession()
+    const { person } = await loadSession()
     if (person === null) {
       const next = location.href === '/' ? undefined : location.href
       redirect({ to: '/sign-in', search: { next }, throw: true })
     }
   },
-  loader: withWords('shell', 'account', 'customer'),
+  loader: withMessages('shell', 'account', 'portal'),
   component: lazyRouteComponent(() => import('./pages/shell.tsx'), 'Shell'),
 })
 
-export const operator = createRoute({
-  getParentRoute: () => shell,
+export const operatorRoute = createRoute({
+  getParentRoute: () => shellRoute,
   path: '/operator',
   beforeLoad: async () => {
-    const { person } = await knownSession()
+    const { person } = await loadSession()
     if (person?.role !== 'operator') redirect({ to: '/', throw: true })
   },
-  loader: withWords('offer', 'clients', 'running'),
+  loader: withMessages('catalog', 'customers', 'operations'),
   component: Outlet,
 })

@@ -1,18 +1,18 @@
-/** The console starts here: styles, the words of the language in use, and the pages (routes.tsx). */
+/** The entry point: styles, messages of the current language, and the router (routes.tsx). */
 import './styles/stylesheets.ts'
 import { MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
-import { language, wordsOf } from './language.ts'
+import { currentLanguage, loadMessages } from './locales/messages.ts'
 import { router } from './routes.tsx'
-import { useScheme } from './styles/color-scheme.ts'
-import { queries } from './api/session.ts'
+import { useColorScheme } from './styles/color-scheme.ts'
+import { queryClient } from './api/session.ts'
 import { theme } from './styles/theme.ts'
 
 function Console() {
-  const scheme = useScheme()
+  const scheme = useColorScheme()
   return (
     <MantineProvider
       theme={theme}
@@ -21,7 +21,7 @@ function Console() {
       withGlobalClasses={false}
       withStaticClasses={false}
     >
-      <QueryClientProvider client={queries}>
+      <QueryClientProvider client={queryClient}>
         <Suspense>
           <RouterProvider router={router} />
         </Suspense>
@@ -30,7 +30,7 @@ function Console() {
   )
 }
 
-// After an upgrade the parts of an open page are gone under their old names: it starts over, once.
+// After an upgrade, the chunks of an open page no longer exist under their old names: reload once.
 window.addEventListener('vite:preloadError', (event) => {
   const last = Number(sessionStorage.getItem('sluice.reloaded') ?? 0)
   if (Date.now() - last < 60_000) return
@@ -39,9 +39,9 @@ window.addEventListener('vite:preloadError', (event) => {
   window.location.reload()
 })
 
-await wordsOf(language(), 'door')
+await loadMessages(currentLanguage(), 'auth')
 const root = document.getElementById('root')
-if (root === null) throw new Error('The page has no place for the console.')
+if (root === null) throw new Error('Element #root not found.')
 createRoot(root).render(
   <StrictMode>
     <Console />

@@ -1,133 +1,133 @@
-/** All pages on one screen, the operator's beside it. Each is a file of its own, fetched when it is opened, with its words. */
+/** All routes on one screen; the operator's are in operator-routes.tsx. Each page is a chunk that is loaded on demand. */
 import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { ApiError } from './api/client.ts'
-import { operator, root, shell } from './layout-routes.tsx'
-import { operatorPages } from './operator-routes.tsx'
-import { Broken } from './pages/not-found.tsx'
+import { operatorRoute, rootRoute, shellRoute } from './layout-routes.tsx'
+import { operatorRoutes } from './operator-routes.tsx'
+import { PageError } from './pages/not-found.tsx'
 import { Loading } from './components/feedback/empty-state.tsx'
-import { parseSearch, stringifySearch, texts } from './search-params.ts'
+import { parseSearch, stringifySearch, stringParams } from './search-params.ts'
 
-const entrance = [
+const authRoutes = [
   createRoute({
-    getParentRoute: () => root,
+    getParentRoute: () => rootRoute,
     path: '/sign-in',
-    validateSearch: texts('next', 'reason'),
+    validateSearch: stringParams('next', 'reason'),
     component: lazyRouteComponent(() => import('./pages/auth/sign-in.tsx'), 'SignIn'),
   }),
   createRoute({
-    getParentRoute: () => root,
+    getParentRoute: () => rootRoute,
     path: '/sign-up',
-    validateSearch: texts('invite', 'promotion'),
+    validateSearch: stringParams('invite', 'promotion'),
     component: lazyRouteComponent(() => import('./pages/auth/sign-up.tsx'), 'SignUp'),
   }),
   createRoute({
-    getParentRoute: () => root,
+    getParentRoute: () => rootRoute,
     path: '/set-up',
     component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'SetUp'),
   }),
   createRoute({
-    getParentRoute: () => root,
+    getParentRoute: () => rootRoute,
     path: '/verify-email',
     component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'VerifyEmail'),
   }),
   createRoute({
-    getParentRoute: () => root,
+    getParentRoute: () => rootRoute,
     path: '/reset-password',
     component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'ResetPassword'),
   }),
 ] as const
 
-const start = createRoute({
-  getParentRoute: () => shell,
+const homeRoute = createRoute({
+  getParentRoute: () => shellRoute,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/start.tsx'), 'Start'),
+  component: lazyRouteComponent(() => import('./pages/shell.tsx'), 'HomeRedirect'),
 })
 
-const customerPages = [
+const customerRoutes = [
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/overview',
     component: lazyRouteComponent(() => import('./pages/customer/overview.tsx'), 'Overview'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/keys',
-    validateSearch: texts('add', 'edit', 'rotate'),
-    component: lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
+    validateSearch: stringParams('add', 'edit', 'rotate'),
+    component: lazyRouteComponent(() => import('./pages/customer/api-keys.tsx'), 'ApiKeys'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/usage',
-    validateSearch: texts('span', 'key', 'model', 'outcome', 'request_id'),
+    validateSearch: stringParams('span', 'key', 'model', 'outcome', 'request_id'),
     component: lazyRouteComponent(() => import('./pages/customer/usage.tsx'), 'Usage'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/usage/$id',
-    component: lazyRouteComponent(() => import('./pages/own-request.tsx'), 'OwnRequest'),
+    component: lazyRouteComponent(() => import('./pages/customer/request.tsx'), 'RequestPage'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/billing',
-    validateSearch: texts('edit'),
+    validateSearch: stringParams('edit'),
     component: lazyRouteComponent(() => import('./pages/customer/billing.tsx'), 'Billing'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/billing/$month',
     component: lazyRouteComponent(() => import('./pages/customer/statement.tsx'), 'StatementPage'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/guide',
-    component: lazyRouteComponent(() => import('./pages/guide.tsx'), 'Guide'),
+    component: lazyRouteComponent(() => import('./pages/customer/guide.tsx'), 'Guide'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/models',
-    validateSearch: texts('q'),
+    validateSearch: stringParams('q'),
     component: lazyRouteComponent(() => import('./pages/customer/models.tsx'), 'OfferedModels'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/playground',
-    validateSearch: texts('model', 'beside'),
+    validateSearch: stringParams('model', 'beside'),
     component: lazyRouteComponent(() => import('./pages/customer/playground.tsx'), 'Playground'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/limits',
-    validateSearch: texts('ask'),
+    validateSearch: stringParams('ask'),
     component: lazyRouteComponent(() => import('./pages/customer/limits.tsx'), 'LimitsPage'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/notices',
-    component: lazyRouteComponent(() => import('./pages/customer/notifications.tsx'), 'Notices'),
+    component: lazyRouteComponent(() => import('./pages/customer/notifications.tsx'), 'Notifications'),
   }),
   createRoute({
-    getParentRoute: () => shell,
+    getParentRoute: () => shellRoute,
     path: '/profile',
     component: lazyRouteComponent(() => import('./pages/customer/profile.tsx'), 'Profile'),
   }),
 ] as const
 
-const tree = root.addChildren([
-  ...entrance,
-  shell.addChildren([start, ...customerPages, operator.addChildren([...operatorPages])]),
+const routeTree = rootRoute.addChildren([
+  ...authRoutes,
+  shellRoute.addChildren([homeRoute, ...customerRoutes, operatorRoute.addChildren([...operatorRoutes])]),
 ])
 
 export const router = createRouter({
-  routeTree: tree,
+  routeTree,
   basepath: '/console',
   parseSearch,
   stringifySearch,
   defaultPreload: 'intent',
   defaultPendingComponent: Loading,
-  // With the patience of Loading itself, something is said within 300 ms.
+  // Together with the delay of Loading, feedback appears within 300 ms.
   defaultPendingMs: 100,
   defaultErrorComponent: ({ error, reset }) => (
-    <Broken isOffline={error instanceof ApiError && error.status === 0} error={error} retry={reset} />
+    <PageError isOffline={error instanceof ApiError && error.status === 0} error={error} retry={reset} />
   ),
   scrollRestoration: true,
 })

@@ -1,4 +1,4 @@
-/** Filters in the address are plain words: `?model=a&outcome=ok`, readable and fit to be shared. */
+/** Search parameters are plain strings: `?model=a&outcome=ok`, readable and shareable. */
 
 export function parseSearch(text: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(text))
@@ -13,14 +13,14 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return text === '' ? '' : `?${text}`
 }
 
-/** Takes these names of an address, and nothing else. */
-export function texts<Name extends string>(...names: readonly Name[]) {
-  return (search: Record<string, unknown>): { [Each in Name]?: string } => {
-    const found: { [Each in Name]?: string } = {}
+/** Accepts only these parameters. */
+export function stringParams<Name extends string>(...names: readonly Name[]) {
+  return (search: Record<string, unknown>): { [Key in Name]?: string } => {
+    const params: { [Key in Name]?: string } = {}
     for (const name of names) {
       const value = search[name]
-      if (typeof value === 'string' && value !== '') found[name] = value
+      if (typeof value === 'string' && value !== '') params[name] = value
     }
-    return found
+    return params
   }
 }

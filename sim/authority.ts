@@ -1,74 +1,76 @@
 /**
- * The authority of the simulated node: the real reducer over the real journal format, with a group commit of which the
- * simulator says when it is written. What it answers, and when, follows src/server/authority.ts and its commit queue.
+ * The authority of the simulated node: the real ledger operations over the real journal format, with a group
+ * commit whose writes the simulator controls. Its responses and their timing follow
+ * src/server/ledger/authority.ts and its commit queue.
  */
 import { accountOwner, keyOwner, ownerOf, type Hold, type LedgerState } from '../src/ledger/state.ts'
-import type { KeptRow } from '../src/db/messages.ts'
-import { availableOf, type Caps } from '../src/ledger/caps.ts'
+import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
+import { availableNanos, type Caps } from '../src/ledger/caps.ts'
 import { apply } from '../src/ledger/apply.ts'
 import type { Held, LedgerEvent } from '../src/ledger/events.ts'
-import { sizeOfHold } from '../src/ledger/holds.ts'
+import { sizeOfHold, type HoldSize } from '../src/ledger/holds.ts'
 import * as ledger from '../src/ledger/operations.ts'
-import { Claims } from '../src/server/claims.ts'
+import { IdempotencyClaims } from '../src/server/ledger/idempotency-claims.ts'
 import type { Bug } from './bugs.ts'
-import { commitOf, type Commit, type Disk } from './disk.ts'
-import type { Answer, Kept, Letter, Reply, Terms } from './messages.ts'
+import { buildCommit, type SimCommit, type SimDisk } from './disk.ts'
+import type { SimResponse, SimStoredResponse, SimMessage, SimReply, SimHoldOptions } from './messages.ts'
 
 export const dayMs = 600_000
 export const monthMs = 4 * dayMs
-/** The most a model of the simulation writes. */
+/** The maximum output of a simulated model. */
 export const modelTokens = 4000
-const timeOutMs = 200_000
+const holdTimeoutMs = 200_000
 
-export interface AuthorityParts {
-  readonly disk: Disk
+export interface AuthorityDeps {
+  readonly disk: SimDisk
   readonly now: () => number
-  /** Of a clock that never goes back. */
-  readonly steady: () => number
+  /** A clock that never goes back. */
+  readonly monotonicNow: () => number
   readonly capsOf: (account: string, key: string) => Caps
-  /** Sends a reply on its way. */
-  readonly send: (reply: Reply) => void
+  /** Sends a reply to a worker. */
+  readonly send: (reply: SimReply) => void
   readonly onEvent: (event: LedgerEvent) => void
   readonly bug: Bug | null
 }
 
-interface Waiting {
-  readonly commit: number
-  readonly reply: Reply
+interface PendingReply {
+  readonly awaitedCommit: number
+  readonly reply: SimReply
 }
 
-/** A hold that was checked and not yet made; only with a bug. */
-interface Checked {
-  readonly letter: Letter
-  readonly terms: Terms
+/** With an injected bug: a hold that was checked but not made yet. */
+interface CheckedHold {
+  readonly message: SimMessage
+  readonly options: SimHoldOptions
   readonly available: bigint
 }
 
 export class SimAuthority {
   readonly state: LedgerState
-  readonly #parts: AuthorityParts
-  /** Which worker has which requests open. */
-  readonly #open = new Map<string, number>()
+  readonly #deps: AuthorityDeps
+  /** The worker of each open request. */
+  readonly #openRequests = new Map<string, number>()
   #events: LedgerEvent[] = []
-  #kept: KeptRow[] = []
-  readonly #claims: Claims
-  #writing: Commit | null = null
+  #storedResponses: StoredResponseRow[] = []
+  readonly #claims: IdempotencyClaims
+  #writing: SimCommit | null = null
   #next: number
   #durable: number
-  #waiting: Waiting[] = []
-  #checked: Checked[] = []
+  #pendingReplies: PendingReply[] = []
+  #checked: CheckedHold[] = []
 
-  constructor(parts: AuthorityParts) {
-    this.#parts = parts
-    this.state = parts.disk.restored()
-    this.#durable = parts.disk.lastSeq
+  constructor(deps: AuthorityDeps) {
+    this.#deps = deps
+    this.state = deps.disk.restore()
+    this.#durable = deps.disk.lastSeq
     this.#next = this.#durable + 1
-    this.#claims = new Claims({ state: this.state, commits: this, steady: parts.steady })
+    const { monotonicNow } = deps
+    this.#claims = new IdempotencyClaims({ state: this.state, commits: this, monotonicNow })
   }
 
-  /** Ends what an earlier process had left open. */
-  begin(): void {
-    for (const id of this.state.holds.keys()) this.#end(id)
+  /** Ends the requests that an earlier process left open. */
+  recover(): void {
+    for (const id of this.state.holds.keys()) this.#expire(id)
     while (this.canWrite || this.isWriting) {
       if (this.isWriting) this.finishWrite()
       else this.startWrite()
@@ -76,14 +78,14 @@ export class SimAuthority {
   }
 
   credit(id: string, account: string, amount: bigint): number {
-    const at = this.#parts.now()
+    const at = this.#deps.now()
     const event = ledger.credit(this.state, { id, at, account, amount, source: 'credit', reason: 'sim' })
     if (typeof event !== 'string') this.#record(event)
     return this.newest
   }
 
-  addKept(row: KeptRow): number {
-    this.#kept.push(row)
+  addStoredResponse(row: StoredResponseRow): number {
+    this.#storedResponses.push(row)
     return this.#next
   }
 
@@ -99,15 +101,19 @@ export class SimAuthority {
     return this.#writing !== null
   }
 
-  /** What the store is writing; a crash may find it written or not. */
-  get written(): Commit | null {
+  /** The commit being written; a crash may lose it or not. */
+  get commitBeingWritten(): SimCommit | null {
     return this.#writing
   }
 
   startWrite(): void {
-    this.#writing = commitOf(this.#next, { events: this.#events, kept: this.#kept }, this.state)
+    this.#writing = buildCommit(
+      this.#next,
+      { events: this.#events, storedResponses: this.#storedResponses },
+      this.state,
+    )
     this.#events = []
-    this.#kept = []
+    this.#storedResponses = []
     this.#next += 1
   }
 
@@ -115,120 +121,134 @@ export class SimAuthority {
     const commit = this.#writing
     if (!commit) return
     this.#writing = null
-    this.#parts.disk.write(commit)
+    this.#deps.disk.write(commit)
     this.#durable = commit.seq
-    const ready = this.#waiting.filter((waiting) => waiting.commit <= commit.seq)
-    this.#waiting = this.#waiting.filter((waiting) => waiting.commit > commit.seq)
-    for (const { reply } of ready) this.#parts.send(reply)
-    for (const worker of new Set(this.#open.values())) {
-      this.#parts.send({ worker, call: -1, id: '', answer: { kind: 'durable', commit: commit.seq } })
+    const ready = this.#pendingReplies.filter((pending) => pending.awaitedCommit <= commit.seq)
+    this.#pendingReplies = this.#pendingReplies.filter((pending) => pending.awaitedCommit > commit.seq)
+    for (const { reply } of ready) this.#deps.send(reply)
+    for (const worker of new Set(this.#openRequests.values())) {
+      this.#deps.send({ worker, call: -1, id: '', response: { kind: 'durable', commit: commit.seq } })
     }
   }
 
-  /** A worker is gone: its requests end at their last marks. */
-  workerGone(worker: number): void {
-    this.#waiting = this.#waiting.filter(({ reply }) => reply.worker !== worker)
-    for (const [id, owner] of this.#open) if (owner === worker) this.#end(id)
+  /** A worker has died: its requests end at their last marks. */
+  workerLost(worker: number): void {
+    this.#pendingReplies = this.#pendingReplies.filter(({ reply }) => reply.worker !== worker)
+    for (const [id, owner] of this.#openRequests) if (owner === worker) this.#expire(id)
   }
 
-  take(letter: Letter): void {
-    const { id, ask } = letter
-    const at = this.#parts.now()
-    if (ask.kind === 'hold') return this.#hold(letter, ask)
+  handle(message: SimMessage): void {
+    const { id, operation } = message
+    const at = this.#deps.now()
+    if (operation.kind === 'hold') return this.#hold(message, operation)
     const held = this.state.holds.get(id)
-    const caps = held ? this.#parts.capsOf(held.account, held.key) : null
-    if (ask.kind === 'mark') {
-      const event = ledger.mark(this.state, { id, at, inputTokens: ask.input, outputTokens: ask.output })
+    const caps = held ? this.#deps.capsOf(held.account, held.key) : null
+    if (operation.kind === 'mark') {
+      const { input: inputTokens, output: outputTokens } = operation
+      const event = ledger.mark(this.state, { id, at, inputTokens, outputTokens })
       if (event) this.#record(event)
-      return this.#answer(letter, { kind: 'marked' })
+      return this.#reply(message, { kind: 'marked' })
     }
-    if (ask.kind === 'extend') {
-      const granted = caps && ledger.extend(this.state, { id, at, remaining: ask.remaining, caps })
+    if (operation.kind === 'extend') {
+      const granted = caps && ledger.extend(this.state, { id, at, remaining: operation.remaining, caps })
       if (granted) this.#record(granted.event)
-      return this.#answer(letter, { kind: 'extended', paid: this.state.holds.get(id)?.outputTokens ?? 0 })
+      return this.#reply(message, {
+        kind: 'extended',
+        paidTokens: this.state.holds.get(id)?.outputTokens ?? 0,
+      })
     }
-    this.#settle(letter, ask)
+    this.#settle(message, operation)
   }
 
-  /** With a bug: makes a hold that was checked before, or ends what has been held for long. */
-  misbehave(): void {
+  /** With an injected bug: makes a hold that was checked earlier, or ends holds after a timeout. */
+  actOnBug(): void {
     const checked = this.#checked.shift()
-    if (checked) this.#act(checked)
-    if (this.#parts.bug !== 'reclaimed by time-out') return
-    const at = this.#parts.now()
+    if (checked) this.#makeCheckedHold(checked)
+    if (this.#deps.bug !== 'released by timeout') return
+    const at = this.#deps.now()
     for (const hold of this.state.holds.values()) {
-      if (at - hold.at < timeOutMs) continue
+      if (at - hold.at < holdTimeoutMs) continue
       const event = ledger.release(this.state, { id: hold.id, at })
       if (event) this.#record(event)
     }
   }
 
-  #hold(letter: Letter, { terms, claim }: Extract<Letter['ask'], { kind: 'hold' }>): void {
-    const { account, key } = terms
-    const denial = claim ? this.#claims.denial(account, claim) : null
+  #hold(message: SimMessage, { options, claim }: Extract<SimMessage['operation'], { kind: 'hold' }>): void {
+    const { account, key } = options
+    const denial = claim ? this.#claims.check(account, claim) : null
     if (denial) {
-      const { lookAgain: commit } = denial
-      if (commit === undefined) this.#parts.send({ ...letter, answer: { kind: 'refused' } })
-      else this.#answer(letter, { kind: 'look again', commit }, commit)
+      const { retryAfterCommit: commit } = denial
+      if (commit === undefined) this.#deps.send({ ...message, response: { kind: 'denied' } })
+      else this.#reply(message, { kind: 'retry after commit', commit }, commit)
       return
     }
-    const caps = this.#parts.capsOf(account, key)
-    if (this.#parts.bug === 'check-then-act' && !this.state.holds.has(letter.id)) {
+    const caps = this.#deps.capsOf(account, key)
+    if (this.#deps.bug === 'check-then-act' && !this.state.holds.has(message.id)) {
       const owner = ownerOf(this.state, accountOwner(account))
-      const available = availableOf(owner, ownerOf(this.state, keyOwner(key)), caps)
-      this.#checked.push({ letter, terms, available })
+      const available = availableNanos(owner, ownerOf(this.state, keyOwner(key)), caps)
+      this.#checked.push({ message, options, available })
       return
     }
     const claimed = claim && { key: claim.key, body: claim.body }
-    const answer = ledger.hold(this.state, { ...this.#operation(letter.id, terms), caps, claim: claimed })
-    if (!('event' in answer)) {
-      this.#parts.send({ ...letter, answer: { kind: 'refused' } })
-      return
-    }
-    this.#open.set(letter.id, letter.worker)
-    this.#record(answer.event)
-    const { outputTokens: paid, maximumTokens: most } = answer
-    this.#parts.send({ ...letter, answer: { kind: 'granted', paid, most, commit: this.#next } })
+    const operation = { ...this.#holdOperation(message.id, options), caps, claim: claimed }
+    const result = ledger.hold(this.state, operation)
+    if ('event' in result) this.#grant(message, result.event, result)
+    else this.#deps.send({ ...message, response: { kind: 'denied' } })
   }
 
-  #operation(id: string, terms: Terms): Omit<ledger.HoldOperation, 'caps'> {
-    const at = this.#parts.now()
+  #grant(
+    message: SimMessage,
+    event: LedgerEvent,
+    { outputTokens: paidTokens, maximumTokens: maxTokens }: Pick<HoldSize, 'outputTokens' | 'maximumTokens'>,
+  ): void {
+    this.#openRequests.set(message.id, message.worker)
+    this.#record(event)
+    this.#deps.send({ ...message, response: { kind: 'granted', paidTokens, maxTokens, commit: this.#next } })
+  }
+
+  #holdOperation(id: string, options: SimHoldOptions): Omit<ledger.HoldOperation, 'caps'> {
+    const at = this.#deps.now()
     const dayEnd = (Math.floor(at / dayMs) + 1) * dayMs
     const monthEnd = (Math.floor(at / monthMs) + 1) * monthMs
-    return { ...terms, id, at, model: 'm', results: 1, askedTokens: null, modelTokens, dayEnd, monthEnd }
+    const request = { id, at, model: 'm', results: 1, requestedTokens: null, modelTokens }
+    return { ...options, ...request, dayEnd, monthEnd }
   }
 
-  #act({ letter, terms, available }: Checked): void {
-    const operation = this.#operation(letter.id, terms)
+  #makeCheckedHold({ message, options, available }: CheckedHold): void {
+    const operation = this.#holdOperation(message.id, options)
     const size = sizeOfHold(operation, available)
-    if (!size || this.state.holds.has(letter.id)) {
-      this.#parts.send({ ...letter, answer: { kind: 'refused' } })
+    if (!size || this.state.holds.has(message.id)) {
+      this.#deps.send({ ...message, response: { kind: 'denied' } })
       return
     }
     const { id, at, account, key, model, price, factorPpm, inputTokens, dayEnd, monthEnd } = operation
-    const terms2 = { id, at, account, key, model, price, factorPpm, inputTokens, dayEnd, monthEnd }
-    const event: Held = { kind: 'held', ...terms2, amount: size.amount, outputTokens: size.outputTokens }
+    const fields = { id, at, account, key, model, price, factorPpm, inputTokens, dayEnd, monthEnd }
+    const event: Held = { kind: 'held', ...fields, amount: size.amount, outputTokens: size.outputTokens }
     apply(this.state, event)
-    this.#open.set(letter.id, letter.worker)
-    this.#record(event)
-    const { outputTokens: paid, maximumTokens: most } = size
-    this.#parts.send({ ...letter, answer: { kind: 'granted', paid, most, commit: this.#next } })
+    this.#grant(message, event, size)
   }
 
-  /** What was charged, or told whole, is kept under its key. */
-  #keep(held: Hold, event: LedgerEvent | null | undefined, kept: Kept | null): void {
-    if (!held.claim || event?.kind !== 'settled' || (event.charge === 0n && kept?.isWhole !== true)) return
-    this.#claims.keep(held, held.claim, event.charge, kept?.answer ?? null)
+  /**
+   * Stores the response of a request that was charged, or whose complete response was delivered, under its
+   * key.
+   */
+  #storeResponse(held: Hold, event: LedgerEvent | null | undefined, stored: SimStoredResponse | null): void {
+    if (!held.claim || event?.kind !== 'settled' || (event.charge === 0n && stored?.isComplete !== true))
+      return
+    this.#claims.recordEnded(held, held.claim, event.charge, stored?.response ?? null)
   }
 
-  #settle(letter: Letter, { usage, kept }: Extract<Letter['ask'], { kind: 'settle' }>): void {
-    const { id } = letter
-    const at = this.#parts.now()
+  #settle(
+    message: SimMessage,
+    { usage, stored }: Extract<SimMessage['operation'], { kind: 'settle' }>,
+  ): void {
+    const { id } = message
+    const at = this.#deps.now()
     const held = this.state.holds.get(id)
-    this.#open.delete(id)
-    const { bug } = this.#parts
+    this.#openRequests.delete(id)
+    const { bug } = this.#deps
     if (held) {
-      const caps = this.#parts.capsOf(held.account, held.key)
+      const caps = this.#deps.capsOf(held.account, held.key)
       const account = ownerOf(this.state, accountOwner(held.account))
       if (bug === 'cap by the wall clock' && account.dayEnd !== held.dayEnd) {
         account.dayHeld += held.amount
@@ -238,27 +258,27 @@ export class SimAuthority {
         ? ledger.settle(this.state, { id, at, usage, cause: 'provider', caps })?.event
         : ledger.release(this.state, { id, at })
       if (event) this.#record(event)
-      this.#keep(held, event, kept)
+      this.#storeResponse(held, event, stored)
     } else if (bug === 'not idempotent' && usage) {
       const account = ownerOf(this.state, accountOwner('a0'))
       account.balance -= BigInt(usage.input + usage.output)
     }
-    if (bug === 'told before durable') this.#parts.send({ ...letter, answer: { kind: 'settled' } })
-    else this.#answer(letter, { kind: 'settled' })
+    if (bug === 'confirmed before durable') this.#deps.send({ ...message, response: { kind: 'settled' } })
+    else this.#reply(message, { kind: 'settled' })
   }
 
-  #end(id: string): void {
+  #expire(id: string): void {
     const held = this.state.holds.get(id)
-    this.#open.delete(id)
+    this.#openRequests.delete(id)
     if (!held) return
-    const at = this.#parts.now()
-    const caps = this.#parts.capsOf(held.account, held.key)
+    const at = this.#deps.now()
+    const caps = this.#deps.capsOf(held.account, held.key)
     const event =
-      this.#parts.bug === 'refunded on a crash'
+      this.#deps.bug === 'released on a crash'
         ? ledger.release(this.state, { id, at })
         : ledger.expire(this.state, { id, at, caps })
     if (event) this.#record(event)
-    if (this.#parts.bug !== 'claim forgotten at a crash') this.#keep(held, event, null)
+    if (this.#deps.bug !== 'claim lost in a crash') this.#storeResponse(held, event, null)
   }
 
   get newest(): number {
@@ -267,13 +287,13 @@ export class SimAuthority {
 
   #record(event: LedgerEvent): void {
     this.#events.push(event)
-    this.#parts.onEvent(event)
+    this.#deps.onEvent(event)
   }
 
-  /** Answers once a commit is on disk: that of everything decided so far, unless another is named. */
-  #answer(letter: Letter, answer: Answer, commit = this.newest): void {
-    const reply: Reply = { worker: letter.worker, call: letter.call, id: letter.id, answer }
-    if (commit <= this.#durable) this.#parts.send(reply)
-    else this.#waiting.push({ commit, reply })
+  /** Replies once a commit is on disk: the commit of everything decided so far unless another is given. */
+  #reply(message: SimMessage, answer: SimResponse, commit = this.newest): void {
+    const reply: SimReply = { worker: message.worker, call: message.call, id: message.id, response: answer }
+    if (commit <= this.#durable) this.#deps.send(reply)
+    else this.#pendingReplies.push({ awaitedCommit: commit, reply })
   }
 }

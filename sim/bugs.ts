@@ -1,14 +1,14 @@
-/** The kinds of bug that the ledger's rules exclude. Each can be put into a run, which then has to fail. */
+/** Bugs that the ledger's rules exclude. Each can be injected into a run, which must then fail. */
 
 export const bugs = [
   'check-then-act',
   'not idempotent',
-  'told before durable',
+  'confirmed before durable',
   'delivered past the mark',
-  'refunded on a crash',
-  'reclaimed by time-out',
+  'released on a crash',
+  'released by timeout',
   'cap by the wall clock',
-  'claim forgotten at a crash',
+  'claim lost in a crash',
 ] as const
 
 export type Bug = (typeof bugs)[number]

@@ -1,11 +1,11 @@
 /**
- * What must hold of `Idempotency-Key`s at the end of everything: within a key's time one request under it is charged,
- * and who repeats it is told what that one came to.
+ * Invariants of `Idempotency-Key`s at the end of a run: at most one request is charged under a key within its
+ * window, and repetitions get that request's result.
  */
 import type { Settled } from '../src/ledger/events.ts'
-import { claimName } from '../src/ledger/state.ts'
-import { must } from './checks.ts'
-import { keptMs, type Disk } from './disk.ts'
+import { claimId } from '../src/ledger/state.ts'
+import { assertInvariant } from './checks.ts'
+import { idempotencyWindowMs, type SimDisk } from './disk.ts'
 import type { SimRequest } from './request.ts'
 
 interface Charged {
@@ -14,11 +14,11 @@ interface Charged {
   readonly at: number
 }
 
-function claimOf({ script: { terms, claim } }: SimRequest): string | null {
-  return claim && claimName(terms.account, claim)
+function claimOf({ script: { options, claim } }: SimRequest): string | null {
+  return claim && claimId(options.account, claim)
 }
 
-export function checkClaims(requests: readonly SimRequest[], disk: Disk): void {
+export function checkClaims(requests: readonly SimRequest[], disk: SimDisk): void {
   const known = new Map(requests.map((request) => [request.id, request]))
   const heldAt = new Map<string, number>()
   const bills = new Map<string, Settled>()
@@ -33,8 +33,8 @@ export function checkClaims(requests: readonly SimRequest[], disk: Disk): void {
     if (!name || (bills.get(id)?.charge ?? 0n) === 0n) continue
     const earlier = charged.get(name) ?? []
     for (const first of earlier) {
-      const isOver = request.lookedAt >= first.at + keptMs
-      must(isOver, `${first.id} and ${id} were both charged under "${name}"`)
+      const isOver = request.lookedUpAt >= first.at + idempotencyWindowMs
+      assertInvariant(isOver, `${first.id} and ${id} were both charged under "${name}"`)
     }
     charged.set(name, [...earlier, { id, at }])
   }
@@ -49,9 +49,12 @@ function checkReplay(
   if (!replayed) return
   const first = known.get(replayed.request_id)
   const bill = bills.get(replayed.request_id)
-  must(first?.script.claim?.key === script.claim?.key, `${id} was answered what is another key's`)
-  must(bill?.charge === replayed.cost_nanos, `${id} was told another charge than its first request's`)
+  assertInvariant(first?.script.claim?.key === script.claim?.key, `${id} got the response of another key`)
+  assertInvariant(
+    bill?.charge === replayed.cost_nanos,
+    `${id} was reported another charge than its first request's`,
+  )
   const answer = replayed.answer && Buffer.from(replayed.answer).toString()
   const isSame = answer === null || answer === `${replayed.request_id} ${bill?.usage.output}`
-  must(isSame, `${id} was answered something else than its first request`)
+  assertInvariant(isSame, `${id} got another response than its first request`)
 }

@@ -1,6 +1,6 @@
 /**
- * What must hold in a simulated node: after every step, and at the end, compared with what callers were told and what
- * the upstreams measured. Nothing here asks the ledger for its own opinion where another witness exists.
+ * Invariants of a simulated node, checked after every step and at the end against what callers received and
+ * what the upstreams measured. The ledger is never its own witness where there is another one.
  */
 import type { Caps } from '../src/ledger/caps.ts'
 import { apply } from '../src/ledger/apply.ts'
@@ -8,18 +8,18 @@ import { encodeHolds } from '../src/ledger/checkpoint.ts'
 import type { LedgerEvent, Settled } from '../src/ledger/events.ts'
 import { costOf } from '../src/ledger/price.ts'
 import { accountOwner, emptyOwner, emptyState, keyOwner, type LedgerState } from '../src/ledger/state.ts'
-import type { Disk } from './disk.ts'
+import type { SimDisk } from './disk.ts'
 import type { SimRequest } from './request.ts'
 
-/** A promise was broken. */
-export class Broken extends Error {}
+/** An invariant does not hold. */
+export class InvariantViolation extends Error {}
 
-export function must(isSo: boolean, words: string): void {
-  if (!isSo) throw new Broken(words)
+export function assertInvariant(condition: boolean, message: string): void {
+  if (!condition) throw new InvariantViolation(message)
 }
 
-/** What each period of each owner has taken, counted from the events alone. */
-export class Tally {
+/** An independent model of what each period of each owner has taken, computed from the events alone. */
+export class ReferenceModel {
   readonly #taken = new Map<string, bigint>()
   readonly #requests = new Map<string, number>()
   readonly #holds = new Map<string, { names: readonly string[]; amount: bigint }>()
@@ -30,7 +30,7 @@ export class Tally {
     this.#capsOf = capsOf
   }
 
-  take(event: LedgerEvent): void {
+  record(event: LedgerEvent): void {
     if (event.kind === 'held') this.#begin(event)
     const hold = this.#holds.get(event.id)
     if (!hold) return
@@ -62,7 +62,7 @@ export class Tally {
   #count(name: string, limit: number | null): void {
     const count = (this.#requests.get(name) ?? 0) + 1
     this.#requests.set(name, count)
-    must(limit === null || count <= limit, `${name} admitted ${count} requests of ${limit}`)
+    assertInvariant(limit === null || count <= limit, `${name} admitted ${count} requests of ${limit}`)
   }
 
   #add(hold: { names: readonly string[]; amount: bigint }, amount: bigint): void {
@@ -71,44 +71,50 @@ export class Tally {
       const taken = (this.#taken.get(name) ?? 0n) + amount
       this.#taken.set(name, taken)
       const limit = this.#limits.get(name) ?? null
-      must(amount <= 0n || limit === null || taken <= limit, `${name} took ${taken} of ${limit}`)
+      assertInvariant(amount <= 0n || limit === null || taken <= limit, `${name} took ${taken} of ${limit}`)
     }
   }
 }
 
-/** After every step: nobody has less than nothing, what is held is what holds hold, and no cap is passed. */
+/** After every step: no balance is negative, owners hold the sum of their holds, and no cap is exceeded. */
 export function checkState(state: LedgerState, capsOf: (account: string, key: string) => Caps): void {
   const held = new Map<string, bigint>()
   for (const { account, key, amount } of state.holds.values()) {
     for (const id of [accountOwner(account), keyOwner(key)]) held.set(id, (held.get(id) ?? 0n) + amount)
   }
   for (const [id, owner] of state.owners) {
-    must(
+    assertInvariant(
       owner.held === (held.get(id) ?? 0n),
       `${id} holds ${owner.held}, its open holds ${held.get(id) ?? 0n}`,
     )
     if (!id.startsWith(accountOwner(''))) continue
-    must(owner.balance >= owner.held, `${id} holds ${owner.held} of ${owner.balance}`)
+    assertInvariant(owner.balance >= owner.held, `${id} holds ${owner.held} of ${owner.balance}`)
     const { accountDay, accountMonth } = capsOf(id.slice(accountOwner('').length), '')
     const day = owner.daySpent + owner.dayHeld
-    must(accountDay === null || day <= accountDay, `${id} has ${day} of a day's ${accountDay}`)
+    assertInvariant(accountDay === null || day <= accountDay, `${id} has ${day} of a day's ${accountDay}`)
     const month = owner.monthSpent + owner.monthHeld
-    must(accountMonth === null || month <= accountMonth, `${id} has ${month} of a month's ${accountMonth}`)
+    assertInvariant(
+      accountMonth === null || month <= accountMonth,
+      `${id} has ${month} of a month's ${accountMonth}`,
+    )
   }
 }
 
-/** What went out is never more than 64 tokens past what a crash would be charged at. */
-export function checkDelivered(request: SimRequest, disk: Disk): void {
-  if (request.isOver || request.script.terms.manner === 'whole' || request.delivered === 0) return
+/** Delivered output is at most 64 tokens past the mark at which a crash would be charged. */
+export function checkDelivered(request: SimRequest, disk: SimDisk): void {
+  if (request.isOver || request.script.options.mode === 'non-streaming' || request.delivered === 0) return
   const mark = disk.marks.get(request.id)
   const { id, delivered } = request
-  must(mark !== undefined, `${id} delivered ${delivered} tokens before its hold was on disk`)
-  must(delivered <= (mark ?? 0) + 64, `${id} delivered ${delivered} tokens, its mark on disk is ${mark}`)
+  assertInvariant(mark !== undefined, `${id} delivered ${delivered} tokens before its hold was on disk`)
+  assertInvariant(
+    delivered <= (mark ?? 0) + 64,
+    `${id} delivered ${delivered} tokens, its mark on disk is ${mark}`,
+  )
 }
 
-/** At the end of everything: every request charged as its caller and its upstream know it. */
-export function checkRequests(requests: readonly SimRequest[], disk: Disk, state: LedgerState): void {
-  must(state.holds.size === 0, `${state.holds.size} holds are left`)
+/** At the end: every request is charged as its caller and its upstream observed it. */
+export function checkRequests(requests: readonly SimRequest[], disk: SimDisk, state: LedgerState): void {
+  assertInvariant(state.holds.size === 0, `${state.holds.size} holds are left`)
   const ends = new Map<string, LedgerEvent[]>()
   for (const event of disk.events()) {
     if (event.kind === 'settled' || event.kind === 'released') {
@@ -117,37 +123,43 @@ export function checkRequests(requests: readonly SimRequest[], disk: Disk, state
   }
   for (const request of requests) {
     const [end, ...more] = ends.get(request.id) ?? []
-    must(more.length === 0, `${request.id} ended ${more.length + 1} times`)
+    assertInvariant(more.length === 0, `${request.id} ended ${more.length + 1} times`)
     checkBill(request, end?.kind === 'settled' ? end : null)
   }
 }
 
 function checkBill(request: SimRequest, settled: Settled | null): void {
-  const { id, script, billed, ending, delivered, received } = request
+  const { id, script, billed, endReason, delivered, received } = request
   const output = settled?.usage.output ?? 0
-  const { price, factorPpm } = script.terms
+  const { price, factorPpm } = script.options
   if (settled) {
     const cost = costOf(price, settled.usage, factorPpm)
-    must(settled.charge + settled.overrun === cost && settled.charge >= 0n, `${id} is not charged its cost`)
+    assertInvariant(
+      settled.charge + settled.overrun === cost && settled.charge >= 0n,
+      `${id} is not charged its cost`,
+    )
   }
-  if (request.isTold && ending === 'complete') {
-    must(
+  if (request.isSettled && endReason === 'complete') {
+    assertInvariant(
       output === billed?.output && settled?.cause === 'provider',
       `${id} was completed and charged ${output} tokens`,
     )
     return
   }
-  must(output <= received, `${id} was charged ${output} tokens of ${received} received`)
-  must(output >= delivered - 64, `${id} was charged ${output} tokens of ${delivered} delivered`)
+  assertInvariant(output <= received, `${id} was charged ${output} tokens of ${received} received`)
+  assertInvariant(output >= delivered - 64, `${id} was charged ${output} tokens of ${delivered} delivered`)
 }
 
-/** What a start makes of the disk is what a replay of everything makes of it. */
-export function checkRestored(disk: Disk): void {
+/** Restoring from disk gives the same state as replaying everything. */
+export function checkRestored(disk: SimDisk): void {
   const replayed = emptyState()
   for (const event of disk.events()) apply(replayed, event)
-  const restored = disk.restored()
-  must(restored.overrun === replayed.overrun, 'the overrun restored is not the one replayed')
-  must(encodeHolds(restored) === encodeHolds(replayed), 'the holds restored are not those replayed')
+  const restored = disk.restore()
+  assertInvariant(restored.overrun === replayed.overrun, 'the restored overrun differs from the replayed one')
+  assertInvariant(
+    encodeHolds(restored) === encodeHolds(replayed),
+    'the restored holds differ from the replayed ones',
+  )
   for (const [id, owner] of replayed.owners) {
     const found = restored.owners.get(id) ?? emptyOwner()
     for (const name of [
@@ -159,7 +171,7 @@ export function checkRestored(disk: Disk): void {
       'monthSpent',
       'totalSpent',
     ] as const) {
-      must(
+      assertInvariant(
         found[name] === owner[name],
         `${name} of ${id} restored is ${found[name]}, replayed ${owner[name]}`,
       )
@@ -167,8 +179,12 @@ export function checkRestored(disk: Disk): void {
   }
 }
 
-/** Money is neither made nor lost: credits less charges are the balances; no credit that was told is missing. */
-export function checkSums(disk: Disk, state: LedgerState, told: ReadonlyMap<string, bigint>): void {
+/** Money is conserved: the balances are credits less charges, and no confirmed credit is missing. */
+export function checkSums(
+  disk: SimDisk,
+  state: LedgerState,
+  reportedCredits: ReadonlyMap<string, bigint>,
+): void {
   const credits = new Map<string, bigint>()
   let sum = 0n
   for (const event of disk.events()) {
@@ -179,6 +195,7 @@ export function checkSums(disk: Disk, state: LedgerState, told: ReadonlyMap<stri
   }
   let balances = 0n
   for (const { balance } of state.owners.values()) balances += balance
-  must(balances === sum, `balances are ${balances}, credits less charges ${sum}`)
-  for (const [id, amount] of told) must(credits.get(id) === amount, `${id} was told and is not there`)
+  assertInvariant(balances === sum, `balances are ${balances}, credits less charges ${sum}`)
+  for (const [id, amount] of reportedCredits)
+    assertInvariant(credits.get(id) === amount, `${id} was confirmed and is missing`)
 }

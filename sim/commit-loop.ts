@@ -1,4 +1,4 @@
-/** Commits one row after the other into a database, and tells each number once it is said to be durable. */
+/** Commits one row after the other to a database and prints each row's number once it is durable. */
 import { writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 

@@ -1,40 +1,43 @@
-/** The disk of a simulated node: what a commit has brought there stays; what was only in memory is gone with a crash. */
-import { encodeHolds, restoreState, storedPartOf, type StoredOwner } from '../src/ledger/checkpoint.ts'
+/** The disk of a simulated node: committed data survives a crash, everything else is lost. */
+import { encodeHolds, restoreState, toStoredOwner, type StoredOwner } from '../src/ledger/checkpoint.ts'
 import type { LedgerEvent } from '../src/ledger/events.ts'
 import { decodeEvents, encodeEvents } from '../src/ledger/journal.ts'
-import { claimName, type LedgerState } from '../src/ledger/state.ts'
-import type { KeptRow } from '../src/db/messages.ts'
+import { claimId, type LedgerState } from '../src/ledger/state.ts'
+import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
 
-export interface Commit {
+export interface SimCommit {
   readonly seq: number
   readonly journal: string
   readonly owners: readonly (readonly [id: string, owner: StoredOwner])[]
   readonly overrun: bigint
   readonly holds: string | null
-  readonly kept: readonly KeptRow[]
+  readonly storedResponses: readonly StoredResponseRow[]
 }
 
 const checkpointEvery = 7
-/** So long after its first request a key means that request. */
-export const keptMs = 600_000
+/** How long a key refers to its first request. */
+export const idempotencyWindowMs = 600_000
 
-/** A commit as the store is given it: everything that was decided since the last one. */
-export function commitOf(
+/** A commit as given to the store: everything decided since the last one. */
+export function buildCommit(
   seq: number,
-  { events, kept }: { readonly events: readonly LedgerEvent[]; readonly kept: readonly KeptRow[] },
+  {
+    events,
+    storedResponses,
+  }: { readonly events: readonly LedgerEvent[]; readonly storedResponses: readonly StoredResponseRow[] },
   state: LedgerState,
-): Commit {
+): SimCommit {
   return {
     seq,
     journal: encodeEvents(events),
-    owners: [...state.owners].map(([id, owner]) => [id, storedPartOf(owner)] as const),
+    owners: [...state.owners].map(([id, owner]) => [id, toStoredOwner(owner)] as const),
     overrun: state.overrun,
     holds: seq % checkpointEvery === 0 ? encodeHolds(state) : null,
-    kept,
+    storedResponses,
   }
 }
 
-export class Disk {
+export class SimDisk {
   readonly journal: string[] = []
   readonly #owners = new Map<string, StoredOwner>()
   #overrun = 0n
@@ -42,14 +45,14 @@ export class Disk {
   #checkpoint = 0
   /** How far each request would be charged after a crash. */
   readonly marks = new Map<string, number>()
-  /** What requests under an `Idempotency-Key` came to, by the names of their claims. */
-  readonly #kept = new Map<string, KeptRow>()
+  /** Stored responses by claim id. */
+  readonly #storedResponses = new Map<string, StoredResponseRow>()
 
   get lastSeq(): number {
     return this.journal.length
   }
 
-  write(commit: Commit): void {
+  write(commit: SimCommit): void {
     this.journal.push(commit.journal)
     for (const [id, owner] of commit.owners) this.#owners.set(id, owner)
     this.#overrun = commit.overrun
@@ -57,8 +60,8 @@ export class Disk {
       this.#holds = commit.holds
       this.#checkpoint = commit.seq
     }
-    for (const row of commit.kept) {
-      this.#kept.set(claimName(row.account_id, { key: row.key_hash, body: row.body_hash }), row)
+    for (const row of commit.storedResponses) {
+      this.#storedResponses.set(claimId(row.account_id, { key: row.key_hash, body: row.body_hash }), row)
     }
     for (const event of decodeEvents(commit.journal)) {
       if (event.kind === 'marked') this.marks.set(event.id, event.outputTokens)
@@ -66,19 +69,20 @@ export class Disk {
     }
   }
 
-  /** What a key came to, by the clock's opinion of when that was. */
-  keptOf(name: string, now: number): KeptRow | undefined {
-    const row = this.#kept.get(name)
-    return row && row.at > now - keptMs ? row : undefined
+  /** The stored response of a key that has not expired at `now`. */
+  storedResponse(name: string, now: number): StoredResponseRow | undefined {
+    const row = this.#storedResponses.get(name)
+    return row && row.at > now - idempotencyWindowMs ? row : undefined
   }
 
-  /** Deletes what nobody can ask for any more. */
+  /** Deletes expired responses. */
   dropExpired(now: number): void {
-    for (const [name, { at }] of this.#kept) if (at <= now - keptMs) this.#kept.delete(name)
+    for (const [name, { at }] of this.#storedResponses)
+      if (at <= now - idempotencyWindowMs) this.#storedResponses.delete(name)
   }
 
-  /** What a start makes of it. */
-  restored(): LedgerState {
+  /** The state that a start restores from the disk. */
+  restore(): LedgerState {
     return restoreState({
       holds: this.#holds,
       journal: this.journal.slice(this.#checkpoint),

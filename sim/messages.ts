@@ -1,50 +1,59 @@
-/** What workers and the authority of the simulated node say to each other. */
+/** Messages between the workers and the authority of the simulated node. */
 import type { Price, Usage } from '../src/ledger/price.ts'
-import type { ClaimAsk } from '../src/relay/ledger-client.ts'
+import type { IdempotencyClaimRequest } from '../src/relay/ledger-client.ts'
 
-export interface Terms {
+export interface SimHoldOptions {
   readonly account: string
   readonly key: string
-  readonly manner: 'stream' | 'whole'
+  readonly mode: 'stream' | 'non-streaming'
   readonly inputTokens: number
   readonly price: Price
   readonly factorPpm: number
 }
 
-export type Ask =
-  | { readonly kind: 'hold'; readonly terms: Terms; readonly claim?: ClaimAsk | undefined }
+export type SimOperation =
+  | {
+      readonly kind: 'hold'
+      readonly options: SimHoldOptions
+      readonly claim?: IdempotencyClaimRequest | undefined
+    }
   | { readonly kind: 'extend'; readonly remaining: number }
   | { readonly kind: 'mark'; readonly input: number; readonly output: number }
-  | { readonly kind: 'settle'; readonly usage: Usage | null; readonly kept: Kept | null }
+  | { readonly kind: 'settle'; readonly usage: Usage | null; readonly stored: SimStoredResponse | null }
 
-/** What the caller was told under an `Idempotency-Key`; the answer is null where it was cut off. */
-export interface Kept {
-  readonly answer: Uint8Array | null
-  readonly isWhole: boolean
+/** What is stored under an `Idempotency-Key`. The response is null if it was truncated. */
+export interface SimStoredResponse {
+  readonly response: Uint8Array | null
+  readonly isComplete: boolean
 }
 
-/** One ask of one request; the same one may come twice. */
-export interface Letter {
+/** One operation of one request. The same message may arrive twice. */
+export interface SimMessage {
   readonly worker: number
   readonly call: number
   readonly id: string
-  readonly ask: Ask
+  readonly operation: SimOperation
 }
 
-export type Answer =
-  | { readonly kind: 'granted'; readonly paid: number; readonly most: number | null; readonly commit: number }
-  | { readonly kind: 'refused' }
-  /** What the key came to may be on disk as of this commit. */
-  | { readonly kind: 'look again'; readonly commit: number }
-  | { readonly kind: 'extended'; readonly paid: number }
+export type SimResponse =
+  | {
+      readonly kind: 'granted'
+      readonly paidTokens: number
+      readonly maxTokens: number | null
+      readonly commit: number
+    }
+  | { readonly kind: 'denied' }
+  /** The result under the key may be on disk as of this commit. */
+  | { readonly kind: 'retry after commit'; readonly commit: number }
+  | { readonly kind: 'extended'; readonly paidTokens: number }
   | { readonly kind: 'marked' }
   | { readonly kind: 'settled' }
   /** Everything up to this commit is on disk. */
   | { readonly kind: 'durable'; readonly commit: number }
 
-export interface Reply {
+export interface SimReply {
   readonly worker: number
   readonly call: number
   readonly id: string
-  readonly answer: Answer
+  readonly response: SimResponse
 }

@@ -1,9 +1,9 @@
 /**
- * Power cuts, over and over: a file system on the disk that remembers (power-disk.ts). At a cut everything that the kernel
- * had only in its memory is gone; what it had written to the disk since the last flush is there, gone, or torn, by chance;
- * only what was flushed is surely there. The next file system is mounted on what is left.
+ * Repeated power cuts: a file system on a recording disk (power-disk.ts). At a cut, everything in the
+ * kernel's memory is lost. Writes since the last flush are kept, lost or torn at random; only what was
+ * flushed is certain. The next file system is mounted on the result.
  *
- * Needs root, /dev/fuse and loop devices, and a mount namespace of its own, so that nothing is left behind.
+ * Needs root, /dev/fuse and loop devices, and runs in its own mount namespace so that nothing is left behind.
  */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,55 +20,56 @@ import {
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Chance } from './prng.ts'
-import { logged, recordBytes } from './power-disk.ts'
+import { Prng } from './prng.ts'
+import { recordKinds, recordBytes } from './power-disk.ts'
 
 const diskProgram = fileURLToPath(new URL('power-disk.ts', import.meta.url))
 const diskBytes = 128 * 1024 * 1024
-/** A machine that is busy with other things mounts when it comes to it. */
-const patienceMs = 60_000
-/** What a disk writes whole or not at all. */
+/** A busy machine may take long to mount. */
+const commandTimeoutMs = 60_000
+/** What a disk writes atomically. */
 const sectorBytes = 512
 
 /**
- * `unshare` with namespaces of its own, for whoever cuts power: however that ends, the disk's server ends with it, and so do
- * the mounts. A disk without a server would keep everybody waiting who looks at the machine's loop devices.
+ * Options of `unshare` for processes that cut power: with namespaces of their own, the disk's server and the
+ * mounts end with the process, however it ends. A disk without its server would block everybody who looks at
+ * the machine's loop devices.
  */
-export const apart = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
+export const unshareOptions = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc']
 
-/** Why power cannot be cut on this machine; null when it can. */
-export function whyNot(): string | null {
-  if (process.getuid?.() !== 0) return 'only on some machines: cutting the power needs root'
+/** Why this machine cannot simulate power cuts. null if it can. */
+export function powerCutSkipReason(): string | null {
+  if (process.getuid?.() !== 0) return 'only on some machines: simulating a power cut needs root'
   for (const path of ['/dev/fuse', '/dev/loop-control']) {
     try {
       accessSync(path, constants.R_OK | constants.W_OK)
     } catch {
-      return `only on some machines: cutting the power needs ${path}`
+      return `only on some machines: simulating a power cut needs ${path}`
     }
   }
   for (const program of ['unshare', 'mount', 'umount', 'mkfs.ext4']) {
     if (spawnSync(program, ['--version']).error)
-      return `only on some machines: cutting the power needs ${program}`
+      return `only on some machines: simulating a power cut needs ${program}`
   }
-  const own = spawnSync('unshare', [...apart, 'losetup', '--find'], { timeout: patienceMs })
-  return own.status === 0
+  const trial = spawnSync('unshare', [...unshareOptions, 'losetup', '--find'], { timeout: commandTimeoutMs })
+  return trial.status === 0
     ? null
-    : 'only on some machines: cutting the power needs a mount namespace of its own and a free loop device'
+    : 'only on some machines: simulating a power cut needs its own mount namespace and a free loop device'
 }
 
 function run(command: string, options: readonly string[], descriptor?: number): void {
   const stdio = ['ignore', 'ignore', 'pipe', ...(descriptor === undefined ? [] : [descriptor])] as const
-  const { status, stderr } = spawnSync(command, options, { stdio: [...stdio], timeout: patienceMs })
-  if (status !== 0) throw new Error(`${command} ${options.join(' ')}: ${String(stderr) || 'no answer'}`)
+  const { status, stderr } = spawnSync(command, options, { stdio: [...stdio], timeout: commandTimeoutMs })
+  if (status !== 0) throw new Error(`${command} ${options.join(' ')}: ${String(stderr) || 'no response'}`)
 }
 
-/** What a cut has left of the writes since the last flush. */
-export interface Cut {
+/** What a power cut did to the writes since the last flush. */
+export interface PowerCutResult {
   readonly writes: number
   readonly flushes: number
-  /** Written and not flushed. */
-  readonly unsure: number
-  /** Of those: not on the disk any more, at least in part. */
+  /** Written but not flushed. */
+  readonly unflushed: number
+  /** Unflushed writes that were lost at least in part. */
   readonly lost: number
 }
 
@@ -76,20 +77,20 @@ export class PowerDisk {
   readonly #image: string
   readonly #log: string
   readonly #mount: string
-  readonly #chance: Chance
+  readonly #prng: Prng
   #server: ChildProcess | null = null
-  /** The length of the log when the power went. */
+  /** The length of the log at the time of the cut. */
   #loggedBytes = 0
-  /** Where files are that survive a cut if they were synced. */
+  /** The mounted folder. Its files survive a cut if they were synced. */
   readonly files: string
 
-  /** Makes a disk in a folder of its own. */
+  /** Creates a disk in an empty folder. */
   constructor(folder: string, seed: number) {
     this.#image = join(folder, 'image')
     this.#log = join(folder, 'log')
     this.#mount = join(folder, 'disk')
     this.files = join(folder, 'files')
-    this.#chance = new Chance(seed)
+    this.#prng = new Prng(seed)
     mkdirSync(this.#mount)
     mkdirSync(this.files)
     writeFileSync(this.#image, Buffer.alloc(diskBytes))
@@ -97,7 +98,7 @@ export class PowerDisk {
   }
 
   /** Turns the power on. */
-  on(): void {
+  powerOn(): void {
     const device = openSync('/dev/fuse', 'r+')
     const options = 'fd=3,rootmode=40000,user_id=0,group_id=0'
     run('mount', ['-i', '-t', 'fuse', '-o', options, 'disk', this.#mount], device)
@@ -108,63 +109,63 @@ export class PowerDisk {
     run('mount', ['-o', 'loop,nodiscard', join(this.#mount, 'disk'), this.files])
   }
 
-  /** The power goes: what is written from now on never was. */
-  goes(): void {
+  /** Cuts the power: later writes do not count. */
+  cutPower(): void {
     this.#loggedBytes = statSync(this.#log).size
   }
 
-  /** It comes back, after whoever worked with the files has been killed. */
-  async comes(): Promise<Cut> {
-    await this.#off()
+  /** Restores the power. Processes that used the files must have been killed. */
+  async restorePower(): Promise<PowerCutResult> {
+    await this.#detach()
     const image = readFileSync(this.#image)
-    const left = this.#replay(image, readFileSync(this.#log).subarray(0, this.#loggedBytes))
+    const result = this.#replay(image, readFileSync(this.#log).subarray(0, this.#loggedBytes))
     writeFileSync(this.#image, image)
-    this.on()
-    return left
+    this.powerOn()
+    return result
   }
 
-  /** Takes the disk away as it is. */
-  async #off(): Promise<void> {
+  /** Stops the server and unmounts. */
+  async #detach(): Promise<void> {
     const server = this.#server
     if (!server) return
     this.#server = null
     const gone = once(server, 'exit')
     server.kill('SIGKILL')
     await gone
-    // Either may not have been mounted: whoever ends after a failure tells of that one.
-    for (const place of [this.files, this.#mount]) spawnSync('umount', ['-l', place])
+    // Either may not have been mounted. A failure to mount has already been reported.
+    for (const mountPoint of [this.files, this.#mount]) spawnSync('umount', ['-l', mountPoint])
   }
 
   async remove(): Promise<void> {
-    await this.#off()
-    // Unmounting goes on behind our back, and a folder that is mounted cannot be removed.
+    await this.#detach()
+    // Lazy unmounting continues in the background, and a mounted folder cannot be removed.
     await delay(100)
   }
 
-  /** Does to the image what the log says, up to the last flush surely, and then by chance. */
-  #replay(image: Buffer, log: Buffer): Cut {
-    const records = recordsIn(log)
-    const flushed = records.findLastIndex(({ kind }) => kind === logged.flush)
-    const fate = this.#chance.pick(['all', 'none', 'some'] as const)
+  /** Applies the log to the image: everything up to the last flush, and random later writes. */
+  #replay(image: Buffer, log: Buffer): PowerCutResult {
+    const records = parseRecords(log)
+    const flushed = records.findLastIndex(({ kind }) => kind === recordKinds.flush)
+    const fate = this.#prng.pick(['all', 'none', 'some'] as const)
     let lost = 0
     for (const [index, { offset, data }] of records.entries()) {
       if (index <= flushed || fate === 'all') data.copy(image, offset)
-      else if (fate === 'none' || !this.#tear(image, offset, data)) lost += 1
+      else if (fate === 'none' || !this.#writeSectors(image, offset, data)) lost += 1
     }
-    const writes = records.filter(({ kind }) => kind === logged.write).length
-    const unsure = records.length - 1 - flushed
-    return { writes, flushes: records.length - writes, unsure, lost }
+    const writes = records.filter(({ kind }) => kind === recordKinds.write).length
+    const unflushed = records.length - 1 - flushed
+    return { writes, flushes: records.length - writes, unflushed, lost }
   }
 
-  /** Writes some of the sectors; false when not all. */
-  #tear(image: Buffer, offset: number, data: Buffer): boolean {
-    const share = this.#chance.pick([0, 0.5, 1])
-    let isWhole = true
+  /** Writes a random part of the sectors. False if any is missing. */
+  #writeSectors(image: Buffer, offset: number, data: Buffer): boolean {
+    const share = this.#prng.pick([0, 0.5, 1])
+    let isComplete = true
     for (let at = 0; at < data.length; at += sectorBytes) {
-      if (this.#chance.next() < share) data.copy(image, offset + at, at, at + sectorBytes)
-      else isWhole = false
+      if (this.#prng.next() < share) data.copy(image, offset + at, at, at + sectorBytes)
+      else isComplete = false
     }
-    return isWhole
+    return isComplete
   }
 }
 
@@ -174,8 +175,8 @@ interface LogRecord {
   readonly data: Buffer
 }
 
-/** The records that are in the log as a whole. */
-function recordsIn(log: Buffer): LogRecord[] {
+/** The complete records of the log. */
+function parseRecords(log: Buffer): LogRecord[] {
   const records: LogRecord[] = []
   for (let at = 0; at + recordBytes <= log.length;) {
     const end = at + recordBytes + log.readUInt32LE(at + 4)

@@ -1,27 +1,27 @@
 /**
- * A disk that remembers in which order it was written to: one file of a file system in user space, to be mounted through
- * a loop device. What the kernel writes and when it asks for a flush are noted in a log before either is answered, so
- * that the disk of any moment can be made again, with or without what its cache would have lost.
+ * A recording disk: a FUSE file system with one file, to be mounted through a loop device. Writes and flushes
+ * of the kernel are logged in order before they are acknowledged, so that the disk can be reconstructed as of
+ * any moment, with or without what its cache would have lost.
  *
  *   node sim/power-disk.ts <image> <log>     (/dev/fuse is open as descriptor 3, and mounted)
  */
 import { openSync, readFileSync, readSync, writeSync } from 'node:fs'
 
-const fuse = 3
-/** The header of a request, of an answer, and of what a read or write asks for. */
-const headBytes = 40
-const answerBytes = 16
-const ioBytes = 40
-const mostWriteBytes = 128 * 1024
+const fuseDescriptor = 3
+/** The headers of a request, of a reply, and of reads and writes. */
+const requestHeaderBytes = 40
+const replyHeaderBytes = 16
+const ioHeaderBytes = 40
+const maxWriteBytes = 128 * 1024
 
-const root = 1n
-const disk = 2n
-const directory = 0o040755
-const file = 0o100600
-/** Reads and writes are ours alone: nothing is remembered between the loop device and this file. */
+const rootNode = 1n
+const diskNode = 2n
+const directoryMode = 0o040755
+const fileMode = 0o100600
+/** Direct I/O: nothing is cached between the loop device and this file. */
 const directIo = 1
 
-/** Operations, as linux/fuse.h numbers them. */
+/** Operation codes of linux/fuse.h. */
 const operations = {
   lookup: 1,
   forget: 2,
@@ -41,14 +41,14 @@ const operations = {
   forgetMany: 42,
 } as const
 
-const errors = { noEntry: -2, notKnown: -38 } as const
+const errors = { noEntry: -2, notImplemented: -38 } as const
 
 /** Kinds of records in the log. */
-export const logged = { write: 1, flush: 2 } as const
+export const recordKinds = { write: 1, flush: 2 } as const
 /** Kind, length and offset. */
 export const recordBytes = 16
 
-function record(kind: number, offset: bigint, length: number): Buffer {
+function encodeRecord(kind: number, offset: bigint, length: number): Buffer {
   const head = Buffer.alloc(recordBytes)
   head.writeUInt32LE(kind, 0)
   head.writeUInt32LE(length, 4)
@@ -56,7 +56,7 @@ function record(kind: number, offset: bigint, length: number): Buffer {
   return head
 }
 
-class Disk {
+class FuseDisk {
   readonly #image: Buffer
   readonly #log: number
 
@@ -65,55 +65,55 @@ class Disk {
     this.#log = openSync(logPath, 'w')
   }
 
-  /** Answers requests until the file system is unmounted. */
+  /** Replies to requests until the file system is unmounted. */
   serve(): void {
-    const request = Buffer.alloc(headBytes + ioBytes + mostWriteBytes + 4096)
+    const request = Buffer.alloc(requestHeaderBytes + ioHeaderBytes + maxWriteBytes + 4096)
     for (;;) {
       let length
       try {
-        length = readSync(fuse, request)
+        length = readSync(fuseDescriptor, request)
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? error.code : ''
         if (code === 'ENODEV') return
         if (code === 'EINTR' || code === 'ENOENT' || code === 'EAGAIN') continue
         throw error
       }
-      this.#take(request.subarray(0, length))
+      this.#handle(request.subarray(0, length))
     }
   }
 
-  #take(request: Buffer): void {
+  #handle(request: Buffer): void {
     const operation = request.readUInt32LE(4)
     if (operation === operations.forget || operation === operations.forgetMany) return
     if (operation === operations.interrupt) return
-    const answer = this.#answer(operation, request.readBigUInt64LE(16), request.subarray(headBytes))
-    const [error, body] = typeof answer === 'number' ? [answer, Buffer.alloc(0)] : [0, answer]
-    const head = Buffer.alloc(answerBytes)
-    head.writeUInt32LE(answerBytes + body.length, 0)
+    const reply = this.#replyTo(operation, request.readBigUInt64LE(16), request.subarray(requestHeaderBytes))
+    const [error, body] = typeof reply === 'number' ? [reply, Buffer.alloc(0)] : [0, reply]
+    const head = Buffer.alloc(replyHeaderBytes)
+    head.writeUInt32LE(replyHeaderBytes + body.length, 0)
     head.writeInt32LE(error, 4)
     request.copy(head, 8, 8, 16)
     try {
-      writeSync(fuse, Buffer.concat([head, body]))
+      writeSync(fuseDescriptor, Buffer.concat([head, body]))
     } catch (failure) {
-      // Who asked was interrupted.
+      // The requesting process was interrupted.
       if (!(failure instanceof Error && 'code' in failure && failure.code === 'ENOENT')) throw failure
     }
   }
 
-  /** The body of the answer, or an error's number. */
-  #answer(operation: number, node: bigint, body: Buffer): Buffer | number {
+  /** The body of the reply, or an error number. */
+  #replyTo(operation: number, node: bigint, body: Buffer): Buffer | number {
     switch (operation) {
       case operations.init:
-        return initAnswer()
+        return initReply()
       case operations.lookup:
         return body.toString('latin1', 0, body.indexOf(0)) === 'disk' ? this.#entry() : errors.noEntry
       case operations.getAttributes:
       case operations.setAttributes:
         return Buffer.concat([Buffer.alloc(16), this.#attributes(node)])
       case operations.open:
-        return opened(directIo)
+        return openReply(directIo)
       case operations.openDirectory:
-        return opened(0)
+        return openReply(0)
       case operations.statistics:
         return Buffer.alloc(80)
       case operations.release:
@@ -125,10 +125,10 @@ class Disk {
       case operations.write:
         return this.#write(body)
       case operations.sync:
-        writeSync(this.#log, record(logged.flush, 0n, 0))
+        writeSync(this.#log, encodeRecord(recordKinds.flush, 0n, 0))
         return Buffer.alloc(0)
       default:
-        return errors.notKnown
+        return errors.notImplemented
     }
   }
 
@@ -140,27 +140,27 @@ class Disk {
   #write(body: Buffer): Buffer {
     const offset = body.readBigUInt64LE(8)
     const length = body.readUInt32LE(16)
-    const data = body.subarray(ioBytes, ioBytes + length)
-    writeSync(this.#log, Buffer.concat([record(logged.write, offset, length), data]))
+    const data = body.subarray(ioHeaderBytes, ioHeaderBytes + length)
+    writeSync(this.#log, Buffer.concat([encodeRecord(recordKinds.write, offset, length), data]))
     data.copy(this.#image, Number(offset))
-    const answer = Buffer.alloc(8)
-    answer.writeUInt32LE(length, 0)
-    return answer
+    const reply = Buffer.alloc(8)
+    reply.writeUInt32LE(length, 0)
+    return reply
   }
 
   #entry(): Buffer {
     const head = Buffer.alloc(40)
-    head.writeBigUInt64LE(disk, 0)
-    return Buffer.concat([head, this.#attributes(disk)])
+    head.writeBigUInt64LE(diskNode, 0)
+    return Buffer.concat([head, this.#attributes(diskNode)])
   }
 
   #attributes(node: bigint): Buffer {
     const attributes = Buffer.alloc(88)
-    const size = node === disk ? BigInt(this.#image.length) : 0n
+    const size = node === diskNode ? BigInt(this.#image.length) : 0n
     attributes.writeBigUInt64LE(node, 0)
     attributes.writeBigUInt64LE(size, 8)
     attributes.writeBigUInt64LE(size / 512n, 16)
-    attributes.writeUInt32LE(node === root ? directory : file, 60)
+    attributes.writeUInt32LE(node === rootNode ? directoryMode : fileMode, 60)
     attributes.writeUInt32LE(1, 64)
     attributes.writeUInt32LE(4096, 80)
     return attributes
@@ -168,25 +168,26 @@ class Disk {
 }
 
 /** Version 7.31 of the protocol; writes of up to 128 KiB. */
-function initAnswer(): Buffer {
+function initReply(): Buffer {
   const bigWrites = 1 << 5
   const manyPages = 1 << 22
-  const answer = Buffer.alloc(64)
-  answer.writeUInt32LE(7, 0)
-  answer.writeUInt32LE(31, 4)
-  answer.writeUInt32LE(mostWriteBytes, 8)
-  answer.writeUInt32LE(bigWrites | manyPages, 12)
-  answer.writeUInt32LE(mostWriteBytes, 20)
-  answer.writeUInt32LE(1, 24)
-  answer.writeUInt16LE(mostWriteBytes / 4096, 28)
-  return answer
+  const reply = Buffer.alloc(64)
+  reply.writeUInt32LE(7, 0)
+  reply.writeUInt32LE(31, 4)
+  reply.writeUInt32LE(maxWriteBytes, 8)
+  reply.writeUInt32LE(bigWrites | manyPages, 12)
+  reply.writeUInt32LE(maxWriteBytes, 20)
+  reply.writeUInt32LE(1, 24)
+  reply.writeUInt16LE(maxWriteBytes / 4096, 28)
+  return reply
 }
 
-function opened(flags: number): Buffer {
-  const answer = Buffer.alloc(16)
-  answer.writeUInt32LE(flags, 8)
-  return answer
+function openReply(flags: number): Buffer {
+  const reply = Buffer.alloc(16)
+  reply.writeUInt32LE(flags, 8)
+  return reply
 }
 
 const [, program, image, log] = process.argv
-if (import.meta.filename === program && image !== undefined && log !== undefined) new Disk(image, log).serve()
+if (import.meta.filename === program && image !== undefined && log !== undefined)
+  new FuseDisk(image, log).serve()

@@ -1,13 +1,13 @@
-/** Chance that can be repeated: the same seed, the same run (mulberry32). */
+/** A seeded pseudo-random number generator (mulberry32): the same seed gives the same run. */
 
-export class Chance {
+export class Prng {
   #state: number
 
   constructor(seed: number) {
     this.#state = Math.imul(seed, 0x9e3779b1) | 0
   }
 
-  /** From 0, below 1. */
+  /** A number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -15,17 +15,17 @@ export class Chance {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  /** A whole number from 0, below `bound`. */
+  /** An integer from 0 to `bound` − 1. */
   below(bound: number): number {
     return Math.floor(this.next() * bound)
   }
 
-  /** A whole number from `least` to `most`. */
-  between(least: number, most: number): number {
-    return least + this.below(most - least + 1)
+  /** An integer from `min` to `max`. */
+  between(min: number, max: number): number {
+    return min + this.below(max - min + 1)
   }
 
-  happens(probability: number): boolean {
+  bool(probability: number): boolean {
     return this.next() < probability
   }
 

@@ -1,82 +1,83 @@
 /**
- * One simulated request: its caller, its worker and its upstream. What it asks and when it delivers follows
- * src/relay/pace.ts and delivery.ts. It also keeps what only the upstream's own meter knows, for the checks.
+ * One simulated request: its caller, its worker and its upstream. Its operations and deliveries follow
+ * src/relay/streaming/flow-control.ts and stream-pipeline.ts. It also records what only the upstream's meter
+ * knows, for the checks.
  */
-import type { KeptRow } from '../src/db/messages.ts'
-import type { Claim } from '../src/ledger/events.ts'
+import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
+import type { IdempotencyClaim } from '../src/ledger/events.ts'
 import { noUsage, type Usage } from '../src/ledger/price.ts'
-import { claimName } from '../src/ledger/state.ts'
+import { claimId } from '../src/ledger/state.ts'
 import { modelTokens } from './authority.ts'
 import type { Bug } from './bugs.ts'
-import type { Disk } from './disk.ts'
-import type { Answer, Ask, Letter, Terms } from './messages.ts'
+import type { SimDisk } from './disk.ts'
+import type { SimResponse, SimOperation, SimMessage, SimHoldOptions } from './messages.ts'
 
 const markLead = 64
 const markEvery = 24
 const extendAhead = 60
 
 /** What the upstream will do. */
-export interface Script {
-  readonly terms: Terms
+export interface RequestScript {
+  readonly options: SimHoldOptions
   /** What its provider will bill. */
   readonly input: number
   readonly output: number
-  /** It fails after so many tokens. */
+  /** The upstream fails after this many tokens. */
   readonly failsAt: number | null
-  /** Its `Idempotency-Key`, which an earlier request may have had. */
-  readonly claim: Claim | null
+  /** Its `Idempotency-Key`, which an earlier request may have used. */
+  readonly claim: IdempotencyClaim | null
 }
 
-type Ending = 'complete' | 'left' | 'failed' | 'money'
+type EndReason = 'complete' | 'left' | 'failed' | 'money'
 
 export class SimRequest {
   readonly id: string
   readonly worker: number
-  readonly script: Script
-  readonly #send: (letter: Letter) => void
+  readonly script: RequestScript
+  readonly #send: (message: SimMessage) => void
   readonly #bug: Bug | null
-  readonly #pending = new Map<number, Letter>()
+  readonly #pending = new Map<number, SimMessage>()
   #nextCall = 1
   #phase: 'looking' | 'asking' | 'running' | 'ending' | 'over' = 'asking'
-  /** The last commit that it has looked at in vain for what its key came to. */
-  #seen: number
+  /** The last commit after which it found no response for its key. */
+  #seenCommit: number
   #holdCommit = Infinity
   #isHoldDurable = false
   #durableMark = 0
-  #askedMark = 0
+  #requestedMark = 0
   #marking: number | null = null
   #extending: number | null = null
   #isExhausted = false
-  #paid = 0
-  #most: number
-  /** Tokens that came from the upstream, and that went to the caller. */
+  #paidTokens = 0
+  #maxTokens: number
+  /** Tokens received from the upstream, and tokens delivered to the caller. */
   received = 0
   delivered = 0
-  ending: Ending | null = null
-  /** What it asked to be billed. */
+  endReason: EndReason | null = null
+  /** The usage with which it asked to be settled. */
   billed: Usage | null = null
-  /** The caller has been told the end. */
-  isTold = false
-  /** The latest that any clock had been when it looked for its key last. */
-  lookedAt = 0
-  /** What its key had come to before. */
-  replayed: KeptRow | null = null
+  /** The caller knows that the request has ended. */
+  isSettled = false
+  /** The highest time of any clock when it last looked up its key. */
+  lookedUpAt = 0
+  /** The stored response of its key. */
+  replayed: StoredResponseRow | null = null
 
   constructor(
     id: string,
     worker: number,
-    script: Script,
-    means: { send: (letter: Letter) => void; seen: number; bug: Bug | null },
+    script: RequestScript,
+    deps: { send: (message: SimMessage) => void; seen: number; bug: Bug | null },
   ) {
     this.id = id
     this.worker = worker
     this.script = script
-    this.#send = means.send
-    this.#bug = means.bug
-    this.#most = modelTokens
-    this.#seen = means.seen
+    this.#send = deps.send
+    this.#bug = deps.bug
+    this.#maxTokens = modelTokens
+    this.#seenCommit = deps.seen
     if (script.claim) this.#phase = 'looking'
-    else this.#ask({ kind: 'hold', terms: script.terms })
+    else this.#sendOperation({ kind: 'hold', options: script.options })
   }
 
   get isOver(): boolean {
@@ -87,138 +88,145 @@ export class SimRequest {
     return this.#phase === 'running'
   }
 
-  /** Reads on the disk what its key came to; asks for its hold where that is nothing. */
-  look(disk: Disk, clock: { readonly now: number; readonly latest: number }): void {
-    const { claim, terms } = this.script
+  /** Looks up its key on disk, and asks for its hold if there is no response. */
+  lookUpResponse(disk: SimDisk, clock: { readonly now: number; readonly latest: number }): void {
+    const { claim, options } = this.script
     if (this.#phase !== 'looking' || !claim) return
-    this.lookedAt = clock.latest
-    const kept = disk.keptOf(claimName(terms.account, claim), clock.now)
-    if (kept) {
-      this.replayed = kept
-      // An ask that came late, or twice, may have a hold.
+    this.lookedUpAt = clock.latest
+    const stored = disk.storedResponse(claimId(options.account, claim), clock.now)
+    if (stored) {
+      this.replayed = stored
+      // A late or repeated message may have made a hold.
       if (this.#nextCall > 1) this.#end('failed')
       else this.#phase = 'over'
       return
     }
     this.#phase = 'asking'
-    this.#ask({ kind: 'hold', terms, claim: { ...claim, seen: this.#seen } })
+    this.#sendOperation({ kind: 'hold', options, claim: { ...claim, seenCommit: this.#seenCommit } })
   }
 
-  /** The worker is gone, or the process. */
-  lose(): void {
+  /** The worker or the process has died. */
+  abandon(): void {
     this.#phase = 'over'
   }
 
-  #ask(ask: Ask): number {
+  #sendOperation(operation: SimOperation): number {
     const call = this.#nextCall++
-    const letter: Letter = { worker: this.worker, call, id: this.id, ask }
-    this.#pending.set(call, letter)
-    this.#send(letter)
+    const message: SimMessage = { worker: this.worker, call, id: this.id, operation }
+    this.#pending.set(call, message)
+    this.#send(message)
     return call
   }
 
-  /** Asks again what has not been answered. */
+  /** Repeats operations without a response. */
   retry(): void {
-    for (const letter of this.#pending.values()) this.#send(letter)
+    for (const message of this.#pending.values()) this.#send(message)
   }
 
   get isWaiting(): boolean {
     return this.#pending.size > 0
   }
 
-  /** Some tokens come from the upstream, or its end. */
+  /** Tokens arrive from the upstream, or its stream ends. */
   receive(tokens: number): void {
     if (this.#phase !== 'running') return
     const { output, failsAt, input } = this.script
-    const most = Math.min(output, this.#most)
-    const upTo = Math.min(this.received + tokens, most, failsAt ?? Infinity)
+    const maxTokens = Math.min(output, this.#maxTokens)
+    const upTo = Math.min(this.received + tokens, maxTokens, failsAt ?? Infinity)
     this.received = upTo
     if (failsAt !== null && upTo >= failsAt) return this.#end('failed')
-    if (upTo >= most) return this.#end('complete', { ...noUsage, input, output: most })
-    if (this.script.terms.manner === 'whole') return
-    this.#keepPace()
+    if (upTo >= maxTokens) return this.#end('complete', { ...noUsage, input, output: maxTokens })
+    if (this.script.options.mode === 'non-streaming') return
+    this.#requestMarksAndExtensions()
     this.#deliver()
   }
 
-  /** The caller leaves; for who may come back for it, the answer is read to its end. */
-  leave(): void {
+  /**
+   * The caller disconnects. With a key the caller may repeat the request, so the response is read to its end.
+   */
+  disconnect(): void {
     if (this.#phase === 'running' && !this.script.claim) this.#end('left')
   }
 
-  #keepPace(): void {
+  #requestMarksAndExtensions(): void {
     const { received } = this
-    const isDue = this.#askedMark === 0 || received - this.#askedMark >= markEvery
+    const isDue = this.#requestedMark === 0 || received - this.#requestedMark >= markEvery
     if (received > 0 && this.#marking === null && isDue) {
-      this.#askedMark = received
-      this.#marking = this.#ask({ kind: 'mark', input: this.script.input, output: received })
+      this.#requestedMark = received
+      this.#marking = this.#sendOperation({ kind: 'mark', input: this.script.input, output: received })
     }
-    const isShort = this.#paid - received < extendAhead && this.#paid < this.#most
+    const isShort = this.#paidTokens - received < extendAhead && this.#paidTokens < this.#maxTokens
     if (isShort && this.#extending === null && !this.#isExhausted) {
-      this.#extending = this.#ask({ kind: 'extend', remaining: this.#most - this.#paid })
+      this.#extending = this.#sendOperation({ kind: 'extend', remaining: this.#maxTokens - this.#paidTokens })
     }
   }
 
   #deliver(): void {
     if (this.#phase !== 'running' || !this.#isHoldDurable) return
     const lead = this.#bug === 'delivered past the mark' ? 100_000 : markLead
-    const limit = Math.min(this.#durableMark + lead, this.#paid)
+    const limit = Math.min(this.#durableMark + lead, this.#paidTokens)
     this.delivered = Math.max(this.delivered, Math.min(this.received, limit))
-    if (this.#isExhausted && this.received > this.#paid && this.delivered === this.#paid) this.#end('money')
+    if (this.#isExhausted && this.received > this.#paidTokens && this.delivered === this.#paidTokens)
+      this.#end('money')
   }
 
-  #end(ending: Ending, told: Usage | null = null): void {
-    this.ending = ending
+  #end(endReason: EndReason, usage: Usage | null = null): void {
+    this.endReason = endReason
     this.#phase = 'ending'
     const { input } = this.script
-    const output = ending === 'money' ? this.delivered : this.received
-    const hasContent = this.received > 0 && this.script.terms.manner === 'stream'
-    this.billed = told ?? (hasContent ? { ...noUsage, input, output } : null)
-    const isWhole = ending === 'complete' || ending === 'money'
-    const answer = isWhole && this.billed ? Buffer.from(`${this.id} ${this.billed.output}`) : null
-    this.#ask({ kind: 'settle', usage: this.billed, kept: this.script.claim && { answer, isWhole } })
+    const output = endReason === 'money' ? this.delivered : this.received
+    const hasContent = this.received > 0 && this.script.options.mode === 'stream'
+    this.billed = usage ?? (hasContent ? { ...noUsage, input, output } : null)
+    const isComplete = endReason === 'complete' || endReason === 'money'
+    const response = isComplete && this.billed ? Buffer.from(`${this.id} ${this.billed.output}`) : null
+    this.#sendOperation({
+      kind: 'settle',
+      usage: this.billed,
+      stored: this.script.claim && { response, isComplete },
+    })
   }
 
-  /** An answer to a call; those to calls that are answered already change nothing. */
-  answered(call: number, answer: Answer): void {
-    if (this.#phase === 'over' || (answer.kind !== 'durable' && !this.#pending.delete(call))) return
-    switch (answer.kind) {
-      case 'refused':
-        // It may be a hold whose grant got lost: ended, whatever it is.
+  /** Handles a response. Responses to operations that are no longer pending are ignored. */
+  onResponse(call: number, response: SimResponse): void {
+    if (this.#phase === 'over' || (response.kind !== 'durable' && !this.#pending.delete(call))) return
+    switch (response.kind) {
+      case 'denied':
+        // This may be a hold whose grant was lost: end it in any case.
         if (this.#phase === 'asking') this.#end('failed')
         return
-      case 'look again':
-        this.#seen = answer.commit
+      case 'retry after commit':
+        this.#seenCommit = response.commit
         if (this.#phase === 'asking') this.#phase = 'looking'
         return
       case 'granted':
         this.#phase = 'running'
-        this.#paid = answer.paid
-        this.#most = answer.most ?? modelTokens
-        this.#holdCommit = answer.commit
+        this.#paidTokens = response.paidTokens
+        this.#maxTokens = response.maxTokens ?? modelTokens
+        this.#holdCommit = response.commit
         return
       case 'durable':
-        if (answer.commit >= this.#holdCommit) this.#isHoldDurable = true
+        if (response.commit >= this.#holdCommit) this.#isHoldDurable = true
         break
       case 'extended':
         if (call !== this.#extending) return
         this.#extending = null
-        if (answer.paid > this.#paid) this.#paid = answer.paid
+        if (response.paidTokens > this.#paidTokens) this.#paidTokens = response.paidTokens
         else this.#isExhausted = true
         break
       case 'marked':
         if (call === this.#marking) {
           this.#marking = null
-          this.#durableMark = this.#askedMark
+          this.#durableMark = this.#requestedMark
         }
         break
       case 'settled':
         this.#phase = 'over'
-        this.isTold = true
-        if (this.ending === 'complete') this.delivered = this.received
+        this.isSettled = true
+        if (this.endReason === 'complete') this.delivered = this.received
         return
     }
-    if (this.#phase !== 'running' || this.script.terms.manner === 'whole') return
-    if (this.received > 0) this.#keepPace()
+    if (this.#phase !== 'running' || this.script.options.mode === 'non-streaming') return
+    if (this.received > 0) this.#requestMarksAndExtensions()
     this.#deliver()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `node sim/run.ts --seeds N [--from S] [--bug '…']`: runs the simulated node from N seeds, on every core, and tells the
- * first seeds that break a promise. A seed that broke runs again alone with `--from S --seeds 1`.
+ * `node sim/run.ts --seeds N [--from S] [--bug '…']` runs the simulation with N seeds on all cores and prints
+ * the first seeds that violate an invariant. `--from S --seeds 1` repeats a single seed.
  */
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -16,16 +16,16 @@ const { values } = parseArgs({
   },
 })
 const bug = bugs.find((each) => each === values.bug) ?? null
-if (values.bug !== undefined && bug === null) throw new Error(`--bug is one of: ${bugs.join(', ')}`)
+if (values.bug !== undefined && bug === null) throw new Error(`--bug must be one of: ${bugs.join(', ')}`)
 
 const startedAt = performance.now()
-const outcome = await runSeeds({
+const results = await runSeeds({
   from: Number(values.from),
   count: Number(values.seeds),
   threads: Number(values.threads),
   bug,
 })
 const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-console.log(`${outcome.seeds} seeds, ${outcome.steps} steps, ${outcome.broken} broken, ${seconds} s`)
-for (const { seed, words } of outcome.first) console.log(`seed ${seed}: ${words}`)
-process.exitCode = outcome.broken > 0 ? 1 : 0
+console.log(`${results.seeds} seeds, ${results.steps} steps, ${results.failures} failed, ${seconds} s`)
+for (const { seed, message } of results.firstFailures) console.log(`seed ${seed}: ${message}`)
+process.exitCode = results.failures > 0 ? 1 : 0

@@ -1,45 +1,45 @@
-/** Many seeds, on several threads. */
+/** Runs many seeds on several threads. */
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Bug } from './bugs.ts'
-import { World } from './simulation.ts'
+import { Simulation } from './simulation.ts'
 
-export interface Range {
+export interface SeedRange {
   readonly from: number
   readonly count: number
   readonly bug: Bug | null
 }
 
-export interface Outcome {
+export interface SeedResults {
   readonly seeds: number
   readonly steps: number
-  readonly broken: number
-  /** The first few that broke, and how. */
-  readonly first: readonly { readonly seed: number; readonly words: string }[]
+  readonly failures: number
+  /** The first few failures. */
+  readonly firstFailures: readonly { readonly seed: number; readonly message: string }[]
 }
 
-const toldMost = 5
+const maxReported = 5
 
-/** Runs seeds one after the other, in this thread. */
-export function runRange({ from, count, bug }: Range): Outcome {
+/** Runs seeds one after the other in this thread. */
+export function runRange({ from, count, bug }: SeedRange): SeedResults {
   let steps = 0
   let broken = 0
-  const first: { seed: number; words: string }[] = []
+  const first: { seed: number; message: string }[] = []
   for (let seed = from; seed < from + count; seed += 1) {
-    const world = new World(seed, bug)
+    const simulation = new Simulation(seed, bug)
     try {
-      world.run()
+      simulation.run()
     } catch (error) {
       broken += 1
-      const words = error instanceof Error ? `${error.constructor.name}: ${error.message}` : String(error)
-      if (first.length < toldMost) first.push({ seed, words })
+      const message = error instanceof Error ? `${error.constructor.name}: ${error.message}` : String(error)
+      if (first.length < maxReported) first.push({ seed, message })
     }
-    steps += world.steps
+    steps += simulation.steps
   }
-  return { seeds: count, steps, broken, first }
+  return { seeds: count, steps, failures: broken, firstFailures: first }
 }
 
-function inThread(range: Range): Promise<Outcome> {
-  const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+function runInThread(range: SeedRange): Promise<SeedResults> {
+  const { promise, resolve, reject } = Promise.withResolvers<SeedResults>()
   const worker = new Worker(new URL(import.meta.url), { workerData: range })
   worker.on('message', resolve)
   worker.on('error', reject)
@@ -50,21 +50,21 @@ function inThread(range: Range): Promise<Outcome> {
 export async function runSeeds({
   threads,
   ...range
-}: Range & { readonly threads: number }): Promise<Outcome> {
+}: SeedRange & { readonly threads: number }): Promise<SeedResults> {
   const share = Math.ceil(range.count / threads)
-  const ranges: Range[] = []
+  const ranges: SeedRange[] = []
   for (let done = 0; done < range.count; done += share) {
     ranges.push({ ...range, from: range.from + done, count: Math.min(share, range.count - done) })
   }
-  const outcomes = await Promise.all(ranges.map(inThread))
-  const sum = (of: (outcome: Outcome) => number): number =>
-    outcomes.reduce((total, each) => total + of(each), 0)
+  const results = await Promise.all(ranges.map(runInThread))
+  const sum = (of: (results: SeedResults) => number): number =>
+    results.reduce((total, each) => total + of(each), 0)
   return {
     seeds: sum(({ seeds }) => seeds),
     steps: sum(({ steps }) => steps),
-    broken: sum(({ broken }) => broken),
-    first: outcomes.flatMap(({ first }) => first).slice(0, toldMost),
+    failures: sum(({ failures }) => failures),
+    firstFailures: results.flatMap(({ firstFailures }) => firstFailures).slice(0, maxReported),
   }
 }
 
-if (!isMainThread && parentPort) parentPort.postMessage(runRange(workerData as Range))
+if (!isMainThread && parentPort) parentPort.postMessage(runRange(workerData as SeedRange))

@@ -1,91 +1,89 @@
 /**
- * Every setting of the product: its environment variable, what it does, what is allowed, its default.
- * This table is the only reader of the environment; `docs/configuration.md` is written from it.
- * A wrong value stops the start with the setting's name and what is allowed.
+ * All settings, with their environment variables, descriptions, allowed values and defaults. This is the only module
+ * that reads the environment; `docs/configuration.md` is generated from it. The relay does not start with invalid
+ * values.
  */
-import { availableParallelism } from 'node:os'
 import { availabilitySettings } from './config/availability.ts'
-import { backupSettings } from './config/backup.ts'
-import { noticeSettings } from './config/notifications.ts'
-import { retentionSettings } from './config/retention.ts'
-import { slotSettings } from './config/slots.ts'
-import { timezoneSettings } from './config/timezone.ts'
+import { backupSettings, retentionSettings, slotSettings } from './config/data.ts'
+import { notificationSettings } from './config/notifications.ts'
+import { processSettings } from './config/process.ts'
 import { tlsSettings } from './config/tls.ts'
 import {
-  addressList,
+  urlList,
   bytes,
   cidrList,
   duration,
-  NotAllowed,
+  InvalidSettingError,
   oneOf,
   secret,
-  serverAddress,
-  wholeNumber,
-  word,
+  serverUrl,
+  integer,
+  string,
   type Environment,
   type Setting,
 } from './lib/setting-types.ts'
-import { readSettings, settingsPage } from './lib/settings.ts'
+import { readSettings, renderSettingsPage } from './lib/settings.ts'
 
 export { ConfigError } from './lib/settings.ts'
 export type { Environment }
 
-/** The table. Order and groups are those of the docs page. */
+/** In the order of the documentation page. */
 export const settings = {
   host: {
     env: 'HOST',
-    group: 'Where it listens',
-    doc: 'The address to listen on. `0.0.0.0` or `::` for every interface.',
-    ...word('127.0.0.1'),
+    group: 'Network',
+    doc: 'The address to listen on; `0.0.0.0` or `::` for all interfaces.',
+    ...string('127.0.0.1'),
     allowed: 'an address or host name',
   },
   port: {
     env: 'PORT',
-    group: 'Where it listens',
+    group: 'Network',
     doc: 'The port to listen on.',
-    ...wholeNumber(8080, 1, 65_535),
+    ...integer(8080, 1, 65_535),
   },
   ...tlsSettings,
   publicUrl: {
     env: 'PUBLIC_URL',
-    group: 'Where it listens',
-    doc: 'The address under which callers reach the relay, shown to them.',
-    allowed: 'an http or https address',
-    standard: 'the first of `PUBLIC_URLS`, else made from `HOST` and `PORT`',
+    group: 'Network',
+    doc: 'The public URL of the relay, as shown to users.',
+    allowed: 'an http or https URL',
+    defaultText: 'the first of `PUBLIC_URLS`, otherwise built from `HOST` and `PORT`',
     read(text: string | undefined, environment: Environment): string | null {
-      return (text === undefined ? addressList(environment['PUBLIC_URLS']) : addressList(text))[0] ?? null
+      return (text === undefined ? urlList(environment['PUBLIC_URLS']) : urlList(text))[0] ?? null
     },
   },
   publicUrls: {
     env: 'PUBLIC_URLS',
-    group: 'Where it listens',
-    doc: 'All addresses under which callers reach the relay, the primary one first. They are shown to users, and each is looked at from here, see `PUBLIC_URL_CHECK`.',
-    allowed: 'comma-separated http or https addresses',
-    standard: '`PUBLIC_URL` alone',
+    group: 'Network',
+    doc: 'All public URLs of the relay, the primary one first. They are shown to users, and each is checked at the interval `PUBLIC_URL_CHECK`.',
+    allowed: 'comma-separated http or https URLs',
+    defaultText: '`PUBLIC_URL`',
     read(text: string | undefined, environment: Environment): string[] {
-      const primary = addressList(environment['PUBLIC_URL'])
-      return [...new Set([...primary, ...addressList(text)])]
+      const primary = urlList(environment['PUBLIC_URL'])
+      return [...new Set([...primary, ...urlList(text)])]
     },
   },
   trustProxy: {
     env: 'TRUST_PROXY',
-    group: 'Where it listens',
-    doc: 'Addresses of the proxies in front of the relay. From these, and only these, `X-Forwarded-For` is believed when a key has an allowlist of addresses.',
+    group: 'Network',
+    doc: 'The addresses of trusted proxies in front of the relay. `X-Forwarded-For`, which keys with an address allowlist rely on, is only trusted from these.',
     ...cidrList,
   },
   corsOrigins: {
     env: 'CORS_ORIGINS',
-    group: 'Where it listens',
-    doc: 'Web pages that may call `/v1` from a browser, as origins, or `*`. Off by default: a page that calls the relay carries its key to every visitor, and the key pays. Put your own back end between page and relay instead.',
+    group: 'Network',
+    doc: 'Origins of web pages that may call `/v1` from a browser, or `*`. Off by default: a page that calls the relay exposes its key to every visitor, at the expense of the key. Put your own back end between the page and the relay instead.',
     allowed: 'comma-separated origins such as `https://app.example`, or `*`',
-    standard: 'none',
+    defaultText: 'none',
     read(text: string | undefined): string[] {
       const parts = (text ?? '')
         .split(',')
         .map((part) => part.trim())
         .filter((part) => part !== '')
       for (const part of parts) {
-        if (part !== '*' && !(URL.canParse(part) && new URL(part).origin === part)) throw new NotAllowed()
+        if (part !== '*' && !(URL.canParse(part) && new URL(part).origin === part))
+          throw new InvalidSettingError()
       }
       return parts
     },
@@ -93,29 +91,29 @@ export const settings = {
   dataDir: {
     env: 'DATA_DIR',
     group: 'Data',
-    doc: 'Where the embedded database and the secrets lie; of a node of a cluster, what it could not yet upload. One relay at a time.',
-    ...word('./data'),
+    doc: 'The folder of the embedded database and its secrets. A node of a cluster stores there what it has not uploaded yet. Only one relay at a time can use it.',
+    ...string('./data'),
     allowed: 'a folder',
   },
   databaseUrl: {
     env: 'DATABASE_URL',
     group: 'Data',
-    doc: 'The PostgreSQL of a cluster, 13 or newer: turns the relay into a node of it. Without it everything is in `DATA_DIR`, and there is one relay.',
+    doc: 'The PostgreSQL database (13 or newer) of a cluster, of which this relay becomes a node. By default, there is a single relay and all data is in `DATA_DIR`.',
     ...secret,
-    allowed: 'an address such as `postgres://user:password@host:5432/database`',
-    read: (text: string | undefined): string | null => serverAddress(text, /^postgres(ql)?:\/\//),
+    allowed: 'a URL such as `postgres://user:password@host:5432/database`',
+    read: (text: string | undefined): string | null => serverUrl(text, /^postgres(ql)?:\/\//),
   },
   redisUrl: {
     env: 'REDIS_URL',
     group: 'Data',
-    doc: 'The Redis or Valkey in which the nodes of a cluster count rates together. Without it, or while it is away, each node admits its share of every limit.',
+    doc: 'The Redis or Valkey server that the nodes of a cluster use to share rate limits. Without it, or while it is unavailable, each node admits its share of every limit.',
     ...secret,
-    allowed: 'an address such as `redis://host:6379`, together with `DATABASE_URL`',
+    allowed: 'a URL such as `redis://host:6379`, together with `DATABASE_URL`',
     read(text: string | undefined, environment: Environment): string | null {
-      const url = serverAddress(text, /^rediss?:\/\//)
+      const url = serverUrl(text, /^rediss?:\/\//)
       const isAlone = (environment['DATABASE_URL'] ?? environment['DATABASE_URL_FILE'] ?? '') === ''
       if (url !== null && isAlone)
-        throw new NotAllowed('without DATABASE_URL there is one relay, which counts by itself')
+        throw new InvalidSettingError('without DATABASE_URL there is a single relay, which needs no Redis')
       return url
     },
   },
@@ -123,11 +121,11 @@ export const settings = {
   encryptionKey: {
     env: 'ENCRYPTION_KEY',
     group: 'Data',
-    doc: 'Wraps the key under which upstream credentials are stored. Without it a key file is made in `DATA_DIR` at the first start, and in a cluster the key lies in the database beside what it seals; keep whichever you use with your backups.',
+    doc: 'Encrypts the key that encrypts upstream credentials. Without it, the first start creates a key file in `DATA_DIR`, or, in a cluster, stores the key in the database next to the credentials. Keep the one you use with your backups.',
     ...secret,
     read(text: string | undefined): string | null {
       if (text === undefined) return null
-      if (text.length < 16) throw new NotAllowed()
+      if (text.length < 16) throw new InvalidSettingError()
       return text
     },
     allowed: 'at least 16 characters',
@@ -137,141 +135,96 @@ export const settings = {
   adminApiKey: {
     env: 'ADMIN_API_KEY',
     group: 'Access',
-    doc: 'Opens the automation contract under `/api/admin` to scripts; without it only an operator’s session in the console does.',
+    doc: 'The key of scripts for the admin API at `/api/admin`. Without it, the admin API only accepts operators’ console sessions.',
     ...secret,
     read: (text: string | undefined): string | null => (text === undefined || text === '' ? null : text),
   },
   signUp: {
     env: 'SIGN_UP',
     group: 'Access',
-    doc: 'Who may open an account in the console: anybody, whoever has an invite code of an operator, nobody.',
+    doc: 'Who can sign up in the console: anyone, anyone with an invite code from an operator, or nobody.',
     ...oneOf('open', ['open', 'invite', 'closed']),
   },
   smtpUrl: {
     env: 'SMTP_URL',
     group: 'Access',
-    doc: 'The mail server, such as `smtps://user:password@mail.example:465`. With it, e-mail addresses are verified before an account is opened, and a lost password is reset by mail; without it accounts can be used at once, and an operator hands out links.',
+    doc: 'The SMTP server, such as `smtps://user:password@mail.example:465`. With it, e-mail addresses are verified at sign-up and passwords are reset by e-mail. Without it, accounts are usable immediately, and operators hand out reset links.',
     ...secret,
-    allowed: 'an smtp or smtps address',
+    allowed: 'an smtp or smtps URL',
     read(text: string | undefined): string | null {
       if (text === undefined) return null
-      if (!URL.canParse(text) || !/^smtps?:/.test(text)) throw new NotAllowed()
+      if (!URL.canParse(text) || !/^smtps?:/.test(text)) throw new InvalidSettingError()
       return text
     },
   },
   mailFrom: {
     env: 'MAIL_FROM',
     group: 'Access',
-    doc: 'Whom mail of the relay comes from.',
-    ...word('Sluice <sluice@localhost>'),
-    allowed: 'an e-mail address, with a name or without',
+    doc: 'The sender of e-mails from the relay.',
+    ...string('Sluice <sluice@localhost>'),
+    allowed: 'an e-mail address, with or without a name',
   },
   staleKeysMs: {
     env: 'STALE_KEYS',
     group: 'Access',
-    doc: 'A key that nobody has used for so long is marked as stale in the console.',
+    doc: 'The console marks a key as stale if it has not been used for this long.',
     ...duration('90d', 3_600_000, 3650 * 86_400_000),
   },
   keysDeletedMs: {
     env: 'DELETE_STALE_KEYS',
     group: 'Access',
-    doc: 'A key that nobody has used for so long is deleted. `0s`: none is.',
+    doc: 'A key is deleted if it has not been used for this long. `0s`: never.',
     ...duration('0s', 0, 3650 * 86_400_000),
   },
   keysPerAccount: {
     env: 'KEYS_PER_ACCOUNT',
     group: 'Limits',
-    doc: 'How many keys an account may hold at once.',
-    ...wholeNumber(10, 1, 10_000),
+    doc: 'The maximum number of keys per account.',
+    ...integer(10, 1, 10_000),
   },
   bodyLimitBytes: {
     env: 'BODY_LIMIT',
     group: 'Limits',
-    doc: 'The largest request body; beyond it the answer is 413, at once.',
+    doc: 'The maximum size of a request body. Larger requests are rejected with 413.',
     ...bytes('20MiB', 1024, 1024 ** 3),
   },
   bodiesLimitBytes: {
     env: 'BODIES_LIMIT',
     group: 'Limits',
-    doc: 'How many bytes of request bodies one worker holds at once; beyond them the answer is 503.',
+    doc: 'The maximum total size of the request bodies that a worker holds in memory. Requests beyond it are rejected with 503.',
     ...bytes('256MiB', 1024 ** 2, 64 * 1024 ** 3),
   },
   answerLimitBytes: {
     env: 'ANSWER_LIMIT',
     group: 'Limits',
-    doc: 'The largest whole answer, and the largest single event of a stream, taken from an upstream.',
+    doc: 'The maximum size of a non-streaming response, and of a single stream event, from an upstream.',
     ...bytes('32MiB', 1024, 1024 ** 3),
   },
   slowClientMs: {
     env: 'SLOW_CLIENT_TIMEOUT',
     group: 'Limits',
-    doc: 'A caller who takes nothing of a waiting answer for this long is cut off and charged for what was received.',
+    doc: 'A caller that reads nothing of a pending response for this long is disconnected and charged for what it has received.',
     ...duration('60s', 1000, 3_600_000),
   },
   upstreamAllow: {
     env: 'UPSTREAM_ALLOW',
     group: 'Upstreams',
-    doc: 'Private addresses that upstreams may have, for models of your own. All others are refused when saved and again at each connection.',
+    doc: 'Private addresses that upstreams may use, for self-hosted models. All others are rejected when an upstream is saved and at each connection.',
     ...cidrList,
   },
   keepAliveMs: {
     env: 'STREAM_KEEP_ALIVE',
     group: 'Upstreams',
-    doc: 'A silent stream gets a comment this often, so that nothing between caller and relay gives it up.',
+    doc: 'A silent stream gets a comment at this interval, so that no proxy between the caller and the relay closes it.',
     ...duration('15s', 100, 600_000),
   },
   ...availabilitySettings,
-  ...noticeSettings,
-  ...timezoneSettings,
-  workers: {
-    env: 'WORKERS',
-    group: 'Running',
-    doc: 'How many worker threads relay requests. On other systems than Linux there is always one.',
-    allowed: 'a whole number from 1 to 256',
-    standard: 'one per core',
-    read(text: string | undefined): number {
-      if (text === undefined) return availableParallelism()
-      const value = Number(text)
-      if (!/^\d+$/.test(text) || value < 1 || value > 256) throw new NotAllowed()
-      return value
-    },
-  },
-  demo: {
-    env: 'DEMO',
-    group: 'Running',
-    doc: 'The demonstration: an upstream that writes deterministic text, the reference models, an account with a key and credit. Default: on in an empty `DATA_DIR` outside `NODE_ENV=production`; a directory that began as a demonstration stays one.',
-    allowed: '`1` or `0`',
-    standard: 'see text',
-    read(text: string | undefined): boolean | null {
-      if (text === undefined) return null
-      if (text !== '1' && text !== '0') throw new NotAllowed()
-      return text === '1'
-    },
-  },
-  production: {
-    env: 'NODE_ENV',
-    group: 'Running',
-    doc: '`production` keeps the demonstration off unless `DEMO=1` asks for it.',
-    allowed: 'text',
-    standard: 'none',
-    read: (text: string | undefined): boolean => text === 'production',
-  },
-  drainDelayMs: {
-    env: 'DRAIN_DELAY',
-    group: 'Running',
-    doc: 'How long the port stays open after SIGTERM while `/readyz` already says 503.',
-    ...duration('5s', 0, 600_000),
-  },
-  drainGraceMs: {
-    env: 'DRAIN_GRACE',
-    group: 'Running',
-    doc: 'How long running answers may go on after that; the rest then end with an error and are settled exactly.',
-    ...duration('300s', 0, 86_400_000),
-  },
+  ...notificationSettings,
+  ...processSettings,
   logLevel: {
     env: 'LOG_LEVEL',
-    group: 'Logs',
-    doc: 'From which level on lines are written, as JSON on standard output. `info` has one line per request.',
+    group: 'Logging',
+    doc: 'The minimum level of log lines, written as JSON to standard output. `info` includes one line per request.',
     ...oneOf('info', ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']),
   },
 } as const satisfies Record<string, Setting<unknown>>
@@ -279,12 +232,12 @@ export const settings = {
 type Settings = typeof settings
 export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['read']> }
 
-/** Reads all settings; throws one `ConfigError` that names every wrong one and what is allowed. */
+/** Throws one `ConfigError` that names every invalid setting and its allowed values. */
 export function readConfig(environment: Environment = process.env): Config {
   return readSettings(settings, environment) as Config
 }
 
-/** The page `docs/configuration.md`, as text. */
+/** Renders `docs/configuration.md`. */
 export function renderConfigurationPage(): string {
-  return settingsPage(Object.values(settings))
+  return renderSettingsPage(Object.values(settings))
 }

@@ -1,168 +1,188 @@
 /**
- * Every refusal the product can give, in one table: code → status, type, public words.
- * Any floor throws `refuse(code)`; one place (http/) turns it into the body of the format,
- * `{ "error": { "message", "type", "param", "code" } }`, all four always present.
+ * Every error that the API returns, in one table: code → status, type, public message. Any module throws
+ * `apiError(code)`; `http/` turns it into the response body, `{ "error": { "message", "type", "param", "code" } }`,
+ * with all four fields always present.
  */
 
-interface RefusalKind {
+interface ErrorDefinition {
   readonly status: number
   readonly type: string
   readonly message: string
-  /** Answered as `x-should-retry: false`: repeating the call cannot help. */
+  /** Sent as `x-should-retry: false`: a retry cannot succeed. */
   readonly final?: boolean
-  /** When to come again, where the refusal itself does not know better. */
+  /** Default for `ApiErrorDetail.retryAfterMs`. */
   readonly retryAfterMs?: number
 }
 
-const kinds = {
-  invalid_request: { status: 400, type: 'invalid_request_error', message: 'The request is not valid.' },
-  invalid_json: { status: 400, type: 'invalid_request_error', message: 'The body is not valid JSON.' },
+const definitions = {
+  invalid_request: { status: 400, type: 'invalid_request_error', message: 'Invalid request.' },
+  invalid_json: {
+    status: 400,
+    type: 'invalid_request_error',
+    message: 'The request body is not valid JSON.',
+  },
   idempotency_key_reused: {
     status: 422,
     type: 'invalid_request_error',
-    message: 'This Idempotency-Key was used before with another body.',
+    message: 'This Idempotency-Key was already used with a different request body.',
     final: true,
   },
   idempotency_conflict: {
     status: 409,
     type: 'invalid_request_error',
-    message: 'A request with this Idempotency-Key is still running, or its answer was not kept.',
+    message: 'A request with this Idempotency-Key is still in progress, or its response was not stored.',
   },
   invalid_api_key: {
     status: 401,
     type: 'authentication_error',
-    message: 'The API key is missing or not valid.',
+    message: 'Missing or invalid API key.',
   },
-  session_required: { status: 401, type: 'authentication_error', message: 'Sign in first.' },
+  session_required: { status: 401, type: 'authentication_error', message: 'You are not signed in.' },
   wrong_credentials: {
     status: 401,
     type: 'authentication_error',
-    message: 'The e-mail address and the password do not belong together.',
+    message: 'Incorrect e-mail address or password.',
   },
-  wrong_code: { status: 401, type: 'authentication_error', message: 'This code is not right.' },
+  wrong_code: { status: 401, type: 'authentication_error', message: 'Incorrect code.' },
   password_refused: {
     status: 400,
     type: 'invalid_request_error',
-    message: 'This password cannot be taken. Choose another one.',
+    message: 'This password is not allowed. Choose a different one.',
   },
   link_invalid: {
     status: 404,
     type: 'invalid_request_error',
-    message: 'This link is not valid any more. Ask for a new one.',
+    message: 'This link is invalid or has expired. Request a new one.',
   },
   insufficient_quota: {
     status: 402,
     type: 'insufficient_quota',
-    message: 'The balance does not cover this request. Recharge, then try again.',
+    message: 'Insufficient balance for this request. Add funds and try again.',
     final: true,
   },
   spend_cap_exceeded: {
     status: 402,
     type: 'insufficient_quota',
-    message: 'A spend cap is reached.',
+    message: 'A spend cap has been reached.',
     final: true,
   },
-  permission_denied: { status: 403, type: 'permission_error', message: 'This key may not do that.' },
+  permission_denied: {
+    status: 403,
+    type: 'permission_error',
+    message: 'You do not have permission to do this.',
+  },
   cross_site: {
     status: 403,
     type: 'permission_error',
-    message: 'This can only be asked by the console itself, on its own address.',
+    message: 'Cross-site requests are not allowed. Use the console at its own address.',
   },
-  operators_only: { status: 403, type: 'permission_error', message: 'Only operators may do that.' },
+  operators_only: { status: 403, type: 'permission_error', message: 'Only operators can do this.' },
   no_account: {
     status: 403,
     type: 'permission_error',
-    message: 'You have no account of your own. Sign in as one to see its pages.',
+    message: 'You do not have an account. Sign in to one to view its pages.',
   },
-  sign_up_closed: { status: 403, type: 'permission_error', message: 'New accounts are not taken here.' },
+  sign_up_closed: { status: 403, type: 'permission_error', message: 'Sign-up is closed.' },
   invite_invalid: {
     status: 403,
     type: 'permission_error',
-    message: 'This invite code is not valid, or no longer.',
+    message: 'This invite code is invalid or has expired.',
   },
   account_suspended: { status: 403, type: 'permission_error', message: 'This account is suspended.' },
   address_not_allowed: {
     status: 403,
     type: 'permission_error',
-    message: 'This key may not be used from your address.',
+    message: 'This key cannot be used from your IP address.',
   },
-  model_not_allowed: { status: 403, type: 'permission_error', message: 'This key may not call this model.' },
+  model_not_allowed: {
+    status: 403,
+    type: 'permission_error',
+    message: 'This key is not allowed to use this model.',
+  },
   model_not_found: { status: 404, type: 'invalid_request_error', message: 'The model does not exist.' },
-  not_found: { status: 404, type: 'invalid_request_error', message: 'There is nothing here.' },
+  not_found: { status: 404, type: 'invalid_request_error', message: 'Not found.' },
   method_not_allowed: {
     status: 405,
     type: 'invalid_request_error',
-    message: 'This method is not allowed here.',
+    message: 'Method not allowed.',
   },
-  conflict: { status: 409, type: 'invalid_request_error', message: 'This conflicts with what exists.' },
-  request_too_large: { status: 413, type: 'invalid_request_error', message: 'The body is too large.' },
+  conflict: {
+    status: 409,
+    type: 'invalid_request_error',
+    message: 'This conflicts with an existing resource.',
+  },
+  request_too_large: {
+    status: 413,
+    type: 'invalid_request_error',
+    message: 'The request body is too large.',
+  },
   unsupported_media_type: {
     status: 415,
     type: 'invalid_request_error',
-    message: 'The body has to be application/json.',
+    message: 'Unsupported content type. Use application/json.',
   },
-  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Too many requests. Slow down.' },
-  server_error: { status: 500, type: 'server_error', message: 'Something went wrong on our side.' },
+  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Too many requests. Retry later.' },
+  server_error: { status: 500, type: 'server_error', message: 'Internal server error.' },
   upstream_unavailable: {
     status: 503,
     type: 'server_error',
-    message: 'No provider of this model can answer at the moment. Try again shortly.',
+    message: 'This model is temporarily unavailable.',
     retryAfterMs: 1000,
   },
   service_unavailable: {
     status: 503,
     type: 'server_error',
-    message: 'The service cannot take requests at the moment.',
+    message: 'The service is temporarily unavailable.',
     retryAfterMs: 1000,
   },
-} as const satisfies Record<string, RefusalKind>
+} as const satisfies Record<string, ErrorDefinition>
 
-export type RefusalCode = keyof typeof kinds
+export type ApiErrorCode = keyof typeof definitions
 
-export interface RefusalDetail {
-  /** Replaces the table's public words. */
+export interface ApiErrorDetail {
+  /** Replaces the table's message. */
   readonly message?: string
   /** The request field at fault, as a path: `messages[0].role`. */
   readonly param?: string
-  /** Another status than the table's: the one an upstream answered with. */
+  /** Replaces the table's status, such as with the one that an upstream returned. */
   readonly status?: number
-  /** Another code than the table's: the one an upstream answered with. */
+  /** Replaces the table's code, such as with the one that an upstream returned. */
   readonly code?: string
-  /** Milliseconds after which the same call is admitted; becomes `Retry-After`. */
+  /** Milliseconds until a retry can succeed; sent as `Retry-After`. */
   readonly retryAfterMs?: number
-  /** Overrides the table's word on whether repeating can help. */
+  /** Replaces the table's `final`. */
   readonly final?: boolean
 }
 
-/** Our no to a caller. Carries nothing that is not fit to be shown. */
-export class Refusal extends Error {
-  readonly code: RefusalCode
-  readonly detail: RefusalDetail
+/** An error that is returned to the caller. Everything in it is public. */
+export class ApiError extends Error {
+  readonly code: ApiErrorCode
+  readonly detail: ApiErrorDetail
 
-  constructor(code: RefusalCode, detail: RefusalDetail = {}) {
-    super(detail.message ?? kinds[code].message)
-    this.name = 'Refusal'
+  constructor(code: ApiErrorCode, detail: ApiErrorDetail = {}) {
+    super(detail.message ?? definitions[code].message)
+    this.name = 'ApiError'
     this.code = code
-    const { retryAfterMs }: RefusalKind = kinds[code]
+    const { retryAfterMs }: ErrorDefinition = definitions[code]
     this.detail = retryAfterMs === undefined ? detail : { retryAfterMs, ...detail }
   }
 
   get status(): number {
-    return this.detail.status ?? kinds[this.code].status
+    return this.detail.status ?? definitions[this.code].status
   }
 
-  /** True when repeating the call cannot help. */
+  /** True if a retry cannot succeed. */
   get final(): boolean {
-    const kind: RefusalKind = kinds[this.code]
-    return this.detail.final ?? kind.final ?? false
+    const definition: ErrorDefinition = definitions[this.code]
+    return this.detail.final ?? definition.final ?? false
   }
 
-  /** The body of the format (design: `{"error": {message, type, param, code}}`). */
+  /** The response body: `{"error": {message, type, param, code}}`. */
   toBody(): { error: { message: string; type: string; param: string | null; code: string } } {
     return {
       error: {
         message: this.message,
-        type: kinds[this.code].type,
+        type: definitions[this.code].type,
         param: this.detail.param ?? null,
         code: this.detail.code ?? this.code,
       },
@@ -170,12 +190,12 @@ export class Refusal extends Error {
   }
 }
 
-/** Makes a refusal to throw: `throw refuse('model_not_found', { param: 'model' })`. */
-export function refuse(code: RefusalCode, detail?: RefusalDetail): Refusal {
-  return new Refusal(code, detail)
+/** Creates an error to throw: `throw apiError('model_not_found', { param: 'model' })`. */
+export function apiError(code: ApiErrorCode, detail?: ApiErrorDetail): ApiError {
+  return new ApiError(code, detail)
 }
 
-/** A refusal for the errors somebody meant to give; every other error is our bug and is shown as nothing. */
-export function refusalOf(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal('server_error')
+/** The error itself if it is an `ApiError`. Every other error is a bug and becomes `server_error`, without its details. */
+export function asApiError(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError('server_error')
 }

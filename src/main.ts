@@ -1,19 +1,19 @@
 /**
- * The command line. Each group of commands is loaded when it is called, so that the start is quick and `serve` brings
- * nothing along that it does not need. Results go to standard output, all else to standard error; a command ends with
- * 0 when it did what it was asked, 1 when it could not or what it checked does not hold, 2 for wrong usage.
+ * The command line. Each group of commands is loaded when it is called, to keep the start fast and `serve` small.
+ * Results go to standard output, everything else to standard error. Exit codes: 0 for success, 1 for a failed command
+ * or check, 2 for wrong usage.
  */
 
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { ConfigError } from './config.ts'
 import { UsageError } from './cli/output.ts'
 import { version } from './server/version.ts'
-import { errorWords } from './lib/error-message.ts'
+import { errorMessage } from './lib/error-message.ts'
 
 interface Group {
   readonly name: string
   readonly summary: string
-  /** Loads what completes the command of this name. */
+  /** Loads the function that configures the command. */
   readonly load: () => Promise<(command: Command) => void>
 }
 
@@ -21,142 +21,142 @@ const groups: readonly Group[] = [
   {
     name: 'serve',
     summary: 'start the relay',
-    load: async () => (await import('./cli/commands/serve.ts')).completeServe,
+    load: async () => (await import('./cli/commands/serve.ts')).configureServe,
   },
   {
     name: 'doctor',
-    summary: 'check this installation and say what to do',
-    load: async () => (await import('./cli/doctor.ts')).completeDoctor,
+    summary: 'check this installation and suggest fixes',
+    load: async () => (await import('./cli/doctor/doctor.ts')).configureDoctor,
   },
   {
     name: 'verify',
     summary: 'recompute the ledger from its journal',
-    load: async () => (await import('./cli/verify.ts')).completeVerify,
+    load: async () => (await import('./cli/commands/verify.ts')).configureVerify,
   },
   {
     name: 'backup',
-    summary: 'copy the database and its key, also while the relay runs',
-    load: async () => (await import('./cli/backup.ts')).completeBackup,
+    summary: 'back up the database and its key, even while the relay is running',
+    load: async () => (await import('./cli/commands/backup.ts')).configureBackup,
   },
   {
     name: 'restore',
-    summary: 'put a backup in place',
-    load: async () => (await import('./cli/commands/restore.ts')).completeRestore,
+    summary: 'restore a backup',
+    load: async () => (await import('./cli/commands/restore.ts')).configureRestore,
   },
   {
     name: 'move',
-    summary: 'move everything from SQLite to PostgreSQL, or back',
-    load: async () => (await import('./cli/move.ts')).completeMove,
+    summary: 'migrate all data from SQLite to PostgreSQL, or back',
+    load: async () => (await import('./cli/commands/move.ts')).configureMove,
   },
   {
     name: 'admin',
-    summary: 'who runs the relay: links by which operators come in',
-    load: async () => (await import('./cli/admin.ts')).completeAdmin,
+    summary: 'create links for new operators',
+    load: async () => (await import('./cli/commands/admin.ts')).configureAdmin,
   },
   {
     name: 'account',
-    summary: 'accounts, their credit, caps and limits',
-    load: async () => (await import('./cli/commands/account.ts')).completeAccount,
+    summary: 'manage accounts, their credit, caps and limits',
+    load: async () => (await import('./cli/commands/account.ts')).configureAccount,
   },
   {
     name: 'key',
-    summary: "an account's keys",
-    load: async () => (await import('./cli/commands/key.ts')).completeKey,
+    summary: 'manage API keys',
+    load: async () => (await import('./cli/commands/key.ts')).configureKey,
   },
   {
     name: 'upstream',
-    summary: 'the places that serve models',
-    load: async () => (await import('./cli/upstream.ts')).completeUpstream,
+    summary: 'manage upstreams and their credentials',
+    load: async () => (await import('./cli/commands/upstream.ts')).configureUpstream,
   },
   {
     name: 'model',
-    summary: 'what callers name, its prices and routes',
-    load: async () => (await import('./cli/commands/model.ts')).completeModel,
+    summary: 'manage models, their prices and routes',
+    load: async () => (await import('./cli/commands/model.ts')).configureModel,
   },
   {
     name: 'route',
-    summary: 'who would be asked for a model, in which order, and why',
-    load: async () => (await import('./cli/route.ts')).completeRoute,
+    summary: 'show which upstreams would serve a model, in which order, and why',
+    load: async () => (await import('./cli/commands/route.ts')).configureRoute,
   },
   {
     name: 'requests',
-    summary: 'the rows of single requests, as CSV by day',
-    load: async () => (await import('./cli/commands/requests.ts')).completeRequests,
+    summary: 'export requests as CSV by day',
+    load: async () => (await import('./cli/commands/requests.ts')).configureRequests,
   },
   {
     name: 'seed',
-    summary: 'add the reference models and prices, after a look at them',
-    load: async () => (await import('./cli/commands/seed.ts')).completeSeed,
+    summary: 'preview and add the reference models and prices',
+    load: async () => (await import('./cli/commands/seed.ts')).configureSeed,
   },
   {
     name: 'node',
-    summary: 'the nodes of a cluster',
-    load: async () => (await import('./cli/node.ts')).completeNode,
+    summary: 'manage the nodes of a cluster',
+    load: async () => (await import('./cli/commands/node.ts')).configureNode,
   },
   {
     name: 'docs',
-    summary: 'write the page of all settings',
-    load: async () => (await import('./cli/commands/docs.ts')).completeDocs,
+    summary: 'write the page of all settings (docs/configuration.md)',
+    load: async () => (await import('./cli/commands/docs.ts')).configureDocs,
   },
 ]
 
-function usageLine(text: string): string {
-  return `sluice: ${inOneLine(text).replace(/^error: /, '')} (--help tells more)\n`
+function usageError(text: string): string {
+  return `sluice: ${singleLine(text).replace(/^error: /, '')} (see --help)\n`
 }
 
-function inOneLine(text: string): string {
+function singleLine(text: string): string {
   return text.trim().replaceAll(/\s*\n\s*/g, ' ')
 }
 
 const plainHelp = new Help()
 
-/** Commander leaves it to the refusal to say what a command cannot do without. */
-function optionWords(option: Option): string {
-  const words = plainHelp.optionDescription(option)
-  return option.mandatory ? `${words} (required)` : words
+/** Commander's help does not mark required options. */
+function optionDescription(option: Option): string {
+  const description = plainHelp.optionDescription(option)
+  return option.mandatory ? `${description} (required)` : description
 }
 
-function programOf(): Command {
+function createProgram(): Command {
   const program = new Command('sluice')
     .description(
       'A self-hostable relay in front of AI language models: one interface, many providers, exact money.',
     )
     .version(version)
-    .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
-    .configureHelp({ optionDescription: optionWords })
-    .addHelpText('after', '\nEverything is set by environment variables: docs/configuration.md.')
+    .configureOutput({ outputError: (text, write) => write(usageError(text)) })
+    .configureHelp({ optionDescription })
+    .addHelpText('after', '\nAll settings are environment variables: see docs/configuration.md.')
     .exitOverride()
   for (const { name, summary } of groups) program.command(name).description(summary)
   program.hook('preSubcommand', async (_program, command) => {
     const group = groups.find(({ name }) => name === command.name())
     if (group !== undefined) (await group.load())(command)
-    // The relay's own end is told by its log.
-    if (group?.name !== 'serve') process.on('uncaughtException', (error) => process.exit(exitCodeOf(error)))
+    // The relay logs its own crash.
+    if (group?.name !== 'serve') process.on('uncaughtException', (error) => process.exit(reportError(error)))
   })
   return program
 }
 
-/** Writes the error's line, where commander has not done so itself, and tells the exit code. */
-function exitCodeOf(error: unknown): number {
+/** Writes the error to standard error, unless commander has done so, and returns the exit code. */
+function reportError(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  const lines = error instanceof ConfigError ? error.problems : [errorWords(error)]
-  for (const line of lines) process.stderr.write(`sluice: ${inOneLine(line)}\n`)
+  const lines = error instanceof ConfigError ? error.problems : [errorMessage(error)]
+  for (const line of lines) process.stderr.write(`sluice: ${singleLine(line)}\n`)
   return error instanceof UsageError ? 2 : 1
 }
 
-// Whoever reads our output may close it before we are done (`| head`).
+// The reader may close our output before we are done (`| head`).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
 })
 
-// `help key create` is `key create --help`: commander's own help command knows only what is loaded already.
-const words = process.argv.slice(2)
-const asked = words[0] === 'help' ? [...words.slice(1), '--help'] : words
+// `help key create` becomes `key create --help`, because commander's help command only knows loaded commands.
+const argv = process.argv.slice(2)
+const args = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
 
 try {
-  await programOf().parseAsync(asked, { from: 'user' })
+  await createProgram().parseAsync(args, { from: 'user' })
 } catch (error) {
-  // At once: what a failed command leaves open (threads, sockets) must not keep it from ending.
-  process.exit(exitCodeOf(error))
+  // Exit now: threads and sockets that a failed command leaves open would keep the process running.
+  process.exit(reportError(error))
 }

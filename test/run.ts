@@ -1,81 +1,162 @@
 /**
- * `npm test`: runs every *.test.ts of the project with node:test, and then stories again on nodes of clusters
- * (told-twice.ts). `npm test -- ledger money` runs the files whose path contains one of the words; `--long` adds the
- * *.long.ts files and the longer stories on clusters; `--cluster` runs stories on clusters alone.
- * A test that cannot run on this machine skips itself with a reason, which is told in one line at the end;
- * with LEAVE_NOTHING_OUT=1 that is a failure, unless the reason begins with `only on some machines`: what no package
- * brings, such as loop devices.
+ * Runs the tests with node:test.
+ *
+ *     npm test                    the short suite: unit tests, contracts, the end-to-end tests on SQLite
+ *     npm test -- ledger money    every test file whose path contains one of the words, one line per test
+ *     npm run test:all            all *.test.ts, then the end-to-end tests again on clusters
+ *     npm run check:long          also the *.long.ts and the longer end-to-end tests on clusters
+ *
+ * `--cluster` runs the end-to-end tests on clusters only. support/runner/test-headers.ts says how a file belongs to a
+ * suite. A test that cannot run on this machine skips itself with a reason, and the reasons are listed at the end. With
+ * LEAVE_NOTHING_OUT=1 a skipped test is a failure, unless its reason begins with `only on some machines`: what no
+ * package installs, such as loop devices.
  */
-import { globSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
+import { subscribe } from 'node:diagnostics_channel'
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-import { startPostgres, withoutPostgres } from '../src/db/postgres/postgres.fixture.ts'
-import { startRedis, withoutRedis } from '../src/shared/redis.fixture.ts'
-import { Result, root, runRound, seconds } from './support/runner/run-files.ts'
-import { toldTwice, toldTwiceInLongRuns, toldWithoutRedis } from './told-twice.ts'
+import type { FileUsage } from './support/runner/report-usage.ts'
+import { formatSeconds, root, runFiles, RunResult, type TestRun } from './support/runner/run-files.ts'
+import { suites, type Suite } from './support/runner/suite.ts'
+import { clusterFiles, suiteOf } from './support/runner/test-headers.ts'
 
 const { values, positionals: words } = parseArgs({
   allowPositionals: true,
-  options: { long: { type: 'boolean', default: false }, cluster: { type: 'boolean', default: false } },
+  options: {
+    all: { type: 'boolean', default: false },
+    long: { type: 'boolean', default: false },
+    cluster: { type: 'boolean', default: false },
+  },
 })
+const suite = chosenSuite()
 const timeoutMs = values.long ? 3_600_000 : 900_000
+const hasWords = words.length > 0
+/** Several times what the tests write at a time. */
+const minMemoryBytes = 8 * 2 ** 30
 
-const isAskedFor = (file: string): boolean => words.length === 0 || words.some((word) => file.includes(word))
+function chosenSuite(): Suite {
+  if (values.long) return 'long'
+  return values.all || values.cluster ? 'all' : 'short'
+}
 
-function filesToRun(): string[] {
-  const endings = values.long ? '{test,long}' : 'test'
-  return globSync(`{src,console,test,sim,bench,clients}/**/*.${endings}.ts`, {
+const isSelected = (file: string): boolean => !hasWords || words.some((word) => file.includes(word))
+
+function isInSuite(file: string): boolean {
+  const shortest = suiteOf(file, readFileSync(join(root, file), 'utf8'))
+  const widest = hasWords && suite === 'short' ? 'all' : suite
+  return suites.indexOf(shortest) <= suites.indexOf(widest)
+}
+
+function selectFiles(): string[] {
+  return globSync('{src,console,test,sim,bench,clients}/**/*.{test,long}.ts', {
     cwd: root,
     exclude: ['**/node_modules', '**/.venv', 'console/dist*'],
   })
-    .filter(isAskedFor)
+    .filter((file) => isSelected(file) && isInSuite(file))
     .toSorted()
 }
 
-/** Of these stories those that are asked for. */
-const storiesOf = (names: readonly string[]): string[] =>
-  names.map((name) => `test/${name}.test.ts`).filter(isAskedFor)
-
-/** Tells stories again where every relay is a node of a cluster; how many files. */
-async function tellTwice(result: Result): Promise<number> {
-  const stories = storiesOf(values.long ? [...toldTwice, ...toldTwiceInLongRuns] : toldTwice)
-  const withoutRates = storiesOf(toldWithoutRedis)
-  if (stories.length === 0) return 0
-  const without = withoutPostgres === false ? withoutRedis : withoutPostgres
-  if (without !== false) {
-    result.leave('the stories on a cluster', without)
+/** Runs end-to-end tests again with every relay as a node of a cluster; returns the number of files. */
+async function runOnClusters(runSelected: (run: Partial<TestRun>) => Promise<void>): Promise<number> {
+  const selected = clusterFiles(root, values.long)
+  const withRedis = selected.withRedis.filter(isSelected)
+  const noRedis = selected.withoutRedis.filter(isSelected)
+  if (withRedis.length === 0) return 0
+  const { startPostgres, postgresSkipReason } = await import('../src/db/postgres/postgres.fixture.ts')
+  const { startRedis, redisSkipReason } = await import('../src/shared/redis.fixture.ts')
+  const missing = postgresSkipReason === false ? redisSkipReason : postgresSkipReason
+  if (missing !== false) {
+    result.skip('the end-to-end tests on a cluster', missing)
     return 0
   }
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
   try {
-    await postgres.makeTemplate()
-    const aheadWith = (redisUrl: string) => ({
-      module: new URL('on-a-cluster.ts', import.meta.url).href,
-      env: { STORIES_POSTGRES: postgres.urlOf('postgres'), STORIES_REDIS: redisUrl },
+    await postgres.createTemplate()
+    const preloadWith = (redisUrl: string) => ({
+      module: new URL('./support/runner/cluster-backend.ts', import.meta.url).href,
+      env: { TEST_CLUSTER_POSTGRES: postgres.databaseUrl('postgres'), TEST_CLUSTER_REDIS: redisUrl },
     })
     const label = 'on a cluster: '
-    await runRound({ files: stories, timeoutMs, label, ahead: aheadWith(redis.url) }, result)
-    const labelWithout = 'on a cluster without Redis: '
-    await runRound({ files: withoutRates, timeoutMs, label: labelWithout, ahead: aheadWith('') }, result)
+    await runSelected({ files: withRedis, label, preload: preloadWith(redis.url) })
+    const labelNoRedis = 'on a cluster without Redis: '
+    await runSelected({ files: noRedis, label: labelNoRedis, preload: preloadWith('') })
   } finally {
     await redis.stop()
     await postgres.remove()
   }
-  return stories.length + withoutRates.length
+  return withRedis.length + noRedis.length
 }
 
-const result = new Result()
-const files = values.cluster ? [] : filesToRun()
-await runRound({ files, timeoutMs }, result)
-const filesCount = files.length + (await tellTwice(result))
-const { passed, failed, isGood, durationMs, leftOut } = result
+/** Prints which files took the most CPU time, and how many servers were started. */
+function printUsage(usage: readonly FileUsage[]): void {
+  if (usage.length < 2) return
+  const sum = (value: (each: FileUsage) => number): number =>
+    usage.reduce((total, each) => total + value(each), 0)
+  console.log('Most CPU time:')
+  for (const { file, cpuMs, relays, others } of usage.toSorted((a, b) => b.cpuMs - a.cpuMs).slice(0, 10))
+    console.log(
+      `  ${formatSeconds(cpuMs).padStart(7)}  ${file} (${relays} relays, ${others} other programs started)`,
+    )
+  console.log(
+    `Together ${formatSeconds(sum(({ cpuMs }) => cpuMs))} of CPU time, ` +
+      `${sum(({ relays }) => relays)} relays and ${sum(({ others }) => others)} other programs started`,
+  )
+}
+
+/**
+ * Creates the folder for everything that the tests write, in memory if there is room: thousands of disk syncs of
+ * databases that live for seconds are most of what the tests would wait for.
+ */
+function createRunFolder(): string {
+  const memory = '/dev/shm'
+  const stats = process.env['TMPDIR'] === undefined && existsSync(memory) ? statfsSync(memory) : undefined
+  const hasRoom = stats !== undefined && stats.bavail * stats.bsize >= minMemoryBytes
+  const folder = mkdtempSync(join(hasRoom ? memory : tmpdir(), 'sluice-tests-'))
+  // PostgreSQL runs as another user.
+  chmodSync(folder, 0o755)
+  return folder
+}
+
+const startedAt = performance.now()
+const result = new RunResult()
+const folder = createRunFolder()
+Object.assign(process.env, { TMPDIR: folder, TEST_RUN_DIR: folder, TEST_SUITE: suite })
+// One more than there are cores, because tests wait for each other's processes and for time-outs of the product.
+const concurrency = availableParallelism() + 1
+// An interrupted run starts no more files, ends those that run, and removes its folder.
+const interruption = new AbortController()
+const children = new Set<ChildProcess>()
+subscribe('child_process', (message) => children.add((message as { process: ChildProcess }).process))
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    interruption.abort()
+    for (const child of children) child.kill()
+  })
+}
+const runSelected = (run: Partial<TestRun>): Promise<void> => {
+  const { signal } = interruption
+  const settings = { timeoutMs, concurrency, printsTests: hasWords, usageDir: folder, signal }
+  return signal.aborted ? Promise.resolve() : runFiles({ files: [], ...settings, ...run }, result)
+}
+
+const files = values.cluster ? [] : selectFiles()
+await runSelected({ files })
+const fileCount = files.length + (suite === 'short' ? 0 : await runOnClusters(runSelected))
+rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
+const { passed, failed, isGood, skipped } = result
 
 console.log('')
-for (const [reason, names] of leftOut) console.log(`left out: ${[...names].join(', ')}: ${reason}`)
-console.log(`${passed} passed, ${failed} failed, in ${filesCount} files and ${seconds(durationMs)}`)
+for (const [reason, names] of skipped) console.log(`skipped: ${[...names].join(', ')}: ${reason}`)
+printUsage(result.usage)
+const duration = formatSeconds(performance.now() - startedAt)
+console.log(`${passed} passed, ${failed} failed, in ${fileCount} files and ${duration}`)
 
-const avoidable = [...leftOut.keys()].filter((reason) => !reason.startsWith('only on some machines'))
-const incomplete = process.env['LEAVE_NOTHING_OUT'] === '1' && avoidable.length > 0
-if (incomplete) console.log('Something was left out, and LEAVE_NOTHING_OUT=1 forbids that.')
-if (filesCount === 0) console.log(`No test file has a path with ${words.join(' or ')}.`)
-process.exitCode = failed > 0 || !isGood || incomplete || filesCount === 0 ? 1 : 0
+const avoidable = [...skipped.keys()].filter((reason) => !reason.startsWith('only on some machines'))
+const isIncomplete = process.env['LEAVE_NOTHING_OUT'] === '1' && avoidable.length > 0
+if (isIncomplete) console.log('Tests were skipped, which LEAVE_NOTHING_OUT=1 forbids.')
+if (fileCount === 0) console.log(`No test file has a path with ${words.join(' or ')}.`)
+process.exitCode =
+  failed > 0 || !isGood || interruption.signal.aborted || isIncomplete || fileCount === 0 ? 1 : 0

@@ -1,9 +1,11 @@
-/** The stories of the official client for Node (stories.ts), wherever its folder is installed. */
+/** Runs the end-to-end test of OpenAI's official client for Node (end-to-end.ts) if the client is installed. */
 import { existsSync } from 'node:fs'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 
 if (existsSync(new URL('node_modules/openai', import.meta.url))) await import('./end-to-end.ts')
 else {
-  const skip = 'the official client for Node is not installed (npm ci --prefix clients/openai-node)'
-  test('the official client for Node works unchanged', { skip })
+  const skip = 'OpenAI’s client for Node is not installed (npm ci --prefix clients/openai-node)'
+  describe('OpenAI client for Node', () => {
+    test('OpenAI client for Node – works unchanged', { skip })
+  })
 }

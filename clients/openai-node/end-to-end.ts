@@ -1,11 +1,19 @@
-/** The official client for Node, unchanged: only the base address and the key are ours. */
+/** OpenAI's official client for Node, unchanged except for the base URL and the API key. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 
 import OpenAI from 'openai'
 
-import { image, makeBusyOnce, openStage, schema, toolCalls, usage } from '../stage.ts'
-import type { Stage } from '../stage.ts'
+import {
+  image,
+  maxDisconnectMs,
+  rateLimitOnce,
+  startClientTestServer,
+  schema,
+  toolCalls,
+  usage,
+} from '../test-server.ts'
+import type { ClientTestServer } from '../test-server.ts'
 
 const hello: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Say hello.' }]
 
@@ -14,52 +22,52 @@ const weatherTool: OpenAI.ChatCompletionTool = {
   function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
 }
 
-let calls = 0
+let requestCount = 0
 
-function clientOf(stage: Stage, account = stage.rich, path = '/v1'): OpenAI {
+function createClient(context: ClientTestServer, account = context.rich, path = '/v1'): OpenAI {
   return new OpenAI({
-    baseURL: `${stage.house.url}${path}`,
+    baseURL: `${context.server.url}${path}`,
     apiKey: account.key.secret,
     fetch(address, init) {
-      calls += 1
+      requestCount += 1
       return fetch(address, init)
     },
   })
 }
 
-async function refusal(answer: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
-  const error: unknown = await answer.then(
-    () => assert.fail('the call succeeded'),
+async function catchError(response: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  const error: unknown = await response.then(
+    () => assert.fail('the request succeeded'),
     (thrown: unknown) => thrown,
   )
   assert.ok(error instanceof OpenAI.APIError, String(error))
   return error
 }
 
-/** Reads a stream that has to raise, after three words. */
-async function raising(client: OpenAI, model: string): Promise<void> {
+/** Reads a stream that must raise an error after three words. */
+async function assertStreamError(client: OpenAI, model: string): Promise<void> {
   const stream = await client.chat.completions.create({ model, messages: hello, stream: true })
-  let words = ''
-  const reading = async () => {
-    for await (const chunk of stream) words += chunk.choices[0]?.delta.content ?? ''
+  let text = ''
+  const read = async () => {
+    for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
   }
-  await assert.rejects(reading, OpenAI.APIError)
-  assert.equal(words, ' w1 w2 w3')
+  await assert.rejects(read, OpenAI.APIError)
+  assert.equal(text, ' w1 w2 w3')
 }
 
-const stories: Record<string, (client: OpenAI, stage: Stage) => Promise<void>> = {
-  async 'a whole answer arrives, and its price leaves the balance'(client, stage) {
+const scenarios: Record<string, (client: OpenAI, context: ClientTestServer) => Promise<void>> = {
+  async 'Completion – arrives, and its cost is taken from the balance'(client, context) {
     const completion = await client.chat.completions.create({ model: 'plain', messages: hello })
 
     assert.equal(completion.choices[0]?.message.content, 'Hello, world!')
     assert.equal(completion.choices[0]?.finish_reason, 'stop')
     assert.equal(completion.usage?.total_tokens, usage.input + usage.output)
     assert.ok(completion._request_id)
-    assert.equal(Number(await stage.rich.balance()), 9.9978)
+    assert.equal(Number(await context.rich.balance()), 9.9978)
   },
 
-  async 'the base address also works without /v1'(_client, stage) {
-    const completion = await clientOf(stage, stage.rich, '').chat.completions.create({
+  async 'Base URL – also works without /v1'(_client, context) {
+    const completion = await createClient(context, context.rich, '').chat.completions.create({
       model: 'plain',
       messages: hello,
     })
@@ -67,7 +75,7 @@ const stories: Record<string, (client: OpenAI, stage: Stage) => Promise<void>> =
     assert.equal(completion.choices[0]?.message.content, 'Hello, world!')
   },
 
-  async 'a stream says the same words, without usage where none was asked'(client) {
+  async 'Stream – has the same text, and no usage unless requested'(client) {
     const stream = await client.chat.completions.create({ model: 'plain', messages: hello, stream: true })
     const chunks = await Array.fromAsync(stream)
 
@@ -76,7 +84,7 @@ const stories: Record<string, (client: OpenAI, stage: Stage) => Promise<void>> =
     assert.ok(chunks.every((chunk) => chunk.choices.length === 1 && !chunk.usage))
   },
 
-  async 'a stream tells its usage, and its cost, last where it was asked'(client) {
+  async 'Stream with usage – ends with usage and cost'(client) {
     const chunks = await Array.fromAsync(
       await client.chat.completions.create({
         model: 'plain',
@@ -93,28 +101,28 @@ const stories: Record<string, (client: OpenAI, stage: Stage) => Promise<void>> =
     assert.ok(chunks.slice(0, -1).every((chunk) => chunk.choices.length === 1 && !chunk.usage))
   },
 
-  async 'parallel tool calls arrive whole and streamed, and their results go back'(client, stage) {
-    const asked = { model: 'tools', messages: hello, tools: [weatherTool], parallel_tool_calls: true }
-    const whole = await client.chat.completions.create(asked)
-    const streamed = await client.chat.completions.stream(asked).finalChatCompletion()
+  async 'Parallel tool calls – arrive, streaming or not, and their results go back'(client, context) {
+    const params = { model: 'tools', messages: hello, tools: [weatherTool], parallel_tool_calls: true }
+    const nonStreaming = await client.chat.completions.create(params)
+    const streamed = await client.chat.completions.stream(params).finalChatCompletion()
 
-    for (const completion of [whole, streamed]) {
+    for (const completion of [nonStreaming, streamed]) {
       const [choice] = completion.choices
-      const told = (choice?.message.tool_calls ?? []).map((call) =>
+      const returnedCalls = (choice?.message.tool_calls ?? []).map((call) =>
         call.type === 'function' ? { id: call.id, ...call.function } : call,
       )
-      assert.partialDeepStrictEqual(told, toolCalls)
+      assert.partialDeepStrictEqual(returnedCalls, toolCalls)
       assert.equal(choice?.finish_reason, 'tool_calls')
     }
-    assert.ok(whole.choices[0])
+    assert.ok(nonStreaming.choices[0])
     const results = toolCalls.map(({ id }) => ({ role: 'tool' as const, tool_call_id: id, content: 'sunny' }))
-    const messages = [...hello, whole.choices[0].message, ...results]
+    const messages = [...hello, nonStreaming.choices[0].message, ...results]
     await client.chat.completions.create({ model: 'plain', messages, tools: [weatherTool] })
-    assert.deepEqual(stage.upstream.requests.at(-1)?.json['messages'], JSON.parse(JSON.stringify(messages)))
-    assert.deepEqual(stage.upstream.requests.at(-1)?.json['tools'], [weatherTool])
+    assert.deepEqual(context.upstream.requests.at(-1)?.json['messages'], JSON.parse(JSON.stringify(messages)))
+    assert.deepEqual(context.upstream.requests.at(-1)?.json['tools'], [weatherTool])
   },
 
-  async 'an image in a data URL reaches the upstream untouched'(client, stage) {
+  async 'Image in a data URL – reaches the upstream unchanged'(client, context) {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       {
         role: 'user',
@@ -126,15 +134,15 @@ const stories: Record<string, (client: OpenAI, stage: Stage) => Promise<void>> =
     ]
     await client.chat.completions.create({ model: 'plain', messages })
 
-    assert.deepEqual(stage.upstream.requests.at(-1)?.json['messages'], messages)
+    assert.deepEqual(context.upstream.requests.at(-1)?.json['messages'], messages)
   },
 
-  async 'a JSON schema and fields of any kind reach the upstream untouched'(client, stage) {
+  async 'JSON schema and unknown fields – reach the upstream unchanged'(client, context) {
     const format = { type: 'json_schema' as const, json_schema: { name: 'city', strict: true, schema } }
     const extra = {
       seed: 7,
       service_tier: 'flex' as const,
-      prompt_cache_key: 'stories',
+      prompt_cache_key: 'scenarios',
       top_logprobs: 2,
       logprobs: true,
     }
@@ -149,15 +157,15 @@ const stories: Record<string, (client: OpenAI, stage: Stage) => Promise<void>> =
       city: 'Paris',
       people: 2_100_000,
     })
-    const sent = stage.upstream.requests.at(-1)?.json ?? {}
+    const sent = context.upstream.requests.at(-1)?.json ?? {}
     assert.deepEqual(sent['response_format'], format)
     assert.partialDeepStrictEqual(sent, extra)
   },
 
-  async 'the models of a key are listed and told one by one'(client) {
-    const listed = (await client.models.list()).data.map((model) => model.id)
+  async 'Models of a key – are listed and retrieved'(client) {
+    const modelIds = (await client.models.list()).data.map((model) => model.id)
 
-    assert.deepEqual(listed.toSorted(), [
+    assert.deepEqual(modelIds.toSorted(), [
       'broken',
       'busy',
       'cut',
@@ -170,80 +178,86 @@ const stories: Record<string, (client: OpenAI, stage: Stage) => Promise<void>> =
     assert.equal((await client.models.retrieve('plain')).object, 'model')
   },
 
-  async 'every refusal becomes the class that the client has for it'(client, stage) {
-    const stranger = new OpenAI({ baseURL: `${stage.house.url}/v1`, apiKey: 'sk-nobody' })
-    const ask = { model: 'plain', messages: hello }
-    const unknown = await refusal(stranger.chat.completions.create(ask))
+  async 'Errors – become the error classes of the client'(client, context) {
+    const unauthenticated = new OpenAI({ baseURL: `${context.server.url}/v1`, apiKey: 'sk-nobody' })
+    const params = { model: 'plain', messages: hello }
+    const unknown = await catchError(unauthenticated.chat.completions.create(params))
     assert.ok(unknown instanceof OpenAI.AuthenticationError)
     assert.equal(unknown.code, 'invalid_api_key')
 
-    const missing = await refusal(client.chat.completions.create({ ...ask, model: 'nowhere' }))
+    const missing = await catchError(client.chat.completions.create({ ...params, model: 'nowhere' }))
     assert.ok(missing instanceof OpenAI.NotFoundError)
     assert.equal(missing.code, 'model_not_found')
 
-    const wrong = await refusal(client.chat.completions.create({ ...ask, temperature: 3 }))
-    assert.ok(wrong instanceof OpenAI.BadRequestError)
-    assert.equal(wrong.param, 'temperature')
+    const invalid = await catchError(client.chat.completions.create({ ...params, temperature: 3 }))
+    assert.ok(invalid instanceof OpenAI.BadRequestError)
+    assert.equal(invalid.param, 'temperature')
 
-    calls = 0
-    const poor = await refusal(clientOf(stage, stage.poor).chat.completions.create(ask))
+    requestCount = 0
+    const poor = await catchError(createClient(context, context.poor).chat.completions.create(params))
     assert.equal(poor.status, 402)
     assert.equal(poor.code, 'insufficient_quota')
-    assert.equal(calls, 1)
+    assert.equal(requestCount, 1)
   },
 
-  async 'a refusal that says not to retry is not retried'(_client, stage) {
-    const limited = await refusal(
-      clientOf(stage, stage.limited).chat.completions.create({ model: 'plain', messages: hello }),
+  async 'Error with x-should-retry false – is not retried'(_client, context) {
+    const limited = await catchError(
+      createClient(context, context.limited).chat.completions.create({ model: 'plain', messages: hello }),
     )
 
     assert.ok(limited instanceof OpenAI.RateLimitError)
     assert.equal(limited.headers?.get('x-should-retry'), 'false')
-    assert.equal(calls, 1)
+    assert.equal(requestCount, 1)
   },
 
-  async 'a busy upstream is asked again by the client, which then gets its answer'(client, stage) {
-    makeBusyOnce(stage)
+  async 'Rate-limited upstream – the client retries and gets a response'(client, context) {
+    rateLimitOnce(context)
     const completion = await client.chat.completions.create({ model: 'busy', messages: hello })
 
     assert.equal(completion.choices[0]?.message.content, 'Hello again!')
-    assert.equal(calls, 2)
+    assert.equal(requestCount, 2)
   },
 
-  async 'a client that leaves a stream or a silent call ends it upstream within a second'(client, stage) {
+  async 'Disconnect from a stream or a silent request – closes the upstream within a second'(
+    client,
+    context,
+  ) {
     const stream = await client.chat.completions.create({ model: 'endless', messages: hello, stream: true })
     let read = 0
     for await (const _chunk of stream) if (++read === 20) break
     const leftStreamMs = performance.now()
-    const left = await stage.patient.sawClose()
-    assert.ok((left.abortedAt ?? Infinity) - leftStreamMs < 1000)
+    const disconnected = await context.hanging.nextDisconnect()
+    assert.ok((disconnected.abortedAt ?? Infinity) - leftStreamMs < maxDisconnectMs)
 
-    const leaving = new AbortController()
-    const silent = client.chat.completions.create(
+    const disconnect = new AbortController()
+    const pending = client.chat.completions.create(
       { model: 'mute', messages: hello },
-      { signal: leaving.signal },
+      { signal: disconnect.signal },
     )
-    const outcome = assert.rejects(silent, OpenAI.APIUserAbortError)
-    while ((await stage.patient.sawRequest()).json['model'] !== 'mute');
+    const outcome = assert.rejects(pending, OpenAI.APIUserAbortError)
+    while ((await context.hanging.nextRequest()).json['model'] !== 'mute');
     const leftCallMs = performance.now()
-    leaving.abort()
+    disconnect.abort()
     await outcome
-    assert.ok(((await stage.patient.sawClose()).abortedAt ?? Infinity) - leftCallMs < 1000)
+    assert.ok(((await context.hanging.nextDisconnect()).abortedAt ?? Infinity) - leftCallMs < maxDisconnectMs)
   },
 
-  'an error in the middle of a stream is raised after the words before it': (client) =>
-    raising(client, 'broken'),
+  'Error within a stream – is raised after the text before it': (client) =>
+    assertStreamError(client, 'broken'),
 
-  'a stream that is cut short is raised after the words before it': (client) => raising(client, 'cut'),
+  'Truncated stream – is raised as an error after the text before it': (client) =>
+    assertStreamError(client, 'cut'),
 }
 
-test('the official client for Node works unchanged', async (t) => {
-  const stage = await openStage(t)
-  for (const [name, story] of Object.entries(stories)) {
-    await t.test(name, async () => {
-      calls = 0
-      await story(clientOf(stage), stage)
-    })
-  }
-  await stage.house.nothingHeld()
+describe('OpenAI client for Node', () => {
+  test('OpenAI client for Node – works unchanged', async (t) => {
+    const context = await startClientTestServer(t)
+    for (const [name, scenario] of Object.entries(scenarios)) {
+      await t.test(name, async () => {
+        requestCount = 0
+        await scenario(createClient(context), context)
+      })
+    }
+    await context.server.assertNoOpenHolds()
+  })
 })

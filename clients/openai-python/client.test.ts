@@ -1,42 +1,54 @@
-/** The official client for Python, unchanged: tells stories.py which story to act, and looks at it from upstream. */
+// @suite all – runs an official client
+/** OpenAI's official client for Python, unchanged: runs the scenarios of end_to_end.py and checks them from the upstream's side. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-import { image, makeBusyOnce, openStage, schema, toolCalls } from '../stage.ts'
-import type { Stage } from '../stage.ts'
-import type { KnownUpstream } from '../../test/support/server/test-server.ts'
+import {
+  image,
+  maxDisconnectMs,
+  rateLimitOnce,
+  startClientTestServer,
+  schema,
+  toolCalls,
+} from '../test-server.ts'
+import type { ClientTestServer } from '../test-server.ts'
+import type { RegisteredUpstream } from '../../test/support/server/test-server.ts'
 
 const python = fileURLToPath(new URL('.venv/bin/python', import.meta.url))
-const script = fileURLToPath(new URL('stories.py', import.meta.url))
+const script = fileURLToPath(new URL('end_to_end.py', import.meta.url))
 
-/** One of the functions in stories.py, and what has to be seen from the other side. */
-interface Story {
+/** A function in end_to_end.py, and what to prepare and check on the server. */
+interface Scenario {
   readonly name: string
-  readonly before?: (stage: Stage) => void
-  /** Told when the client was done, on the clock of `performance.now()`. */
-  readonly after?: (stage: Stage, doneMs: number) => Promise<void> | void
+  readonly before?: (context: ClientTestServer) => void
+  /** `doneMs`: when the client was done, by `performance.now()`. */
+  readonly after?: (context: ClientTestServer, doneMs: number) => Promise<void> | void
 }
 
-async function closedWithinASecond(upstream: KnownUpstream, model: string, leftMs: number): Promise<void> {
-  const left = await upstream.sawClose()
-  assert.equal(left.json['model'], model)
-  assert.ok((left.abortedAt ?? Infinity) - leftMs < 1000)
+async function assertClosedWithinSecond(
+  upstream: RegisteredUpstream,
+  model: string,
+  leftMs: number,
+): Promise<void> {
+  const disconnected = await upstream.nextDisconnect()
+  assert.equal(disconnected.json['model'], model)
+  assert.ok((disconnected.abortedAt ?? Infinity) - leftMs < maxDisconnectMs)
 }
 
-const stories: Record<string, Story> = {
-  'a whole answer arrives, and its price leaves the balance': {
-    name: 'whole',
+const scenarios: Record<string, Scenario> = {
+  'Completion – arrives, and its cost is taken from the balance': {
+    name: 'not_streamed',
     after: async ({ rich }) => assert.equal(Number(await rich.balance()), 9.9978),
   },
-  'the base address also works without /v1': { name: 'base_address_without_version' },
-  'a stream says the same words, without usage where none was asked': { name: 'streamed' },
-  'a stream tells its usage, and its cost, last where it was asked': { name: 'streamed_with_usage' },
-  'parallel tool calls arrive whole and streamed, and their results go back': {
+  'Base URL – also works without /v1': { name: 'base_url_without_version' },
+  'Stream – has the same text, and no usage unless requested': { name: 'streamed' },
+  'Stream with usage – ends with usage and cost': { name: 'streamed_with_usage' },
+  'Parallel tool calls – arrive, streaming or not, and their results go back': {
     name: 'tools',
     after({ upstream }) {
       const messages = upstream.requests.at(-1)?.json['messages']
@@ -49,14 +61,14 @@ const stories: Record<string, Story> = {
       ])
     },
   },
-  'an image in a data URL reaches the upstream untouched': {
+  'Image in a data URL – reaches the upstream unchanged': {
     name: 'images',
     after: ({ upstream }) =>
       assert.partialDeepStrictEqual(upstream.requests.at(-1)?.json['messages'], [
         { role: 'user', content: [{ type: 'text' }, { type: 'image_url', image_url: { url: image } }] },
       ]),
   },
-  'a JSON schema and fields of any kind reach the upstream untouched': {
+  'JSON schema and unknown fields – reach the upstream unchanged': {
     name: 'json_schema',
     after({ upstream }) {
       const { response_format: format, ...sent } = upstream.requests.at(-1)?.json ?? {}
@@ -65,54 +77,59 @@ const stories: Record<string, Story> = {
       assert.partialDeepStrictEqual(sent, { seed: 7, field_of_tomorrow: { deep: [1, null] } })
     },
   },
-  'the models of a key are listed and told one by one': { name: 'models' },
-  'every refusal becomes the class that the client has for it': { name: 'refusals' },
-  'a refusal that says not to retry is not retried': { name: 'not_retried' },
-  'a busy upstream is asked again by the client, which then gets its answer': {
+  'Models of a key – are listed and retrieved': { name: 'models' },
+  'Errors – become the error classes of the client': { name: 'errors' },
+  'Error with x-should-retry false – is not retried': { name: 'not_retried' },
+  'Rate-limited upstream – the client retries and gets a response': {
     name: 'retried',
-    before: makeBusyOnce,
+    before: rateLimitOnce,
   },
-  'a client that leaves a stream ends it upstream within a second': {
-    name: 'leaving_a_stream',
-    after: ({ patient }, doneMs) => closedWithinASecond(patient, 'endless', doneMs),
+  'Disconnect from a stream – closes the upstream within a second': {
+    name: 'disconnect_from_stream',
+    after: ({ hanging }, doneMs) => assertClosedWithinSecond(hanging, 'endless', doneMs),
   },
-  'a client that gives up on a silent call ends it upstream within a second': {
-    name: 'leaving_a_silent_call',
-    after: ({ patient }, doneMs) => closedWithinASecond(patient, 'mute', doneMs),
+  'Timeout of a silent request – closes the upstream within a second': {
+    name: 'timeout_of_silent_request',
+    after: ({ hanging }, doneMs) => assertClosedWithinSecond(hanging, 'mute', doneMs),
   },
-  'an error in the middle of a stream is raised after the words before it': { name: 'error_in_a_stream' },
-  'a stream that is cut short is raised after the words before it': { name: 'cut_stream' },
+  'Error within a stream – is raised after the text before it': { name: 'error_in_a_stream' },
+  'Truncated stream – is raised as an error after the text before it': { name: 'truncated_stream' },
 }
 
-/** Starts stories.py; the answer acts one story and resolves to what went wrong, or null. */
-function startPython(t: TestContext, stage: Stage): (story: string) => Promise<string | null> {
+/** Starts end_to_end.py; the returned function runs one scenario and resolves to its error, or null. */
+function startPython(
+  t: TestContext,
+  context: ClientTestServer,
+): (scenario: string) => Promise<string | null> {
   const child = spawn(python, [script], { stdio: ['pipe', 'pipe', 'inherit'] })
   t.after(() => child.kill())
-  const answers = createInterface(child.stdout)[Symbol.asyncIterator]()
-  const { house, rich, poor, limited } = stage
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const { server, rich, poor, limited } = context
   const keys = { rich: rich.key.secret, poor: poor.key.secret, limited: limited.key.secret }
-  child.stdin.write(`${JSON.stringify({ url: house.url, ...keys, toolCalls, image })}\n`)
-  return async (story) => {
-    child.stdin.write(`${story}\n`)
-    const { value, done } = await answers.next()
-    assert.ok(done !== true, 'stories.py ended')
+  child.stdin.write(`${JSON.stringify({ url: server.url, ...keys, toolCalls, image })}\n`)
+  return async (scenario) => {
+    child.stdin.write(`${scenario}\n`)
+    const { value, done } = await lines.next()
+    assert.ok(done !== true, 'end_to_end.py exited')
     return JSON.parse(value) as string | null
   }
 }
 
 const skip = existsSync(python)
   ? false
-  : 'the official client for Python is not installed (see .ci/run: a virtual environment in clients/openai-python)'
+  : 'OpenAI’s client for Python is not installed (see .ci/run: a virtual environment in clients/openai-python)'
 
-test('the official client for Python works unchanged', { skip }, async (t) => {
-  const stage = await openStage(t)
-  const act = startPython(t, stage)
-  for (const [guarantee, { name, before, after }] of Object.entries(stories)) {
-    await t.test(guarantee, async () => {
-      before?.(stage)
-      assert.equal(await act(name), null)
-      await after?.(stage, performance.now())
-    })
-  }
-  await stage.house.nothingHeld()
+describe('OpenAI client for Python', () => {
+  test('OpenAI client for Python – works unchanged', { skip }, async (t) => {
+    const context = await startClientTestServer(t)
+    const runScenario = startPython(t, context)
+    for (const [title, { name, before, after }] of Object.entries(scenarios)) {
+      await t.test(title, async () => {
+        before?.(context)
+        assert.equal(await runScenario(name), null)
+        await after?.(context, performance.now())
+      })
+    }
+    await context.server.assertNoOpenHolds()
+  })
 })

@@ -1,7 +1,7 @@
-"""The official client for Python, unchanged: only the base address and the key are ours.
+"""OpenAI's official client for Python, unchanged except for the base URL and the API key.
 
-Reads one line of JSON (address, keys, and what is sent), then the name of one story a line, and answers each with a
-line of JSON: null, or what went wrong.
+Reads one line of JSON (URL, keys and test data), then one scenario name per line. Prints one line of JSON for each:
+null, or the error.
 """
 
 import json
@@ -11,7 +11,7 @@ import traceback
 import openai
 from pydantic import BaseModel
 
-stage = json.loads(sys.stdin.readline())
+context = json.loads(sys.stdin.readline())
 hello = [{"role": "user", "content": "Say hello."}]
 weather = {
     "type": "function",
@@ -20,36 +20,36 @@ weather = {
         "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
     },
 }
-calls = 0
+request_count = 0
 
 
-def count_call(request):
-    global calls
-    calls += 1
+def count_request(request):
+    global request_count
+    request_count += 1
 
 
-def client_of(key, path="/v1"):
-    http_client = openai.DefaultHttpxClient(event_hooks={"request": [count_call]})
-    return openai.OpenAI(base_url=stage["url"] + path, api_key=key, http_client=http_client)
+def create_client(key, path="/v1"):
+    http_client = openai.DefaultHttpxClient(event_hooks={"request": [count_request]})
+    return openai.OpenAI(base_url=context["url"] + path, api_key=key, http_client=http_client)
 
 
-client = client_of(stage["rich"])
+client = create_client(context["rich"])
 completions = client.chat.completions
 
 
-def refusal(kind, key=None, **asked):
-    """The error of a call that has to fail, of this class."""
-    global calls
-    calls = 0
-    asker = client if key is None else client_of(key)
+def catch_error(kind, key=None, **params):
+    """The error of a request that must fail with this class."""
+    global request_count
+    request_count = 0
+    caller = client if key is None else create_client(key)
     try:
-        asker.chat.completions.create(**{"model": "plain", "messages": hello, **asked})
+        caller.chat.completions.create(**{"model": "plain", "messages": hello, **params})
     except kind as error:
         return error
-    raise AssertionError("the call succeeded")
+    raise AssertionError("the request succeeded")
 
 
-def whole():
+def not_streamed():
     completion = completions.create(model="plain", messages=hello)
     assert completion.choices[0].message.content == "Hello, world!"
     assert completion.choices[0].finish_reason == "stop"
@@ -57,8 +57,8 @@ def whole():
     assert completion._request_id
 
 
-def base_address_without_version():
-    completion = client_of(stage["rich"], "").chat.completions.create(model="plain", messages=hello)
+def base_url_without_version():
+    completion = create_client(context["rich"], "").chat.completions.create(model="plain", messages=hello)
     assert completion.choices[0].message.content == "Hello, world!"
 
 
@@ -79,26 +79,26 @@ def streamed_with_usage():
 
 
 def tools():
-    asked = {"model": "tools", "messages": hello, "tools": [weather], "parallel_tool_calls": True}
-    whole_answer = completions.create(**asked)
-    with completions.stream(**asked) as stream:
-        streamed_answer = stream.get_final_completion()
-    for completion in (whole_answer, streamed_answer):
-        told = completion.choices[0].message.tool_calls
+    params = {"model": "tools", "messages": hello, "tools": [weather], "parallel_tool_calls": True}
+    non_streaming = completions.create(**params)
+    with completions.stream(**params) as stream:
+        streaming = stream.get_final_completion()
+    for completion in (non_streaming, streaming):
+        tool_calls = completion.choices[0].message.tool_calls
         assert [
-            {"id": call.id, "name": call.function.name, "arguments": call.function.arguments} for call in told
-        ] == stage["toolCalls"]
+            {"id": call.id, "name": call.function.name, "arguments": call.function.arguments} for call in tool_calls
+        ] == context["toolCalls"]
         assert completion.choices[0].finish_reason == "tool_calls"
-    results = [{"role": "tool", "tool_call_id": call["id"], "content": "sunny"} for call in stage["toolCalls"]]
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": "sunny"} for call in context["toolCalls"]]
     completions.create(
-        model="plain", messages=[*hello, whole_answer.choices[0].message, *results], tools=[weather]
+        model="plain", messages=[*hello, non_streaming.choices[0].message, *results], tools=[weather]
     )
 
 
 def images():
     content = [
         {"type": "text", "text": "What is this?"},
-        {"type": "image_url", "image_url": {"url": stage["image"], "detail": "low"}},
+        {"type": "image_url", "image_url": {"url": context["image"], "detail": "low"}},
     ]
     completions.create(model="plain", messages=[{"role": "user", "content": content}])
 
@@ -124,59 +124,59 @@ def models():
     assert client.models.retrieve("plain").object == "model"
 
 
-def refusals():
-    assert refusal(openai.AuthenticationError, key="sk-nobody").code == "invalid_api_key"
-    assert refusal(openai.NotFoundError, model="nowhere").code == "model_not_found"
-    assert refusal(openai.BadRequestError, temperature=3).param == "temperature"
-    poor = refusal(openai.APIStatusError, key=stage["poor"])
-    assert (poor.status_code, poor.code, calls) == (402, "insufficient_quota", 1)
+def errors():
+    assert catch_error(openai.AuthenticationError, key="sk-nobody").code == "invalid_api_key"
+    assert catch_error(openai.NotFoundError, model="nowhere").code == "model_not_found"
+    assert catch_error(openai.BadRequestError, temperature=3).param == "temperature"
+    poor = catch_error(openai.APIStatusError, key=context["poor"])
+    assert (poor.status_code, poor.code, request_count) == (402, "insufficient_quota", 1)
 
 
 def not_retried():
-    limited = refusal(openai.RateLimitError, key=stage["limited"])
+    limited = catch_error(openai.RateLimitError, key=context["limited"])
     assert limited.response.headers["x-should-retry"] == "false"
-    assert calls == 1
+    assert request_count == 1
 
 
 def retried():
-    global calls
-    calls = 0
+    global request_count
+    request_count = 0
     completion = completions.create(model="busy", messages=hello)
     assert completion.choices[0].message.content == "Hello again!"
-    assert calls == 2
+    assert request_count == 2
 
 
-def leaving_a_stream():
+def disconnect_from_stream():
     with completions.create(model="endless", messages=hello, stream=True) as stream:
         for _, _chunk in zip(range(20), stream):
             pass
 
 
-def leaving_a_silent_call():
+def timeout_of_silent_request():
     try:
-        client.with_options(timeout=0.5, max_retries=0).chat.completions.create(model="mute", messages=hello)
+        client.with_options(timeout=2.0, max_retries=0).chat.completions.create(model="mute", messages=hello)
     except openai.APITimeoutError:
         return
-    raise AssertionError("the call succeeded")
+    raise AssertionError("the request succeeded")
 
 
-def raising(model):
-    words = ""
+def assert_stream_error(model):
+    text = ""
     try:
         for chunk in completions.create(model=model, messages=hello, stream=True):
-            words += chunk.choices[0].delta.content or ""
+            text += chunk.choices[0].delta.content or ""
     except openai.APIError:
-        assert words == " w1 w2 w3", words
+        assert text == " w1 w2 w3", text
         return
     raise AssertionError("nothing was raised")
 
 
 def error_in_a_stream():
-    raising("broken")
+    assert_stream_error("broken")
 
 
-def cut_stream():
-    raising("cut")
+def truncated_stream():
+    assert_stream_error("cut")
 
 
 for line in sys.stdin:

@@ -1,50 +1,50 @@
-/** What a customer's pages ask about their own account, each with the name under which its answer is kept. */
+/** Queries and mutations of the signed-in customer's own account, with their query keys. */
 import { queryOptions } from '@tanstack/react-query'
 import { call, get } from './client.ts'
-import type { OfferedModel, Overview, OwnKey, Wallet } from '../contract.ts'
-import { queries } from './session.ts'
+import type { OfferedModel, Overview, ApiKey, Wallet } from './contract.ts'
+import { queryClient } from './session.ts'
 
-/** Figures on screen are never older than this, so two pages do not contradict each other. */
-export const freshMs = 2_000
+/** The refetch interval of live figures, short enough that two pages never contradict each other. */
+export const refreshMs = 2_000
 
-/** Makes a change and has everything that stands on it asked for anew; nobody waits for that. */
-export async function changeOwn<Answer>(
+/** Sends a change, then refetches everything that depends on it in the background. */
+export async function mutateAccount<Data>(
   method: 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body?: unknown,
-): Promise<Answer> {
-  const answer = await call<Answer>(method, `/console${path}`, body)
-  void queries.invalidateQueries({ queryKey: ['own'] })
-  return answer
+): Promise<Data> {
+  const data = await call<Data>(method, `/console${path}`, body)
+  void queryClient.invalidateQueries({ queryKey: ['account'] })
+  return data
 }
 
 export const overviewQuery = queryOptions({
-  queryKey: ['own', 'overview'],
+  queryKey: ['account', 'overview'],
   queryFn: () => get<Overview>('/console/overview'),
-  refetchInterval: freshMs,
+  refetchInterval: refreshMs,
   staleTime: 0,
 })
 
-export interface KeyList {
-  readonly data: readonly OwnKey[]
+export interface ApiKeyList {
+  readonly data: readonly ApiKey[]
   readonly most: number
   readonly stale_after_days: number
   readonly deleted_after_days: number | null
 }
 
-export const keysQuery = queryOptions({
-  queryKey: ['own', 'keys'],
-  queryFn: () => get<KeyList>('/console/keys'),
+export const apiKeysQuery = queryOptions({
+  queryKey: ['account', 'keys'],
+  queryFn: () => get<ApiKeyList>('/console/keys'),
 })
 
 export const walletQuery = queryOptions({
-  queryKey: ['own', 'wallet'],
+  queryKey: ['account', 'wallet'],
   queryFn: () => get<Wallet>('/console/billing'),
-  refetchInterval: freshMs,
+  refetchInterval: refreshMs,
   staleTime: 0,
 })
 
-export const offeredQuery = queryOptions({
-  queryKey: ['own', 'models'],
+export const offeredModelsQuery = queryOptions({
+  queryKey: ['account', 'models'],
   queryFn: () => get<{ data: OfferedModel[] }>('/console/models'),
 })

@@ -1,23 +1,23 @@
-/** The operator's questions to the automation contract, each with the name under which its answer is kept. */
+/** Queries and mutations of the admin API, with their query keys. */
 import { queryOptions } from '@tanstack/react-query'
 import { call, get } from './client.ts'
-import type { Model, Page, Provider, Tier, Upstream, UpstreamHealth } from '../contract.ts'
-import { queries } from './session.ts'
+import type { Model, Page, Provider, Tier, Upstream, UpstreamHealth } from './contract.ts'
+import { queryClient } from './session.ts'
 
-/** After a change everything the operator sees is asked for anew. */
-export function changed(): void {
-  void queries.invalidateQueries({ queryKey: ['admin'] })
+/** Refetches everything an operator sees. */
+export function invalidateAdmin(): void {
+  void queryClient.invalidateQueries({ queryKey: ['admin'] })
 }
 
-/** Makes a change and has everything that stands on it asked for anew; nobody waits for that. */
-export async function change<Answer>(
+/** Sends a change, then refetches everything that depends on it in the background. */
+export async function mutateAdmin<Data>(
   method: 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body?: unknown,
-): Promise<Answer> {
-  const answer = await call<Answer>(method, `/admin${path}`, body)
-  changed()
-  return answer
+): Promise<Data> {
+  const data = await call<Data>(method, `/admin${path}`, body)
+  invalidateAdmin()
+  return data
 }
 
 export const providersQuery = queryOptions({
@@ -31,7 +31,7 @@ export const upstreamsQuery = queryOptions({
   queryFn: () => get<Page<Upstream>>('/admin/upstreams'),
 })
 
-/** Fresh enough to see an upstream rest and come back. */
+/** Refetched often enough to show a circuit opening and closing. */
 export const healthQuery = queryOptions({
   queryKey: ['admin', 'health'],
   queryFn: () => get<Page<UpstreamHealth>>('/admin/upstreams/health'),

@@ -1,4 +1,4 @@
-/** Asking a model from the console: the public format, charged to the account, streamed as it comes. */
+/** Streaming chat completions from the console, in the public API format and charged to the account. */
 import { ApiError } from './client.ts'
 
 export interface ChatMessage {
@@ -6,24 +6,24 @@ export interface ChatMessage {
   readonly content: string
 }
 
-export interface ChatAnswer {
+export interface ChatResponse {
   readonly text: string
   readonly requestId: string
   readonly promptTokens: number
   readonly completionTokens: number
-  /** A decimal string; null where it was not told. */
+  /** A decimal string; null if the response did not include it. */
   readonly cost: string | null
   readonly firstTokenMs: number
   readonly durationMs: number
 }
 
-export interface ChatOrder {
+export interface ChatRequest {
   readonly model: string
   readonly messages: readonly ChatMessage[]
   readonly temperature?: number
   readonly maxTokens?: number
   readonly signal?: AbortSignal
-  /** Told the whole text so far. */
+  /** Called with the whole text received so far. */
   readonly onText?: (text: string) => void
 }
 
@@ -37,26 +37,26 @@ interface Chunk {
   readonly error?: { readonly message: string; readonly code: string }
 }
 
-async function refusalOf(reply: Response): Promise<ApiError> {
-  const body: unknown = await reply.json().catch(() => null)
-  const told = (body as { error?: { message: string; code: string; param: string | null } } | null)?.error
+async function errorFromResponse(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => null)
+  const error = (body as { error?: { message: string; code: string; param: string | null } } | null)?.error
   return new ApiError(
-    reply.status,
-    told ?? { message: `HTTP ${reply.status}`, code: 'server_error', param: null },
-    reply.headers,
+    response.status,
+    error ?? { message: `HTTP ${response.status}`, code: 'server_error', param: null },
+    response.headers,
   )
 }
 
-/** The payloads of an event stream, `[DONE]` left out. */
-async function* payloadsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Chunk> {
+/** The parsed events of a server-sent event stream, without `[DONE]`. */
+async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<Chunk> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  let rest = ''
+  let buffer = ''
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return
-    const lines = (rest + decoder.decode(value, { stream: true })).split('\n')
-    rest = lines.pop() ?? ''
+    const lines = (buffer + decoder.decode(value, { stream: true })).split('\n')
+    buffer = lines.pop() ?? ''
     for (const line of lines) {
       const data = line.startsWith('data: ') ? line.slice(6).trim() : ''
       if (data !== '' && data !== '[DONE]') yield JSON.parse(data) as Chunk
@@ -64,49 +64,49 @@ async function* payloadsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Chu
   }
 }
 
-/** Nine digits after the point are all there are; a number in JSON has them exactly enough. */
-function costText(cost: number | undefined): string | null {
+/** Costs have at most nine decimals, which a JSON number represents precisely enough. */
+function formatCost(cost: number | undefined): string | null {
   return cost === undefined ? null : cost.toFixed(9).replace(/\.?0+$/, '')
 }
 
-/** Throws an ApiError for a refusal, and what `signal` throws when it is ended. */
-export async function ask(order: ChatOrder): Promise<ChatAnswer> {
+/** Throws an ApiError if the API returns an error, and the reason of `signal` if it is aborted. */
+export async function sendChat(request: ChatRequest): Promise<ChatResponse> {
   const startedAt = performance.now()
-  const reply = await fetch('/api/console/chat/completions', {
+  const response = await fetch('/api/console/chat/completions', {
     method: 'POST',
     credentials: 'same-origin',
     headers: { 'content-type': 'application/json' },
-    signal: order.signal ?? null,
+    signal: request.signal ?? null,
     body: JSON.stringify({
-      model: order.model,
-      messages: order.messages,
+      model: request.model,
+      messages: request.messages,
       stream: true,
       stream_options: { include_usage: true },
-      ...(order.temperature === undefined ? {} : { temperature: order.temperature }),
-      ...(order.maxTokens === undefined ? {} : { max_tokens: order.maxTokens }),
+      ...(request.temperature === undefined ? {} : { temperature: request.temperature }),
+      ...(request.maxTokens === undefined ? {} : { max_tokens: request.maxTokens }),
     }),
   })
-  if (!reply.ok || reply.body === null) throw await refusalOf(reply)
+  if (!response.ok || response.body === null) throw await errorFromResponse(response)
   let text = ''
   let firstTokenMs: number | null = null
   let usage: Chunk['usage'] = null
-  for await (const chunk of payloadsOf(reply.body)) {
-    if (chunk.error) throw new ApiError(200, { ...chunk.error, param: null }, reply.headers)
-    const piece = chunk.choices?.[0]?.delta?.content ?? ''
-    if (piece !== '') {
+  for await (const chunk of readEvents(response.body)) {
+    if (chunk.error) throw new ApiError(200, { ...chunk.error, param: null }, response.headers)
+    const delta = chunk.choices?.[0]?.delta?.content ?? ''
+    if (delta !== '') {
       firstTokenMs ??= performance.now() - startedAt
-      text += piece
-      order.onText?.(text)
+      text += delta
+      request.onText?.(text)
     }
     usage = chunk.usage ?? usage
   }
   const durationMs = performance.now() - startedAt
   return {
     text,
-    requestId: reply.headers.get('x-request-id') ?? '',
+    requestId: response.headers.get('x-request-id') ?? '',
     promptTokens: usage?.prompt_tokens ?? 0,
     completionTokens: usage?.completion_tokens ?? 0,
-    cost: costText(usage?.cost),
+    cost: formatCost(usage?.cost),
     firstTokenMs: firstTokenMs ?? durationMs,
     durationMs,
   }

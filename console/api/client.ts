@@ -1,27 +1,27 @@
-/** The only way out of the console: calls of the server's interface, with a session cookie that scripts cannot see. */
+/** The HTTP client of the server's API. The session is an HttpOnly cookie, so no script handles a credential. */
 
-/** A refusal of the server, in the form of the public interface. */
+/** An error response of the API. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
-  /** The field at fault. */
+  /** The invalid field. */
   readonly param: string | null
   readonly requestId: string | null
   readonly retryAfterMs: number | null
 
-  constructor(status: number, told: Told, headers: Headers) {
-    super(told.message)
+  constructor(status: number, body: ErrorBody, headers: Headers) {
+    super(body.message)
     this.name = 'ApiError'
     this.status = status
-    this.code = told.code
-    this.param = told.param
+    this.code = body.code
+    this.param = body.param
     this.requestId = headers.get('x-request-id')
     const retryAfter = headers.get('retry-after')
     this.retryAfterMs = retryAfter === null ? null : Number(retryAfter) * 1000
   }
 }
 
-interface Told {
+interface ErrorBody {
   readonly message: string
   readonly code: string
   readonly param: string | null
@@ -29,14 +29,14 @@ interface Told {
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
 
-/** Told when the session has ended: by the server, or in another tab. */
+/** Called when the server reports that the session has ended. */
 let onSignedOut: (() => void) | null = null
 
-export function whenSignedOut(listener: () => void): void {
+export function setSignedOutListener(listener: () => void): void {
   onSignedOut = listener
 }
 
-function toldBy(body: unknown, status: number): Told {
+function parseErrorBody(body: unknown, status: number): ErrorBody {
   const error: unknown = typeof body === 'object' && body !== null && 'error' in body ? body.error : null
   if (typeof error === 'object' && error !== null && 'code' in error && 'message' in error) {
     const param = 'param' in error && typeof error.param === 'string' ? error.param : null
@@ -58,24 +58,24 @@ async function send(method: Method, path: string, body?: unknown): Promise<Respo
   }
 }
 
-/** Calls `/api${path}`. The answer's shape is the server's word: both are checked against the same schemas. */
-export async function call<Answer>(method: Method, path: string, body?: unknown): Promise<Answer> {
-  const reply = await send(method, `/api${path}`, body)
-  const answer: unknown = reply.status === 204 ? null : await reply.json().catch(() => null)
-  if (reply.ok) return answer as Answer
-  const error = new ApiError(reply.status, toldBy(answer, reply.status), reply.headers)
+/** Calls `/api${path}`. The response is not validated: its type is inferred from the server's own schema. */
+export async function call<Data>(method: Method, path: string, body?: unknown): Promise<Data> {
+  const response = await send(method, `/api${path}`, body)
+  const data: unknown = response.status === 204 ? null : await response.json().catch(() => null)
+  if (response.ok) return data as Data
+  const error = new ApiError(response.status, parseErrorBody(data, response.status), response.headers)
   if (error.status === 401 && error.code === 'session_required') onSignedOut?.()
   throw error
 }
 
-export function get<Answer>(path: string): Promise<Answer> {
+export function get<Data>(path: string): Promise<Data> {
   return call('GET', path)
 }
 
-/** `?a=1&b=2` of what is given; empty when nothing is. */
-export function queryOf(given: Readonly<Record<string, string | number | null | undefined>>): string {
+/** `?a=1&b=2` without empty values; an empty string if nothing is left. */
+export function queryString(params: Readonly<Record<string, string | number | null | undefined>>): string {
   const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(params)) {
     if (value !== undefined && value !== null && value !== '') query.set(name, String(value))
   }
   const text = query.toString()

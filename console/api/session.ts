@@ -1,9 +1,9 @@
-/** Who is signed in. Every page asks here; what signing in or out answers is put here at once. */
+/** The signed-in session, shared by all pages and updated at once on sign-in and sign-out. */
 import { QueryClient, queryOptions, useQuery, useSuspenseQuery } from '@tanstack/react-query'
-import { ApiError, call, get, whenSignedOut } from './client.ts'
-import type { Platform, Session } from '../contract.ts'
+import { ApiError, call, get, setSignedOutListener } from './client.ts'
+import type { Platform, Session } from './contract.ts'
 
-export const queries = new QueryClient({
+export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5_000,
@@ -20,23 +20,23 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** The session as it is known, asked for when it is not. */
-export function knownSession(): Promise<Session> {
-  return queries.query({ ...sessionQuery, staleTime: 'static' })
+/** The cached session; fetched if there is none. */
+export function loadSession(): Promise<Session> {
+  return queryClient.query({ ...sessionQuery, staleTime: 'static' })
 }
 
-whenSignedOut(() => void queries.invalidateQueries({ queryKey: ['session'] }))
+setSignedOutListener(() => void queryClient.invalidateQueries({ queryKey: ['session'] }))
 
-/** Kept when another person's pages are shown: who is there now, and what is told to everybody. */
-const lasting: readonly unknown[] = ['session', 'announcements']
+/** Query keys that survive a change of user. */
+const persistentKeys: readonly unknown[] = ['session', 'announcements']
 
-/** Nothing of the person before stays on the screen or in memory. What stands around the pages sees the change. */
-export function enter(session: Session): void {
-  queries.removeQueries({ predicate: ({ queryKey }) => !lasting.includes(queryKey[0]) })
-  queries.setQueryData(sessionQuery.queryKey, session)
+/** Replaces the session and drops all cached data of the previous user. The shell re-renders with the new session. */
+export function startSession(session: Session): void {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => !persistentKeys.includes(queryKey[0]) })
+  queryClient.setQueryData(sessionQuery.queryKey, session)
 }
 
-/** The console starts over, so that nothing of the person stays in its memory. */
+/** Reloads the console, so that no data of the user stays in memory. */
 export async function signOut(): Promise<void> {
   await call('POST', '/console/sign-out', {})
   window.location.assign('/console/sign-in')
@@ -46,7 +46,7 @@ export function useSession(): Session {
   return useSuspenseQuery(sessionQuery).data
 }
 
-/** Money's currency, where the session is known; `CNY` while it is not. */
+/** The deployment's settings; undefined until the session is loaded. */
 export function usePlatform(): Platform | undefined {
   return useQuery({ ...sessionQuery, enabled: false }).data?.platform
 }

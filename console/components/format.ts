@@ -1,72 +1,79 @@
-/** Numbers, money and times as people read them. Money stays the exact decimal string that the server sent. */
-import type { Language } from '../language.ts'
+/** Formats numbers, money and times. Money stays the exact decimal string that the server sent. */
+import type { Language } from '../locales/messages.ts'
 
-const symbols: Readonly<Record<string, string>> = { CNY: '¥', USD: '$', EUR: '€', GBP: '£', JPY: 'JP¥' }
-
-/** `¥1,234.5678`: every digit that was sent, at least two after the point. */
-export function moneyText(amount: string, currency: string): string {
-  const negative = amount.startsWith('-')
-  const [whole = '0', fraction = ''] = amount.replace('-', '').split('.')
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, ',')
-  const digits = fraction.replace(/0+$/, '').padEnd(2, '0')
-  return `${negative ? '−' : ''}${symbols[currency] ?? `${currency} `}${grouped}.${digits}`
+const currencySymbols: Readonly<Record<string, string>> = {
+  CNY: '¥',
+  USD: '$',
+  EUR: '€',
+  GBP: '£',
+  JPY: 'JP¥',
 }
 
-/** For tiles and charts: rounded to two digits, four when it is less than one. */
-export function roundMoneyText(amount: string | number, currency: string): string {
+/** `¥1,234.5678`: all digits, with at least two decimals. */
+export function formatMoney(amount: string, currency: string): string {
+  const negative = amount.startsWith('-')
+  const [integer = '0', fraction = ''] = amount.replace('-', '').split('.')
+  const grouped = integer.replaceAll(/\B(?=(\d{3})+$)/g, ',')
+  const digits = fraction.replace(/0+$/, '').padEnd(2, '0')
+  return `${negative ? '−' : ''}${currencySymbols[currency] ?? `${currency} `}${grouped}.${digits}`
+}
+
+/** For tiles and charts: rounded to two decimals, or four if the amount is less than one. */
+export function formatRoundedMoney(amount: string | number, currency: string): string {
   const value = Number(amount)
   const size = Math.abs(value)
   const digits = size > 0 && size < 1 ? 4 : 2
   const sign = value < 0 ? '−' : ''
   const text = size.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits })
-  return `${sign}${symbols[currency] ?? `${currency} `}${text}`
+  return `${sign}${currencySymbols[currency] ?? `${currency} `}${text}`
 }
 
-const oneScale = 1_000_000_000n
+const nanosPerUnit = 1_000_000_000n
 
-/** Nanos of a decimal string of at most nine digits after the point. */
-export function nanosOf(amount: string): bigint {
-  const [whole = '0', fraction = ''] = amount.replace('-', '').split('.')
-  const nanos = BigInt(whole === '' ? '0' : whole) * oneScale + BigInt(fraction.padEnd(9, '0').slice(0, 9))
+/** The nanos of a decimal string with at most nine decimals. */
+export function toNanos(amount: string): bigint {
+  const [integer = '0', fraction = ''] = amount.replace('-', '').split('.')
+  const nanos =
+    BigInt(integer === '' ? '0' : integer) * nanosPerUnit + BigInt(fraction.padEnd(9, '0').slice(0, 9))
   return amount.startsWith('-') ? -nanos : nanos
 }
 
-export function decimalOf(nanos: bigint): string {
+export function fromNanos(nanos: bigint): string {
   const size = nanos < 0n ? -nanos : nanos
-  const fraction = String(size % oneScale)
+  const fraction = String(size % nanosPerUnit)
     .padStart(9, '0')
     .replace(/0+$/, '')
-  return `${nanos < 0n ? '-' : ''}${size / oneScale}${fraction === '' ? '' : `.${fraction}`}`
+  return `${nanos < 0n ? '-' : ''}${size / nanosPerUnit}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-export function numberText(value: number): string {
+export function formatNumber(value: number): string {
   return value.toLocaleString('en-US', { maximumFractionDigits: 2 })
 }
 
-export function compactText(value: number): string {
+export function formatCompact(value: number): string {
   return value.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 }
 
 const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 
-export function bytesText(bytes: number): string {
-  const step = bytes === 0 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log2(bytes) / 10))
-  const value = bytes / 1024 ** step
-  return `${value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 1 : 0 })} ${byteUnits[step] ?? ''}`
+export function formatBytes(bytes: number): string {
+  const exponent = bytes === 0 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const value = bytes / 1024 ** exponent
+  return `${value.toLocaleString('en-US', { maximumFractionDigits: value < 10 ? 1 : 0 })} ${byteUnits[exponent] ?? ''}`
 }
 
-export function percentText(share: number): string {
+export function formatPercent(share: number): string {
   const percent = share * 100
   const digits = percent > 99 && percent < 100 ? 2 : 1
   return `${percent.toLocaleString('en-US', { maximumFractionDigits: digits })}%`
 }
 
-export function durationText(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
 }
 
-const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+const relativeUnits: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['second', 1000],
   ['minute', 60_000],
   ['hour', 3_600_000],
@@ -75,18 +82,30 @@ const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['year', 365 * 86_400_000],
 ]
 
-export function relativeText(at: number, now: number, language: Language): string {
+export function formatRelativeTime(at: number, now: number, language: Language): string {
   const distance = at - now
-  const size = Math.abs(distance)
+  const distanceMs = Math.abs(distance)
   const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' })
-  const [unit, unitMs] = steps.findLast(([, ms]) => size >= ms) ?? ['second', 1000]
+  const [unit, unitMs] = relativeUnits.findLast(([, ms]) => distanceMs >= ms) ?? ['second', 1000]
   return format.format(Math.trunc(distance / unitMs), unit)
 }
 
-export function exactText(at: number, language: Language): string {
+/** `2026-11-23 00:29:29` in Chinese, where Intl's own medium style is long and unusual in software. */
+export function formatDateTime(at: number, language: Language): string {
+  if (language === 'zh-CN') {
+    return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' }).format(at)
+  }
   return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long' }).format(at)
 }
 
-export function dayText(at: number, language: Language): string {
+export function formatDay(at: number, language: Language): string {
   return new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric' }).format(at)
+}
+
+/** `Asia/Shanghai (UTC+8)`. */
+export function formatTimeZone(timeZone: string): string {
+  const offset = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'shortOffset' })
+    .formatToParts()
+    .find(({ type }) => type === 'timeZoneName')?.value
+  return offset === undefined ? timeZone : `${timeZone} (${offset.replace('GMT', 'UTC')})`
 }

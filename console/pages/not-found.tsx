@@ -1,47 +1,47 @@
-/** Where there is no page, and where one could not be shown. */
+/** The pages for an unknown URL and for an error while rendering. */
 import { Button } from '@mantine/core'
 import { Link, useRouter } from '@tanstack/react-router'
-import { useWords } from '../language.ts'
-import { Refused } from '../components/feedback/empty-state.tsx'
+import { useMessages } from '../locales/messages.ts'
+import { ErrorMessage } from '../components/feedback/empty-state.tsx'
 
-export function Lost() {
-  const { lost } = useWords('door')
+export function NotFound() {
+  const { notFound: messages } = useMessages('auth')
   return (
-    <main className="nothing alone">
-      <h1>{lost.title}</h1>
-      <p className="quiet">{lost.lead}</p>
-      <Link to="/">{lost.home}</Link>
+    <main className="empty-state full-page">
+      <h1>{messages.title}</h1>
+      <p className="muted">{messages.lead}</p>
+      <Link to="/">{messages.home}</Link>
     </main>
   )
 }
 
-export interface BrokenProps {
+export interface PageErrorProps {
   readonly isOffline: boolean
   readonly error: unknown
   readonly retry: () => void
 }
 
-export function Broken({ isOffline, error, retry }: BrokenProps) {
-  const { offline } = useWords('door')
+export function PageError({ isOffline, error, retry }: PageErrorProps) {
+  const { offline } = useMessages('auth')
   const router = useRouter()
-  const again = (): void => {
+  const retryAll = (): void => {
     retry()
     void router.invalidate()
   }
   return (
-    <main className="nothing alone">
+    <main className="empty-state full-page">
       {isOffline ? (
         <>
           <h1>{offline.title}</h1>
-          <p className="quiet">{offline.lead}</p>
+          <p className="muted">{offline.lead}</p>
         </>
       ) : (
         <>
-          <h1>{offline.broken}</h1>
-          <Refused error={error} />
+          <h1>{offline.pageError}</h1>
+          <ErrorMessage error={error} />
         </>
       )}
-      <Button onClick={again}>{offline.retry}</Button>
+      <Button onClick={retryAll}>{offline.retry}</Button>
     </main>
   )
 }

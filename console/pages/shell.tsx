@@ -1,24 +1,34 @@
-/** What stands around every page once one is signed in: the menu, the search, and the person's own menu. */
+/** The frame around every page for signed-in users: sidebar, search and user menu. */
 import { Menu } from '@mantine/core'
-import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
+import { Link, Navigate, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import { call } from '../api/client.ts'
-import type { Session } from '../contract.ts'
-import { chooseLanguage, useLanguage, useWords } from '../language.ts'
+import type { Session } from '../api/contract.ts'
+import { setLanguage, useLanguage, useMessages } from '../locales/messages.ts'
 import { useAction } from '../components/forms/use-action.ts'
 import { AnnouncementBar } from '../components/layout/announcement-bar.tsx'
-import { Confirmation } from '../parts/confirm.tsx'
+import { ConfirmDialog } from '../components/feedback/confirm-dialog.tsx'
 import { Brand } from '../components/layout/auth-layout.tsx'
 import { Icon } from '../components/layout/icon.tsx'
-import { menuOf } from '../components/layout/menu.ts'
+import { menuFor } from '../components/layout/menu.ts'
 import { Loading } from '../components/feedback/empty-state.tsx'
-import { Palette } from '../components/layout/command-palette.tsx'
-import { Toasts } from '../components/feedback/toast.tsx'
-import { chooseScheme, useScheme } from '../styles/color-scheme.ts'
-import { enter, queries, signOut, useSession } from '../api/session.ts'
+import { CommandPalette } from '../components/layout/command-palette.tsx'
+import { ToastList } from '../components/feedback/toast.tsx'
+import { setColorScheme, useColorScheme } from '../styles/color-scheme.ts'
+import { startSession, queryClient, signOut, useSession } from '../api/session.ts'
+
+/** The console's root leads customers to their overview and operators to the dashboard. */
+export function HomeRedirect() {
+  const { account } = useSession()
+  return account === null ? (
+    <Navigate to="/operator/dashboard" replace />
+  ) : (
+    <Navigate to="/overview" replace />
+  )
+}
 
 export function Shell() {
-  const words = useWords('shell')
+  const t = useMessages('shell')
   const [isOpen, setOpen] = useState(false)
   const [isSearching, setSearching] = useState(false)
   useEffect(() => {
@@ -31,37 +41,37 @@ export function Shell() {
     return () => window.removeEventListener('keydown', onKey)
   }, [])
   const { person } = useSession()
-  if (person === null) return <Ended />
+  if (person === null) return <SessionEnded />
   return (
     <div className={isOpen ? 'shell open' : 'shell'}>
-      <a className="skip" href="#content">
-        {words.skip}
+      <a className="skip-link" href="#content">
+        {t.skip}
       </a>
       <Sidebar close={() => setOpen(false)} />
       <button
         type="button"
-        className="shade"
-        aria-label={words.closeMenu}
+        className="backdrop"
+        aria-label={t.closeMenu}
         tabIndex={isOpen ? 0 : -1}
         onClick={() => setOpen(false)}
       />
       <div className="shell-main">
-        <header className="top">
+        <header className="top-bar">
           <button
             type="button"
-            className="plain burger"
-            aria-label={words.openMenu}
+            className="ghost menu-button"
+            aria-label={t.openMenu}
             aria-expanded={isOpen}
             onClick={() => setOpen(true)}
           >
             <Icon name="menu" />
           </button>
           <button type="button" className="search-button" onClick={() => setSearching(true)}>
-            <Icon name="search" /> <span>{words.search}</span> <kbd>⌘K</kbd>
+            <Icon name="search" /> <span>{t.search}</span> <kbd>⌘K</kbd>
           </button>
-          <PersonMenu />
+          <UserMenu />
         </header>
-        <Acting />
+        <ImpersonationBanner />
         <AnnouncementBar />
         <main id="content" tabIndex={-1}>
           <Suspense fallback={<Loading />}>
@@ -69,15 +79,15 @@ export function Shell() {
           </Suspense>
         </main>
       </div>
-      <Palette opened={isSearching} close={() => setSearching(false)} />
-      <Confirmation />
-      <Toasts />
+      <CommandPalette opened={isSearching} close={() => setSearching(false)} />
+      <ConfirmDialog />
+      <ToastList />
     </div>
   )
 }
 
-/** The session ended in another window, or was ended from there: to the entrance, and back here after it. */
-function Ended() {
+/** The session ended elsewhere: redirects to sign-in, and back here afterwards. */
+function SessionEnded() {
   const { href } = useLocation()
   const [next] = useState(href)
   const navigate = useNavigate()
@@ -88,14 +98,14 @@ function Ended() {
 }
 
 function Sidebar({ close }: { readonly close: () => void }) {
-  const words = useWords('shell')
+  const t = useMessages('shell')
   const session = useSession()
   return (
-    <nav className="sidebar" aria-label={words.menu.label}>
+    <nav className="sidebar" aria-label={t.menu.label}>
       <Link to="/" className="brand-link">
         <Brand />
       </Link>
-      {menuOf(session, words).map((group) => (
+      {menuFor(session, t).map((group) => (
         <div key={group.name} className="menu-group">
           <h2>{group.name}</h2>
           {group.entries.map(({ href, icon, name }) => (
@@ -115,65 +125,69 @@ function Sidebar({ close }: { readonly close: () => void }) {
   )
 }
 
-/** An operator who looks at a customer's pages sees that on each of them. */
-function Acting() {
-  const words = useWords('shell')
+/** Shown on every page while an operator impersonates a customer. */
+function ImpersonationBanner() {
+  const t = useMessages('shell')
   const { acting, account } = useSession()
   const navigate = useNavigate()
   const stop = useAction(async () => {
-    enter(await call<Session>('POST', '/console/operator/act/end', {}))
+    startSession(await call<Session>('POST', '/console/operator/act/end', {}))
     await navigate({ href: `/operator/accounts/${account?.id ?? ''}` })
   })
   if (!acting || account === null) return null
   return (
     <div className="banner" role="status">
-      <Icon name="person" /> {words.acting(account.email)}
+      <Icon name="person" /> {t.impersonating(account.email)}
       <button type="button" className="link" onClick={() => void stop.run()}>
-        {words.stopActing}
+        {t.stopImpersonating}
       </button>
     </div>
   )
 }
 
-function PersonMenu() {
-  const words = useWords('shell')
-  const door = useWords('door')
+function UserMenu() {
+  const t = useMessages('shell')
+  const auth = useMessages('auth')
   const { person } = useSession()
   const language = useLanguage()
-  const scheme = useScheme()
+  const scheme = useColorScheme()
   const navigate = useNavigate()
   const otherLanguage = language === 'en' ? 'zh-CN' : 'en'
   const otherScheme = scheme === 'dark' ? 'light' : 'dark'
-  /** The server writes notices and letters in the person's language, so it is told. */
-  const speak = useAction(async () => {
-    await chooseLanguage(otherLanguage)
+  /** The server writes notifications and e-mails in the user's language, so it must know the choice. */
+  const switchLanguage = useAction(async () => {
+    await setLanguage(otherLanguage)
     await call('PATCH', '/console/me', { language: otherLanguage })
-    await queries.invalidateQueries({ queryKey: ['own', 'notices'] })
+    await queryClient.invalidateQueries({ queryKey: ['account', 'notices'] })
   })
   return (
     <Menu>
       <Menu.Target>
-        <button type="button" className="plain person" aria-label={person?.email}>
-          <Icon name="person" /> <span className="person-name">{person?.email}</span>
+        <button type="button" className="ghost user-button" aria-label={person?.email}>
+          <Icon name="person" /> <span className="user-name">{person?.email}</span>
         </button>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{person?.email}</Menu.Label>
-        <Menu.Item leftSection={<Icon name="globe" />} lang={otherLanguage} onClick={() => void speak.run()}>
-          {door.language[otherLanguage]}
+        <Menu.Item
+          leftSection={<Icon name="globe" />}
+          lang={otherLanguage}
+          onClick={() => void switchLanguage.run()}
+        >
+          {auth.language[otherLanguage]}
         </Menu.Item>
         <Menu.Item
           leftSection={<Icon name={otherScheme === 'dark' ? 'moon' : 'sun'} />}
-          onClick={() => chooseScheme(otherScheme)}
+          onClick={() => setColorScheme(otherScheme)}
         >
-          {door.scheme[otherScheme]}
+          {auth.scheme[otherScheme]}
         </Menu.Item>
         <Menu.Item leftSection={<Icon name="key" />} onClick={() => void navigate({ to: '/profile' })}>
-          {words.menu.profile}
+          {t.menu.profile}
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item leftSection={<Icon name="out" />} onClick={() => void signOut()}>
-          {words.signOut}
+          {t.signOut}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

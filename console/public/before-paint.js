@@ -1,17 +1,17 @@
-// Before the first paint: the scheme and the language that were chosen last, else the browser's own.
+// Applies the last chosen colour scheme and language, or the browser's own, before the first paint.
 ;(function () {
   const root = document.documentElement
-  const kept = (/** @type {string} */ name) => {
+  const stored = (/** @type {string} */ name) => {
     try {
       return localStorage.getItem(name)
     } catch {
       return null
     }
   }
-  const scheme = kept('sluice.scheme')
+  const scheme = stored('sluice.scheme')
   const prefersDark = window.matchMedia('(prefers-color-scheme: dark)').matches
   const isDark = scheme === 'dark' || (scheme !== 'light' && prefersDark)
   root.setAttribute('data-mantine-color-scheme', isDark ? 'dark' : 'light')
-  const language = kept('sluice.language') || navigator.language
+  const language = stored('sluice.language') || navigator.language
   root.lang = language.toLowerCase().startsWith('zh') ? 'zh-CN' : 'en'
 })()

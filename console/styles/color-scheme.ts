@@ -1,24 +1,24 @@
-/** Light or dark: as the person chose here, else as the machine is set. */
+/** The colour scheme: the user's choice, or the system's. */
 import { useSyncExternalStore } from 'react'
 
-export type Scheme = 'light' | 'dark'
+export type ColorScheme = 'light' | 'dark'
 
 const storageName = 'sluice.scheme'
 const listeners = new Set<() => void>()
 
-function current(): Scheme {
+function currentScheme(): ColorScheme {
   return document.documentElement.getAttribute('data-mantine-color-scheme') === 'dark' ? 'dark' : 'light'
 }
 
-export function chooseScheme(scheme: Scheme): void {
+export function setColorScheme(scheme: ColorScheme): void {
   document.documentElement.setAttribute('data-mantine-color-scheme', scheme)
   localStorage.setItem(storageName, scheme)
   for (const listener of listeners) listener()
 }
 
-/** What is chosen in one tab holds in all. */
+/** A choice in one tab applies to all tabs. */
 window.addEventListener('storage', ({ key, newValue: next }) => {
-  if (key === storageName && (next === 'light' || next === 'dark')) chooseScheme(next)
+  if (key === storageName && (next === 'light' || next === 'dark')) setColorScheme(next)
 })
 
 function subscribe(listener: () => void): () => void {
@@ -26,6 +26,6 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-export function useScheme(): Scheme {
-  return useSyncExternalStore(subscribe, current)
+export function useColorScheme(): ColorScheme {
+  return useSyncExternalStore(subscribe, currentScheme)
 }

@@ -1,4 +1,4 @@
-/** Mantine's theme. Its variables stand in theme.css, since a strict CSP lets nothing be written into the page. */
+/** Mantine's theme. Its variables are in theme.css, because the strict CSP forbids inline styles. */
 import { createTheme, type MantineColorsTuple } from '@mantine/core'
 
 const accent: MantineColorsTuple = [

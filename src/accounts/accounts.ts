@@ -1,16 +1,16 @@
 /**
- * Accounts: who holds money. An account is never deleted, only suspended, because its entries stay. Every change is
- * one batch with its line in the audit log; the caller broadcasts what changed.
+ * Accounts own money. An account is never deleted, only suspended, because its entries stay. Every change is
+ * one batch with its line in the audit log; the caller publishes the change.
  */
 
 import { sql as fragment } from 'kysely'
-import { refuse, type Refusal } from '../errors.ts'
+import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
-import { auditRow } from '../db/audit.ts'
+import { auditStatement } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
-import { expecting, type Db, type Query } from '../db/db.ts'
+import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { sql, type AccountsTable } from '../db/schema/schema.ts'
-import { isTaken, isUnmet } from '../db/store-error.ts'
+import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { cleanEmail, cleanName, cleanPriceFactor, cleanTimezone, cleanCap, invalid } from './fields.ts'
 import { limitsOf, limitsPatchJson, type LimitsPatch, type OwnLimits } from './limits.ts'
 
@@ -21,14 +21,14 @@ export interface Account {
   readonly tier: string
   readonly status: 'active' | 'suspended'
   readonly timezone: string
-  /** null is the tier's. */
+  /** null: the tier's factor. */
   readonly priceFactorPpm: number | null
   readonly caps: { readonly dailyNanos: bigint | null; readonly monthlyNanos: bigint | null }
-  /** A balance below it is told; null: a tenth of the last credit. */
+  /** A lower balance triggers a notification. null: a tenth of the last credit. */
   readonly lowBalanceNanos: bigint | null
   readonly limits: OwnLimits
   readonly trial: boolean
-  /** When it first paid; null: not yet. */
+  /** When the account first paid. null: never. */
   readonly firstPaidAt: number | null
   readonly createdAt: number
   readonly updatedAt: number
@@ -37,14 +37,14 @@ export interface Account {
 export interface AccountInput {
   readonly email: string
   readonly name?: string
-  /** Default `new`. */
+  /** Default: `new`. */
   readonly tier?: string
-  /** Default `Asia/Shanghai`: the platform's currency is the yuan. */
+  /** Default: `Asia/Shanghai`, because the platform's currency is the yuan. */
   readonly timezone?: string
   readonly trial?: boolean
 }
 
-/** Not named stays; null removes a cap, a limit or the account's own price factor. */
+/** Omitted fields stay unchanged. null removes a cap, a limit or the account's own price factor. */
 export interface AccountPatch {
   readonly email?: string
   readonly name?: string
@@ -53,7 +53,7 @@ export interface AccountPatch {
   readonly timezone?: string
   readonly priceFactorPpm?: number | null
   readonly caps?: { readonly dailyNanos?: bigint | null; readonly monthlyNanos?: bigint | null }
-  /** null: a tenth of the last credit; 0: never told. */
+  /** null: a tenth of the last credit. 0: no notification. */
   readonly lowBalanceNanos?: bigint | null
   readonly limits?: LimitsPatch
 }
@@ -81,31 +81,34 @@ export function accountOf(row: AccountsTable): Account {
 }
 
 async function checkTier(db: Db, name: string): Promise<void> {
-  const known = await db.first(sql.selectFrom('tiers').select('name').where('name', '=', name))
-  if (known === undefined) throw invalid('tier', 'has to be an existing tier')
+  const tier = await db.first(sql.selectFrom('tiers').select('name').where('name', '=', name))
+  if (tier === undefined) throw invalid('tier', 'must be an existing tier')
 }
 
-/** Turns what the store could not do into the refusal that names it. */
-function refusalFor(error: unknown): unknown {
-  if (isTaken(error, 'accounts.email_normalised')) {
-    return refuse('conflict', { param: 'email', message: 'An account with this e-mail address exists.' })
+/** Turns a store error into the API error that explains it. */
+function toApiError(error: unknown): unknown {
+  if (isUniqueViolation(error, 'accounts.email_normalised')) {
+    return apiError('conflict', {
+      param: 'email',
+      message: 'An account with this e-mail address already exists.',
+    })
   }
-  return isUnmet(error, 0) ? noSuchAccount() : error
+  return isExpectationFailureOf(error, 0) ? accountNotFound() : error
 }
 
-function noSuchAccount(): Refusal {
-  return refuse('not_found', { message: 'There is no such account.' })
+function accountNotFound(): ApiError {
+  return apiError('not_found', { message: 'Account not found.' })
 }
 
 /**
- * Refuses with 400 naming the field, or with 409 when the e-mail address has an account. `also`: what else happens in
- * the same batch, for the account of this id.
+ * Throws 400 naming the field, or 409 if the e-mail address already has an account. `extraStatements` returns
+ * what to write in the same batch for the new account's id.
  */
 export async function createAccount(
   db: Db,
   input: AccountInput,
   by: string,
-  also: (accountId: string) => readonly Query[] = () => [],
+  extraStatements: (accountId: string) => readonly Query[] = () => [],
 ): Promise<Changed<Account>> {
   const { email, normalised } = cleanEmail(input.email)
   const tier = input.tier ?? defaultTier
@@ -132,11 +135,11 @@ export async function createAccount(
   try {
     await db.write(
       sql.insertInto('accounts').values(row),
-      auditRow(by, 'account.create', row.id, { email, tier }),
-      ...also(row.id),
+      auditStatement(by, 'account.create', row.id, { email, tier }),
+      ...extraStatements(row.id),
     )
   } catch (error) {
-    throw refusalFor(error)
+    throw toApiError(error)
   }
   return { value: accountOf(row), changes: [{ kind: 'account', id: row.id }] }
 }
@@ -146,7 +149,7 @@ export async function accountById(db: Db, id: string): Promise<Account | undefin
   return row === undefined ? undefined : accountOf(row)
 }
 
-/** The addresses of accounts, by their ids. */
+/** The e-mail addresses of accounts by id. */
 export async function emailsOfAccounts(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
   const rows = await db.all(sql.selectFrom('accounts').select(['id', 'email']).where('id', 'in', ids))
@@ -163,12 +166,12 @@ export async function accountByEmail(db: Db, email: string): Promise<Account | u
 
 export interface AccountsPage {
   readonly limit: number
-  /** The last id of the page before. */
+  /** The last id of the previous page. */
   readonly cursor?: string
   readonly status?: 'active' | 'suspended'
 }
 
-/** Newest first. `next` is the cursor of the page after, null at the end. */
+/** Newest first. `next` is the cursor of the next page; null on the last one. */
 export async function listAccounts(
   db: Db,
   page: AccountsPage,
@@ -185,7 +188,7 @@ export async function listAccounts(
   return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
 }
 
-function changesOf(patch: AccountPatch): Partial<AccountsTable> {
+function toColumns(patch: AccountPatch): Partial<AccountsTable> {
   const set: Partial<AccountsTable> = {}
   if (patch.email !== undefined) {
     const { email, normalised } = cleanEmail(patch.email)
@@ -208,7 +211,7 @@ function changesOf(patch: AccountPatch): Partial<AccountsTable> {
   return set
 }
 
-/** Refuses with 404 for an unknown id, 400 naming the field, 409 when the e-mail address has another account. */
+/** Throws 404 for an unknown id, 400 naming the field, or 409 if another account has the e-mail address. */
 export async function updateAccount(
   db: Db,
   id: string,
@@ -216,7 +219,7 @@ export async function updateAccount(
   by: string,
 ): Promise<Changed<Account>> {
   if (patch.tier !== undefined) await checkTier(db, patch.tier)
-  const set = changesOf(patch)
+  const set = toColumns(patch)
   let update = sql
     .updateTable('accounts')
     .set({ ...set, updated_at: Date.now() })
@@ -225,11 +228,14 @@ export async function updateAccount(
     update = update.set({ limits: fragment<string>`json_patch(limits, ${limitsPatchJson(patch.limits)})` })
   }
   try {
-    await db.write(expecting(update, 1), auditRow(by, 'account.update', id, { ...set, limits: patch.limits }))
+    await db.write(
+      expectChanges(update, 1),
+      auditStatement(by, 'account.update', id, { ...set, limits: patch.limits }),
+    )
   } catch (error) {
-    throw refusalFor(error)
+    throw toApiError(error)
   }
   const account = await accountById(db, id)
-  if (account === undefined) throw noSuchAccount()
+  if (account === undefined) throw accountNotFound()
   return { value: account, changes: [{ kind: 'account', id }] }
 }

@@ -1,11 +1,12 @@
 /**
- * The key that the console itself calls with for an account: a row like any other key's, so that limits, caps, requests
- * and sums have their subject, but with a secret that nobody has ever seen. Its id says whose it is.
+ * The key that the console itself uses to call models for an account. It has a row like any other key, so
+ * that limits, caps, requests and sums apply to it, but nobody has ever seen its secret. Its id is derived
+ * from the account's.
  */
 import type { Changed } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { hashOfKey, newSecret } from './key-secret.ts'
+import { hashKey, generateSecret } from './key-secret.ts'
 
 export const consoleKeyName = 'Console'
 
@@ -13,14 +14,14 @@ export function consoleKeyId(accountId: string): string {
   return `con_${accountId.slice(accountId.indexOf('_') + 1)}`
 }
 
-/** Makes the account's console key unless it is there. */
-export async function makeConsoleKey(db: Db, accountId: string): Promise<Changed<string>> {
+/** Creates the account's console key unless it exists. */
+export async function ensureConsoleKey(db: Db, accountId: string): Promise<Changed<string>> {
   const id = consoleKeyId(accountId)
   const row = {
     id,
     account_id: accountId,
     name: consoleKeyName,
-    hash: hashOfKey(newSecret()),
+    hash: hashKey(generateSecret()),
     prefix: '',
     last_four: '',
     status: 'active' as const,

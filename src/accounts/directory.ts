@@ -1,24 +1,27 @@
 /**
- * The directory: every key, account and tier in memory, as the workers and the authority hold it, so that admission
- * reads no SQL. It is loaded once and then follows by deltas; a Caller is put together when first asked for.
+ * Every key, account and tier in memory. Workers and the authority use it so that admission needs no SQL. It
+ * is loaded once and then updated by deltas; a Caller is built on first use.
  */
 
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { sql, type AccountsTable, type KeysTable, type TiersTable } from '../db/schema/schema.ts'
 import { accountOf, type Account } from './accounts.ts'
-import { preparedModels, preparedNetworks, type ModelList, type NetworkList } from './allowlists.ts'
+import { compileModels, compileNetworks, type ModelList, type NetworkList } from './allowlists.ts'
 import { keyOf, type KeyCaps } from './keys.ts'
 import { accountLimits, keyLimits, type Limits } from './limits.ts'
 import { tierOf, type Tier } from './tiers.ts'
 
-/** What admission needs to know of whoever presents a key. A change makes a new object, so identity can be cached. */
+/**
+ * What admission needs to know about the holder of a key. Every change creates a new object, so identity can
+ * be cached.
+ */
 export interface Caller {
   readonly keyId: string
   readonly keyStatus: 'active' | 'disabled'
-  /** Milliseconds since the epoch; null never ends. */
+  /** Milliseconds since the epoch. null: never. */
   readonly expiresAt: number | null
-  /** null is every model and every address; see allowsModel and allowsAddress. */
+  /** null: every model and every address. See allowsModel and allowsAddress. */
   readonly models: ModelList | null
   readonly networks: NetworkList | null
   readonly keyCaps: KeyCaps
@@ -27,16 +30,16 @@ export interface Caller {
   readonly accountStatus: 'active' | 'suspended'
   readonly accountCaps: { readonly dailyNanos: bigint | null; readonly monthlyNanos: bigint | null }
   readonly accountLimits: Limits
-  /** Multiplies prices: 1_000_000 is one. */
+  /** Multiplies prices: 1_000_000 is a factor of one. */
   readonly priceFactorPpm: number
   readonly timezone: string
 }
 
-/** Rows to put in place, plain so that they can be sent to another thread. */
+/** Rows to insert or replace, as plain objects so that they can be sent to another thread. */
 export interface DirectoryDelta {
   readonly tiers: readonly TiersTable[]
   readonly accounts: readonly AccountsTable[]
-  /** A row with `deleted_at` takes the key out. */
+  /** A row with `deleted_at` removes the key. */
   readonly keys: readonly KeysTable[]
 }
 
@@ -48,22 +51,22 @@ export class Directory {
   #callers = new Map<string, Caller>()
   #hashesByAccount = new Map<string, Set<string>>()
 
-  keyByHash(hash: string): Caller | undefined {
-    const known = this.#callers.get(hash)
-    if (known !== undefined) return known
+  callerByKeyHash(hash: string): Caller | undefined {
+    const cached = this.#callers.get(hash)
+    if (cached !== undefined) return cached
     const caller = this.#callerOf(hash)
     if (caller !== undefined) this.#callers.set(hash, caller)
     return caller
   }
 
-  /** The caller behind a key's id, for what arrives without the secret: a journal, an administrator. */
-  keyById(id: string): Caller | undefined {
+  /** The caller with a key id, for journal events and administrators, which do not have the secret. */
+  callerByKeyId(id: string): Caller | undefined {
     const hash = this.#hashById.get(id)
-    return hash === undefined ? undefined : this.keyByHash(hash)
+    return hash === undefined ? undefined : this.callerByKeyHash(hash)
   }
 
-  /** What people call a key. */
-  nameOfKey(id: string): string | undefined {
+  /** The display name of a key. */
+  keyName(id: string): string | undefined {
     return this.#keysByHash.get(this.#hashById.get(id) ?? '')?.name
   }
 
@@ -75,7 +78,7 @@ export class Directory {
     return this.#tiers.get(name)
   }
 
-  /** An account's effective limits: its own, else its tier's. */
+  /** An account's effective limits: its own where set, otherwise its tier's. */
   limitsOfAccount(id: string): Limits | undefined {
     const account = this.#accounts.get(id)
     const tier = account === undefined ? undefined : this.#tiers.get(account.tier)
@@ -84,8 +87,8 @@ export class Directory {
       : accountLimits(account.limits, tier.limits)
   }
 
-  /** Takes over everything of another, which nobody else uses. */
-  become(other: Directory): void {
+  /** Takes over the contents of another directory, which must not be used afterwards. */
+  replaceWith(other: Directory): void {
     this.#tiers = other.#tiers
     this.#accounts = other.#accounts
     this.#keysByHash = other.#keysByHash
@@ -129,8 +132,8 @@ export class Directory {
       keyId: key.id,
       keyStatus: key.status,
       expiresAt: key.expiresAt,
-      models: preparedModels(key.models),
-      networks: preparedNetworks(key.ips),
+      models: compileModels(key.models),
+      networks: compileNetworks(key.ips),
       keyCaps: key.caps,
       keyLimits: keyLimits(key.limits),
       accountId: account.id,
@@ -145,14 +148,14 @@ export class Directory {
 
 const pageRows = 5000
 
-async function pages<Result extends { id: string }>(
+async function loadPages<Result extends { id: string }>(
   load: (after: string) => Promise<Result[]>,
-  take: (rows: Result[]) => void,
+  onPage: (rows: Result[]) => void,
 ): Promise<void> {
   let after = ''
   for (;;) {
     const rows = await load(after)
-    take(rows)
+    onPage(rows)
     const last = rows.at(-1)
     if (last === undefined || rows.length < pageRows) return
     after = last.id
@@ -170,22 +173,22 @@ export async function loadDirectory(db: Db): Promise<Directory> {
     .orderBy('id')
     .limit(pageRows)
   directory.apply({ tiers: await db.all(sql.selectFrom('tiers').selectAll()), accounts: [], keys: [] })
-  await pages(
+  await loadPages(
     (after) => db.all(accounts.where('id', '>', after)),
     (rows) => directory.apply({ tiers: [], accounts: rows, keys: [] }),
   )
-  await pages(
+  await loadPages(
     (after) => db.all(keys.where('id', '>', after)),
     (rows) => directory.apply({ tiers: [], accounts: [], keys: rows }),
   )
   return directory
 }
 
-/** Reads the rows that changes name; changes of other rooms are passed over. */
-export async function loadDelta(db: Db, changes: readonly Change[]): Promise<DirectoryDelta> {
-  const named = (kind: Change['kind']): string[] =>
+/** Loads the rows named by the changes. Ignores changes of other kinds. */
+export async function loadDirectoryDelta(db: Db, changes: readonly Change[]): Promise<DirectoryDelta> {
+  const idsOf = (kind: Change['kind']): string[] =>
     changes.filter((change) => change.kind === kind).map((change) => change.id)
-  const [tiers, accounts, keys] = [named('tier'), named('account'), named('key')]
+  const [tiers, accounts, keys] = [idsOf('tier'), idsOf('account'), idsOf('key')]
   return {
     tiers:
       tiers.length === 0 ? [] : await db.all(sql.selectFrom('tiers').selectAll().where('name', 'in', tiers)),

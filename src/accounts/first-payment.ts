@@ -1,13 +1,13 @@
 /**
- * What the first payment of an account changes: its tier, where its tier names a successor (`after_payment`). It is
- * noted once, so that an operator may move the account back.
+ * The effect of an account's first payment: the account moves to another tier if its tier names one
+ * (`after_payment`). This happens once, so that an operator can move the account back.
  */
-import { auditRow } from '../db/audit.ts'
+import { auditStatement } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
-import { expecting, type Db } from '../db/db.ts'
-import type { Statement } from '../db/messages.ts'
+import { expectChanges, type Db } from '../db/db.ts'
+import type { Statement } from '../db/statement.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isUnmet } from '../db/store-error.ts'
+import { isExpectationFailureOf } from '../db/store-error.ts'
 
 export interface TierChange {
   readonly from: string
@@ -15,13 +15,13 @@ export interface TierChange {
 }
 
 /**
- * Notes an account's first payment; the value is the change of its tier, if there was one. `also`: what goes into the same
- * batch where the tier changes.
+ * Records an account's first payment. The value is the change of tier, if any. `extraStatements` returns what
+ * to write in the same batch if the tier changes.
  */
-export async function noteFirstPayment(
+export async function recordFirstPayment(
   db: Db,
   accountId: string,
-  also: (change: TierChange) => Statement[],
+  extraStatements: (change: TierChange) => Statement[],
 ): Promise<Changed<TierChange | null>> {
   for (;;) {
     const row = await db.first(
@@ -43,19 +43,24 @@ export async function noteFirstPayment(
       .where('first_paid_at', 'is', null)
       .where('tier', '=', from)
     const rows =
-      change === null ? [] : [auditRow('first-payment', 'account.update', accountId, change), ...also(change)]
+      change === null
+        ? []
+        : [auditStatement('first-payment', 'account.update', accountId, change), ...extraStatements(change)]
     try {
-      await db.write(expecting(update, 1), ...rows)
+      await db.write(expectChanges(update, 1), ...rows)
       return { value: change, changes: [{ kind: 'account', id: accountId }] }
     } catch (error) {
-      // Somebody else noted it, or changed the tier meanwhile: look again.
-      if (!isUnmet(error, 0)) throw error
+      // Another call recorded it or changed the tier: try again.
+      if (!isExpectationFailureOf(error, 0)) throw error
     }
   }
 }
 
-/** Accounts that have paid by their entries and for which that was not noted, because a crash came between. */
-export async function unnotedPayers(db: Db, paidSources: readonly string[]): Promise<string[]> {
+/**
+ * Accounts that have paid according to their entries, but whose first payment was not recorded because of a
+ * crash.
+ */
+export async function accountsMissingFirstPayment(db: Db, paidSources: readonly string[]): Promise<string[]> {
   const query = sql
     .selectFrom('entries')
     .innerJoin('accounts', 'accounts.id', 'entries.account_id')

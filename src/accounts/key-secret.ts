@@ -1,6 +1,6 @@
 /**
- * The secret of a key: `sk-slu-`, 32 random base62 characters (190 bits), 6 of a CRC32 over what stands before
- * (ecosystem: Security choices). The checksum tells a mistyped key from a wrong one without a look-up.
+ * The secret of a key: `sk-slu-`, 32 random base62 characters (190 bits), and 6 characters of a CRC32 over
+ * everything before. The checksum tells a mistyped key from an unknown one without a lookup.
  */
 
 import { hash, randomFillSync } from 'node:crypto'
@@ -10,11 +10,14 @@ export const secretPrefix = 'sk-slu-'
 const randomLength = 32
 const checksumLength = 6
 const secretLength = secretPrefix.length + randomLength + checksumLength
-/** How much of a secret is kept, to recognise the key by. */
-export const shownLength = 11
+/** How much of a secret is stored in clear, so that people recognise the key. */
+export const visiblePrefixLength = 11
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** The greatest multiple of 62 in a byte: bytes from here on are thrown away, so every character is as likely. */
-const fairBelow = 248
+/**
+ * The greatest multiple of 62 that fits in a byte. Larger bytes are discarded, so that all characters are
+ * equally likely.
+ */
+const uniformBelow = 248
 
 function randomText(length: number): string {
   let text = ''
@@ -22,34 +25,34 @@ function randomText(length: number): string {
   while (text.length < length) {
     randomFillSync(bytes)
     for (const byte of bytes) {
-      if (byte < fairBelow && text.length < length) text += alphabet.charAt(byte % 62)
+      if (byte < uniformBelow && text.length < length) text += alphabet.charAt(byte % 62)
     }
   }
   return text
 }
 
 function checksumOf(text: string): string {
-  let rest = crc32(text)
+  let remaining = crc32(text)
   let checksum = ''
   for (let index = 0; index < checksumLength; index += 1) {
-    checksum = alphabet.charAt(rest % 62) + checksum
-    rest = Math.floor(rest / 62)
+    checksum = alphabet.charAt(remaining % 62) + checksum
+    remaining = Math.floor(remaining / 62)
   }
   return checksum
 }
 
-export function newSecret(): string {
+export function generateSecret(): string {
   const text = secretPrefix + randomText(randomLength)
   return text + checksumOf(text)
 }
 
-/** Prefix, length and checksum: whether a look-up is worth it. */
-export function looksLikeKey(secret: string): boolean {
+/** Checks prefix, length and checksum, so that obviously wrong keys need no lookup. */
+export function isWellFormedKey(secret: string): boolean {
   if (secret.length !== secretLength || !secret.startsWith(secretPrefix)) return false
   return checksumOf(secret.slice(0, -checksumLength)) === secret.slice(-checksumLength)
 }
 
-/** What is stored and looked up: SHA-256 in hex. */
-export function hashOfKey(secret: string): string {
+/** What is stored and looked up: the SHA-256 in hex. */
+export function hashKey(secret: string): string {
   return hash('sha256', secret, 'hex')
 }

@@ -1,25 +1,25 @@
 /**
- * Keys: what callers present. The secret is shown once and only its hash is kept; a deleted key stays as a row
- * without use, so that what it spent keeps its name. Every change is one batch with its line in the audit log.
+ * API keys. The secret is shown once, and only its hash is stored. A deleted key keeps its row, so that its
+ * spending keeps its name. Every change is one batch with its line in the audit log.
  */
 
 import { sql as fragment } from 'kysely'
-import { refuse, type Refusal } from '../errors.ts'
+import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
-import { auditRow } from '../db/audit.ts'
+import { auditStatement } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
-import { expecting, type Db } from '../db/db.ts'
+import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type KeysTable } from '../db/schema/schema.ts'
-import { isUnmet } from '../db/store-error.ts'
+import { isExpectationFailureOf } from '../db/store-error.ts'
 import { cleanModels, cleanNetworks } from './allowlists.ts'
 import { cleanCap, cleanRequiredName, invalid } from './fields.ts'
 import { limitsOf, limitsPatchJson, ownLimits, type LimitsPatch, type OwnLimits } from './limits.ts'
-import { hashOfKey, newSecret, shownLength } from './key-secret.ts'
+import { hashKey, generateSecret, visiblePrefixLength } from './key-secret.ts'
 
 export interface KeyCaps {
   readonly dailyNanos: bigint | null
   readonly monthlyNanos: bigint | null
-  /** For the key's life. */
+  /** Over the key's lifetime. */
   readonly totalNanos: bigint | null
 }
 
@@ -27,12 +27,12 @@ export interface Key {
   readonly id: string
   readonly accountId: string
   readonly name: string
-  /** The first characters and the last four of the secret, to recognise it by. */
+  /** The first characters and the last four of the secret, so that people recognise it. */
   readonly prefix: string
   readonly lastFour: string
   readonly status: 'active' | 'disabled'
   readonly expiresAt: number | null
-  /** null is every model, every address. */
+  /** null: every model, every address. */
   readonly models: readonly string[] | null
   readonly ips: readonly string[] | null
   readonly caps: KeyCaps
@@ -41,7 +41,7 @@ export interface Key {
   readonly lastUsedAt: number | null
 }
 
-/** Not named stays (on creation: none); null removes. */
+/** Omitted fields stay unchanged; on creation they are unset. null removes a value. */
 export interface KeyPatch {
   readonly name?: string
   readonly status?: 'active' | 'disabled'
@@ -58,17 +58,17 @@ export interface KeyInput extends KeyPatch {
 }
 
 export interface NewKey extends Key {
-  /** Only here, only now. */
+  /** Returned only on creation. */
   readonly secret: string
 }
 
-export interface KeyRules {
+export interface CreateKeyOptions {
   readonly by: string
-  /** How many keys an account may hold (specification §8: 5 to 10, set by the platform). */
-  readonly keysMax?: number
+  /** The maximum number of keys per account (specification §8: 5 to 10, set by the platform). */
+  readonly maxKeys?: number
 }
 
-const defaultKeysMax = 10
+const defaultMaxKeys = 10
 
 export function keyOf(row: KeysTable): Key {
   return {
@@ -79,8 +79,8 @@ export function keyOf(row: KeysTable): Key {
     lastFour: row.last_four,
     status: row.status,
     expiresAt: row.expires_at,
-    models: namesOf(row.models),
-    ips: namesOf(row.ips),
+    models: parseNames(row.models),
+    ips: parseNames(row.ips),
     caps: {
       dailyNanos: row.cap_daily_nanos,
       monthlyNanos: row.cap_monthly_nanos,
@@ -92,13 +92,13 @@ export function keyOf(row: KeysTable): Key {
   }
 }
 
-/** The stored list of a key, null when there is none. */
-export function namesOf(json: string | null): string[] | null {
+/** The list stored in a key's column. null: no list. */
+export function parseNames(json: string | null): string[] | null {
   return json === null ? null : (JSON.parse(json) as string[])
 }
 
-function noSuchKey(): Refusal {
-  return refuse('not_found', { message: 'There is no such key.' })
+function keyNotFound(): ApiError {
+  return apiError('not_found', { message: 'Key not found.' })
 }
 
 function listJson(
@@ -109,13 +109,13 @@ function listJson(
   return cleaned === null ? null : JSON.stringify(cleaned)
 }
 
-function changesOf(patch: KeyPatch): Partial<KeysTable> {
+function toColumns(patch: KeyPatch): Partial<KeysTable> {
   const set: Partial<KeysTable> = {}
   if (patch.name !== undefined) set.name = cleanRequiredName(patch.name)
   if (patch.status !== undefined) set.status = patch.status
   if (patch.expiresAt !== undefined) {
     if (patch.expiresAt !== null && patch.expiresAt <= Date.now())
-      throw invalid('expires_at', 'lies in the past')
+      throw invalid('expires_at', 'must be in the future')
     set.expires_at = patch.expiresAt
   }
   if (patch.models !== undefined) set.models = listJson(patch.models, cleanModels)
@@ -127,13 +127,13 @@ function changesOf(patch: KeyPatch): Partial<KeysTable> {
   return set
 }
 
-function newRow(input: KeyInput, secret: string): KeysTable {
+function buildRow(input: KeyInput, secret: string): KeysTable {
   return {
     id: newId('key'),
     account_id: input.accountId,
     name: cleanRequiredName(input.name),
-    hash: hashOfKey(secret),
-    prefix: secret.slice(0, shownLength),
+    hash: hashKey(secret),
+    prefix: secret.slice(0, visiblePrefixLength),
     last_four: secret.slice(-4),
     status: 'active',
     expires_at: null,
@@ -146,12 +146,12 @@ function newRow(input: KeyInput, secret: string): KeysTable {
     created_at: Date.now(),
     last_used_at: null,
     deleted_at: null,
-    ...changesOf(input),
+    ...toColumns(input),
   }
 }
 
-/** Two guards that make the batch fail: the account exists; it holds fewer keys than it may. */
-function guards(accountId: string, keysMax: number): Parameters<Db['write']> {
+/** Two preconditions that fail the batch: the account exists, and it has fewer keys than allowed. */
+function preconditions(accountId: string, maxKeys: number): Parameters<Db['write']> {
   const account = sql.selectFrom('accounts').select('id').where('id', '=', accountId)
   const held = sql
     .selectFrom('keys')
@@ -159,28 +159,34 @@ function guards(accountId: string, keysMax: number): Parameters<Db['write']> {
     .where('account_id', '=', accountId)
     .where('deleted_at', 'is', null)
     .where('id', 'like', 'key%')
-    .having((build) => build.fn.countAll(), '<', keysMax)
-  return [expecting(account, 1), expecting(held, 1)]
+    .having((build) => build.fn.countAll(), '<', maxKeys)
+  return [expectChanges(account, 1), expectChanges(held, 1)]
 }
 
-/** Refuses with 404 for an unknown account, 409 when it holds as many keys as it may, 400 naming the field. */
-export async function createKey(db: Db, input: KeyInput, rules: KeyRules): Promise<Changed<NewKey>> {
-  const keysMax = rules.keysMax ?? defaultKeysMax
-  const secret = newSecret()
-  const row = newRow(input, secret)
-  const audit = auditRow(rules.by, 'key.create', row.id, { account: row.account_id, name: row.name })
+/**
+ * Throws 404 for an unknown account, 409 if it already has the maximum number of keys, 400 naming the field.
+ */
+export async function createKey(
+  db: Db,
+  input: KeyInput,
+  options: CreateKeyOptions,
+): Promise<Changed<NewKey>> {
+  const maxKeys = options.maxKeys ?? defaultMaxKeys
+  const secret = generateSecret()
+  const row = buildRow(input, secret)
+  const audit = auditStatement(options.by, 'key.create', row.id, { account: row.account_id, name: row.name })
   try {
-    await db.write(...guards(row.account_id, keysMax), sql.insertInto('keys').values(row), audit)
+    await db.write(...preconditions(row.account_id, maxKeys), sql.insertInto('keys').values(row), audit)
   } catch (error) {
-    if (isUnmet(error, 0)) throw refuse('not_found', { message: 'There is no such account.' })
-    if (!isUnmet(error, 1)) throw error
-    throw refuse('conflict', { message: `An account may hold at most ${keysMax} keys. Delete one first.` })
+    if (isExpectationFailureOf(error, 0)) throw apiError('not_found', { message: 'Account not found.' })
+    if (!isExpectationFailureOf(error, 1)) throw error
+    throw apiError('conflict', { message: `An account may hold at most ${maxKeys} keys. Delete one first.` })
   }
   return { value: { ...keyOf(row), secret }, changes: [{ kind: 'key', id: row.id }] }
 }
 
-/** What people hold; the key that the console itself calls with is none of them (console-key.ts). */
-function living(): ReturnType<typeof allKeys> {
+/** The keys that people hold. The console's own keys are excluded (console-key.ts). */
+function liveKeys(): ReturnType<typeof allKeys> {
   return allKeys().where('deleted_at', 'is', null).where('id', 'like', 'key%')
 }
 
@@ -190,26 +196,26 @@ function allKeys() {
 
 /** Deleted keys are not found. */
 export async function keyById(db: Db, id: string): Promise<Key | undefined> {
-  const row = await db.first(living().where('id', '=', id))
+  const row = await db.first(liveKeys().where('id', '=', id))
   return row === undefined ? undefined : keyOf(row)
 }
 
 /** An account's keys, oldest first. */
 export async function listKeys(db: Db, accountId: string): Promise<Key[]> {
-  const rows = await db.all(living().where('account_id', '=', accountId).orderBy('id'))
+  const rows = await db.all(liveKeys().where('account_id', '=', accountId).orderBy('id'))
   return rows.map(keyOf)
 }
 
-/** The names of keys by their ids, also of deleted ones. */
+/** The names of keys by id, including deleted ones. */
 export async function namesOfKeys(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map()
   const rows = await db.all(sql.selectFrom('keys').select(['id', 'name']).where('id', 'in', ids))
   return new Map(rows.map((row) => [row.id, row.name]))
 }
 
-/** Disables, renames, restricts. Refuses with 404 for an unknown or deleted key, 400 naming the field. */
+/** Throws 404 for an unknown or deleted key, 400 naming the field. */
 export async function updateKey(db: Db, id: string, patch: KeyPatch, by: string): Promise<Changed<Key>> {
-  const set = changesOf(patch)
+  const set = toColumns(patch)
   const limits =
     patch.limits === undefined
       ? fragment<string>`limits`
@@ -220,16 +226,19 @@ export async function updateKey(db: Db, id: string, patch: KeyPatch, by: string)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
   try {
-    await db.write(expecting(update, 1), auditRow(by, 'key.update', id, { ...set, limits: patch.limits }))
+    await db.write(
+      expectChanges(update, 1),
+      auditStatement(by, 'key.update', id, { ...set, limits: patch.limits }),
+    )
   } catch (error) {
-    throw isUnmet(error, 0) ? noSuchKey() : error
+    throw isExpectationFailureOf(error, 0) ? keyNotFound() : error
   }
   const key = await keyById(db, id)
-  if (key === undefined) throw noSuchKey()
+  if (key === undefined) throw keyNotFound()
   return { value: key, changes: [{ kind: 'key', id }] }
 }
 
-/** Ends a key for good. Refuses with 404 for an unknown or deleted one. */
+/** Deletes a key permanently. Throws 404 for an unknown or deleted one. */
 export async function deleteKey(db: Db, id: string, by: string): Promise<Changed<undefined>> {
   const now = Date.now()
   const update = sql
@@ -238,14 +247,17 @@ export async function deleteKey(db: Db, id: string, by: string): Promise<Changed
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
   try {
-    await db.write(expecting(update, 1), auditRow(by, 'key.delete', id))
+    await db.write(expectChanges(update, 1), auditStatement(by, 'key.delete', id))
   } catch (error) {
-    throw isUnmet(error, 0) ? noSuchKey() : error
+    throw isExpectationFailureOf(error, 0) ? keyNotFound() : error
   }
   return { value: undefined, changes: [{ kind: 'key', id }] }
 }
 
-/** Deletes keys that nobody used since a moment, at most 500 in a call (specification §5.3). The value tells how many. */
+/**
+ * Deletes keys that have not been used since a given time, at most 500 per call (specification §5.3). The
+ * value is their number.
+ */
 export async function deleteStaleKeys(db: Db, unusedSince: number, by: string): Promise<Changed<number>> {
   const stale = await db.all(
     sql
@@ -259,23 +271,26 @@ export async function deleteStaleKeys(db: Db, unusedSince: number, by: string): 
   const ids = stale.map((row) => row.id)
   if (ids.length === 0) return { value: 0, changes: [] }
   const update = sql.updateTable('keys').set({ deleted_at: Date.now() }).where('id', 'in', ids)
-  await db.write(update, ...ids.map((id) => auditRow(by, 'key.delete', id, { unusedSince })))
+  await db.write(update, ...ids.map((id) => auditStatement(by, 'key.delete', id, { unusedSince })))
   return { value: ids.length, changes: ids.map((id) => ({ kind: 'key', id })) }
 }
 
 const usesPerStatement = 500
 
-/** Notes when keys were last used; gathered by the caller, a few times a minute. Nobody keeps a copy of it. */
-export async function noteKeyUse(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
+/**
+ * Records when keys were last used. The caller batches these a few times a minute. No thread caches them, so
+ * nothing is published.
+ */
+export async function recordKeyUse(db: Db, uses: ReadonlyMap<string, number>): Promise<void> {
   if (uses.size === 0) return
   const all = [...uses]
   for (let first = 0; first < all.length; first += usesPerStatement) {
-    const some = all.slice(first, first + usesPerStatement)
+    const batch = all.slice(first, first + usesPerStatement)
     await db.write({
       sql: `update keys set last_used_at = used.column2
-        from (values ${some.map(() => '(?, cast(? as bigint))').join(', ')}) as used
+        from (values ${batch.map(() => '(?, cast(? as bigint))').join(', ')}) as used
         where keys.id = used.column1 and coalesce(keys.last_used_at, 0) < used.column2`,
-      parameters: some.flat(),
+      parameters: batch.flat(),
     })
   }
 }

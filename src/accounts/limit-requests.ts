@@ -1,19 +1,19 @@
-/** Requests for higher limits: asked for by an account, one at a time, answered by an operator. */
-import { refuse, type Refusal } from '../errors.ts'
+/** Requests for higher limits. An account makes them, one at a time; an operator answers them. */
+import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
-import { auditRow } from '../db/audit.ts'
-import { expecting, type Db } from '../db/db.ts'
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, type Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isTaken, isUndone } from '../db/store-error.ts'
+import { isUniqueViolation, isExpectationFailure } from '../db/store-error.ts'
 import type { LimitRequestsTable } from '../db/schema/tables/console.ts'
 import type { LimitName } from './limits.ts'
 
-export type Wanted = { readonly [Name in LimitName]?: number | undefined }
+export type RequestedLimits = { readonly [Name in LimitName]?: number | undefined }
 
 export interface LimitRequest {
   readonly id: string
   readonly accountId: string
-  readonly wanted: Wanted
+  readonly wanted: RequestedLimits
   readonly reason: string
   readonly status: LimitRequestsTable['status']
   readonly answer: string | null
@@ -25,7 +25,7 @@ function limitRequestOf(row: LimitRequestsTable): LimitRequest {
   return {
     id: row.id,
     accountId: row.account_id,
-    wanted: JSON.parse(row.wanted) as Wanted,
+    wanted: JSON.parse(row.wanted) as RequestedLimits,
     reason: row.reason,
     status: row.status,
     answer: row.answer,
@@ -34,18 +34,18 @@ function limitRequestOf(row: LimitRequestsTable): LimitRequest {
   }
 }
 
-function noneWanted(): Refusal {
-  return refuse('invalid_request', { param: 'wanted', message: 'wanted names no limit.' })
+function noLimitRequested(): ApiError {
+  return apiError('invalid_request', { param: 'wanted', message: 'wanted must name at least one limit.' })
 }
 
-/** Refuses with 400 when nothing is wanted, 409 when one is open. */
-export async function askLimits(
+/** Throws 400 if no limit is requested, 409 if another request is open. */
+export async function createLimitRequest(
   db: Db,
-  asked: { readonly accountId: string; readonly wanted: Wanted; readonly reason: string },
+  input: { readonly accountId: string; readonly wanted: RequestedLimits; readonly reason: string },
   by: string,
 ): Promise<LimitRequest> {
-  const { accountId, wanted, reason } = asked
-  if (Object.values(wanted).every((limit) => limit === undefined)) throw noneWanted()
+  const { accountId, wanted, reason } = input
+  if (Object.values(wanted).every((limit) => limit === undefined)) throw noLimitRequested()
   const row: LimitRequestsTable = {
     id: newId('lrq'),
     account_id: accountId,
@@ -57,18 +57,18 @@ export async function askLimits(
     answered_at: null,
   }
   try {
-    const audit = auditRow(by, 'limits.ask', row.id, { account: accountId, wanted })
+    const audit = auditStatement(by, 'limits.ask', row.id, { account: accountId, wanted })
     await db.write(sql.insertInto('limit_requests').values(row), audit)
   } catch (error) {
-    if (!isTaken(error, 'limit_requests.account_id')) throw error
-    throw refuse('conflict', { message: 'A request is open already. Wait for its answer.' })
+    if (!isUniqueViolation(error, 'limit_requests.account_id')) throw error
+    throw apiError('conflict', { message: 'A limit request is already open. Wait for its answer.' })
   }
   return limitRequestOf(row)
 }
 
 export interface LimitRequestsPage {
   readonly limit: number
-  /** The last id of the page before. */
+  /** The last id of the previous page. */
   readonly cursor?: string | undefined
   readonly account?: string
   readonly status?: LimitRequestsTable['status'] | undefined
@@ -94,26 +94,28 @@ export async function listLimitRequests(
 
 export async function limitRequestById(db: Db, id: string): Promise<LimitRequest> {
   const row = await db.first(sql.selectFrom('limit_requests').selectAll().where('id', '=', id))
-  if (row === undefined) throw refuse('not_found', { message: 'There is no such request.' })
+  if (row === undefined) throw apiError('not_found', { message: 'Limit request not found.' })
   return limitRequestOf(row)
 }
 
-/** Refuses with 409 when it was answered before. What is granted, the caller sets. */
+/** Throws 409 if it was already answered. The caller sets the limits that are granted. */
 export async function answerLimitRequest(
   db: Db,
   id: string,
-  given: { readonly status: 'granted' | 'declined'; readonly answer: string },
+  decision: { readonly status: 'granted' | 'declined'; readonly answer: string },
   by: string,
 ): Promise<LimitRequest> {
   const update = sql
     .updateTable('limit_requests')
-    .set({ ...given, answered_at: Date.now() })
+    .set({ ...decision, answered_at: Date.now() })
     .where('id', '=', id)
     .where('status', '=', 'open')
   try {
-    await db.write(expecting(update, 1), auditRow(by, 'limits.answer', id, given))
+    await db.write(expectChanges(update, 1), auditStatement(by, 'limits.answer', id, decision))
   } catch (error) {
-    throw isUndone(error) ? refuse('conflict', { message: 'This request was answered before.' }) : error
+    throw isExpectationFailure(error)
+      ? apiError('conflict', { message: 'This limit request was already answered.' })
+      : error
   }
   return limitRequestById(db, id)
 }

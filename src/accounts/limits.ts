@@ -1,35 +1,36 @@
 /**
- * Limits as an operator writes them and as admission needs them. An account's own limit wins over its tier's
- * (null or absent: the tier's; "unlimited": none). A key's own stands beside them (null or absent: none).
+ * Limits as operators set them and as admission uses them. An account's own limit overrides its tier's (null
+ * or absent: the tier's; "unlimited": none). A key's limit applies in addition (null or absent: none).
  */
 
-import { refuse } from '../errors.ts'
+import { apiError } from '../errors.ts'
 
 export const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 export type LimitName = (typeof limitNames)[number]
 
-/** As stored: only what was set. */
+/** As stored: only the limits that were set. */
 export type OwnLimits = { readonly [Name in LimitName]?: number | 'unlimited' }
-/** As patched: not named stays, null removes. */
+/** As patched: omitted limits stay unchanged, null removes one. */
 export type LimitsPatch = { readonly [Name in LimitName]?: number | 'unlimited' | null }
-/** As admission needs them: null is unlimited. */
+/** As used by admission: null is unlimited. */
 export type Limits = { readonly [Name in LimitName]: number | null }
 
-const limitMax = 1_000_000_000_000
+const maxLimit = 1_000_000_000_000
 
-/** Throws 400 naming `limits.<name>` unless it is a whole number from 0, or "unlimited". */
+/** Throws 400 naming `limits.<name>` unless the value is a non-negative integer or "unlimited". */
 function checkLimit(name: LimitName, value: number | 'unlimited'): void {
   if (value === 'unlimited') return
-  if (Number.isSafeInteger(value) && value >= 0 && value <= limitMax) return
+  if (Number.isSafeInteger(value) && value >= 0 && value <= maxLimit) return
   const param = `limits.${name}`
-  throw refuse('invalid_request', {
+  throw apiError('invalid_request', {
     param,
-    message: `${param} has to be a whole number from 0, or "unlimited".`,
+    message: `${param} must be a non-negative integer or "unlimited".`,
   })
 }
 
 /**
- * A checked patch as JSON for SQLite's `json_patch`, where null removes (RFC 7396): two patches at once both hold.
+ * A validated patch as JSON for SQLite's `json_patch`, where null removes a limit (RFC 7396), so that
+ * concurrent patches both take effect.
  */
 export function limitsPatchJson(patch: LimitsPatch): string {
   for (const name of limitNames) {
@@ -48,19 +49,24 @@ export function limitsOf(json: string): OwnLimits {
   return JSON.parse(json) as OwnLimits
 }
 
-function effective(own: OwnLimits, fallback: (name: LimitName) => number | null): Limits {
-  const one = (name: LimitName): number | null => {
+function effectiveLimits(own: OwnLimits, fallback: (name: LimitName) => number | null): Limits {
+  const limitFor = (name: LimitName): number | null => {
     const value = own[name]
     if (value === undefined) return fallback(name)
     return value === 'unlimited' ? null : value
   }
-  return { rpm: one('rpm'), tpm: one('tpm'), rpd: one('rpd'), concurrency: one('concurrency') }
+  return {
+    rpm: limitFor('rpm'),
+    tpm: limitFor('tpm'),
+    rpd: limitFor('rpd'),
+    concurrency: limitFor('concurrency'),
+  }
 }
 
 export function accountLimits(own: OwnLimits, tier: Limits): Limits {
-  return effective(own, (name) => tier[name])
+  return effectiveLimits(own, (name) => tier[name])
 }
 
 export function keyLimits(own: OwnLimits): Limits {
-  return effective(own, () => null)
+  return effectiveLimits(own, () => null)
 }

@@ -1,62 +1,73 @@
-/** Exchanging a key: a new one with the same settings, while the old one goes on for a while, then ends by itself. */
-import { refuse } from '../errors.ts'
-import { auditRow } from '../db/audit.ts'
+/**
+ * Key rotation: creates a new key with the same settings, and lets the old one expire after a grace period.
+ */
+import { apiError } from '../errors.ts'
+import { auditStatement } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
-import { expecting, type Db } from '../db/db.ts'
+import { expectChanges, type Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isUndone } from '../db/store-error.ts'
+import { isExpectationFailure } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 import { keyOf, type Key, type NewKey } from './keys.ts'
-import { hashOfKey, newSecret, shownLength } from './key-secret.ts'
+import { hashKey, generateSecret, visiblePrefixLength } from './key-secret.ts'
 
 /**
- * The old key ends after `graceMs`, or when it would have ended anyway. For that while the account holds one key more
- * than it may. Refuses with 404 for a key that is not there, 409 for one that is being exchanged already.
+ * The old key expires after `graceMs`, or earlier if it was going to. During that time the account may have
+ * one key more than allowed. Throws 404 for an unknown key, 409 if the key changes at the same time.
  */
 export async function rotateKey(
   db: Db,
-  given: { readonly id: string; readonly accountId: string; readonly graceMs: number },
+  input: { readonly id: string; readonly accountId: string; readonly graceMs: number },
   by: string,
 ): Promise<Changed<{ key: NewKey; old: Key }>> {
-  const { id, accountId, graceMs } = given
-  const own = sql
+  const { id, accountId, graceMs } = input
+  const current = sql
     .selectFrom('keys')
     .selectAll()
     .where('id', '=', id)
     .where('account_id', '=', accountId)
     .where('deleted_at', 'is', null)
-  const row = await db.first(own)
-  if (row === undefined) throw refuse('not_found', { message: 'There is no such key.' })
+  const row = await db.first(current)
+  if (row === undefined) throw apiError('not_found', { message: 'Key not found.' })
   const now = Date.now()
-  const endsAt = Math.min(row.expires_at ?? Infinity, now + graceMs)
-  const secret = newSecret()
+  const expiresAt = Math.min(row.expires_at ?? Infinity, now + graceMs)
+  const secret = generateSecret()
   const next = {
     ...row,
     id: newId('key'),
-    hash: hashOfKey(secret),
-    prefix: secret.slice(0, shownLength),
+    hash: hashKey(secret),
+    prefix: secret.slice(0, visiblePrefixLength),
     last_four: secret.slice(-4),
     status: 'active' as const,
     created_at: now,
     last_used_at: null,
   }
-  const ending = sql
+  const expireOld = sql
     .updateTable('keys')
-    .set({ expires_at: endsAt })
+    .set({ expires_at: expiresAt })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .where((build) =>
       row.expires_at === null ? build('expires_at', 'is', null) : build('expires_at', '=', row.expires_at),
     )
   try {
-    const audit = auditRow(by, 'key.rotate', id, { account: accountId, next: next.id, endsAt })
-    await db.write(expecting(ending, 1), sql.insertInto('keys').values(next), audit)
+    const audit = auditStatement(by, 'key.rotate', id, {
+      account: accountId,
+      next: next.id,
+      endsAt: expiresAt,
+    })
+    await db.write(expectChanges(expireOld, 1), sql.insertInto('keys').values(next), audit)
   } catch (error) {
-    throw isUndone(error) ? refuse('conflict', { message: 'This key was changed meanwhile.' }) : error
+    throw isExpectationFailure(error)
+      ? apiError('conflict', { message: 'The key was changed by another request. Try again.' })
+      : error
   }
   const changes = [
     { kind: 'key' as const, id },
     { kind: 'key' as const, id: next.id },
   ]
-  return { value: { key: { ...keyOf(next), secret }, old: keyOf({ ...row, expires_at: endsAt }) }, changes }
+  return {
+    value: { key: { ...keyOf(next), secret }, old: keyOf({ ...row, expires_at: expiresAt }) },
+    changes,
+  }
 }

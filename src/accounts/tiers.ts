@@ -1,11 +1,11 @@
-/** Tiers: the limits and the price factor that accounts start from (specification §8). */
+/** Tiers: the default limits and price factor of their accounts (specification §8). */
 
-import { refuse } from '../errors.ts'
+import { apiError } from '../errors.ts'
 import type { Changed } from '../db/change.ts'
-import { auditRow } from '../db/audit.ts'
-import { expecting, type Db } from '../db/db.ts'
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type TiersTable } from '../db/schema/schema.ts'
-import { isTaken } from '../db/store-error.ts'
+import { isUniqueViolation } from '../db/store-error.ts'
 import { cleanPriceFactor, invalid } from './fields.ts'
 import { limitNames, type Limits } from './limits.ts'
 
@@ -14,22 +14,22 @@ export interface Tier {
   /** null is unlimited. */
   readonly limits: Limits
   readonly priceFactorPpm: number
-  /** The tier to which its accounts move at their first payment; null: they stay. */
+  /** The tier that accounts move to at their first payment. null: they stay. */
   readonly afterPayment: string | null
 }
 
-/** Absent limits are unlimited, an absent factor is 1. */
+/** Omitted limits are unlimited; the default factor is 1. */
 export interface TierInput extends Partial<Limits> {
   readonly name: string
   readonly priceFactorPpm?: number
   readonly afterPayment?: string | null
 }
 
-/** Not named stays; null is unlimited. */
+/** Omitted fields stay unchanged. null is unlimited. */
 export type TierPatch = Partial<Omit<TierInput, 'name'>>
 
 const namePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/
-const onePpm = 1_000_000
+const defaultFactorPpm = 1_000_000
 
 export function tierOf(row: TiersTable): Tier {
   const { name, rpm, tpm, rpd, concurrency } = row
@@ -37,11 +37,11 @@ export function tierOf(row: TiersTable): Tier {
   return { name, limits, priceFactorPpm: row.price_factor_ppm, afterPayment: row.after_payment }
 }
 
-function checked(row: TiersTable): TiersTable {
+function validate(row: TiersTable): TiersTable {
   for (const name of limitNames) {
     const value = row[name]
     if (value === null || (Number.isSafeInteger(value) && value >= 0)) continue
-    throw invalid(name, 'has to be a whole number from 0, or null for unlimited')
+    throw invalid(name, 'must be a non-negative integer, or null for unlimited')
   }
   cleanPriceFactor(row.price_factor_ppm)
   return row
@@ -49,7 +49,7 @@ function checked(row: TiersTable): TiersTable {
 
 async function checkSuccessor(db: Db, name: string | null): Promise<void> {
   if (name === null || (await tierByName(db, name)) !== undefined) return
-  throw invalid('after_payment', 'has to be an existing tier')
+  throw invalid('after_payment', 'must be an existing tier')
 }
 
 export async function tierByName(db: Db, name: string): Promise<Tier | undefined> {
@@ -62,44 +62,44 @@ export async function listTiers(db: Db): Promise<Tier[]> {
   return rows.map(tierOf)
 }
 
-/** Refuses with 409 when the name is taken. */
+/** Throws 409 if the name is taken. */
 export async function createTier(db: Db, input: TierInput, by: string): Promise<Changed<Tier>> {
   if (!namePattern.test(input.name))
-    throw invalid('name', 'has to be lower-case letters, digits, "-" and "_"')
-  const row = checked({
+    throw invalid('name', 'must consist of lower-case letters, digits, "-" and "_"')
+  const row = validate({
     name: input.name,
     rpm: input.rpm ?? null,
     tpm: input.tpm ?? null,
     rpd: input.rpd ?? null,
     concurrency: input.concurrency ?? null,
-    price_factor_ppm: input.priceFactorPpm ?? onePpm,
+    price_factor_ppm: input.priceFactorPpm ?? defaultFactorPpm,
     after_payment: input.afterPayment ?? null,
   })
   await checkSuccessor(db, row.after_payment)
   try {
-    await db.write(sql.insertInto('tiers').values(row), auditRow(by, 'tier.create', row.name, row))
+    await db.write(sql.insertInto('tiers').values(row), auditStatement(by, 'tier.create', row.name, row))
   } catch (error) {
-    if (!isTaken(error, 'tiers.name')) throw error
-    throw refuse('conflict', { param: 'name', message: `A tier named "${row.name}" exists.` })
+    if (!isUniqueViolation(error, 'tiers.name')) throw error
+    throw apiError('conflict', { param: 'name', message: `A tier named "${row.name}" already exists.` })
   }
   return { value: tierOf(row), changes: [{ kind: 'tier', id: row.name }] }
 }
 
-/** Refuses with 404 for an unknown name. */
+/** Throws 404 for an unknown name. */
 export async function updateTier(db: Db, name: string, patch: TierPatch, by: string): Promise<Changed<Tier>> {
   const before = await db.first(sql.selectFrom('tiers').selectAll().where('name', '=', name))
-  if (before === undefined) throw refuse('not_found', { param: 'name', message: 'There is no such tier.' })
+  if (before === undefined) throw apiError('not_found', { param: 'name', message: 'Tier not found.' })
   const set: Partial<TiersTable> = {}
   for (const limit of limitNames) if (patch[limit] !== undefined) set[limit] = patch[limit]
   if (patch.priceFactorPpm !== undefined) set.price_factor_ppm = patch.priceFactorPpm
   if (patch.afterPayment !== undefined) set.after_payment = patch.afterPayment
-  const after = checked({ ...before, ...set })
+  const after = validate({ ...before, ...set })
   await checkSuccessor(db, after.after_payment)
-  // Written with its own name, so that a patch of nothing is a statement too.
+  // Sets the name to itself, so that an empty patch is a valid statement too.
   const update = sql
     .updateTable('tiers')
     .set({ name, ...set })
     .where('name', '=', name)
-  await db.write(expecting(update, 1), auditRow(by, 'tier.update', name, set))
+  await db.write(expectChanges(update, 1), auditStatement(by, 'tier.update', name, set))
   return { value: tierOf(after), changes: [{ kind: 'tier', id: name }] }
 }

@@ -1,16 +1,21 @@
 /**
- * The catalogue in memory: models with price and routes, upstreams with their opened credentials, as every worker
- * holds it. Loaded once, then followed by deltas. A model without a price is neither listed nor served.
+ * The catalog in memory: models with price and routes, and upstreams with decrypted credentials. Every worker
+ * has a copy, loaded once and then updated by deltas. A model without a price is neither listed nor served.
  */
 
 import type { Sealer } from '../lib/encryption.ts'
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { sql, type ModelsTable, type PriceRow, type RoutesTable } from '../db/schema/schema.ts'
-import { liveUpstream, type LiveUpstream, type UpstreamDelta, type VersionedPrice } from './live-upstream.ts'
+import {
+  toLiveUpstream,
+  type LiveUpstream,
+  type UpstreamDelta,
+  type VersionedPrice,
+} from './live-upstream.ts'
 import { priceFromRow } from './prices.ts'
-import { limitsOfModel, type ModelLimits } from './limits.ts'
-import { parsedRouting, type Routing } from './routing.ts'
+import { parseModelLimits, type ModelLimits } from './model-limits.ts'
+import { parseRouting, type Routing } from './routing.ts'
 
 export type { LiveCredential, LiveUpstream, VersionedPrice } from './live-upstream.ts'
 
@@ -30,17 +35,20 @@ export interface PricedModel extends Routing {
   readonly listed: boolean
   readonly createdAt: number
   readonly price: VersionedPrice
-  /** To enabled upstreams only: lower priority first, then the greater weight. */
+  /** Only to enabled upstreams. Lower priority first, then greater weight. */
   readonly routes: readonly LiveRoute[]
-  /** Of each account that calls it; null: none of its own. */
+  /** Per account that calls the model. null: no limits of its own. */
   readonly limits: ModelLimits | null
 }
 
-/** Rows to put in place, plain so that they can be sent to another thread; credentials are still sealed. */
+/**
+ * Rows to insert or replace, as plain objects so that they can be sent to another thread. Credentials are
+ * still encrypted.
+ */
 export interface CatalogDelta {
   readonly upstreams: readonly UpstreamDelta[]
-  /** Upstreams that are no more. */
-  readonly gone: readonly string[]
+  /** Upstreams that no longer exist. */
+  readonly removedUpstreams: readonly string[]
   readonly models: readonly ModelDelta[]
 }
 
@@ -50,7 +58,7 @@ export interface ModelDelta {
   readonly routes: readonly RoutesTable[]
 }
 
-function inOrder(left: LiveRoute, right: LiveRoute): number {
+function compareRoutes(left: LiveRoute, right: LiveRoute): number {
   if (left.priority !== right.priority) return left.priority - right.priority
   if (left.weight !== right.weight) return right.weight - left.weight
   return left.upstream.id < right.upstream.id ? -1 : 1
@@ -67,16 +75,16 @@ export class Catalog {
     this.#sealer = sealer
   }
 
-  /** The model as it is served now; undefined when it does not exist or has no price. */
+  /** The model as currently served. undefined if it does not exist or has no price. */
   model(id: string): PricedModel | undefined {
-    const known = this.#models.get(id)
-    if (known !== undefined) return known
+    const cached = this.#models.get(id)
+    if (cached !== undefined) return cached
     const model = this.#modelOf(id)
     if (model !== undefined) this.#models.set(id, model)
     return model
   }
 
-  /** Priced and listed models by id. */
+  /** Priced and listed models, by id. */
   listed(): readonly PricedModel[] {
     this.#listed ??= [...this.#rows.keys()]
       .toSorted()
@@ -91,7 +99,7 @@ export class Catalog {
     return Array.from(this.#rows.keys(), (id) => this.model(id)).filter((model) => model !== undefined)
   }
 
-  /** Names of upstreams that a model has routes to, and that are not enabled. */
+  /** Names of disabled upstreams that a model has routes to. */
   disabledRoutes(id: string): string[] {
     const upstreams = this.#rows.get(id)?.routes.map((route) => this.#upstreams.get(route.upstream_id)) ?? []
     return upstreams.flatMap((upstream) => (upstream && !upstream.enabled ? [upstream.name] : []))
@@ -105,8 +113,8 @@ export class Catalog {
     return [...this.#upstreams.values()]
   }
 
-  /** Takes over everything of another, which nobody else uses. */
-  become(other: Catalog): void {
+  /** Takes over the contents of another catalog, which must not be used afterwards. */
+  replaceWith(other: Catalog): void {
     this.#upstreams = other.#upstreams
     this.#rows = other.#rows
     this.#models = other.#models
@@ -115,10 +123,10 @@ export class Catalog {
 
   apply(delta: CatalogDelta): void {
     for (const one of delta.upstreams) {
-      this.#upstreams.set(one.upstream.id, liveUpstream(one, this.#sealer))
+      this.#upstreams.set(one.upstream.id, toLiveUpstream(one, this.#sealer))
     }
-    for (const id of delta.gone) this.#upstreams.delete(id)
-    if (delta.upstreams.length > 0 || delta.gone.length > 0) this.#models.clear()
+    for (const id of delta.removedUpstreams) this.#upstreams.delete(id)
+    if (delta.upstreams.length > 0 || delta.removedUpstreams.length > 0) this.#models.clear()
     for (const one of delta.models) {
       this.#models.delete(one.model.id)
       if (one.model.deleted_at === null) this.#rows.set(one.model.id, one)
@@ -140,9 +148,9 @@ export class Catalog {
       listed: model.listed === 1,
       createdAt: model.created_at,
       price: { ...priceFromRow(price), version: price.version },
-      routes: row.routes.flatMap((route) => this.#routeOf(route)).toSorted(inOrder),
-      ...parsedRouting(model.routing),
-      limits: limitsOfModel(model.limits),
+      routes: row.routes.flatMap((route) => this.#routeOf(route)).toSorted(compareRoutes),
+      ...parseRouting(model.routing),
+      limits: parseModelLimits(model.limits),
     }
   }
 
@@ -154,7 +162,7 @@ export class Catalog {
   }
 }
 
-/** Loads everything. `sealer` opens the credentials, which stay in this thread's memory. */
+/** Loads everything. `sealer` decrypts the credentials, which stay in this thread's memory. */
 export async function loadCatalog(db: Db, sealer: Sealer): Promise<Catalog> {
   const models = await db.all(sql.selectFrom('models').select('id').where('deleted_at', 'is', null))
   const upstreams = await db.all(sql.selectFrom('upstreams').select('id'))
@@ -181,32 +189,39 @@ async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]>
     ),
     db.all(sql.selectFrom('routes').selectAll().where('model_id', 'in', ids)),
   ])
-  const priceOfModel = new Map(prices.map((price) => [price.model_id, price]))
-  const routesOfModel = Map.groupBy(routes, (route) => route.model_id)
+  const priceByModel = new Map(prices.map((price) => [price.model_id, price]))
+  const routesByModel = Map.groupBy(routes, (route) => route.model_id)
   return models.map((model) => ({
     model,
-    price: priceOfModel.get(model.id),
-    routes: routesOfModel.get(model.id) ?? [],
+    price: priceByModel.get(model.id),
+    routes: routesByModel.get(model.id) ?? [],
   }))
 }
 
 async function loadUpstreams(db: Db, ids: readonly string[]): Promise<UpstreamDelta[]> {
   if (ids.length === 0) return []
-  const further = sql.selectFrom('upstream_credentials').selectAll().where('upstream_id', 'in', ids)
+  const query = sql.selectFrom('upstream_credentials').selectAll().where('upstream_id', 'in', ids)
   const [upstreams, credentials] = await Promise.all([
     db.all(sql.selectFrom('upstreams').selectAll().where('id', 'in', ids)),
-    db.all(further.orderBy('id')),
+    db.all(query.orderBy('id')),
   ])
-  const ofUpstream = Map.groupBy(credentials, (row) => row.upstream_id)
-  return upstreams.map((upstream) => ({ upstream, credentials: ofUpstream.get(upstream.id) ?? [] }))
+  const credentialsByUpstream = Map.groupBy(credentials, (row) => row.upstream_id)
+  return upstreams.map((upstream) => ({
+    upstream,
+    credentials: credentialsByUpstream.get(upstream.id) ?? [],
+  }))
 }
 
-/** Reads the rows that changes name; changes of other rooms are passed over. */
+/** Loads the rows named by the changes. Ignores changes of other kinds. */
 export async function loadCatalogDelta(db: Db, changes: readonly Change[]): Promise<CatalogDelta> {
-  const named = (kind: Change['kind']): string[] =>
+  const idsOf = (kind: Change['kind']): string[] =>
     changes.filter((change) => change.kind === kind).map((change) => change.id)
-  const ids = named('upstream')
+  const ids = idsOf('upstream')
   const upstreams = await loadUpstreams(db, ids)
   const found = new Set(upstreams.map(({ upstream }) => upstream.id))
-  return { upstreams, gone: ids.filter((id) => !found.has(id)), models: await loadModels(db, named('model')) }
+  return {
+    upstreams,
+    removedUpstreams: ids.filter((id) => !found.has(id)),
+    models: await loadModels(db, idsOf('model')),
+  }
 }

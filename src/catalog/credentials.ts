@@ -1,19 +1,20 @@
 /**
- * Further credentials of an upstream, beside the one it was made with: requests are spread over all of them by weight,
- * and one that is refused or out of credit rests while the others go on. Secrets go in sealed and never come out.
+ * Additional credentials of an upstream. Requests are spread over all credentials by weight; one that is
+ * rejected or out of credit is paused while the others continue. Secrets are stored encrypted and never
+ * returned.
  */
-import { refuse, type Refusal } from '../errors.ts'
+import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { Sealer } from '../lib/encryption.ts'
-import { auditRow } from '../db/audit.ts'
+import { auditStatement } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
-import { expecting, type Db } from '../db/db.ts'
+import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type UpstreamCredentialsTable } from '../db/schema/schema.ts'
-import { isReferenced, isUnmet } from '../db/store-error.ts'
-import { cleanCredential, weightOf } from './upstream-fields.ts'
+import { isForeignKeyViolation, isExpectationFailureOf } from '../db/store-error.ts'
+import { cleanCredential, checkWeight } from './upstream-fields.ts'
 
-/** The id of the credential that stands in the upstream itself. */
-export const mainCredential = 'main'
+/** The id of the credential stored in the upstream's own row. */
+export const mainCredentialId = 'main'
 
 export interface Credential {
   readonly id: string
@@ -24,7 +25,7 @@ export interface Credential {
   readonly createdAt: number
 }
 
-/** Not named stays. */
+/** Omitted fields stay unchanged. */
 export interface CredentialPatch {
   readonly credential?: string
   readonly label?: string
@@ -32,20 +33,23 @@ export interface CredentialPatch {
   readonly enabled?: boolean
 }
 
-export interface CredentialRules {
+export interface CredentialContext {
   readonly by: string
   readonly sealer: Sealer
 }
 
 const labelPattern = /^[^\p{Cc}]{0,100}$/u
-const credentialsMax = 100
-/** A shorter secret would be told by four of its characters. */
-const shownFrom = 12
+const maxCredentials = 100
+/** Four characters of a shorter secret would reveal too much of it. */
+const minLengthForHint = 12
 
-/** The last four characters that are no punctuation, so that a key file shows some as well; null for a short one. */
+/**
+ * The last four alphanumeric characters, so that a JSON key file shows some too. null if the secret is too
+ * short.
+ */
 export function lastFourOf(credential: string): string | null {
-  const plain = credential.replaceAll(/[^A-Za-z0-9]/g, '')
-  return plain.length < shownFrom ? null : plain.slice(-4)
+  const alphanumerics = credential.replaceAll(/[^A-Za-z0-9]/g, '')
+  return alphanumerics.length < minLengthForHint ? null : alphanumerics.slice(-4)
 }
 
 export function credentialOf(row: UpstreamCredentialsTable): Credential {
@@ -59,56 +63,59 @@ export function credentialOf(row: UpstreamCredentialsTable): Credential {
   }
 }
 
-function noSuchCredential(): Refusal {
-  return refuse('not_found', { message: 'The upstream has no such credential.' })
+function credentialNotFound(): ApiError {
+  return apiError('not_found', { message: 'Credential not found.' })
 }
 
-function changesOf(
+function toColumns(
   patch: CredentialPatch,
   id: string,
-  { sealer }: CredentialRules,
+  { sealer }: CredentialContext,
 ): Partial<UpstreamCredentialsTable> {
   const set: Partial<UpstreamCredentialsTable> = {}
   if (patch.credential !== undefined) {
     const credential = cleanCredential(patch.credential)
     if (credential === '') {
-      throw refuse('invalid_request', { param: 'credential', message: 'credential may not be empty.' })
+      throw apiError('invalid_request', { param: 'credential', message: 'credential must not be empty.' })
     }
     set.credential = sealer.seal(credential, id)
     set.last_four = lastFourOf(credential)
   }
   if (patch.label !== undefined) {
     if (!labelPattern.test(patch.label)) {
-      throw refuse('invalid_request', { param: 'label', message: 'label may have at most 100 characters.' })
+      throw apiError('invalid_request', {
+        param: 'label',
+        message: 'label must have at most 100 characters.',
+      })
     }
     set.label = patch.label
   }
-  if (patch.weight !== undefined) set.weight = weightOf(patch.weight)
+  if (patch.weight !== undefined) set.weight = checkWeight(patch.weight)
   if (patch.enabled !== undefined) set.enabled = patch.enabled ? 1 : 0
   return set
 }
 
-/** What the audit log may know. */
-function audited(id: string, { credential, ...open }: Partial<UpstreamCredentialsTable>): object {
+/** The part of a change that the audit log may contain. */
+function toAuditDetail(id: string, { credential, ...open }: Partial<UpstreamCredentialsTable>): object {
   return { credential_id: id, ...open, ...(credential === undefined ? {} : { credential: 'changed' }) }
 }
 
-async function changed(db: Db, upstreamId: string, id: string): Promise<Changed<Credential>> {
+async function loadChangedCredential(db: Db, upstreamId: string, id: string): Promise<Changed<Credential>> {
   const row = await db.first(sql.selectFrom('upstream_credentials').selectAll().where('id', '=', id))
-  if (row === undefined) throw noSuchCredential()
+  if (row === undefined) throw credentialNotFound()
   return { value: credentialOf(row), changes: [{ kind: 'upstream', id: upstreamId }] }
 }
 
-/** Refuses with 400 naming the field, 404 for an unknown upstream. */
+/** Throws 400 naming the field, 404 for an unknown upstream. */
 export async function addCredential(
   db: Db,
   upstreamId: string,
   input: CredentialPatch & { readonly credential: string },
-  rules: CredentialRules,
+  context: CredentialContext,
 ): Promise<Changed<Credential>> {
-  if ((await listCredentials(db, upstreamId)).length >= credentialsMax) {
-    throw refuse('conflict', {
-      message: `An upstream may have at most ${credentialsMax} further credentials.`,
+  if ((await listCredentials(db, upstreamId)).length >= maxCredentials) {
+    throw apiError('conflict', {
+      message: `An upstream can have at most ${maxCredentials} additional credentials.`,
     })
   }
   const now = Date.now()
@@ -123,41 +130,41 @@ export async function addCredential(
     enabled: 1,
     created_at: now,
     updated_at: now,
-    ...changesOf(input, id, rules),
+    ...toColumns(input, id, context),
   }
   try {
     await db.write(
-      expecting(sql.insertInto('upstream_credentials').values(row), 1),
-      auditRow(rules.by, 'upstream.credential.add', upstreamId, audited(id, row)),
+      expectChanges(sql.insertInto('upstream_credentials').values(row), 1),
+      auditStatement(context.by, 'upstream.credential.add', upstreamId, toAuditDetail(id, row)),
     )
   } catch (error) {
-    throw isReferenced(error) ? refuse('not_found', { message: 'There is no such upstream.' }) : error
+    throw isForeignKeyViolation(error) ? apiError('not_found', { message: 'Upstream not found.' }) : error
   }
-  return changed(db, upstreamId, id)
+  return loadChangedCredential(db, upstreamId, id)
 }
 
-/** Refuses with 404 for an unknown id, 400 naming the field. */
+/** Throws 404 for an unknown id, 400 naming the field. */
 export async function updateCredential(
   db: Db,
   at: { readonly upstreamId: string; readonly id: string },
   patch: CredentialPatch,
-  rules: CredentialRules,
+  context: CredentialContext,
 ): Promise<Changed<Credential>> {
   const { upstreamId, id } = at
-  const set = { ...changesOf(patch, id, rules), updated_at: Date.now() }
+  const set = { ...toColumns(patch, id, context), updated_at: Date.now() }
   const update = sql.updateTable('upstream_credentials').set(set).where('id', '=', id)
   try {
     await db.write(
-      expecting(update.where('upstream_id', '=', upstreamId), 1),
-      auditRow(rules.by, 'upstream.credential.update', upstreamId, audited(id, set)),
+      expectChanges(update.where('upstream_id', '=', upstreamId), 1),
+      auditStatement(context.by, 'upstream.credential.update', upstreamId, toAuditDetail(id, set)),
     )
   } catch (error) {
-    throw isUnmet(error, 0) ? noSuchCredential() : error
+    throw isExpectationFailureOf(error, 0) ? credentialNotFound() : error
   }
-  return changed(db, upstreamId, id)
+  return loadChangedCredential(db, upstreamId, id)
 }
 
-/** Refuses with 404 for an unknown id. */
+/** Throws 404 for an unknown id. */
 export async function deleteCredential(
   db: Db,
   at: { readonly upstreamId: string; readonly id: string },
@@ -167,16 +174,16 @@ export async function deleteCredential(
   const remove = sql.deleteFrom('upstream_credentials').where('id', '=', id)
   try {
     await db.write(
-      expecting(remove.where('upstream_id', '=', upstreamId), 1),
-      auditRow(by, 'upstream.credential.delete', upstreamId, { credential_id: id }),
+      expectChanges(remove.where('upstream_id', '=', upstreamId), 1),
+      auditStatement(by, 'upstream.credential.delete', upstreamId, { credential_id: id }),
     )
   } catch (error) {
-    throw isUnmet(error, 0) ? noSuchCredential() : error
+    throw isExpectationFailureOf(error, 0) ? credentialNotFound() : error
   }
   return { value: undefined, changes: [{ kind: 'upstream', id: upstreamId }] }
 }
 
-/** Those beside the upstream's own, oldest first. */
+/** The additional credentials, oldest first. */
 export async function listCredentials(db: Db, upstreamId: string): Promise<Credential[]> {
   const rows = sql.selectFrom('upstream_credentials').selectAll().where('upstream_id', '=', upstreamId)
   return (await db.all(rows.orderBy('id'))).map(credentialOf)

@@ -1,33 +1,33 @@
-/** Upstreams as the relay calls them: with their credentials opened, and the names their health is kept under. */
+/** Upstreams as the relay calls them: with decrypted credentials and the names of their circuits. */
 
 import { createHash } from 'node:crypto'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
 import type { UpstreamCredentialsTable, UpstreamsTable } from '../db/schema/schema.ts'
-import { lastFourOf, mainCredential } from './credentials.ts'
+import { lastFourOf, mainCredentialId } from './credentials.ts'
 import type { Price } from './prices.ts'
 import {
   defaultTimeouts,
-  parsedCosts,
-  parsedSettings,
-  parsedTimeouts,
-  upstreamPrice,
+  parseCosts,
+  parseSettings,
+  parseTimeouts,
+  parseUpstreamPrice,
   type UpstreamTimeouts,
 } from './upstream-fields.ts'
 
-/** A price and its version: what a hold freezes. */
+/** A price and its version, which a hold keeps. */
 export interface VersionedPrice extends Price {
   readonly version: number
 }
 
-/** One of an upstream's credentials, opened. */
+/** One of an upstream's credentials, decrypted. */
 export interface LiveCredential {
   readonly id: string
   readonly credential: string
   readonly lastFour: string | null
   readonly label: string
   readonly weight: number
-  /** Its name for what is known of its health: another secret is another name. */
+  /** The name of its circuit. Another secret gets another circuit. */
   readonly circuit: string
 }
 
@@ -38,27 +38,27 @@ export interface LiveUpstream {
   readonly provider: string
   readonly baseUrl: string
   readonly credential: string
-  /** Those that calls may use, at least one. */
+  /** The credentials that requests may use, at least one. */
   readonly credentials: readonly LiveCredential[]
-  /** Its name for what is known of its health: another address is another name. */
+  /** The name of its circuit. Another address gets another circuit. */
   readonly circuit: string
   readonly proxy: string | null
-  /** Lower is tried first. */
+  /** Lower priorities are tried first. */
   readonly priority: number
   readonly weight: number
-  /** What it costs us, in the platform's currency; null is unknown. */
+  /** What it costs us, in the platform's currency. null: unknown. */
   readonly price: VersionedPrice | null
   readonly timeouts: Required<UpstreamTimeouts>
   readonly onAbort: 'cancel' | 'drain'
   readonly enabled: boolean
   readonly settings: UpstreamSettings
-  /** How often it is checked when nobody asks it; null is never. */
+  /** How often it is probed while idle. null: never. */
   readonly healthCheckMs: number | null
 }
 
 export interface UpstreamDelta {
   readonly upstream: UpstreamsTable
-  /** Beside its own. */
+  /** In addition to its own. */
   readonly credentials: readonly UpstreamCredentialsTable[]
 }
 
@@ -66,19 +66,22 @@ function fingerprint(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 8)
 }
 
-/** Its own, unless it is empty and others are there, and the others that are enabled. */
-function liveCredentials(
+/**
+ * The upstream's own credential and the enabled additional ones. The own one is left out if it is empty and
+ * there are others.
+ */
+function toLiveCredentials(
   { upstream, credentials }: UpstreamDelta,
   own: string,
   sealer: Sealer,
 ): LiveCredential[] {
   const main: LiveCredential = {
-    id: mainCredential,
+    id: mainCredentialId,
     credential: own,
     lastFour: lastFourOf(own),
     label: '',
     weight: 1,
-    circuit: `${upstream.id}/${mainCredential}.${fingerprint(own)}`,
+    circuit: `${upstream.id}/${mainCredentialId}.${fingerprint(own)}`,
   }
   const others = credentials.flatMap((row): LiveCredential[] => {
     if (row.enabled === 0) return []
@@ -89,10 +92,10 @@ function liveCredentials(
   return own === '' && others.length > 0 ? others : [main, ...others]
 }
 
-/** The row, opened. */
-export function liveUpstream(delta: UpstreamDelta, sealer: Sealer): LiveUpstream {
+/** Decrypts an upstream's row. */
+export function toLiveUpstream(delta: UpstreamDelta, sealer: Sealer): LiveUpstream {
   const row = delta.upstream
-  const costs = parsedCosts(row.prices)
+  const costs = parseCosts(row.prices)
   const credential = sealer.unseal(row.credential, row.id)
   const proxy = row.proxy === null ? null : sealer.unseal(row.proxy, row.id)
   return {
@@ -101,16 +104,16 @@ export function liveUpstream(delta: UpstreamDelta, sealer: Sealer): LiveUpstream
     provider: row.provider,
     baseUrl: row.base_url,
     credential,
-    credentials: liveCredentials(delta, credential, sealer),
+    credentials: toLiveCredentials(delta, credential, sealer),
     circuit: `${row.id}.${fingerprint(`${row.base_url} ${proxy ?? ''}`)}`,
     proxy,
     priority: row.priority,
     weight: row.weight,
-    price: costs === null ? null : { ...upstreamPrice(costs), version: 0 },
-    timeouts: { ...defaultTimeouts, ...parsedTimeouts(row.timeouts) },
+    price: costs === null ? null : { ...parseUpstreamPrice(costs), version: 0 },
+    timeouts: { ...defaultTimeouts, ...parseTimeouts(row.timeouts) },
     onAbort: row.on_abort,
     enabled: row.enabled === 1,
-    settings: parsedSettings(row.settings),
+    settings: parseSettings(row.settings),
     healthCheckMs: row.health_check_ms,
   }
 }

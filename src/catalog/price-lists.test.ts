@@ -1,41 +1,40 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { pricePerMillionOf } from '../lib/money.ts'
+import { describe, test } from 'node:test'
+import { parsePrice } from '../lib/money.ts'
 import { providerNames } from '../providers/registry.ts'
 import { listedProviders, priceListOf } from './price-lists.ts'
-import { priceOf } from './prices.ts'
+import { toPrice } from './prices.ts'
 
-test('every listed provider is one of ours and has models, each with prices that can be set', () => {
-  for (const provider of listedProviders) {
-    assert.ok(providerNames.includes(provider), provider)
-    const models = priceListOf(provider, 7_200_000, '2026-11-21') ?? assert.fail(provider)
-    assert.ok(models.length > 0, provider)
-    for (const { id, prices } of models) assert.ok(priceOf(prices).input >= 0n, id)
-  }
-  for (const name of ['vllm', '__proto__', 'constructor'])
-    assert.equal(priceListOf(name, 1_000_000, '2026-11-21'), null)
-})
+describe('price lists', () => {
+  test('every listed provider – exists and has models with valid prices', () => {
+    for (const provider of listedProviders) {
+      assert.ok(providerNames.includes(provider), provider)
+      const models = priceListOf(provider, 7_200_000, '2026-11-21') ?? assert.fail(provider)
+      assert.ok(models.length > 0, provider)
+      for (const { id, prices } of models) assert.ok(toPrice(prices).input >= 0n, id)
+    }
+    for (const name of ['vllm', '__proto__', 'constructor'])
+      assert.equal(priceListOf(name, 1_000_000, '2026-11-21'), null)
+  })
 
-test('a dollar for a million tokens is the rate for a million tokens, and a thousandth of it for a thousand', () => {
-  const listed = priceListOf('openai', 1_000_000, '2026-11-21')?.find(({ id }) => id === 'gpt-4o-mini')
-  const tenfold = priceListOf('openai', 10_000_000, '2026-11-21')?.find(({ id }) => id === 'gpt-4o-mini')
-  assert.ok(listed && tenfold && 'input' in listed.prices && 'input' in tenfold.prices)
-  assert.deepEqual([listed.prices.input, listed.prices.output], ['0.00015', '0.0006'])
-  assert.equal(
-    pricePerMillionOf(tenfold.prices.input ?? ''),
-    10n * pricePerMillionOf(listed.prices.input ?? ''),
-  )
-})
+  test('priceListOf – converts dollars per million tokens by the rate', () => {
+    const listed = priceListOf('openai', 1_000_000, '2026-11-21')?.find(({ id }) => id === 'gpt-4o-mini')
+    const tenfold = priceListOf('openai', 10_000_000, '2026-11-21')?.find(({ id }) => id === 'gpt-4o-mini')
+    assert.ok(listed && tenfold && 'input' in listed.prices && 'input' in tenfold.prices)
+    assert.deepEqual([listed.prices.input, listed.prices.output], ['0.00015', '0.0006'])
+    assert.equal(parsePrice(tenfold.prices.input ?? ''), 10n * parsePrice(listed.prices.input ?? ''))
+  })
 
-test('prices that begin later, and those that change by the hour, are taken as of the date, at their dearest', () => {
-  const at = (date: string) =>
-    priceListOf('mistral', 1_000_000, date)?.find(({ id }) => id === 'mistral-medium-latest')
-  const inputOf = (date: string) => {
-    const prices = at(date)?.prices
-    return prices && 'input' in prices ? prices.input : null
-  }
-  assert.deepEqual([inputOf('2026-01-01'), inputOf('2026-11-21')], ['0.0004', '0.0015'])
-  const byHour = priceListOf('deepseek', 1_000_000, '2026-11-21')?.find(({ id }) => id === 'deepseek-chat')
-  assert.ok(byHour && 'input' in byHour.prices)
-  assert.deepEqual([byHour.prices.input, byHour.remarks], ['0.00027', ['changes_by_the_hour']])
+  test('dated and hourly prices – apply as of the date, at their highest', () => {
+    const at = (date: string) =>
+      priceListOf('mistral', 1_000_000, date)?.find(({ id }) => id === 'mistral-medium-latest')
+    const inputOf = (date: string) => {
+      const prices = at(date)?.prices
+      return prices && 'input' in prices ? prices.input : null
+    }
+    assert.deepEqual([inputOf('2026-01-01'), inputOf('2026-11-21')], ['0.0004', '0.0015'])
+    const byHour = priceListOf('deepseek', 1_000_000, '2026-11-21')?.find(({ id }) => id === 'deepseek-chat')
+    assert.ok(byHour && 'input' in byHour.prices)
+    assert.deepEqual([byHour.prices.input, byHour.remarks], ['0.00027', ['changes_by_the_hour']])
+  })
 })

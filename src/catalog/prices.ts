@@ -1,34 +1,35 @@
 /**
- * Prices: decimal strings per 1,000 tokens outside, nanos per million tokens inside. A change makes a new version,
- * effective at once; old versions stay, because running requests and past bills name theirs.
+ * Prices: decimal strings per 1,000 tokens in the API, nanos per million tokens internally. A change creates
+ * a new version, effective immediately. Old versions stay, because running requests and past bills refer to
+ * them.
  */
 
-import { refuse, type Refusal } from '../errors.ts'
-import { decimalOf, nanosOf, pricePer1KOf, pricePerMillionOf } from '../lib/money.ts'
+import { apiError, type ApiError } from '../errors.ts'
+import { formatAmount, parseAmount, formatPrice, parsePrice } from '../lib/money.ts'
 import type { Db } from '../db/db.ts'
 import { sql, type PriceRow } from '../db/schema/schema.ts'
 
-/** Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. The shape that ledger/price.ts multiplies. */
+/** Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. The input of ledger/price.ts. */
 export interface Price {
-  /** Said to be free, not just priced at zero. */
+  /** Marked as free, not just priced at zero. */
   readonly free: boolean
   readonly input: bigint
   readonly output: bigint
-  /** null costs what input costs. */
+  /** null: same as input. */
   readonly cachedInput: bigint | null
-  /** null costs what input costs. */
+  /** null: same as input. */
   readonly cacheWrite: bigint | null
-  /** For an hour; null costs what any other cache write costs. */
+  /** With a lifetime of one hour. null: same as other cache writes. */
   readonly cacheWrite1h: bigint | null
-  /** null costs what output costs. */
+  /** null: same as output. */
   readonly reasoning: bigint | null
   readonly perRequest: bigint
-  /** For each search of the web that the provider did; null costs nothing. */
+  /** For each web search that the provider reports. null: none. */
   readonly perSearch: bigint | null
 }
 
 /** Decimal strings per 1,000 tokens; `perRequest` and `perSearch` are amounts. */
-export interface PriceWords {
+export interface DecimalPrices {
   readonly input: string
   readonly output: string
   readonly cachedInput?: string | null
@@ -39,7 +40,7 @@ export interface PriceWords {
   readonly perSearch?: string | null
 }
 
-export type PriceInput = PriceWords | { readonly free: true }
+export type PriceInput = DecimalPrices | { readonly free: true }
 
 /** One version of a model's price. */
 export interface PriceVersion {
@@ -61,57 +62,60 @@ const freePrice: Price = {
   perSearch: null,
 }
 
-export function priceMissing(): Refusal {
-  return refuse('invalid_request', { param: 'prices', message: 'prices has to be given, or {"free": true}.' })
+export function pricesRequired(): ApiError {
+  return apiError('invalid_request', {
+    param: 'prices',
+    message: 'prices is required, or {"free": true}.',
+  })
 }
 
-function optionalPrice(text: string | null | undefined, param: string): bigint | null {
-  return text === undefined || text === null ? null : pricePerMillionOf(text, param)
+function parseOptionalPrice(text: string | null | undefined, param: string): bigint | null {
+  return text === undefined || text === null ? null : parsePrice(text, param)
 }
 
-function amountFrom0(text: string, param: string): bigint {
-  const nanos = nanosOf(text, param)
+function parseNonNegativeAmount(text: string, param: string): bigint {
+  const nanos = parseAmount(text, param)
   if (nanos >= 0n) return nanos
-  throw refuse('invalid_request', { param, message: `${param} may not be negative.` })
+  throw apiError('invalid_request', { param, message: `${param} must not be negative.` })
 }
 
-function optionalAmount(text: string | null | undefined, param: string): bigint | null {
-  return text === undefined || text === null ? null : amountFrom0(text, param)
+function parseOptionalAmount(text: string | null | undefined, param: string): bigint | null {
+  return text === undefined || text === null ? null : parseNonNegativeAmount(text, param)
 }
 
-/** Refuses with 400 naming `prices.<component>`. Zeros that are written out are a price like any other. */
-export function priceOf(input: PriceInput): Price {
+/** Throws 400 naming `prices.<component>`. Explicit zeros are a price like any other. */
+export function toPrice(input: PriceInput): Price {
   if ('free' in input) return freePrice
   return {
     free: false,
-    input: pricePerMillionOf(input.input, 'prices.input'),
-    output: pricePerMillionOf(input.output, 'prices.output'),
-    cachedInput: optionalPrice(input.cachedInput, 'prices.cached_input'),
-    cacheWrite: optionalPrice(input.cacheWrite, 'prices.cache_write'),
-    cacheWrite1h: optionalPrice(input.cacheWrite1h, 'prices.cache_write_1h'),
-    reasoning: optionalPrice(input.reasoning, 'prices.reasoning'),
-    perRequest: amountFrom0(input.perRequest ?? '0', 'prices.per_request'),
-    perSearch: optionalAmount(input.perSearch, 'prices.per_search'),
+    input: parsePrice(input.input, 'prices.input'),
+    output: parsePrice(input.output, 'prices.output'),
+    cachedInput: parseOptionalPrice(input.cachedInput, 'prices.cached_input'),
+    cacheWrite: parseOptionalPrice(input.cacheWrite, 'prices.cache_write'),
+    cacheWrite1h: parseOptionalPrice(input.cacheWrite1h, 'prices.cache_write_1h'),
+    reasoning: parseOptionalPrice(input.reasoning, 'prices.reasoning'),
+    perRequest: parseNonNegativeAmount(input.perRequest ?? '0', 'prices.per_request'),
+    perSearch: parseOptionalAmount(input.perSearch, 'prices.per_search'),
   }
 }
 
-/** A price in the words it was given in. */
-export function priceWords(price: Price): PriceInput {
+/** A price in the form in which the API accepts it. */
+export function toDecimalPrices(price: Price): PriceInput {
   if (price.free) return { free: true }
-  const optional = (nanos: bigint | null): string | null => (nanos === null ? null : pricePer1KOf(nanos))
+  const optional = (nanos: bigint | null): string | null => (nanos === null ? null : formatPrice(nanos))
   return {
-    input: pricePer1KOf(price.input),
-    output: pricePer1KOf(price.output),
+    input: formatPrice(price.input),
+    output: formatPrice(price.output),
     cachedInput: optional(price.cachedInput),
     cacheWrite: optional(price.cacheWrite),
     cacheWrite1h: optional(price.cacheWrite1h),
     reasoning: optional(price.reasoning),
-    perRequest: decimalOf(price.perRequest),
-    perSearch: price.perSearch === null ? null : decimalOf(price.perSearch),
+    perRequest: formatAmount(price.perRequest),
+    perSearch: price.perSearch === null ? null : formatAmount(price.perSearch),
   }
 }
 
-export function samePrice(left: Price, right: Price): boolean {
+export function isSamePrice(left: Price, right: Price): boolean {
   const rights: Readonly<Record<string, unknown>> = { ...right }
   return Object.entries(left).every(([name, value]) => rights[name] === value)
 }
@@ -147,7 +151,7 @@ export function priceRow(modelId: string, price: Price, effectiveAt: number): Om
   }
 }
 
-/** The price in force: the newest version. */
+/** The newest version of a price, which is in force. */
 export async function currentPrice(db: Db, modelId: string): Promise<PriceVersion | undefined> {
   return (await priceHistory(db, modelId, 1))[0]
 }

@@ -1,14 +1,17 @@
 /**
- * Reference models for `seed` and the demonstration: the specification's families under neutral ids (§2.2), with its
- * price table where it has a row (§1). The table has no row for the others: their prices are set here in the
- * proportions that such models usually have, so that nothing is unpriced. An operator sets their own.
+ * Reference models for `seed` and the demo: the model families of the specification under neutral ids (§2.2),
+ * with its prices where its table has them (§1). The other prices are set here in typical proportions, so
+ * that nothing is unpriced. Operators set their own.
  */
 
 import type { ModelInput } from './models.ts'
 
-/** A reference model without routes; whoever seeds adds them. */
+/** A reference model without routes, which `seed` and the demo add. */
 export type ReferenceModel = Omit<ModelInput, 'routes'> & {
-  /** Where the price is from: the list (the specification's table), or set here in its proportions. */
+  /**
+   * Where the price is from: `list` is the specification's table; `reference` is set here in proportion to
+   * it.
+   */
   readonly priceSource: 'list' | 'reference'
 }
 
@@ -48,7 +51,7 @@ export const referenceModels: readonly ReferenceModel[] = [
   familyA('family-a-small-16k', 16 * kibi, ['0.002', '0.002']),
   familyA('family-a-large', 8 * kibi, ['0.03', '0.06']),
   familyA('family-a-large-32k', 32 * kibi, ['0.03', '0.06']),
-  // Cache prices in the family's usual proportions: reading a tenth of the input, writing five quarters.
+  // Typical cache prices of the family: reads cost a tenth of the input, writes five quarters.
   familyB('top', ['0.075', '0.375', '0.0075', '0.09375']),
   familyB('mid', ['0.015', '0.075', '0.0015', '0.01875']),
   familyB('fast', ['0.004', '0.02', '0.0004', '0.005']),

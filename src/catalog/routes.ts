@@ -1,6 +1,6 @@
-/** Routes: which upstream serves a model, and under which name. */
+/** Routes: which upstreams serve a model, and under which name. */
 
-import { refuse } from '../errors.ts'
+import { apiError } from '../errors.ts'
 import type { Db, Query } from '../db/db.ts'
 import { sql, type RoutesTable } from '../db/schema/schema.ts'
 
@@ -8,7 +8,7 @@ export interface Route {
   readonly upstreamId: string
   /** The upstream's name for the model. */
   readonly upstreamModel: string
-  /** null is the upstream's own. Lower is tried first. */
+  /** null: the upstream's own. Lower priorities are tried first. */
   readonly priority: number | null
   readonly weight: number | null
 }
@@ -22,29 +22,29 @@ export interface RouteInput {
   readonly weight?: number | null
 }
 
-const routesMax = 50
-const modelMax = 256
+const maxRoutes = 50
+const maxModelLength = 256
 
-function check(route: RouteInput, at: string): void {
-  const wrong = (param: string, words: string) =>
-    refuse('invalid_request', { param, message: `${param} ${words}.` })
-  if (route.model === '' || route.model.length > modelMax) {
-    throw wrong(`${at}.model`, `has to be the upstream's name for the model`)
+function checkRoute(route: RouteInput, path: string): void {
+  const invalid = (param: string, reason: string) =>
+    apiError('invalid_request', { param, message: `${param} ${reason}.` })
+  if (route.model === '' || route.model.length > maxModelLength) {
+    throw invalid(`${path}.model`, `must be the upstream's name for the model`)
   }
   for (const name of ['priority', 'weight'] as const) {
     const value = route[name] ?? 0
     if (!Number.isSafeInteger(value) || (name === 'weight' && value < 0)) {
-      throw wrong(`${at}.${name}`, 'has to be a whole number')
+      throw invalid(`${path}.${name}`, 'must be an integer')
     }
   }
 }
 
-/** Finds the upstreams that routes name. Refuses with 400 naming `routes[i].upstream` for an unknown one. */
-export async function resolvedRoutes(db: Db, inputs: readonly RouteInput[]): Promise<Route[]> {
-  if (inputs.length > routesMax) {
-    throw refuse('invalid_request', {
+/** Looks up the upstreams of routes. Throws 400 naming `routes[i].upstream` for an unknown one. */
+export async function resolveRoutes(db: Db, inputs: readonly RouteInput[]): Promise<Route[]> {
+  if (inputs.length > maxRoutes) {
+    throw apiError('invalid_request', {
       param: 'routes',
-      message: `routes may have at most ${routesMax} entries.`,
+      message: `routes must have at most ${maxRoutes} entries.`,
     })
   }
   const upstreams = await db.all(sql.selectFrom('upstreams').select(['id', 'name']))
@@ -52,15 +52,16 @@ export async function resolvedRoutes(db: Db, inputs: readonly RouteInput[]): Pro
   for (const { id } of upstreams) idByName.set(id, id)
   const seen = new Set<string>()
   return inputs.map((input, index) => {
-    const at = `routes[${index}]`
-    check(input, at)
+    const path = `routes[${index}]`
+    checkRoute(input, path)
     const upstreamId = idByName.get(input.upstream)
     if (upstreamId === undefined) {
-      const message = `${at}.upstream names no upstream.`
-      throw refuse('invalid_request', { param: `${at}.upstream`, message })
+      const message = `${path}.upstream was not found.`
+      throw apiError('invalid_request', { param: `${path}.upstream`, message })
     }
     const identity = `${upstreamId} ${input.model}`
-    if (seen.has(identity)) throw refuse('invalid_request', { param: at, message: `${at} is there twice.` })
+    if (seen.has(identity))
+      throw apiError('invalid_request', { param: path, message: `${path} is a duplicate.` })
     seen.add(identity)
     return {
       upstreamId,
@@ -71,8 +72,8 @@ export async function resolvedRoutes(db: Db, inputs: readonly RouteInput[]): Pro
   })
 }
 
-/** The statements that put a model's routes in place of the ones it had. */
-export function routesWritten(modelId: string, routes: readonly Route[]): Query[] {
+/** The statements that replace a model's routes. */
+export function replaceRoutes(modelId: string, routes: readonly Route[]): Query[] {
   const remove = sql.deleteFrom('routes').where('model_id', '=', modelId)
   if (routes.length === 0) return [remove]
   const rows = routes.map((route) => ({

@@ -1,20 +1,20 @@
-/** The fields of an upstream: what is allowed, how they are stored, what they mean when they are read. */
+/** The fields of an upstream: their validation, their columns and their defaults. */
 
 import { sql as fragment, type RawBuilder } from 'kysely'
-import { refuse, type Refusal } from '../errors.ts'
-import { factorPpmOf } from '../lib/money.ts'
+import { apiError, type ApiError } from '../errors.ts'
+import { parseFactor } from '../lib/money.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamsTable } from '../db/schema/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
-import { proxyOf } from '../lib/http-client/proxy.ts'
+import { parseProxy } from '../lib/http-client/proxy.ts'
 import { providerNames } from '../providers/registry.ts'
-import { priceOf, type Price, type PriceInput } from './prices.ts'
+import { toPrice, type Price, type PriceInput } from './prices.ts'
 
-/** What an upstream costs us: prices in its own currency, and what one of it costs in the platform's. */
+/** What an upstream costs us: prices in its own currency, and the exchange rate to the platform's. */
 export type UpstreamCosts = PriceInput & {
-  /** ISO 4217, in capitals; absent is the platform's. */
+  /** ISO 4217, upper case. Absent: the platform's currency. */
   readonly currency?: string
-  /** Decimal string, at most six decimals; absent is "1". */
+  /** A decimal string with at most six decimals. Absent: "1". */
   readonly rate?: string
 }
 
@@ -25,7 +25,7 @@ export interface UpstreamTimeouts {
   readonly answerMs?: number
 }
 
-/** Not named stays; null removes. */
+/** Omitted fields stay unchanged. null removes a value. */
 export interface UpstreamPatch {
   readonly name?: string
   readonly provider?: string
@@ -39,19 +39,22 @@ export interface UpstreamPatch {
   readonly onAbort?: 'cancel' | 'drain'
   readonly enabled?: boolean
   readonly settings?: UpstreamSettings
-  /** How often it is checked when nobody asks it. */
+  /** How often it is probed while idle. */
   readonly healthCheckMs?: number | null
 }
 
-/** What the outside world lends: who acts, how secrets are sealed, which addresses may be called. */
-export interface UpstreamRules {
+/** What the caller provides: the actor, the encryption of secrets and the rule for allowed addresses. */
+export interface UpstreamContext {
   readonly by: string
   readonly sealer: Sealer
-  /** Says why an address may not be called; null when it may. */
+  /** Returns why an address must not be called, or null if it may be. */
   readonly checkUrl: (url: string) => string | null
 }
 
-/** First token and idle are for streams, answer for whole answers until their headers (admin API: Time-outs). */
+/**
+ * First-token and idle timeouts apply to streams; the answer timeout applies to non-streaming responses,
+ * until their headers.
+ */
 export const defaultTimeouts: Required<UpstreamTimeouts> = {
   connectMs: 5_000,
   firstTokenMs: 120_000,
@@ -59,67 +62,67 @@ export const defaultTimeouts: Required<UpstreamTimeouts> = {
   answerMs: 600_000,
 }
 
-const timeoutWords = {
+const timeoutParams = {
   connectMs: 'timeouts.connect_ms',
   firstTokenMs: 'timeouts.first_token_ms',
   idleMs: 'timeouts.idle_ms',
   answerMs: 'timeouts.answer_ms',
 } as const
 const timeoutNames = ['connectMs', 'firstTokenMs', 'idleMs', 'answerMs'] as const
-const timeoutMaxMs = 3_600_000
+const maxTimeoutMs = 3_600_000
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const currencyPattern = /^[A-Z]{3}$/
-const credentialMax = 16_384
-const settingsMax = 4096
-const weightMax = 1_000_000
-/** Often enough to notice in time, seldom enough to cost nothing that counts. */
-const healthCheckBoundsMs = [1000, 86_400_000] as const
-const ppm = 1_000_000n
+const maxCredentialLength = 16_384
+const maxSettingsLength = 4096
+const maxWeight = 1_000_000
+/** Short enough to notice failures in time, long enough to cost next to nothing. */
+const healthCheckRangeMs = [1000, 86_400_000] as const
+const partsPerMillion = 1_000_000n
 
-function invalid(param: string, words: string): Refusal {
-  return refuse('invalid_request', { param, message: `${param} ${words}.` })
+function invalid(param: string, reason: string): ApiError {
+  return apiError('invalid_request', { param, message: `${param} ${reason}.` })
 }
 
-export function parsedCosts(json: string | null): UpstreamCosts | null {
+export function parseCosts(json: string | null): UpstreamCosts | null {
   return json === null ? null : (JSON.parse(json) as UpstreamCosts)
 }
 
-export function parsedTimeouts(json: string): UpstreamTimeouts {
+export function parseTimeouts(json: string): UpstreamTimeouts {
   return JSON.parse(json) as UpstreamTimeouts
 }
 
-export function parsedSettings(json: string): UpstreamSettings {
+export function parseSettings(json: string): UpstreamSettings {
   return JSON.parse(json) as UpstreamSettings
 }
 
-/** A proxy's address without its user name and password. */
-export function shownProxy(address: string): string {
+/** A proxy's address without user name and password. */
+export function redactProxy(address: string): string {
   const url = new URL(address)
   url.username = ''
   url.password = ''
   return url.href
 }
 
-/** Half a nano per million tokens is the most that this rounding moves; it is our cost, not a caller's. */
-function converted(nanos: bigint, ratePpm: bigint): bigint {
-  return (nanos * ratePpm + ppm / 2n) / ppm
+/** Rounds by at most half a nano per million tokens. This is our cost, not a caller's. */
+function convert(nanos: bigint, ratePpm: bigint): bigint {
+  return (nanos * ratePpm + partsPerMillion / 2n) / partsPerMillion
 }
 
-/** What an upstream costs us, in nanos of the platform's currency. Refuses with 400 naming the component. */
-export function upstreamPrice(costs: UpstreamCosts): Price {
-  const price = priceOf(costs)
-  const rate = BigInt(factorPpmOf(costs.rate ?? '1', 'prices.rate'))
-  const optional = (nanos: bigint | null): bigint | null => (nanos === null ? null : converted(nanos, rate))
+/** What an upstream costs us, in nanos of the platform's currency. Throws 400 naming the component. */
+export function parseUpstreamPrice(costs: UpstreamCosts): Price {
+  const price = toPrice(costs)
+  const rate = BigInt(parseFactor(costs.rate ?? '1', 'prices.rate'))
+  const optional = (nanos: bigint | null): bigint | null => (nanos === null ? null : convert(nanos, rate))
   return {
     free: price.free,
-    input: converted(price.input, rate),
-    output: converted(price.output, rate),
+    input: convert(price.input, rate),
+    output: convert(price.output, rate),
     cachedInput: optional(price.cachedInput),
     cacheWrite: optional(price.cacheWrite),
     cacheWrite1h: optional(price.cacheWrite1h),
     reasoning: optional(price.reasoning),
-    perRequest: converted(price.perRequest, rate),
+    perRequest: convert(price.perRequest, rate),
     perSearch: optional(price.perSearch),
   }
 }
@@ -127,47 +130,47 @@ export function upstreamPrice(costs: UpstreamCosts): Price {
 function costsJson(costs: UpstreamCosts | null): string | null {
   if (costs === null) return null
   if (costs.currency !== undefined && !currencyPattern.test(costs.currency)) {
-    throw invalid('prices.currency', 'has to be three capital letters such as "USD"')
+    throw invalid('prices.currency', 'must be three capital letters such as "USD"')
   }
-  upstreamPrice(costs)
+  parseUpstreamPrice(costs)
   return JSON.stringify(costs)
 }
 
-function whole(value: number, param: string, [least, most]: readonly [number, number]): number {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return value
-  throw invalid(param, `has to be a whole number from ${least} to ${most}`)
+function checkInteger(value: number, param: string, [min, max]: readonly [number, number]): number {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value
+  throw invalid(param, `must be an integer from ${min} to ${max}`)
 }
 
 function timeoutsJson(timeouts: NonNullable<UpstreamPatch['timeouts']>): string {
   for (const name of timeoutNames) {
     const value = timeouts[name]
-    if (value !== undefined && value !== null) whole(value, timeoutWords[name], [1, timeoutMaxMs])
+    if (value !== undefined && value !== null) checkInteger(value, timeoutParams[name], [1, maxTimeoutMs])
   }
   return JSON.stringify(timeouts, [...timeoutNames])
 }
 
-/** Time-outs merged in the database, null removing, so that two patches at once both hold. */
-export function timeoutsMerged(timeouts: NonNullable<UpstreamPatch['timeouts']>): {
+/** Merges timeouts in the database, where null removes one, so that concurrent patches both take effect. */
+export function mergeTimeouts(timeouts: NonNullable<UpstreamPatch['timeouts']>): {
   timeouts: RawBuilder<string>
 } {
   return { timeouts: fragment<string>`json_patch(timeouts, ${timeoutsJson(timeouts)})` }
 }
 
-/** A new row's time-outs: what is set and not null. */
-export function newTimeouts(timeouts: UpstreamPatch['timeouts']): string {
+/** The timeouts of a new row: those that are set and not null. */
+export function initialTimeoutsJson(timeouts: UpstreamPatch['timeouts']): string {
   const text = timeoutsJson(timeouts ?? {})
   return JSON.stringify(JSON.parse(text, (_name, value: unknown) => value ?? undefined))
 }
 
-/** Refuses an address that may not be called. */
-function mayBeCalled(text: string, param: string, rules: UpstreamRules): void {
-  const reason = rules.checkUrl(text)
-  if (reason !== null) throw refuse('invalid_request', { param, message: `${param}: ${reason}` })
+/** Throws 400 for an address that must not be called. */
+function checkAllowedUrl(text: string, param: string, context: UpstreamContext): void {
+  const reason = context.checkUrl(text)
+  if (reason !== null) throw apiError('invalid_request', { param, message: `${param}: ${reason}` })
 }
 
-function cleanProxy(text: string, rules: UpstreamRules): string {
+function cleanProxy(text: string, context: UpstreamContext): string {
   try {
-    mayBeCalled(`http://${proxyOf(text).authority}`, 'proxy', rules)
+    checkAllowedUrl(`http://${parseProxy(text).authority}`, 'proxy', context)
     return new URL(text).href
   } catch (error) {
     if (error instanceof TypeError) throw invalid('proxy', error.message)
@@ -175,78 +178,90 @@ function cleanProxy(text: string, rules: UpstreamRules): string {
   }
 }
 
-/** Without a slash at its end, so that paths are put behind it. */
-function cleanBaseUrl(text: string, rules: UpstreamRules): string {
+/** Without a trailing slash, so that paths can be appended. */
+function cleanBaseUrl(text: string, context: UpstreamContext): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw invalid('base_url', 'has to be an address that begins with http:// or https://')
+    throw invalid('base_url', 'must be an address that begins with http:// or https://')
   }
-  mayBeCalled(text, 'base_url', rules)
+  checkAllowedUrl(text, 'base_url', context)
   if (url.username !== '' || url.password !== '' || url.hash !== '' || url.search !== '') {
     throw invalid(
       'base_url',
-      'may not carry a user name, a query or a fragment; the credential has its own field',
+      'must not contain a user name, a query or a fragment; use the credential field for secrets',
     )
   }
   return url.href.replace(/\/+$/, '')
 }
 
-/** What a header may carry; a credential that is JSON (a service account's) never is a header itself. */
-const carried = /^(?:[\x20-\x7e]*|\s*\{.*)$/s
+/**
+ * What a header can contain. A JSON credential, such as a service account's, is never sent as a header
+ * itself.
+ */
+const credentialPattern = /^(?:[\x20-\x7e]*|\s*\{.*)$/s
 
-/** Without what a paste brings along. Refuses with 400 what is too long, or can never be sent. */
+/** Trims a credential. Throws 400 if it is too long or can never be sent. */
 export function cleanCredential(text: string): string {
-  // Read from a file or pasted, a credential often ends with a line break, which no header may carry.
+  // A credential read from a file or pasted often ends with a line break, which no header can contain.
   const credential = text.trim()
-  if (credential.length > credentialMax)
-    throw invalid('credential', `may have at most ${credentialMax} characters`)
-  if (!carried.test(credential))
-    throw invalid('credential', 'has a line break or another character that no key has: paste it once more')
+  if (credential.length > maxCredentialLength)
+    throw invalid('credential', `must have at most ${maxCredentialLength} characters`)
+  if (!credentialPattern.test(credential))
+    throw invalid('credential', 'contains a line break or another invalid character; paste it again')
   return credential
 }
 
-/** Refuses with 400 what is no weight. */
-export function weightOf(weight: number): number {
-  return whole(weight, 'weight', [0, weightMax])
+/** Throws 400 for an invalid weight. */
+export function checkWeight(weight: number): number {
+  return checkInteger(weight, 'weight', [0, maxWeight])
 }
 
 function settingsJson(settings: UpstreamSettings): string {
   const json = JSON.stringify(settings)
-  if (json.length > settingsMax)
-    throw invalid('settings', `may have at most ${settingsMax} characters as JSON`)
+  if (json.length > maxSettingsLength)
+    throw invalid('settings', `must have at most ${maxSettingsLength} characters as JSON`)
   return json
 }
 
-function addressesOf(patch: UpstreamPatch, id: string, rules: UpstreamRules): Partial<UpstreamsTable> {
+function addressColumns(patch: UpstreamPatch, id: string, context: UpstreamContext): Partial<UpstreamsTable> {
   const set: Partial<UpstreamsTable> = {}
-  if (patch.baseUrl !== undefined) set.base_url = cleanBaseUrl(patch.baseUrl, rules)
+  if (patch.baseUrl !== undefined) set.base_url = cleanBaseUrl(patch.baseUrl, context)
   if (patch.credential !== undefined)
-    set.credential = rules.sealer.seal(cleanCredential(patch.credential), id)
+    set.credential = context.sealer.seal(cleanCredential(patch.credential), id)
   if (patch.proxy === null) set.proxy = null
-  else if (patch.proxy !== undefined) set.proxy = rules.sealer.seal(cleanProxy(patch.proxy, rules), id)
+  else if (patch.proxy !== undefined) set.proxy = context.sealer.seal(cleanProxy(patch.proxy, context), id)
   return set
 }
 
-/** The columns that a patch sets, checked; time-outs apart, because they merge. Refuses with 400 naming the field. */
-export function changesOf(patch: UpstreamPatch, id: string, rules: UpstreamRules): Partial<UpstreamsTable> {
-  const set = addressesOf(patch, id, rules)
+/**
+ * The columns that a patch sets, validated. Timeouts are separate, because they are merged. Throws 400 naming
+ * the field.
+ */
+export function toColumns(
+  patch: UpstreamPatch,
+  id: string,
+  context: UpstreamContext,
+): Partial<UpstreamsTable> {
+  const set = addressColumns(patch, id, context)
   if (patch.name !== undefined) {
-    if (!namePattern.test(patch.name)) throw invalid('name', 'has to be letters, digits, ".", "_" and "-"')
+    if (!namePattern.test(patch.name))
+      throw invalid('name', 'must consist of letters, digits, ".", "_" and "-"')
     set.name = patch.name
   }
   if (patch.provider !== undefined) {
-    if (!providerNames.includes(patch.provider)) throw invalid('provider', 'has to be a known provider')
+    if (!providerNames.includes(patch.provider)) throw invalid('provider', 'must be a known provider')
     set.provider = patch.provider
   }
-  if (patch.priority !== undefined) set.priority = whole(patch.priority, 'priority', [-weightMax, weightMax])
-  if (patch.weight !== undefined) set.weight = weightOf(patch.weight)
+  if (patch.priority !== undefined)
+    set.priority = checkInteger(patch.priority, 'priority', [-maxWeight, maxWeight])
+  if (patch.weight !== undefined) set.weight = checkWeight(patch.weight)
   if (patch.prices !== undefined) set.prices = costsJson(patch.prices)
   if (patch.onAbort !== undefined) set.on_abort = patch.onAbort
   if (patch.enabled !== undefined) set.enabled = patch.enabled ? 1 : 0
   if (patch.settings !== undefined) set.settings = settingsJson(patch.settings)
   if (patch.healthCheckMs === null) set.health_check_ms = null
   else if (patch.healthCheckMs !== undefined) {
-    set.health_check_ms = whole(patch.healthCheckMs, 'health_check_ms', healthCheckBoundsMs)
+    set.health_check_ms = checkInteger(patch.healthCheckMs, 'health_check_ms', healthCheckRangeMs)
   }
   return set
 }

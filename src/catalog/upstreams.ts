@@ -1,28 +1,28 @@
 /**
- * Upstreams: the places that serve models. A row is provider, address, credential, order and what it costs us. The
- * credential and the proxy's address are sealed with the row's id and never come back out of this file's views.
+ * Upstreams: the endpoints that serve models. A row has provider, address, credential, priority and cost. The
+ * credential and the proxy's address are encrypted with the row's id and never returned.
  */
 
-import { refuse, type Refusal } from '../errors.ts'
+import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { Sealer } from '../lib/encryption.ts'
-import { auditRow } from '../db/audit.ts'
+import { auditStatement } from '../db/audit.ts'
 import type { Changed } from '../db/change.ts'
-import { expecting, type Db } from '../db/db.ts'
+import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type UpstreamsTable } from '../db/schema/schema.ts'
-import { isReferenced, isTaken, isUnmet } from '../db/store-error.ts'
+import { isForeignKeyViolation, isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { lastFourOf } from './credentials.ts'
 import {
-  changesOf,
-  newTimeouts,
-  parsedCosts,
-  parsedSettings,
-  parsedTimeouts,
-  shownProxy,
-  timeoutsMerged,
+  toColumns,
+  initialTimeoutsJson,
+  parseCosts,
+  parseSettings,
+  parseTimeouts,
+  redactProxy,
+  mergeTimeouts,
   type UpstreamCosts,
   type UpstreamPatch,
-  type UpstreamRules,
+  type UpstreamContext,
   type UpstreamTimeouts,
 } from './upstream-fields.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
@@ -34,19 +34,19 @@ export interface Upstream {
   readonly baseUrl: string
   /** Without user name and password. */
   readonly proxy: string | null
-  /** Lower is tried first. */
+  /** Lower priorities are tried first. */
   readonly priority: number
-  /** Share among equals of one priority; 0 only when no other is left. */
+  /** The share among upstreams of the same priority. 0: used only if no other is left. */
   readonly weight: number
   readonly prices: UpstreamCosts | null
-  /** Only what was set; defaults in upstream-fields.ts. */
+  /** Only the timeouts that were set; upstream-fields.ts has the defaults. */
   readonly timeouts: UpstreamTimeouts
   readonly onAbort: 'cancel' | 'drain'
   readonly enabled: boolean
   readonly settings: UpstreamSettings
-  /** How often it is checked when nobody asks it; null is never. */
+  /** How often it is probed while idle. null: never. */
   readonly healthCheckMs: number | null
-  /** Of the credential itself; null where it is too short to show any. */
+  /** Of its own credential. null if that is too short to show any of it. */
   readonly lastFour: string | null
   readonly createdAt: number
   readonly updatedAt: number
@@ -56,7 +56,7 @@ export interface UpstreamInput extends UpstreamPatch {
   readonly name: string
   readonly provider: string
   readonly baseUrl: string
-  /** May be empty where the provider needs none. */
+  /** May be empty if the provider needs none. */
   readonly credential: string
 }
 
@@ -66,14 +66,14 @@ export function upstreamOf(row: UpstreamsTable, sealer: Sealer): Upstream {
     name: row.name,
     provider: row.provider,
     baseUrl: row.base_url,
-    proxy: row.proxy === null ? null : shownProxy(sealer.unseal(row.proxy, row.id)),
+    proxy: row.proxy === null ? null : redactProxy(sealer.unseal(row.proxy, row.id)),
     priority: row.priority,
     weight: row.weight,
-    prices: parsedCosts(row.prices),
-    timeouts: parsedTimeouts(row.timeouts),
+    prices: parseCosts(row.prices),
+    timeouts: parseTimeouts(row.timeouts),
     onAbort: row.on_abort,
     enabled: row.enabled === 1,
-    settings: parsedSettings(row.settings),
+    settings: parseSettings(row.settings),
     healthCheckMs: row.health_check_ms,
     lastFour: lastFourOf(sealer.unseal(row.credential, row.id)),
     createdAt: row.created_at,
@@ -81,19 +81,19 @@ export function upstreamOf(row: UpstreamsTable, sealer: Sealer): Upstream {
   }
 }
 
-function noSuchUpstream(): Refusal {
-  return refuse('not_found', { message: 'There is no such upstream.' })
+function upstreamNotFound(): ApiError {
+  return apiError('not_found', { message: 'Upstream not found.' })
 }
 
-function refusalFor(error: unknown): unknown {
-  if (isTaken(error, 'upstreams.name')) {
-    return refuse('conflict', { param: 'name', message: 'An upstream of this name exists.' })
+function toApiError(error: unknown): unknown {
+  if (isUniqueViolation(error, 'upstreams.name')) {
+    return apiError('conflict', { param: 'name', message: 'An upstream with this name already exists.' })
   }
-  return isUnmet(error, 0) ? noSuchUpstream() : error
+  return isExpectationFailureOf(error, 0) ? upstreamNotFound() : error
 }
 
-/** What the audit log may know: which fields, and their values unless secret. */
-function audited(set: Partial<UpstreamsTable>): object {
+/** What the audit log may contain: the changed fields with their values, except secrets. */
+function toAuditDetail(set: Partial<UpstreamsTable>): object {
   const { credential, proxy, ...open } = set
   return {
     ...open,
@@ -102,11 +102,11 @@ function audited(set: Partial<UpstreamsTable>): object {
   }
 }
 
-/** Refuses with 400 naming the field, or with 409 when the name is taken. */
+/** Throws 400 naming the field, or 409 if the name is taken. */
 export async function createUpstream(
   db: Db,
   input: UpstreamInput,
-  rules: UpstreamRules,
+  context: UpstreamContext,
 ): Promise<Changed<Upstream>> {
   const now = Date.now()
   const id = newId('ups')
@@ -120,24 +120,24 @@ export async function createUpstream(
     priority: 0,
     weight: 1,
     prices: null,
-    timeouts: newTimeouts(input.timeouts),
+    timeouts: initialTimeoutsJson(input.timeouts),
     on_abort: 'cancel',
     enabled: 1,
     settings: '{}',
     health_check_ms: null,
     created_at: now,
     updated_at: now,
-    ...changesOf(input, id, rules),
+    ...toColumns(input, id, context),
   }
   try {
     await db.write(
-      expecting(sql.insertInto('upstreams').values(row), 1),
-      auditRow(rules.by, 'upstream.create', id, audited(row)),
+      expectChanges(sql.insertInto('upstreams').values(row), 1),
+      auditStatement(context.by, 'upstream.create', id, toAuditDetail(row)),
     )
   } catch (error) {
-    throw refusalFor(error)
+    throw toApiError(error)
   }
-  return { value: upstreamOf(row, rules.sealer), changes: [{ kind: 'upstream', id }] }
+  return { value: upstreamOf(row, context.sealer), changes: [{ kind: 'upstream', id }] }
 }
 
 /** By id or by name. */
@@ -161,43 +161,46 @@ export async function listUpstreams(db: Db, sealer: Sealer): Promise<Upstream[]>
   return rows.map((row) => upstreamOf(row, sealer))
 }
 
-/** Refuses with 404 for an unknown id, 400 naming the field, 409 when the name is taken. */
+/** Throws 404 for an unknown id, 400 naming the field, 409 if the name is taken. */
 export async function updateUpstream(
   db: Db,
   id: string,
   patch: UpstreamPatch,
-  rules: UpstreamRules,
+  context: UpstreamContext,
 ): Promise<Changed<Upstream>> {
-  const set = { ...changesOf(patch, id, rules), updated_at: Date.now() }
+  const set = { ...toColumns(patch, id, context), updated_at: Date.now() }
   let update = sql.updateTable('upstreams').set(set).where('id', '=', id)
-  if (patch.timeouts !== undefined) update = update.set(timeoutsMerged(patch.timeouts))
+  if (patch.timeouts !== undefined) update = update.set(mergeTimeouts(patch.timeouts))
   try {
-    await db.write(expecting(update, 1), auditRow(rules.by, 'upstream.update', id, audited(set)))
+    await db.write(
+      expectChanges(update, 1),
+      auditStatement(context.by, 'upstream.update', id, toAuditDetail(set)),
+    )
   } catch (error) {
-    throw refusalFor(error)
+    throw toApiError(error)
   }
-  const upstream = await upstreamById(db, id, rules.sealer)
-  if (upstream === undefined) throw noSuchUpstream()
+  const upstream = await upstreamById(db, id, context.sealer)
+  if (upstream === undefined) throw upstreamNotFound()
   return { value: upstream, changes: [{ kind: 'upstream', id }] }
 }
 
-/** Refuses with 404 for an unknown id, 409 while models are routed to it. */
+/** Throws 404 for an unknown id, 409 while models have routes to it. */
 export async function deleteUpstream(db: Db, id: string, by: string): Promise<Changed<undefined>> {
   const routed = sql.selectFrom('routes').select('model_id').where('upstream_id', '=', id)
   const models = await db.all(routed.orderBy('model_id').limit(5))
-  if (models.length > 0) throw routedStill(models.map((route) => route.model_id))
+  if (models.length > 0) throw upstreamInUse(models.map((route) => route.model_id))
   try {
     await db.write(
-      expecting(sql.deleteFrom('upstreams').where('id', '=', id), 1),
-      auditRow(by, 'upstream.delete', id),
+      expectChanges(sql.deleteFrom('upstreams').where('id', '=', id), 1),
+      auditStatement(by, 'upstream.delete', id),
     )
   } catch (error) {
-    throw isReferenced(error) ? routedStill([]) : refusalFor(error)
+    throw isForeignKeyViolation(error) ? upstreamInUse([]) : toApiError(error)
   }
   return { value: undefined, changes: [{ kind: 'upstream', id }] }
 }
 
-function routedStill(models: readonly string[]): Refusal {
+function upstreamInUse(models: readonly string[]): ApiError {
   const names = models.length === 0 ? '' : `: ${models.join(', ')}`
-  return refuse('conflict', { message: `Models still have routes to this upstream${names}.` })
+  return apiError('conflict', { message: `Models still have routes to this upstream${names}.` })
 }

@@ -1,6 +1,6 @@
 /**
- * The commands' way to the administration: the same calls as over HTTP, answered by the running relay over its socket
- * or, when none runs, by the same program opened in this process under the lock of the data directory.
+ * The commands' client of the admin API. Requests go to the running relay over its control socket; if none is running,
+ * the admin API is opened in this process, under the lock of the data directory.
  */
 
 import { existsSync } from 'node:fs'
@@ -11,102 +11,110 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig, type Config } from '../config.ts'
 import {
-  answerOf,
-  askControl,
-  hasControl,
-  NoControlError,
-  type ControlAnswer,
+  requestControlStream,
+  requestControl,
+  isRelayRunning,
+  RelayNotRunningError,
+  type ControlSocketResponse,
 } from '../server/control-socket.ts'
-import { LockedError, takeLock, type DataLock } from '../server/lock.ts'
-import { errorWords } from '../lib/error-message.ts'
-import { CommandError, fieldAt, fieldsOf, rowsOf, serverNameOf, UnclearError, type Fields } from './output.ts'
+import { DataDirLockedError, acquireLock, type DataDirLock } from '../server/lock.ts'
+import { errorMessage } from '../lib/error-message.ts'
+import {
+  CommandError,
+  fieldAt,
+  asFields,
+  rowsIn,
+  serverName,
+  UnknownOutcomeError,
+  type Fields,
+} from './output.ts'
 
-export interface Control {
-  /** Whether a running relay answers. */
-  readonly isRelay: boolean
+export interface AdminClient {
+  /** Whether a running relay serves the requests. */
+  readonly isRunning: boolean
   /**
-   * One call below `/api/admin`; resolves to the answer's JSON. Rejects with CommandError when it is refused, and with
-   * UnclearError where it may have been carried out all the same.
+   * Sends a request to a path below `/api/admin` and returns the response's JSON. Rejects with CommandError if the
+   * request is rejected, and with UnknownOutcomeError if it may have been carried out nevertheless.
    */
   call(method: string, path: string, body?: unknown): Promise<unknown>
-  /** Writes the answer of a GET as it comes. Rejects as `call` does. */
-  pour(path: string, into: Writable): Promise<void>
+  /** Streams the response to a GET request. Rejects like `call`. */
+  stream(path: string, output: Writable): Promise<void>
   close(): Promise<void>
 }
 
-export interface ControlOptions {
-  /** Named to whoever finds the directory in use. */
+export interface AdminClientOptions {
+  /** Shown to other commands that find the directory locked. */
   readonly command?: string
-  /** Make a database where there is none. Without it a wrong DATA_DIR or DATABASE_URL is told instead of filled. */
+  /** Create a missing database. By default, a wrong DATA_DIR or DATABASE_URL is an error. */
   readonly create?: boolean
-  /** How long to wait for a relay that is starting or ending, or for another command. Default 5000. */
+  /** How long to wait for a relay that is starting or stopping, or for another command. Default: 5000. */
   readonly waitMs?: number
 }
 
 const root = '/api/admin'
 const retryMs = 50
 
-/** Callers of the relay are told nothing of its store; whoever runs it has to know where to look. */
-function awayWords({ databaseUrl, dataDir }: Config): string {
+/** The API's own message does not name the store; operators need to know it. */
+function unavailableMessage({ databaseUrl, dataDir }: Config): string {
   const store =
-    databaseUrl === null ? `the database in ${dataDir}` : `${serverNameOf(databaseUrl)} (DATABASE_URL)`
-  return `The relay cannot work with ${store} at the moment. sluice doctor tells more.`
+    databaseUrl === null ? `the database in ${dataDir}` : `${serverName(databaseUrl)} (DATABASE_URL)`
+  return `The relay cannot use ${store} at the moment. Run sluice doctor for details.`
 }
 
-function refusalWords(config: Config, answer: ControlAnswer, json: unknown): string {
-  const fields = fieldsOf(json)
-  if (fieldAt(fields, 'error.code') === 'service_unavailable') return awayWords(config)
+function responseMessage(config: Config, response: ControlSocketResponse, json: unknown): string {
+  const fields = asFields(json)
+  if (fieldAt(fields, 'error.code') === 'service_unavailable') return unavailableMessage(config)
   const message = fieldAt(fields, 'error.message')
-  return typeof message === 'string' ? message : `The relay answered ${answer.status}.`
+  return typeof message === 'string' ? message : `The relay responded with status ${response.status}.`
 }
 
-function resultOf(config: Config, answer: ControlAnswer): unknown {
+function parseResponse(config: Config, response: ControlSocketResponse): unknown {
   let json: unknown
   try {
-    json = answer.text === '' ? undefined : JSON.parse(answer.text)
+    json = response.text === '' ? undefined : JSON.parse(response.text)
   } catch {
-    throw new UnclearError(`The relay answered ${answer.status} with something that is not JSON.`)
+    throw new UnknownOutcomeError(`The relay responded with status ${response.status} and invalid JSON.`)
   }
-  if (answer.status >= 500) throw new UnclearError(refusalWords(config, answer, json))
-  if (answer.status >= 400) throw new CommandError(refusalWords(config, answer, json))
+  if (response.status >= 500) throw new UnknownOutcomeError(responseMessage(config, response, json))
+  if (response.status >= 400) throw new CommandError(responseMessage(config, response, json))
   return json
 }
 
-async function pourAnswer(
+async function streamResponse(
   config: Config,
   { status, body }: { readonly status: number; readonly body: Readable },
-  into: Writable,
+  output: Writable,
 ): Promise<void> {
-  if (status >= 400) resultOf(config, { status, text: await text(body) })
-  await pipeline(body, into, { end: false })
+  if (status >= 400) parseResponse(config, { status, text: await text(body) })
+  await pipeline(body, output, { end: false })
 }
 
-function throwUnclear(error: unknown): never {
-  throw error instanceof NoControlError ? error : new UnclearError(errorWords(error))
+function throwUnknownOutcome(error: unknown): never {
+  throw error instanceof RelayNotRunningError ? error : new UnknownOutcomeError(errorMessage(error))
 }
 
-function overSocket(config: Config): Control {
+function socketClient(config: Config): AdminClient {
   return {
-    isRelay: true,
+    isRunning: true,
     async call(method, path, body) {
-      const asked = { method, path: root + path, body }
-      return resultOf(config, await askControl(config.dataDir, asked).catch(throwUnclear))
+      const request = { method, path: root + path, body }
+      return parseResponse(config, await requestControl(config.dataDir, request).catch(throwUnknownOutcome))
     },
-    async pour(path, into) {
-      const asked = { method: 'GET', path: root + path }
-      await answerOf(config.dataDir, asked, (answer) =>
-        pourAnswer(config, { status: answer.statusCode ?? 0, body: answer }, into),
+    async stream(path, output) {
+      const request = { method: 'GET', path: root + path }
+      await requestControlStream(config.dataDir, request, (response) =>
+        streamResponse(config, { status: response.statusCode ?? 0, body: response }, output),
       )
     },
     close: async () => {},
   }
 }
 
-async function inProcess(config: Config, lock: DataLock): Promise<Control> {
-  const { openHouse } = await import('../server/open-house.ts')
-  const house = await openHouse(config)
+async function inProcessClient(config: Config, lock: DataDirLock): Promise<AdminClient> {
+  const { openLocalAdmin } = await import('../server/local-admin.ts')
+  const admin = await openLocalAdmin(config)
   return {
-    isRelay: false,
+    isRunning: false,
     async call(method, path, body) {
       const request = new Request(`http://sluice${root}${path}`, {
         method,
@@ -114,29 +122,36 @@ async function inProcess(config: Config, lock: DataLock): Promise<Control> {
           ? {}
           : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       })
-      const answer = await house.fetch(request)
-      return resultOf(config, { status: answer.status, text: await answer.text() })
+      const response = await admin.fetch(request)
+      return parseResponse(config, { status: response.status, text: await response.text() })
     },
-    async pour(path, into) {
-      const answer = await house.fetch(new Request(`http://sluice${root}${path}`))
-      await pourAnswer(config, { status: answer.status, body: Readable.from(answer.body ?? []) }, into)
+    async stream(path, output) {
+      const response = await admin.fetch(new Request(`http://sluice${root}${path}`))
+      await streamResponse(
+        config,
+        { status: response.status, body: Readable.from(response.body ?? []) },
+        output,
+      )
     },
     async close() {
-      await house.close()
+      await admin.close()
       lock.release()
     },
   }
 }
 
-/** The lock, or undefined where a relay answers instead. Waits for whoever starts, ends or is about to finish. */
-async function lockUnlessRelay(config: Config, options: ControlOptions): Promise<DataLock | undefined> {
+/** The lock, or `undefined` if a relay is running. Waits for a relay that is starting or stopping, or another command. */
+async function lockUnlessRelay(
+  config: Config,
+  options: AdminClientOptions,
+): Promise<DataDirLock | undefined> {
   const deadline = performance.now() + (options.waitMs ?? 5000)
   for (;;) {
-    if (await hasControl(config.dataDir)) return undefined
+    if (await isRelayRunning(config.dataDir)) return undefined
     try {
-      return takeLock(config.dataDir, { command: options.command ?? 'command', waitMs: 0 })
+      return acquireLock(config.dataDir, { command: options.command ?? 'command', waitMs: 0 })
     } catch (error) {
-      if (!(error instanceof LockedError) || performance.now() > deadline) throw error
+      if (!(error instanceof DataDirLockedError) || performance.now() > deadline) throw error
     }
     await wait(retryMs)
   }
@@ -146,64 +161,68 @@ export function hasDatabase(config: Config): boolean {
   return config.databaseUrl !== null || existsSync(join(config.dataDir, 'sluice.db'))
 }
 
-export function noDatabase(config: Config): CommandError {
+export function noDatabaseError(config: Config): CommandError {
   return new CommandError(
-    `There is no database in ${config.dataDir}, or this user may not see it. Start the relay once, or set DATA_DIR.`,
+    `No database found in ${config.dataDir}, or this user cannot read it. Start the relay once to create it, or set DATA_DIR.`,
   )
 }
 
-/** Throws where there is a cluster whose database cannot be had, or is empty and may not be. */
+/** For a cluster: throws if its database is unreachable, or empty unless `mayBeEmpty`. */
 export async function checkCluster({ databaseUrl }: Config, mayBeEmpty = false): Promise<void> {
   if (databaseUrl === null) return
-  const { checkSluiceIn } = await import('./cluster-database.ts')
-  await checkSluiceIn(databaseUrl, mayBeEmpty)
+  const { checkSchema } = await import('./cluster-database.ts')
+  await checkSchema(databaseUrl, mayBeEmpty)
 }
 
-export async function openControl(config: Config, options: ControlOptions = {}): Promise<Control> {
-  if (options.create !== true && !hasDatabase(config)) throw noDatabase(config)
+export async function openAdminClient(
+  config: Config,
+  options: AdminClientOptions = {},
+): Promise<AdminClient> {
+  if (options.create !== true && !hasDatabase(config)) throw noDatabaseError(config)
   const lock = await lockUnlessRelay(config, options)
-  if (lock === undefined) return overSocket(config)
+  if (lock === undefined) return socketClient(config)
   try {
     await checkCluster(config, options.create)
-    return await inProcess(config, lock)
+    return await inProcessClient(config, lock)
   } catch (error) {
     lock.release()
     throw error
   }
 }
 
-/** Opens the way, uses it and closes it. */
-export async function withControl<Result>(
-  options: ControlOptions,
-  use: (control: Control) => Promise<Result>,
+/** Opens a client, uses it and closes it. */
+export async function withAdminClient<Result>(
+  options: AdminClientOptions,
+  use: (client: AdminClient) => Promise<Result>,
 ): Promise<Result> {
-  const control = await openControl(readConfig(), options)
+  const client = await openAdminClient(readConfig(), options)
   try {
-    return await use(control)
+    return await use(client)
   } finally {
-    await control.close()
+    await client.close()
   }
 }
 
-/** A path with its query; what is undefined is left out. */
-export function pathOf(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
+/** Adds a query to a path, without undefined parameters. */
+export function withQuery(path: string, query: Readonly<Record<string, string | undefined>> = {}): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, value)
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`
 }
 
-/** All rows of a list, page by page. */
+/** Fetches all rows of a list, page by page. */
+
 export async function listAll(
-  control: Control,
+  client: AdminClient,
   path: string,
   query: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Fields[]> {
   const rows: Fields[] = []
   let cursor: string | undefined
   do {
-    const page = await control.call('GET', pathOf(path, { ...query, cursor }))
-    rows.push(...rowsOf(page))
-    const { next } = fieldsOf(page)
+    const page = await client.call('GET', withQuery(path, { ...query, cursor }))
+    rows.push(...rowsIn(page))
+    const { next } = asFields(page)
     cursor = typeof next === 'string' ? next : undefined
   } while (cursor !== undefined)
   return rows

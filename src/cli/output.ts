@@ -1,9 +1,9 @@
 /**
- * What commands say. Standard output carries the result and nothing else: words and tables for people, or with --json
- * the whole answer; progress goes to standard error. A command that fails throws `CommandError` with one clear line.
+ * The output of commands. Standard output has the result only: text and tables, or JSON with --json. Progress goes to
+ * standard error. A command fails by throwing a `CommandError` with a single line.
  */
 
-/** A command could not do what it was asked, or what it looked at does not hold: exit code 1, these words. */
+/** The command or its check failed: exit code 1. */
 export class CommandError extends Error {
   constructor(message: string) {
     super(message)
@@ -11,10 +11,10 @@ export class CommandError extends Error {
   }
 }
 
-/** Who was asked could not say what came of it: it may have been done. */
-export class UnclearError extends CommandError {}
+/** It is unknown whether the operation was carried out. */
+export class UnknownOutcomeError extends CommandError {}
 
-/** Wrong usage that the grammar of options cannot see: exit code 2, these words. */
+/** Wrong usage that the option parsers cannot detect: exit code 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -22,66 +22,66 @@ export class UsageError extends Error {
   }
 }
 
-/** A PostgreSQL as people know it, without the login that its address holds. */
-export function serverNameOf(databaseUrl: string): string {
+/** The name of a PostgreSQL server for messages, without the credentials of its URL. */
+export function serverName(databaseUrl: string): string {
   const { host } = new URL(databaseUrl)
   return host === '' ? 'PostgreSQL' : `PostgreSQL at ${host}`
 }
 
-/** An answer of the administration whose fields are read by name. */
+/** The fields of a response of the admin API. */
 export type Fields = Readonly<Record<string, unknown>>
 
-export function fieldsOf(value: unknown): Fields {
+export function asFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
 }
 
 /** The rows of a list `{data: […]}`. */
-export function rowsOf(answer: unknown): Fields[] {
-  const { data } = fieldsOf(answer)
-  return Array.isArray(data) ? data.map(fieldsOf) : []
+export function rowsIn(response: unknown): Fields[] {
+  const { data } = asFields(response)
+  return Array.isArray(data) ? data.map(asFields) : []
 }
 
-/** A value by its path: `caps.daily`. */
+/** A value by its path, such as `caps.daily`. */
 export function fieldAt(fields: Fields, path: string): unknown {
   let value: unknown = fields
-  for (const name of path.split('.')) value = fieldsOf(value)[name]
+  for (const name of path.split('.')) value = asFields(value)[name]
   return value
 }
 
-/** A value as a cell: lists with commas, what is absent as a dash; nothing that could steer a terminal. */
-export function cellOf(value: unknown): string {
+/** Formats a value for a table: lists with commas, missing values as a dash, control characters as `?`. */
+export function formatCell(value: unknown): string {
   if (value === undefined || value === null || value === '') return '-'
   if (value === true) return 'yes'
   if (value === false) return 'no'
-  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(cellOf).join(', ')
+  if (Array.isArray(value)) return value.length === 0 ? '-' : value.map(formatCell).join(', ')
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text.replaceAll(/\p{Cc}/gu, '?')
 }
 
-/** Characters that take two columns of a terminal (Unicode: East Asian Width). */
-const wide =
+/** Characters that are two terminal columns wide (Unicode: East Asian Width). */
+const doubleWidth =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/gu
 
-export function widthOf(text: string): number {
+export function displayWidth(text: string): number {
   const characters = Array.from(text.replaceAll(/\p{M}/gu, '')).length
-  return characters + (text.match(wide)?.length ?? 0)
+  return characters + (text.match(doubleWidth)?.length ?? 0)
 }
 
-const number = /^-?\d+(\.\d+)?%?$/
+const numeric = /^-?\d+(\.\d+)?%?$/
 
-/** A table with a line of titles; columns of numbers stand on the right. */
-export function tableOf(titles: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = rows.map((row) => titles.map((_title, index) => cellOf(row[index])))
+/** A table with a header; columns of numbers are right-aligned. */
+export function formatTable(titles: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const cells = rows.map((row) => titles.map((_title, index) => formatCell(row[index])))
   const columns = titles.map((title, index) => {
     const column = cells.map((row) => row[index] ?? '')
     const isNumeric =
-      column.some((cell) => cell !== '-') && column.every((cell) => cell === '-' || number.test(cell))
-    return { width: Math.max(...[title, ...column].map(widthOf)), isNumeric }
+      column.some((cell) => cell !== '-') && column.every((cell) => cell === '-' || numeric.test(cell))
+    return { width: Math.max(...[title, ...column].map(displayWidth)), isNumeric }
   })
   const line = (row: readonly string[]): string => {
     const padded = columns.map(({ width, isNumeric }, index) => {
       const cell = row[index] ?? ''
-      const space = ' '.repeat(width - widthOf(cell))
+      const space = ' '.repeat(width - displayWidth(cell))
       return isNumeric ? space + cell : cell + space
     })
     return padded.join('  ').trimEnd()
@@ -89,48 +89,48 @@ export function tableOf(titles: readonly string[], rows: readonly (readonly unkn
   return [titles, ...cells].map(line).join('\n')
 }
 
-/** Names and values below each other. */
-export function sheetOf(pairs: readonly (readonly [string, unknown])[]): string {
-  const width = Math.max(...pairs.map(([name]) => widthOf(name)))
+/** One line per field: its name and its value. */
+export function formatFields(pairs: readonly (readonly [string, unknown])[]): string {
+  const width = Math.max(...pairs.map(([name]) => displayWidth(name)))
   return pairs
-    .map(([name, value]) => `${name}${' '.repeat(width - widthOf(name))}  ${cellOf(value)}`)
+    .map(([name, value]) => `${name}${' '.repeat(width - displayWidth(name))}  ${formatCell(value)}`)
     .join('\n')
 }
 
-export interface Format {
+export interface OutputOptions {
   readonly json?: boolean
 }
 
-/** The result: the whole answer with --json, else its words. */
-export function printResult(answer: unknown, format: Format, words: () => string): void {
-  const text = format.json === true ? JSON.stringify(answer, null, 2) : words()
+/** Prints the result as JSON with --json, otherwise as text. */
+export function printResult(result: unknown, options: OutputOptions, formatText: () => string): void {
+  const text = options.json === true ? JSON.stringify(result, null, 2) : formatText()
   if (text !== '') process.stdout.write(`${text}\n`)
 }
 
-export interface Progress {
+export interface ProgressOptions {
   readonly progress?: boolean
 }
 
-const progressEveryMs = 500
+const progressIntervalMs = 500
 
 /**
- * Tells on standard error how far something long is, while it runs: on one line of a terminal, or with --progress as
- * lines. `told` is asked each time; the seconds are added to it.
+ * Prints the progress of a long operation on standard error: on one line of a terminal, or as separate lines with
+ * --progress. `describe` is called each time; the elapsed seconds are appended.
  */
 export async function withProgress<Result>(
-  asked: Progress,
-  told: () => string,
+  options: ProgressOptions,
+  describe: () => string,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const isTerminal = process.stderr.isTTY
-  if (!isTerminal && asked.progress !== true) return work()
+  if (!isTerminal && options.progress !== true) return work()
   const started = performance.now()
-  const say = (): void => {
-    const line = `${told()} ${Math.round((performance.now() - started) / 1000)} s`
+  const writeLine = (): void => {
+    const line = `${describe()} ${Math.round((performance.now() - started) / 1000)} s`
     process.stderr.write(isTerminal ? `\r\u001b[K${line}` : `${line}\n`)
   }
-  say()
-  const timer = setInterval(say, progressEveryMs)
+  writeLine()
+  const timer = setInterval(writeLine, progressIntervalMs)
   try {
     return await work()
   } finally {

@@ -1,23 +1,23 @@
-/** Settings of notices: how they are brought elsewhere. */
+/** Settings for the delivery of notifications. */
 import { cidrList, duration, oneOf, type Setting } from '../lib/setting-types.ts'
 
-export const noticeSettings = {
+export const notificationSettings = {
   noticeLanguage: {
     env: 'NOTICE_LANGUAGE',
-    group: 'Notices',
-    doc: 'The language of notices that go by e-mail to accounts without a person of the console, whose own it is else. Channels have theirs.',
+    group: 'Notifications',
+    doc: 'The language of e-mail notifications to accounts without a console user; a user gets their own language. Channels have a language of their own.',
     ...oneOf('en', ['en', 'zh-CN']),
   },
   noticePauseMs: {
     env: 'NOTICE_PAUSE',
-    group: 'Notices',
-    doc: 'A channel gets one message in so long at most; notices that come meanwhile go together as the next one.',
+    group: 'Notifications',
+    doc: 'The minimum time between two messages to a channel; notifications in between are combined into the next message.',
     ...duration('30s', 100, 3_600_000),
   },
   channelAllow: {
     env: 'CHANNEL_ALLOW',
-    group: 'Notices',
-    doc: 'Private addresses that notices may be brought to by webhooks and the like, those of customers too. All others are refused when saved and again at each connection.',
+    group: 'Notifications',
+    doc: 'Private addresses that notification channels such as webhooks may use, including customers’. All others are rejected when a channel is saved and at each connection.',
     ...cidrList,
   },
 } as const satisfies Record<string, Setting<unknown>>

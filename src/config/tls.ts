@@ -1,12 +1,12 @@
-/** Settings of TLS by the relay itself. */
-import { NotAllowed, type Environment, type Setting } from '../lib/setting-types.ts'
+/** Settings for TLS in the relay itself. */
+import { InvalidSettingError, type Environment, type Setting } from '../lib/setting-types.ts'
 
-function fileBeside(other: string) {
+function filePairedWith(other: string) {
   return {
-    allowed: `a path; together with \`${other}\``,
-    standard: 'none',
+    allowed: `a path, together with \`${other}\``,
+    defaultText: 'none',
     read(text: string | undefined, environment: Environment): string | null {
-      if ((text === undefined) !== (environment[other] === undefined)) throw new NotAllowed()
+      if ((text === undefined) !== (environment[other] === undefined)) throw new InvalidSettingError()
       return text ?? null
     },
   }
@@ -15,14 +15,15 @@ function fileBeside(other: string) {
 export const tlsSettings = {
   tlsCertFile: {
     env: 'TLS_CERT_FILE',
-    group: 'Where it listens',
-    doc: 'A certificate with its chain (PEM): with it and its key the port speaks HTTPS. Both files are read again when they change.',
-    ...fileBeside('TLS_KEY_FILE'),
+    group: 'Network',
+    doc: 'The TLS certificate with its chain (PEM). With it and its key, the port serves HTTPS. Both files are reloaded when they change.',
+
+    ...filePairedWith('TLS_KEY_FILE'),
   },
   tlsKeyFile: {
     env: 'TLS_KEY_FILE',
-    group: 'Where it listens',
+    group: 'Network',
     doc: 'The private key of the certificate (PEM).',
-    ...fileBeside('TLS_CERT_FILE'),
+    ...filePairedWith('TLS_CERT_FILE'),
   },
 } as const satisfies Record<string, Setting<unknown>>

@@ -1,7 +1,7 @@
-/** The audit log: who did what to which object, written in the same batch as the change itself. */
+/** The audit log: who did what to which object, written in the same transaction as the change. */
 
-import { expecting, type Db } from './db.ts'
-import type { Statement } from './messages.ts'
+import { expectChanges, type Db } from './db.ts'
+import type { Statement } from './statement.ts'
 import { sql } from './schema/schema.ts'
 
 export interface AuditRecord {
@@ -13,14 +13,19 @@ export interface AuditRecord {
   readonly detail: Record<string, unknown>
 }
 
-function plain(_name: string, value: unknown): unknown {
+function encodeBigInt(_name: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value
 }
 
-/** The row to add to a batch. `detail` carries no secret: callers name what changed, not credentials. */
-export function auditRow(actor: string, action: string, object: string, detail: object = {}): Statement {
-  const row = { at: Date.now(), actor, action, object, detail: JSON.stringify(detail, plain) }
-  return expecting(sql.insertInto('audit').values(row), 1)
+/** Returns the statement to add to a batch. `detail` must not contain secrets: name what changed, not credentials. */
+export function auditStatement(
+  actor: string,
+  action: string,
+  object: string,
+  detail: object = {},
+): Statement {
+  const row = { at: Date.now(), actor, action, object, detail: JSON.stringify(detail, encodeBigInt) }
+  return expectChanges(sql.insertInto('audit').values(row), 1)
 }
 
 export interface AuditPage {
@@ -30,7 +35,7 @@ export interface AuditPage {
   readonly object?: string
 }
 
-/** Newest first. */
+/** Lists records, newest first. */
 export async function listAudit(db: Db, page: AuditPage): Promise<AuditRecord[]> {
   let query = sql.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(page.limit)
   if (page.before !== undefined) query = query.where('id', '<', page.before)

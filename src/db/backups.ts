@@ -1,24 +1,24 @@
 /**
- * The backups of this relay as the doors see them. They are made and checked on a thread of their own, one at a time;
- * who keeps track of that is the main thread, and workers ask it by message.
+ * The backup service's interface. Backups are made and checked on a thread of their own, one at a time, under control
+ * of the main thread; workers call it by message.
  */
 
 export interface Backup {
   /** The name of its folder. */
   readonly id: string
-  /** `damaged`: a check found that it cannot be put back. `failed`: it was not made; nothing of it is left. */
+  /** `damaged`: a check found that it cannot be restored. `failed`: it could not be made, and nothing of it is left. */
   readonly state: 'making' | 'whole' | 'checking' | 'damaged' | 'failed'
-  /** Milliseconds since the epoch; while it is made, of its beginning. */
+  /** Milliseconds since the epoch; of its start while it is being made. */
   readonly madeAt: number
-  /** Who had it made, as the audit log names it; null: an older release made it. */
+  /** The actor as in the audit log; `null` for backups of older releases. */
   readonly by: string | null
-  /** What the manifest tells; null until there is one. */
+  /** From its manifest; `null` until it is written. */
   readonly content: BackupContent | null
-  /** When it was last read through and its ledger recomputed. */
+  /** When its files and its ledger were last verified. */
   readonly checkedAt: number | null
-  /** Why it is damaged or failed, in words for operators. */
+  /** Why it is damaged or failed, for operators. */
   readonly problem: string | null
-  /** What is being done to it. `percent` where it is known. */
+  /** The current step. */
   readonly step: BackupStep | null
 }
 
@@ -33,54 +33,56 @@ export interface BackupContent {
 
 export interface BackupStep {
   readonly doing: 'copying' | 'comparing' | 'recomputing'
+  /** `null`: unknown. */
   readonly percent: number | null
 }
 
-/** What may be downloaded of a backup. */
-export interface Takeaway {
+/** The files of a backup that can be downloaded. */
+export interface BackupDownload {
   readonly folder: string
   readonly files: readonly { readonly name: string; readonly bytes: number }[]
 }
 
-export interface Backups {
+export interface BackupService {
   /** Newest first. */
   list(): Promise<readonly Backup[]>
-  /** Begins one; throws `conflict` while another is made or checked, or where none can be made. */
+  /** Starts a backup. Throws `conflict` while another is made or checked, or if none can be made. */
   make(by: string): Promise<Backup>
-  /** Begins to read one through. */
+  /** Starts a verification. */
   check(id: string): Promise<Backup>
   remove(id: string): Promise<void>
-  takeaway(id: string): Promise<Takeaway>
+  download(id: string): Promise<BackupDownload>
 }
 
-/** A question about backups as it travels between threads. */
-export type BackupAsk =
-  | { readonly what: 'list' }
-  | { readonly what: 'make'; readonly by: string }
-  | { readonly what: 'check' | 'remove' | 'takeaway'; readonly id: string }
+/** A call of the service, as sent between threads. */
+export type BackupRequest =
+  | { readonly action: 'list' }
+  | { readonly action: 'make'; readonly by: string }
+  | { readonly action: 'check' | 'remove' | 'download'; readonly id: string }
 
-export function answerBackups(backups: Backups, ask: BackupAsk): Promise<unknown> {
-  switch (ask.what) {
+export function handleBackupRequest(backups: BackupService, request: BackupRequest): Promise<unknown> {
+  switch (request.action) {
     case 'list':
       return backups.list()
     case 'make':
-      return backups.make(ask.by)
+      return backups.make(request.by)
     case 'check':
-      return backups.check(ask.id)
+      return backups.check(request.id)
     case 'remove':
-      return backups.remove(ask.id)
-    case 'takeaway':
-      return backups.takeaway(ask.id)
+      return backups.remove(request.id)
+    case 'download':
+      return backups.download(request.id)
   }
 }
 
-/** The backups as another thread sees them. */
-export function backupsBy(send: (ask: BackupAsk) => Promise<unknown>): Backups {
+/** The service of another thread. */
+
+export function remoteBackupService(send: (ask: BackupRequest) => Promise<unknown>): BackupService {
   return {
-    list: async () => (await send({ what: 'list' })) as Backup[],
-    make: async (by) => (await send({ what: 'make', by })) as Backup,
-    check: async (id) => (await send({ what: 'check', id })) as Backup,
-    remove: async (id) => void (await send({ what: 'remove', id })),
-    takeaway: async (id) => (await send({ what: 'takeaway', id })) as Takeaway,
+    list: async () => (await send({ action: 'list' })) as Backup[],
+    make: async (by) => (await send({ action: 'make', by })) as Backup,
+    check: async (id) => (await send({ action: 'check', id })) as Backup,
+    remove: async (id) => void (await send({ action: 'remove', id })),
+    download: async (id) => (await send({ action: 'download', id })) as BackupDownload,
   }
 }

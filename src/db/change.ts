@@ -1,6 +1,6 @@
 /**
- * What a control-plane write changed, so that whoever made it can tell every thread that keeps a copy:
- * the directory (accounts/directory.ts) and the catalogue (catalog/catalog.ts) load the named rows again.
+ * The rows that a control-plane write changed. They are published to every thread with a cache: the directory
+ * (accounts/directory.ts) and the catalogue (catalog/catalog.ts) reload them.
  */
 
 export interface Change {
@@ -8,10 +8,10 @@ export interface Change {
   readonly id: string
 }
 
-/** `everything`: also what is gone without a trace, as after a failover that has lost commits. */
+/** `everything`: reload all rows, as after a failover that lost commits. */
 export type Changes = readonly Change[] | 'everything'
 
-/** The answer of a write that others keep a copy of. */
+/** The result of a write to cached rows. */
 export interface Changed<Value> {
   readonly value: Value
   readonly changes: readonly Change[]

@@ -1,44 +1,44 @@
 /**
- * Sums of money that no amount makes fail. A roll-up is a whole number of 64 bits, and SQLite refuses a sum beyond; a
- * price that a finger slipped on, or a year of all accounts, may come to more. So what a roll-up counts stops at a bound,
- * nine thousand million yuan for an hour's group, and what is added up over groups is added up in yuan and the rest.
+ * Sums of money that cannot overflow. A roll-up stores 64-bit integers, and SQLite rejects a larger sum, which a mistyped
+ * price or a year of all accounts may exceed. Therefore a roll-up saturates at nine thousand million yuan per group, and
+ * sums over groups are computed in yuan and the remaining nanos separately.
  */
 
-const mostText = '9000000000000000000'
+const maxSumSql = '9000000000000000000'
 const nanosPerYuan = 1_000_000_000n
 
-/** A request costs ten million yuan at the most: so many of them stay within 64 bits. */
-export const rowsPerSum = 900
+/** A request costs at most ten million yuan, so the sum of this many stays within 64 bits. */
+export const maxRowsPerSum = 900
 
-/** The sum of a column for a row of a roll-up; of no more than `rowsPerSum` rows where the database is SQLite. */
-export function boundedSum(column: string): string {
-  return `case when sum(${column}) > ${mostText} then ${mostText} else sum(${column}) end`
+/** The SQL of a saturating sum of a column; in SQLite of at most `maxRowsPerSum` rows. */
+export function boundedSumSql(column: string): string {
+  return `case when sum(${column}) > ${maxSumSql} then ${maxSumSql} else sum(${column}) end`
 }
 
-/** In an upsert, a column of money with what is excluded added to it. */
-export function boundedAddition(table: string, column: string): string {
-  const most = `${mostText} - excluded.${column}`
-  return `${column} = case when ${table}.${column} > ${most} then ${mostText}
+/** The SQL that adds the excluded value to a money column in an upsert, saturating. */
+export function boundedAdditionSql(table: string, column: string): string {
+  const maxSql = `${maxSumSql} - excluded.${column}`
+  return `${column} = case when ${table}.${column} > ${maxSql} then ${maxSumSql}
     else ${table}.${column} + excluded.${column} end`
 }
 
-/** A sum in two columns, `‹name›_yuan` and `‹name›_rest_nanos`; `nanosOfSum` puts them together. */
-export function splitSum(column: string, name: string): string {
+/** The SQL of a sum in two columns, `‹name›_yuan` and `‹name›_rest_nanos`, which `joinSum` combines. */
+export function splitSumSql(column: string, name: string): string {
   return `coalesce(sum(${column} / ${nanosPerYuan}), 0) as ${name}_yuan,
     coalesce(sum(${column} % ${nanosPerYuan}), 0) as ${name}_rest_nanos`
 }
 
-export function nanosOfSum(yuan: number, restNanos: bigint): bigint {
+export function joinSum(yuan: number, restNanos: bigint): bigint {
   return BigInt(yuan) * nanosPerYuan + restNanos
 }
 
-/** What orders groups by the sum of a column, the largest first. */
-export function largestFirst(column: string): string {
+/** The SQL that orders groups by the sum of a column, largest first. */
+export function largestSumFirstSql(column: string): string {
   const rest = `sum(${column} % ${nanosPerYuan})`
   return `sum(${column} / ${nanosPerYuan}) + ${rest} / ${nanosPerYuan} desc, ${rest} % ${nanosPerYuan} desc`
 }
 
-/** Whether the sum of a column comes to `?` nanos, less than a yuan. */
-export function reaching(column: string): string {
+/** The SQL condition that the sum of a column is at least `?` nanos, for less than one yuan. */
+export function sumAtLeastSql(column: string): string {
   return `(sum(${column} / ${nanosPerYuan}) > 0 or sum(${column} % ${nanosPerYuan}) >= ?)`
 }

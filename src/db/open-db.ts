@@ -1,11 +1,12 @@
-/** How a thread comes to its Db: by ports to the store's threads, or by connections of its own to PostgreSQL. */
+/** Opens the database of a thread: over ports to the store's threads (SQLite), or with a PostgreSQL connection pool. */
 
-import { connectDb, type Db, type DbPorts } from './db.ts'
+import { connectDb, type DbPorts } from './sqlite/port-db.ts'
+import type { Db } from './db.ts'
 
 export type DbAccess = DbPorts | { readonly url: string; readonly name: string }
 
-/** The Db of the thread that was given the access. */
-export async function openAccess(access: DbAccess): Promise<Db> {
+/** Opens the database for the thread that received `access`. */
+export async function openDb(access: DbAccess): Promise<Db> {
   if (!('url' in access)) return connectDb(access)
   const { openPostgresDb } = await import('./postgres/postgres-db.ts')
   return openPostgresDb(access.url, access.name)

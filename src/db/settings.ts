@@ -1,24 +1,24 @@
-/** Facts about this installation that outlive a start, and the data key that seals upstream credentials. */
+/** Persistent settings of this installation, and the data key that encrypts upstream credentials. */
 
 import {
-  keyFileSecret,
-  makeKeyFile,
-  newDataKey,
+  readKeyFile,
+  createKeyFile,
+  generateDataKey,
   SealError,
   unwrapDataKey,
   wrapDataKey,
 } from '../lib/encryption.ts'
-import { expecting, type Db } from './db.ts'
+import { expectChanges, type Db } from './db.ts'
 import { sql } from './schema/schema.ts'
 
 const dataKeyName = 'data_key'
 
-export async function setting(db: Db, name: string): Promise<string | undefined> {
+export async function getSetting(db: Db, name: string): Promise<string | undefined> {
   const row = await db.first(sql.selectFrom('settings').select('value').where('name', '=', name))
   return row?.value
 }
 
-export async function putSetting(db: Db, name: string, value: string): Promise<void> {
+export async function setSetting(db: Db, name: string, value: string): Promise<void> {
   await db.write(
     sql
       .insertInto('settings')
@@ -29,11 +29,11 @@ export async function putSetting(db: Db, name: string, value: string): Promise<v
 
 export interface SealingOptions {
   readonly dataDir: string
-  /** ENCRYPTION_KEY; absent or empty: the key file in the data directory. */
+  /** ENCRYPTION_KEY; if absent or empty, the key file in the data directory is used. */
   readonly encryptionKey?: string | undefined
 }
 
-function opened(wrapped: string, secret: string | undefined): Uint8Array | undefined {
+function tryUnwrapDataKey(wrapped: string, secret: string | undefined): Uint8Array | undefined {
   if (secret === undefined) return undefined
   try {
     return unwrapDataKey(wrapped, secret)
@@ -43,36 +43,39 @@ function opened(wrapped: string, secret: string | undefined): Uint8Array | undef
   }
 }
 
-async function firstDataKey(db: Db, secret: string): Promise<Uint8Array> {
-  const dataKey = newDataKey()
+async function createDataKey(db: Db, secret: string): Promise<Uint8Array> {
+  const dataKey = generateDataKey()
   const value = wrapDataKey(dataKey, secret)
-  await db.write(expecting(sql.insertInto('settings').values({ name: dataKeyName, value }), 1))
+  await db.write(expectChanges(sql.insertInto('settings').values({ name: dataKeyName, value }), 1))
   return dataKey
 }
 
 /**
- * The data key, made and wrapped at the first start. An installation that began with the key file and now has an
- * ENCRYPTION_KEY is wrapped anew under it. Throws when neither opens it: guessing would lose every credential.
+ * Opens the data key, which is created and wrapped at the first start. If the installation used the key file before and
+ * now has an ENCRYPTION_KEY, the key is wrapped again under it. Throws if neither opens the key, because a new key would
+ * make every stored credential unreadable.
  */
 export async function openDataKey(db: Db, options: SealingOptions): Promise<Uint8Array> {
-  const given = options.encryptionKey === '' ? undefined : options.encryptionKey
-  const filed = keyFileSecret(options.dataDir)
-  const wrapped = await setting(db, dataKeyName)
-  if (wrapped === undefined) return firstDataKey(db, given ?? filed ?? makeKeyFile(options.dataDir))
-  const byGiven = opened(wrapped, given)
-  if (byGiven !== undefined) return byGiven
-  const byFile = opened(wrapped, filed)
-  if (byFile === undefined) {
-    throw new Error('ENCRYPTION_KEY (or the key file in DATA_DIR) does not open the stored credentials.')
+  const configuredSecret = options.encryptionKey === '' ? undefined : options.encryptionKey
+  const keyFileSecret = readKeyFile(options.dataDir)
+  const wrapped = await getSetting(db, dataKeyName)
+  if (wrapped === undefined)
+    return createDataKey(db, configuredSecret ?? keyFileSecret ?? createKeyFile(options.dataDir))
+  const keyFromConfigured = tryUnwrapDataKey(wrapped, configuredSecret)
+  if (keyFromConfigured !== undefined) return keyFromConfigured
+  const keyFromFile = tryUnwrapDataKey(wrapped, keyFileSecret)
+  if (keyFromFile === undefined) {
+    throw new Error('ENCRYPTION_KEY (or the key file in DATA_DIR) does not decrypt the stored credentials.')
   }
-  if (given !== undefined) await putSetting(db, dataKeyName, wrapDataKey(byFile, given))
-  return byFile
+  if (configuredSecret !== undefined)
+    await setSetting(db, dataKeyName, wrapDataKey(keyFromFile, configuredSecret))
+  return keyFromFile
 }
 
 const sharedSecretName = 'data_key_secret'
 
-/** A setting that the first who asks makes; the others find it. */
-async function madeOnce(db: Db, name: string, make: () => string): Promise<string> {
+/** Returns a setting, which the first caller creates. */
+async function getOrCreateSetting(db: Db, name: string, make: () => string): Promise<string> {
   const value = make()
   await db.write(
     sql
@@ -80,35 +83,40 @@ async function madeOnce(db: Db, name: string, make: () => string): Promise<strin
       .values({ name, value })
       .onConflict((conflict) => conflict.column('name').doNothing()),
   )
-  return (await setting(db, name)) ?? value
+  return (await getSetting(db, name)) ?? value
 }
 
 /**
- * The data key of a cluster, whose nodes share no folder. Without ENCRYPTION_KEY its secret lies in the database beside
- * what it seals; the first node that starts with one wraps the key anew under it, and then every node needs it.
+ * Opens the data key of a cluster, whose nodes share no folder. Without ENCRYPTION_KEY, its secret is stored in the same
+ * database. The first node that starts with an ENCRYPTION_KEY wraps the key under it, and from then on every node needs it.
  */
 export async function openSharedDataKey(db: Db, encryptionKey: string | null): Promise<Uint8Array> {
-  const given = encryptionKey ?? undefined
-  const beside = await setting(db, sharedSecretName)
-  const known = await setting(db, dataKeyName)
-  const secret = given ?? beside ?? (known === undefined ? await sharedSecret(db) : undefined)
-  const wrapped = await madeOnce(db, dataKeyName, () => wrapDataKey(newDataKey(), secret ?? ''))
-  const byGiven = opened(wrapped, given)
-  if (byGiven !== undefined) return byGiven
-  const byShared = opened(wrapped, beside ?? secret)
-  if (byShared === undefined) throw new Error('ENCRYPTION_KEY does not open the stored credentials.')
-  if (given !== undefined) {
+  const configuredSecret = encryptionKey ?? undefined
+  const storedSecret = await getSetting(db, sharedSecretName)
+  const existingKey = await getSetting(db, dataKeyName)
+  const secret =
+    configuredSecret ??
+    storedSecret ??
+    (existingKey === undefined ? await getOrCreateSharedSecret(db) : undefined)
+  const wrapped = await getOrCreateSetting(db, dataKeyName, () =>
+    wrapDataKey(generateDataKey(), secret ?? ''),
+  )
+  const keyFromConfigured = tryUnwrapDataKey(wrapped, configuredSecret)
+  if (keyFromConfigured !== undefined) return keyFromConfigured
+  const keyFromStored = tryUnwrapDataKey(wrapped, storedSecret ?? secret)
+  if (keyFromStored === undefined) throw new Error('ENCRYPTION_KEY does not decrypt the stored credentials.')
+  if (configuredSecret !== undefined) {
     await db.write(
       sql
         .updateTable('settings')
-        .set({ value: wrapDataKey(byShared, given) })
+        .set({ value: wrapDataKey(keyFromStored, configuredSecret) })
         .where('name', '=', dataKeyName),
       sql.deleteFrom('settings').where('name', '=', sharedSecretName),
     )
   }
-  return byShared
+  return keyFromStored
 }
 
-function sharedSecret(db: Db): Promise<string> {
-  return madeOnce(db, sharedSecretName, () => Buffer.from(newDataKey()).toString('base64url'))
+function getOrCreateSharedSecret(db: Db): Promise<string> {
+  return getOrCreateSetting(db, sharedSecretName, () => Buffer.from(generateDataKey()).toString('base64url'))
 }

@@ -1,8 +1,24 @@
-/** A write that was not made, and what that means for the caller: see StoreErrorClass. */
+/** Errors of failed writes, classified by what the caller must do: see StoreErrorClass. */
 
-import { refusalOf, refuse, type Refusal } from '../errors.ts'
-import type { StoreErrorClass, StoreFailure } from './messages.ts'
-import { errorWords } from '../lib/error-message.ts'
+import { asApiError, apiError, type ApiError } from '../errors.ts'
+import { errorMessage } from '../lib/error-message.ts'
+
+/**
+ * `full`: nothing was written, and a retry may succeed (disk full, database locked or unavailable).
+ * `failed`: the disk cannot be trusted (fsync, input/output, corruption); the process must exit.
+ * `conflict`: nothing was written, because a constraint or an expectation failed.
+ * `invalid`: nothing was written, because the statement is wrong; a bug.
+ */
+export type StoreErrorClass = 'full' | 'failed' | 'conflict' | 'invalid'
+
+export interface StoreFailure {
+  readonly class: StoreErrorClass
+  readonly message: string
+  /** The violated constraint as SQLite names it; a unique constraint by its column (`accounts.email_normalised`). */
+  readonly constraint?: string
+  /** The index of the statement whose expectation or constraint failed. */
+  readonly statement?: number
+}
 
 export class StoreError extends Error {
   readonly class: StoreErrorClass
@@ -19,8 +35,8 @@ export class StoreError extends Error {
 }
 
 /** SQLite's primary result codes (sqlite.org/rescode.html). */
-const classes: Readonly<Record<number, StoreErrorClass>> = {
-  5: 'full', // busy: another process holds the file
+const classesByResultCode: Readonly<Record<number, StoreErrorClass>> = {
+  5: 'full', // busy: another process locks the file
   6: 'full', // locked
   7: 'failed', // out of memory
   8: 'failed', // the file system became read-only
@@ -32,49 +48,49 @@ const classes: Readonly<Record<number, StoreErrorClass>> = {
   26: 'failed', // not a database
 }
 
-/** SQLITE_IOERR_SHMSIZE: a full disk keeps the WAL's index from growing; nothing that lasts is touched. */
+/** SQLITE_IOERR_SHMSIZE: a full disk prevents the WAL index from growing; no persistent data is affected. */
 const sharedMemorySize = 4874
 
-/** The class of an error thrown by node:sqlite or by our own checks on the way. */
-export function failureOf(error: unknown, statement?: number): StoreFailure {
+/** Classifies an error thrown by node:sqlite or by our own checks. */
+export function toStoreFailure(error: unknown, statement?: number): StoreFailure {
   if (error instanceof StoreError) {
     return { class: error.class, message: error.message, constraint: error.constraint, statement }
   }
-  const message = errorWords(error)
+  const message = errorMessage(error)
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined
   if (code === undefined) return { class: 'invalid', message, statement }
-  const kind = code === sharedMemorySize ? 'full' : (classes[code & 0xff] ?? 'invalid')
+  const kind = code === sharedMemorySize ? 'full' : (classesByResultCode[code & 0xff] ?? 'invalid')
   const constraint =
     kind === 'conflict' ? (/constraint failed: ([^\s,]+)/.exec(message)?.[1] ?? message) : undefined
   return { class: kind, message, constraint, statement }
 }
 
-/** Whether the store takes nothing for now: a full disk, a database that is away. */
-export function isAway(error: unknown): boolean {
+/** Whether the store is temporarily unavailable: the disk is full, or the database cannot be reached. */
+export function isUnavailable(error: unknown): boolean {
   return error instanceof StoreError && error.class === 'full'
 }
 
-/** The refusal behind what was thrown: whoever comes while the store is away comes again, anything else is a bug. */
-export function refusalBehind(error: unknown): Refusal {
-  return isAway(error) ? refuse('service_unavailable') : refusalOf(error)
+/** Converts a thrown value to an API error: clients may retry while the store is unavailable; anything else is a bug. */
+export function toApiError(error: unknown): ApiError {
+  return isUnavailable(error) ? apiError('service_unavailable') : asApiError(error)
 }
 
-/** Whether a unique column (`accounts.email_normalised`), the first of several, already has the value. */
-export function isTaken(error: unknown, column: string): boolean {
+/** Whether a unique column (`accounts.email_normalised`), the first one of several, already has the value. */
+export function isUniqueViolation(error: unknown, column: string): boolean {
   return error instanceof StoreError && error.class === 'conflict' && error.constraint === column
 }
 
-/** Whether another row points to what was to be deleted, or a new row to nothing. */
-export function isReferenced(error: unknown): boolean {
+/** Whether a row to be deleted is still referenced, or a new row references a missing one. */
+export function isForeignKeyViolation(error: unknown): boolean {
   return error instanceof StoreError && error.constraint === 'FOREIGN KEY constraint failed'
 }
 
-/** Whether the batch was undone because some statement did not change as many rows as expected. */
-export function isUndone(error: unknown): boolean {
+/** Whether the batch was rolled back because a statement did not change the expected number of rows. */
+export function isExpectationFailure(error: unknown): boolean {
   return error instanceof StoreError && error.class === 'conflict' && error.constraint === undefined
 }
 
-/** Whether the batch was undone because this statement did not change as many rows as expected. */
-export function isUnmet(error: unknown, statement: number): boolean {
-  return isUndone(error) && error instanceof StoreError && error.statement === statement
+/** Whether the batch was rolled back because this statement did not change the expected number of rows. */
+export function isExpectationFailureOf(error: unknown, statement: number): boolean {
+  return isExpectationFailure(error) && error instanceof StoreError && error.statement === statement
 }

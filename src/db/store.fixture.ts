@@ -1,46 +1,52 @@
-/** A real store in a directory of its own, for one test; gone after it. */
+/** Opens a real store in a temporary directory for one test. */
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Db } from './db.ts'
-import type { LedgerCommit, RequestRow } from './messages.ts'
-import { openStore, type Store } from './store.ts'
+import type { LedgerCommit, RequestRow } from './ledger-commit.ts'
+import { openStore, type Store, type StoreOptions } from './sqlite/store.ts'
 
-export function temporaryDir(t: TestContext): string {
+export function createTemporaryDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
   return dir
 }
 
-/** What tests need of a store: that of one node, or of a cluster. */
+/** The part of a store that tests use: of a single node or of a cluster. */
 export type TestStore = Pick<Store, 'db' | 'commit'>
 
-/** Opens another kind of store for the tests of this process; see test/over-postgres.test.ts. */
-let openOther: ((t: TestContext) => Promise<TestStore>) | undefined
+export type StoreTestOptions = Pick<StoreOptions, 'maintenanceModule'>
 
-export function openStoresBy(open: typeof openOther): void {
-  openOther = open
+/** Opens another kind of store for the tests in this process; see test/checks/unit-tests-on-postgres.test.ts. */
+let openOtherStore: ((t: TestContext) => Promise<TestStore>) | undefined
+
+export function useStores(open: typeof openOtherStore): void {
+  openOtherStore = open
 }
 
-export async function anyStore(t: TestContext): Promise<TestStore> {
-  return openOther === undefined ? temporaryStore(t) : openOther(t)
+/** The other kind of store always rolls up; SQLite's needs the module. */
+export async function openAnyStore(t: TestContext, options: StoreTestOptions = {}): Promise<TestStore> {
+  return openOtherStore === undefined ? openTemporaryStore(t, options) : openOtherStore(t)
 }
 
-export async function temporaryStore(t: TestContext): Promise<Store & { readonly dataDir: string }> {
-  const dataDir = temporaryDir(t)
-  const store = await openStore({ dataDir })
+export async function openTemporaryStore(
+  t: TestContext,
+  options: StoreTestOptions = {},
+): Promise<Store & { readonly dataDir: string }> {
+  const dataDir = createTemporaryDir(t)
+  const store = await openStore({ dataDir, ...options })
   t.after(() => store.close())
   return { ...store, dataDir }
 }
 
-export async function temporaryDb(t: TestContext): Promise<Db> {
-  return (await anyStore(t)).db
+export async function openTemporaryDb(t: TestContext): Promise<Db> {
+  return (await openAnyStore(t)).db
 }
 
-/** One answered request of an account that owes nothing to any other table. */
-export function requestRow(requestId: string, fields: Partial<RequestRow> = {}): RequestRow {
+/** A successful request of an account; it references no other table. */
+export function createRequestRow(requestId: string, fields: Partial<RequestRow> = {}): RequestRow {
   return {
     request_id: requestId,
     at: 7_200_000,
@@ -75,8 +81,8 @@ export function requestRow(requestId: string, fields: Partial<RequestRow> = {}):
   }
 }
 
-/** A commit of one event, with one posting and one owner. */
-export function ledgerCommit(seq: number, fields: Partial<LedgerCommit> = {}): LedgerCommit {
+/** A commit of one event with one entry and one owner. */
+export function createLedgerCommit(seq: number, fields: Partial<LedgerCommit> = {}): LedgerCommit {
   return {
     seq,
     at: 1000 + seq,

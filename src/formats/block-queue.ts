@@ -1,156 +1,170 @@
 /**
- * The blocks of a streamed answer, one after another. In the common format the pieces of several tool calls may come
- * mixed; Anthropic's begins a block when the one before has ended. The first goes out as it comes, and others wait until
- * it can have no more pieces.
+ * Orders the content blocks of a stream one after another. In the OpenAI format the pieces of several tool calls may be
+ * interleaved; in Anthropic's a block starts when the previous one has ended. The open block is sent as it arrives, the
+ * others are queued until it is complete.
  */
 import { newId } from '../lib/ids.ts'
 import type { Json } from '../providers/json-fields.ts'
-import { callIdOf } from './call-ids.ts'
-import { JsonEnd } from './json-end-detector.ts'
-import { carried, withoutWords } from './thinking-signature.ts'
-import { blockStop, eventOf, type BlockLog } from './messages-events.ts'
+import { encodeCallId } from './tool-call-ids.ts'
+import { JsonEndDetector } from './json-end-detector.ts'
+import { wrapSignature, withoutText } from './thinking-signature.ts'
+import { contentBlockStop, encodeMessagesEvent, type BlockLog } from './messages-events.ts'
 
-type Kind = 'text' | 'thinking' | 'redacted' | 'tool'
+type BlockKind = 'text' | 'thinking' | 'redacted' | 'tool'
 
-interface Block {
-  readonly kind: Kind
-  /** What the block begins with. */
+interface ContentBlock {
+  readonly kind: BlockKind
+  /** The `content_block` that starts the block. */
   readonly content: Json
-  /** Of a tool: its place among the calls. */
-  readonly call: number
-  readonly input: JsonEnd
-  /** What waits to be said of it. */
-  gathered: string
-  /** Of thinking: what its maker wants back. */
+  /** Of a tool call: its index. */
+  readonly callIndex: number
+  readonly input: JsonEndDetector
+  /** Text that has not been sent. */
+  pendingText: string
+  /** Of thinking: the detail that its provider needs back. */
   detail: Json | undefined
 }
 
 export class BlockQueue {
   readonly #provider: string
   readonly #log: BlockLog
-  readonly #out: Buffer[]
-  #open: Block | null = null
+  readonly #events: Buffer[]
+  #open: ContentBlock | null = null
   #index = -1
-  #waiting: Block[] = []
-  readonly #calls = new Map<number, Block>()
-  /** A tool was called. */
+  #pending: ContentBlock[] = []
+  readonly #calls = new Map<number, ContentBlock>()
+  /** True if there is a tool call. */
   hasCalls = false
   /** Output tokens so far. */
   tokens = 0
 
-  /** `out`: where events go. */
-  constructor(provider: string, log: BlockLog, out: Buffer[]) {
+  /** `events`: receives the encoded events. */
+  constructor(provider: string, log: BlockLog, events: Buffer[]) {
     this.#provider = provider
     this.#log = log
-    this.#out = out
+    this.#events = events
   }
 
-  /** Words of the answer, or of its thinking. */
-  words(kind: 'text' | 'thinking', text: string): void {
+  /** Adds text of the response, or of its thinking. */
+  addText(kind: 'text' | 'thinking', text: string): void {
     const last = this.#last
     const content =
       kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' }
-    this.#add(last?.kind === kind ? last : this.#begin(kind, content), text)
+    this.#append(last?.kind === kind ? last : this.#enqueue(kind, content), text)
   }
 
-  /** Proof of the thinking that is being said; it may come in pieces. */
-  proof(detail: Json): void {
-    if (this.#last?.kind !== 'thinking') this.words('thinking', '')
+  /** Adds the signature of the current thinking; it may arrive in pieces. */
+  addSignature(detail: Json): void {
+    if (this.#last?.kind !== 'thinking') this.addText('thinking', '')
     const last = this.#last
-    if (last) last.detail = { ...last.detail, ...withoutWords(detail) }
+    if (last) last.detail = { ...last.detail, ...withoutText(detail) }
   }
 
-  redacted(data: string): void {
-    this.#begin('redacted', { type: 'redacted_thinking', data })
-    this.#goOn()
+  addRedacted(data: string): void {
+    this.#enqueue('redacted', { type: 'redacted_thinking', data })
+    this.#advance()
   }
 
-  /** A piece of a tool's call; the first names the tool. */
-  call(
+  /** Adds a piece of a tool call; the first one names the tool. */
+  addToolCall(
     index: number,
     about: { readonly id: string | undefined; readonly name: string; readonly input: string },
   ): void {
     let block = this.#calls.get(index)
     if (!block) {
-      const use = { type: 'tool_use', id: callIdOf(about.id || newId('toolu')), name: about.name, input: {} }
-      block = this.#begin('tool', use, index)
+      const use = {
+        type: 'tool_use',
+        id: encodeCallId(about.id || newId('toolu')),
+        name: about.name,
+        input: {},
+      }
+      block = this.#enqueue('tool', use, index)
       this.#calls.set(index, block)
       this.hasCalls = true
     }
-    block.input.take(about.input)
-    this.#add(block, about.input)
+    block.input.push(about.input)
+    this.#append(block, about.input)
   }
 
-  /** Nothing more comes: says what waits, and ends the last block. */
+  /** Sends everything that is queued and ends the last block. */
   finish(): void {
-    while (this.#open || this.#waiting.length > 0) this.#next()
+    while (this.#open || this.#pending.length > 0) this.#openNext()
   }
 
-  get #last(): Block | null {
-    return this.#waiting.at(-1) ?? this.#open
+  get #last(): ContentBlock | null {
+    return this.#pending.at(-1) ?? this.#open
   }
 
-  #begin(kind: Kind, content: Json, call = -1): Block {
-    const block: Block = { kind, content, call, input: new JsonEnd(), gathered: '', detail: undefined }
-    this.#waiting.push(block)
+  #enqueue(kind: BlockKind, content: Json, addToolCall = -1): ContentBlock {
+    const block: ContentBlock = {
+      kind,
+      content,
+      callIndex: addToolCall,
+      input: new JsonEndDetector(),
+      pendingText: '',
+      detail: undefined,
+    }
+    this.#pending.push(block)
     return block
   }
 
-  #add(block: Block, text: string): void {
-    block.gathered += text
-    this.#goOn()
+  #append(block: ContentBlock, text: string): void {
+    block.pendingText += text
+    this.#advance()
   }
 
-  #goOn(): void {
-    while (this.#waiting.length > 0 && (!this.#open || isOver(this.#open))) this.#next()
-    this.#say()
+  #advance(): void {
+    while (this.#pending.length > 0 && (!this.#open || isFinished(this.#open))) this.#openNext()
+    this.#flush()
   }
 
-  /** Ends the open block and begins the next. */
-  #next(): void {
+  /** Ends the open block and starts the next. */
+  #openNext(): void {
     if (this.#open) this.#close(this.#open)
-    this.#open = this.#waiting.shift() ?? null
+    this.#open = this.#pending.shift() ?? null
     if (!this.#open) return
     this.#index += 1
     this.#log.start(this.#index, this.tokens)
-    this.#out.push(eventOf('content_block_start', { index: this.#index, content_block: this.#open.content }))
-    this.#say()
+    this.#events.push(
+      encodeMessagesEvent('content_block_start', { index: this.#index, content_block: this.#open.content }),
+    )
+    this.#flush()
   }
 
-  #say(): void {
+  #flush(): void {
     const block = this.#open
-    if (!block || block.gathered === '') return
-    this.#delta(deltaOf(block))
-    block.gathered = ''
+    if (!block || block.pendingText === '') return
+    this.#pushDelta(deltaOf(block))
+    block.pendingText = ''
   }
 
-  #close({ kind, detail }: Block): void {
-    this.#say()
+  #close({ kind, detail }: ContentBlock): void {
+    this.#flush()
     if (kind === 'thinking') {
-      this.#delta({ type: 'signature_delta', signature: carried(this.#provider, detail) })
+      this.#pushDelta({ type: 'signature_delta', signature: wrapSignature(this.#provider, detail) })
     }
     this.#log.stop(this.#index, this.tokens)
-    this.#out.push(blockStop(this.#index))
+    this.#events.push(contentBlockStop(this.#index))
   }
 
-  #delta(delta: Json): void {
-    this.#out.push(eventOf('content_block_delta', { index: this.#index, delta }))
+  #pushDelta(delta: Json): void {
+    this.#events.push(encodeMessagesEvent('content_block_delta', { index: this.#index, delta }))
   }
 }
 
-/** Words end where something else begins; a tool's input where its JSON does. */
-function isOver({ kind, input }: Block): boolean {
-  return kind !== 'tool' || input.isReached
+/** Text ends when another block starts; a tool's input ends with its JSON. */
+function isFinished({ kind, input }: ContentBlock): boolean {
+  return kind !== 'tool' || input.isComplete
 }
 
-function deltaOf({ kind, gathered }: Block): Json {
+function deltaOf({ kind, pendingText }: ContentBlock): Json {
   switch (kind) {
     case 'text':
-      return { type: 'text_delta', text: gathered }
+      return { type: 'text_delta', text: pendingText }
     case 'thinking':
-      return { type: 'thinking_delta', thinking: gathered }
+      return { type: 'thinking_delta', thinking: pendingText }
     case 'tool':
     case 'redacted':
-      return { type: 'input_json_delta', partial_json: gathered }
+      return { type: 'input_json_delta', partial_json: pendingText }
   }
 }

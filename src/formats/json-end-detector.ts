@@ -1,19 +1,19 @@
-/** Notices where an object of JSON that comes in pieces ends. */
+/** Detects the end of a JSON object that arrives in pieces. */
 const quote = 0x22
 const backslash = 0x5c
 
-export class JsonEnd {
+export class JsonEndDetector {
   #depth = 0
   #isInString = false
   #isEscaped = false
-  /** The object has begun and ended: nothing can belong to it any more. */
-  isReached = false
+  /** The object has started and ended. */
+  isComplete = false
 
-  take(text: string): void {
-    for (let i = 0; i < text.length; i++) this.#character(text.charCodeAt(i))
+  push(text: string): void {
+    for (let i = 0; i < text.length; i++) this.#pushCharacter(text.charCodeAt(i))
   }
 
-  #character(code: number): void {
+  #pushCharacter(code: number): void {
     if (this.#isEscaped) this.#isEscaped = false
     else if (this.#isInString) {
       if (code === backslash) this.#isEscaped = true
@@ -22,7 +22,7 @@ export class JsonEnd {
     else if (code === 0x7b || code === 0x5b) this.#depth += 1
     else if (code === 0x7d || code === 0x5d) {
       this.#depth -= 1
-      if (this.#depth === 0) this.isReached = true
+      if (this.#depth === 0) this.isComplete = true
     }
   }
 }

@@ -1,50 +1,50 @@
-/** Content blocks of Anthropic's format as parts of the common one. */
-import { objectIn, present, textIn, type Json } from '../providers/json-fields.ts'
-import { Inexpressible } from '../providers/provider.ts'
+/** Translates content blocks of Anthropic's format into content parts of the OpenAI format. */
+import { getObject, omitUndefined, getString, type Json } from '../providers/json-fields.ts'
+import { UnsupportedFeatureError } from '../providers/provider.ts'
 import { isObject } from '../providers/usage.ts'
-import type { Taste } from './provider-tastes.ts'
+import type { ProviderCapabilities } from './provider-capabilities.ts'
 
-/** A block and where it stands in the request. */
-export interface Placed {
+/** A block and its path in the request. */
+export interface LocatedBlock {
   readonly block: Json
-  readonly at: string
+  readonly path: string
 }
 
-export function wrong(at: string, words: string): Inexpressible {
-  return new Inexpressible(at, `${at} ${words}.`)
+export function unsupported(path: string, problem: string): UnsupportedFeatureError {
+  return new UnsupportedFeatureError(path, `Invalid \`${path}\`: ${problem}.`)
 }
 
-/** The blocks of `content` or `system`: a text alone is one block. Throws for what is neither. */
-export function blocksIn(content: unknown, at: string): Placed[] {
+/** Parses `content` or `system` into blocks; a string is a single block. Throws for anything else. */
+export function parseBlocks(content: unknown, path: string): LocatedBlock[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string')
-    return content === '' ? [] : [{ block: { type: 'text', text: content }, at }]
-  if (!Array.isArray(content)) throw wrong(at, 'has to be a string or a list of blocks')
+    return content === '' ? [] : [{ block: { type: 'text', text: content }, path }]
+  if (!Array.isArray(content)) throw unsupported(path, 'must be a string or an array of blocks')
   return content.map((block: unknown, index) => {
-    if (!isObject(block)) throw wrong(`${at}[${index}]`, 'has to be an object')
-    return { block, at: `${at}[${index}]` }
+    if (!isObject(block)) throw unsupported(`${path}[${index}]`, 'must be an object')
+    return { block, path: `${path}[${index}]` }
   })
 }
 
-function addressOf(source: Json, at: string): string {
-  if (source['type'] === 'url') return textIn(source, 'url') ?? ''
-  if (source['type'] !== 'base64') throw wrong(`${at}.source.type`, 'is none that this provider can be sent')
-  return `data:${textIn(source, 'media_type') ?? ''};base64,${textIn(source, 'data') ?? ''}`
+function sourceUrl(source: Json, path: string): string {
+  if (source['type'] === 'url') return getString(source, 'url') ?? ''
+  if (source['type'] !== 'base64') throw unsupported(`${path}.source.type`, 'not supported by this provider')
+  return `data:${getString(source, 'media_type') ?? ''};base64,${getString(source, 'data') ?? ''}`
 }
 
-function documentParts(block: Json, at: string, taste: Taste): Json[] {
-  const source = objectIn(block, 'source') ?? {}
-  const title = textIn(block, 'title')
-  const titled = [title, textIn(block, 'context')].filter((text) => text !== undefined && text !== '')
-  if (source['type'] === 'text') return [textPart([...titled, textIn(source, 'data') ?? ''].join('\n\n'))]
+function translateDocument(block: Json, path: string, capabilities: ProviderCapabilities): Json[] {
+  const source = getObject(block, 'source') ?? {}
+  const title = getString(block, 'title')
+  const titled = [title, getString(block, 'context')].filter((text) => text !== undefined && text !== '')
+  if (source['type'] === 'text') return [textPart([...titled, getString(source, 'data') ?? ''].join('\n\n'))]
   if (source['type'] === 'content') {
-    const inner = blocksIn(source['content'], `${at}.source.content`)
+    const inner = parseBlocks(source['content'], `${path}.source.content`)
     const head = titled.length > 0 ? [textPart(titled.join('\n\n'))] : []
-    return [...head, ...inner.flatMap((each) => partsOf(each, taste))]
+    return [...head, ...inner.flatMap((each) => translateBlock(each, capabilities))]
   }
-  const address = addressOf(source, at)
-  if (!address.startsWith('data:') && !taste.fileUrl) {
-    throw wrong(`${at}.source.type`, 'can only be "base64" or "text" for this provider')
+  const address = sourceUrl(source, path)
+  if (!address.startsWith('data:') && !capabilities.fileUrl) {
+    throw unsupported(`${path}.source.type`, 'must be "base64" or "text" for this provider')
   }
   return [{ type: 'file', file: { filename: title ?? 'document.pdf', file_data: address } }]
 }
@@ -53,35 +53,37 @@ function textPart(text: string): Json {
   return { type: 'text', text }
 }
 
-function partsWithoutCache({ block, at }: Placed, taste: Taste): Json[] {
+function translateBlockContent({ block, path }: LocatedBlock, capabilities: ProviderCapabilities): Json[] {
   switch (block['type']) {
     case 'text':
-      return [textPart(textIn(block, 'text') ?? '')]
+      return [textPart(getString(block, 'text') ?? '')]
     case 'image':
-      return [{ type: 'image_url', image_url: { url: addressOf(objectIn(block, 'source') ?? {}, at) } }]
+      return [{ type: 'image_url', image_url: { url: sourceUrl(getObject(block, 'source') ?? {}, path) } }]
     case 'document':
-      return documentParts(block, at, taste)
+      return translateDocument(block, path, capabilities)
     case 'search_result': {
-      const found = blocksIn(block['content'], `${at}.content`).map(({ block: each }) => textIn(each, 'text'))
-      const words = [textIn(block, 'title'), textIn(block, 'source'), ...found]
-      return [textPart(words.filter((each) => each !== undefined).join('\n'))]
+      const found = parseBlocks(block['content'], `${path}.content`).map(({ block: each }) =>
+        getString(each, 'text'),
+      )
+      const texts = [getString(block, 'title'), getString(block, 'source'), ...found]
+      return [textPart(texts.filter((each) => each !== undefined).join('\n'))]
     }
     default:
-      throw wrong(`${at}.type`, 'is none that this provider can be sent')
+      throw unsupported(`${path}.type`, 'not supported by this provider')
   }
 }
 
-/** The parts that a block becomes. Throws `Inexpressible` for one that only Anthropic knows. */
-export function partsOf(placed: Placed, taste: Taste): Json[] {
-  const parts = partsWithoutCache(placed, taste)
+/** Translates a block. Throws `UnsupportedFeatureError` for one that only Anthropic has. */
+export function translateBlock(block: LocatedBlock, capabilities: ProviderCapabilities): Json[] {
+  const parts = translateBlockContent(block, capabilities)
   const last = parts.at(-1)
-  const cache = placed.block['cache_control']
-  if (!last || !taste.cache || cache === undefined || cache === null) return parts
-  return [...parts.slice(0, -1), present({ ...last, cache_control: cache })]
+  const cache = block.block['cache_control']
+  if (!last || !capabilities.promptCache || cache === undefined || cache === null) return parts
+  return [...parts.slice(0, -1), omitUndefined({ ...last, cache_control: cache })]
 }
 
-/** Text alone is told as a string, which every provider takes. */
-export function contentOf(parts: readonly Json[], between: string): unknown {
-  const areWords = parts.every((part) => part['type'] === 'text' && part['cache_control'] === undefined)
-  return areWords ? parts.map((part) => textIn(part, 'text') ?? '').join(between) : parts
+/** Encodes text alone as a string, which every provider accepts. */
+export function encodeContent(parts: readonly Json[], separator: string): unknown {
+  const isTextOnly = parts.every((part) => part['type'] === 'text' && part['cache_control'] === undefined)
+  return isTextOnly ? parts.map((part) => getString(part, 'text') ?? '').join(separator) : parts
 }

@@ -1,21 +1,32 @@
-/** The conversation of a request of Anthropic's format as messages of the common one. */
-import { present, textIn, type Json } from '../providers/json-fields.ts'
+/** Translates the conversation of a request in Anthropic's format into messages of the OpenAI format. */
+import { omitUndefined, getString, type Json } from '../providers/json-fields.ts'
 import { isObject } from '../providers/usage.ts'
-import { originalCallId, shortCallId } from './call-ids.ts'
-import { carriedIn, detailWith } from './thinking-signature.ts'
-import { blocksIn, contentOf, partsOf, wrong, type Placed } from './messages-blocks.ts'
-import type { Taste } from './provider-tastes.ts'
+import { decodeCallId, shortCallId } from './tool-call-ids.ts'
+import { unwrapSignature, withText } from './thinking-signature.ts'
+import {
+  parseBlocks,
+  encodeContent,
+  translateBlock,
+  unsupported,
+  type LocatedBlock,
+} from './messages-blocks.ts'
+import type { ProviderCapabilities } from './provider-capabilities.ts'
 
 const paragraph = '\n\n'
 
-/** A tool's answer. Images cannot stand there: they follow, with a word on whose they are. */
-function toolAnswer({ block, at }: Placed, taste: Taste): { message: Json; images: Json[] } {
-  const parts = blocksIn(block['content'], `${at}.content`).flatMap((placed) => partsOf(placed, taste))
-  const id = callId(textIn(block, 'tool_use_id'), taste)
+/** Translates a tool result. It cannot contain images: they follow in a user message that names their call. */
+function translateToolResult(
+  { block, path }: LocatedBlock,
+  capabilities: ProviderCapabilities,
+): { message: Json; images: Json[] } {
+  const parts = parseBlocks(block['content'], `${path}.content`).flatMap((blocks) =>
+    translateBlock(blocks, capabilities),
+  )
+  const id = callIdFor(getString(block, 'tool_use_id'), capabilities)
   const images = parts.filter((part) => part['type'] !== 'text')
-  const words = parts.map((part) => textIn(part, 'text') ?? '').filter((text) => text !== '')
-  const said = words.join(paragraph)
-  const content = block['is_error'] === true ? `Error: ${said}` : said
+  const texts = parts.map((part) => getString(part, 'text') ?? '').filter((text) => text !== '')
+  const remaining = texts.join(paragraph)
+  const content = block['is_error'] === true ? `Error: ${remaining}` : remaining
   const title = { type: 'text', text: `What the tool answered to call ${id}:` }
   return {
     message: { role: 'tool', tool_call_id: id, content },
@@ -23,77 +34,79 @@ function toolAnswer({ block, at }: Placed, taste: Taste): { message: Json; image
   }
 }
 
-/** Answers of tools come first, as their calls came last. */
-function userMessages(placed: readonly Placed[], taste: Taste): Json[] {
-  const isAnswer = ({ block }: Placed): boolean => block['type'] === 'tool_result'
-  const answers = placed.filter(isAnswer).map((each) => toolAnswer(each, taste))
-  const rest = placed.filter((each) => !isAnswer(each)).flatMap((each) => partsOf(each, taste))
-  const parts = [...answers.flatMap(({ images }) => images), ...rest]
-  const said = parts.length > 0 ? [{ role: 'user', content: contentOf(parts, paragraph) }] : []
-  return [...answers.map(({ message }) => message), ...said]
+/** Tool results come first, since their calls came last. */
+function translateUserTurn(blocks: readonly LocatedBlock[], capabilities: ProviderCapabilities): Json[] {
+  const isToolResult = ({ block }: LocatedBlock): boolean => block['type'] === 'tool_result'
+  const toolResults = blocks.filter(isToolResult).map((each) => translateToolResult(each, capabilities))
+  const rest = blocks
+    .filter((each) => !isToolResult(each))
+    .flatMap((each) => translateBlock(each, capabilities))
+  const parts = [...toolResults.flatMap(({ images }) => images), ...rest]
+  const remaining = parts.length > 0 ? [{ role: 'user', content: encodeContent(parts, paragraph) }] : []
+  return [...toolResults.map(({ message }) => message), ...remaining]
 }
 
-function callId(id = '', { shortCallIds }: Taste): string {
-  const original = originalCallId(id)
+function callIdFor(id = '', { shortCallIds }: ProviderCapabilities): string {
+  const original = decodeCallId(id)
   return shortCallIds ? shortCallId(original) : original
 }
 
-function toolCallOf({ block }: Placed, taste: Taste): Json {
-  const called = { name: textIn(block, 'name') ?? '', arguments: JSON.stringify(block['input'] ?? {}) }
-  return { id: callId(textIn(block, 'id'), taste), type: 'function', function: called }
+function translateToolUse({ block }: LocatedBlock, capabilities: ProviderCapabilities): Json {
+  const called = { name: getString(block, 'name') ?? '', arguments: JSON.stringify(block['input'] ?? {}) }
+  return { id: callIdFor(getString(block, 'id'), capabilities), type: 'function', function: called }
 }
 
-/** Thinking goes back to whoever made it; what Anthropic signed is dropped, for no other provider could read it. */
-function thinkingOf(placed: readonly Placed[], taste: Taste): Json {
-  let words = ''
+/** Thinking goes back to the provider that made it. Anthropic's own is dropped, since no other provider can read it. */
+function translateThinking(blocks: readonly LocatedBlock[], capabilities: ProviderCapabilities): Json {
+  let texts = ''
   const details: Json[] = []
-  for (const { block } of placed) {
+  for (const { block } of blocks) {
     const isRedacted = block['type'] === 'redacted_thinking'
-    const made = carriedIn(isRedacted ? block['data'] : block['signature'])
-    if (!made || (made.provider !== taste.provider && !taste.isDialect)) continue
-    const thinking = textIn(block, 'thinking') ?? ''
-    words += thinking
-    if (made.detail) details.push(isRedacted ? made.detail : detailWith(thinking, made.detail))
+    const made = unwrapSignature(isRedacted ? block['data'] : block['signature'])
+    if (!made || (made.provider !== capabilities.provider && !capabilities.isTranslated)) continue
+    const thinking = getString(block, 'thinking') ?? ''
+    texts += thinking
+    if (made.detail) details.push(isRedacted ? made.detail : withText(thinking, made.detail))
   }
   return {
-    reasoning_content: words === '' || taste.isDialect ? undefined : words,
+    reasoning_content: texts === '' || capabilities.isTranslated ? undefined : texts,
     reasoning_details: details.length > 0 ? details : undefined,
   }
 }
 
-function assistantMessage(placed: readonly Placed[], taste: Taste): Json {
-  const isThinking = ({ block }: Placed): boolean =>
+function translateAssistantTurn(blocks: readonly LocatedBlock[], capabilities: ProviderCapabilities): Json {
+  const isThinking = ({ block }: LocatedBlock): boolean =>
     block['type'] === 'thinking' || block['type'] === 'redacted_thinking'
-  const calls = placed.filter(({ block }) => block['type'] === 'tool_use')
-  const said = placed.filter((each) => !isThinking(each) && each.block['type'] !== 'tool_use')
-  const parts = said.flatMap((each) => partsOf(each, taste))
-  return present({
+  const calls = blocks.filter(({ block }) => block['type'] === 'tool_use')
+  const remaining = blocks.filter((each) => !isThinking(each) && each.block['type'] !== 'tool_use')
+  const parts = remaining.flatMap((each) => translateBlock(each, capabilities))
+  return omitUndefined({
     role: 'assistant',
-    content: parts.length === 0 && calls.length > 0 ? null : contentOf(parts, ''),
-    ...thinkingOf(placed.filter(isThinking), taste),
-    tool_calls: calls.length > 0 ? calls.map((call) => toolCallOf(call, taste)) : undefined,
+    content: parts.length === 0 && calls.length > 0 ? null : encodeContent(parts, ''),
+    ...translateThinking(blocks.filter(isThinking), capabilities),
+    tool_calls: calls.length > 0 ? calls.map((call) => translateToolUse(call, capabilities)) : undefined,
   })
 }
 
-/** Throws `Inexpressible` for what cannot be read or said, naming it. */
-export function messagesOf(request: Json, taste: Taste): Json[] {
+/** Throws `UnsupportedFeatureError` naming the field that is invalid or not supported. */
+export function translateMessages(request: Json, capabilities: ProviderCapabilities): Json[] {
   const { messages } = request
-  if (!Array.isArray(messages)) throw wrong('messages', 'has to be a list')
+  if (!Array.isArray(messages)) throw unsupported('messages', 'must be an array')
   return messages.flatMap((message: unknown, index) => {
-    const at = `messages[${index}]`
-    if (!isObject(message)) throw wrong(at, 'has to be an object')
-    const placed = blocksIn(message['content'], `${at}.content`)
+    const path = `messages[${index}]`
+    if (!isObject(message)) throw unsupported(path, 'must be an object')
+    const blocks = parseBlocks(message['content'], `${path}.content`)
     switch (message['role']) {
       case 'user':
-        return userMessages(placed, taste)
+        return translateUserTurn(blocks, capabilities)
       case 'assistant':
-        return [assistantMessage(placed, taste)]
+        return [translateAssistantTurn(blocks, capabilities)]
       case 'system': {
-        const parts = placed.flatMap((each) => partsOf(each, taste))
-        return [{ role: 'system', content: contentOf(parts, paragraph) }]
+        const parts = blocks.flatMap((each) => translateBlock(each, capabilities))
+        return [{ role: 'system', content: encodeContent(parts, paragraph) }]
       }
       default:
-        throw wrong(`${at}.role`, 'has to be "user" or "assistant"')
+        throw unsupported(`${path}.role`, 'must be "user" or "assistant"')
     }
   })
 }

@@ -1,10 +1,10 @@
-/** A refusal in Anthropic's words: `{type: "error", error: {type, message}, request_id}`, with our code beside them. */
-import type { Refusal } from '../errors.ts'
-import { present, type Json } from '../providers/json-fields.ts'
-import { eventOf } from './messages-events.ts'
+/** API errors in Anthropic's format, `{type: "error", error: {type, message}, request_id}`, plus our code. */
+import type { ApiError } from '../errors.ts'
+import { omitUndefined, type Json } from '../providers/json-fields.ts'
+import { encodeMessagesEvent } from './messages-events.ts'
 
-/** Anthropic, "Errors"; what is not there is the caller's to mend below 500, and ours above. */
-const types: Readonly<Record<number, string>> = {
+/** Error types by status (Anthropic, "Errors"). Other statuses are invalid requests below 500, and ours above. */
+const errorTypes: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   402: 'billing_error',
   403: 'permission_error',
@@ -16,18 +16,18 @@ const types: Readonly<Record<number, string>> = {
   504: 'timeout_error',
 }
 
-function fieldsOf(refusal: Refusal, requestId: string): Json {
-  const { status } = refusal
-  const { message, param, code } = refusal.toBody().error
-  const type = types[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  return { error: present({ type, message, param: param ?? undefined, code }), request_id: requestId }
+function errorFields(apiError: ApiError, requestId: string): Json {
+  const { status } = apiError
+  const { message, param, code } = apiError.toBody().error
+  const type = errorTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
+  return { error: omitUndefined({ type, message, param: param ?? undefined, code }), request_id: requestId }
 }
 
-export function messagesErrorBody(refusal: Refusal, requestId: string): Json {
-  return { type: 'error', ...fieldsOf(refusal, requestId) }
+export function messagesErrorBody(apiError: ApiError, requestId: string): Json {
+  return { type: 'error', ...errorFields(apiError, requestId) }
 }
 
-/** The last event of a stream that broke off. */
-export function messagesErrorEvent(refusal: Refusal, requestId: string): Buffer {
-  return eventOf('error', fieldsOf(refusal, requestId))
+/** The last event of an incomplete stream. */
+export function messagesErrorEvent(apiError: ApiError, requestId: string): Buffer {
+  return encodeMessagesEvent('error', errorFields(apiError, requestId))
 }

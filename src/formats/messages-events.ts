@@ -1,23 +1,23 @@
-/** The events of a streamed answer in Anthropic's format, and what of them has been said when an answer ends early. */
+/** The stream events of Anthropic's format, and which blocks are open when a stream ends early. */
 import type { Json } from '../providers/json-fields.ts'
 import type { TokenUsage } from '../providers/usage.ts'
-import { encodeEvent } from '../lib/sse/sse-parser.ts'
+import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
 
-/** An event, named by its type. */
-export function eventOf(type: string, fields: Json): Buffer {
-  return encodeEvent(JSON.stringify({ type, ...fields }), type)
+/** Encodes an event, named by its type. */
+export function encodeMessagesEvent(type: string, fields: Json): Buffer {
+  return encodeSseEvent(JSON.stringify({ type, ...fields }), type)
 }
 
-export const ping: Buffer = eventOf('ping', {})
-export const messageStop: Buffer = eventOf('message_stop', {})
+export const ping: Buffer = encodeMessagesEvent('ping', {})
+export const messageStop: Buffer = encodeMessagesEvent('message_stop', {})
 
-/** Usage as the format writes it: what was read from and written to the cache stands beside `input_tokens`. */
-export function usageOfMessage(usage: TokenUsage): Json {
+/** Usage in Anthropic's format: tokens read from and written to the cache are not part of `input_tokens`. */
+export function serializeMessagesUsage(usage: TokenUsage): Json {
   const { reasoning } = usage
   return {
     input_tokens: usage.input - usage.cachedInput - usage.cacheWrite,
     cache_creation_input_tokens: usage.cacheWrite,
-    ...(usage.cacheWrite1h ? { cache_creation: keptTimes(usage.cacheWrite, usage.cacheWrite1h) } : {}),
+    ...(usage.cacheWrite1h ? { cache_creation: cacheCreation(usage.cacheWrite, usage.cacheWrite1h) } : {}),
     cache_read_input_tokens: usage.cachedInput,
     output_tokens: usage.output,
     ...(usage.searches ? { server_tool_use: { web_search_requests: usage.searches } } : {}),
@@ -25,35 +25,35 @@ export function usageOfMessage(usage: TokenUsage): Json {
   }
 }
 
-function keptTimes(written: number, long: number): Json {
+function cacheCreation(written: number, long: number): Json {
   return { ephemeral_5m_input_tokens: written - long, ephemeral_1h_input_tokens: long }
 }
 
-export function blockStop(index: number): Buffer {
-  return eventOf('content_block_stop', { index })
+export function contentBlockStop(index: number): Buffer {
+  return encodeMessagesEvent('content_block_stop', { index })
 }
 
-export interface Stop {
+export interface StopReason {
   readonly reason: string
-  /** The caller's own word that ended the answer. */
+  /** The caller's stop sequence that ended the response. */
   readonly sequence: string | null
 }
 
-/** Why the answer ended, and its bill; `more`: what the format has no field for. */
-export function messageDelta({ reason, sequence }: Stop, usage: TokenUsage, more: Json = {}): Buffer {
+/** The stop reason and the usage; `more`: fields beyond Anthropic's format. */
+export function messageDelta({ reason, sequence }: StopReason, usage: TokenUsage, more: Json = {}): Buffer {
   const delta = { stop_reason: reason, stop_sequence: sequence }
-  return eventOf('message_delta', { delta, usage: usageOfMessage(usage), ...more })
+  return encodeMessagesEvent('message_delta', { delta, usage: serializeMessagesUsage(usage), ...more })
 }
 
-/** Where the money ends, the answer ends as one that reached its maximum, and says why. */
-export function shortEnd(usage: TokenUsage): Buffer {
+/** If the account runs out of credit, the response ends as if it had reached its maximum, and says why. */
+export function outOfCreditDelta(usage: TokenUsage): Buffer {
   const stop = { reason: 'max_tokens', sequence: null }
   return messageDelta(stop, usage, { sluice: { ended: 'insufficient_quota' } })
 }
 
 /**
- * Which blocks are open at a point of the answer. Points are output tokens, as only events up to some number of them
- * may have gone out when an answer is ended.
+ * Records which blocks are open at a position of the response. Positions are output tokens, since only events up to
+ * some number of them may have been sent when a response is ended.
  */
 export class BlockLog {
   readonly #blocks: { readonly index: number; readonly from: number; to: number }[] = []
@@ -67,7 +67,7 @@ export class BlockLog {
     if (block) block.to = at
   }
 
-  /** The blocks that had begun and not ended when so many tokens were out. */
+  /** The blocks that were open after this many tokens. */
   openAt(tokens: number): number[] {
     return this.#blocks.filter(({ from, to }) => from <= tokens && to > tokens).map(({ index }) => index)
   }

@@ -1,90 +1,101 @@
 /**
- * A request of Anthropic's format (Messages API, version 2023-06-01) in the common one, to the taste of a provider.
- * What only hints at how to sample and has no word there is left out; what changes what is answered is refused by its
- * name, so that another upstream may take it.
+ * Translates a request in Anthropic's format (Messages API, version 2023-06-01) into the OpenAI format, as far as a
+ * provider supports it. Sampling hints without a counterpart are dropped. Features that change the response are
+ * rejected by name, so that another upstream may serve the request.
  */
 import { createHash } from 'node:crypto'
-import { numberIn, objectIn, objectsIn, present, textIn, type Json } from '../providers/json-fields.ts'
-import { messagesOf } from './messages-conversation.ts'
-import { blocksIn, contentOf, partsOf, wrong } from './messages-blocks.ts'
-import type { Taste } from './provider-tastes.ts'
+import {
+  getNumber,
+  getObject,
+  getObjects,
+  omitUndefined,
+  getString,
+  type Json,
+} from '../providers/json-fields.ts'
+import { translateMessages } from './messages-conversation.ts'
+import { parseBlocks, encodeContent, translateBlock, unsupported } from './messages-blocks.ts'
+import type { ProviderCapabilities } from './provider-capabilities.ts'
 
-/** OpenAI takes no longer names of a user. */
-const longestUser = 64
+/** OpenAI's maximum length of `user`. */
+const maxUserLength = 64
 const paragraph = '\n\n'
 
-function systemOf(request: Json, taste: Taste): Json[] {
-  const parts = blocksIn(request['system'], 'system').flatMap((placed) => partsOf(placed, taste))
-  return parts.length > 0 ? [{ role: 'system', content: contentOf(parts, paragraph) }] : []
+function translateSystem(request: Json, capabilities: ProviderCapabilities): Json[] {
+  const parts = parseBlocks(request['system'], 'system').flatMap((block) =>
+    translateBlock(block, capabilities),
+  )
+  return parts.length > 0 ? [{ role: 'system', content: encodeContent(parts, paragraph) }] : []
 }
 
-function toolOf(tool: Json, index: number, taste: Taste): Json {
-  const at = `tools[${index}]`
+function translateTool(tool: Json, index: number, capabilities: ProviderCapabilities): Json {
+  const path = `tools[${index}]`
   const type = tool['type']
   if (type !== undefined && type !== null && type !== 'custom') {
-    throw wrong(`${at}.type`, 'can only be "custom" for this provider')
+    throw unsupported(`${path}.type`, 'must be "custom" for this provider')
   }
-  const about = present({
-    name: textIn(tool, 'name'),
-    description: textIn(tool, 'description'),
-    parameters: objectIn(tool, 'input_schema'),
+  const about = omitUndefined({
+    name: getString(tool, 'name'),
+    description: getString(tool, 'description'),
+    parameters: getObject(tool, 'input_schema'),
     strict: tool['strict'] === true ? true : undefined,
   })
-  const cache = taste.cache ? objectIn(tool, 'cache_control') : undefined
-  return present({ type: 'function', function: about, cache_control: cache })
+  const cache = capabilities.promptCache ? getObject(tool, 'cache_control') : undefined
+  return omitUndefined({ type: 'function', function: about, cache_control: cache })
 }
 
-function toolChoiceOf(choice: Json | undefined): unknown {
+function translateToolChoice(choice: Json | undefined): unknown {
   switch (choice?.['type']) {
     case undefined:
       return undefined
     case 'any':
       return 'required'
     case 'tool':
-      return { type: 'function', function: { name: textIn(choice ?? {}, 'name') ?? '' } }
+      return { type: 'function', function: { name: getString(choice ?? {}, 'name') ?? '' } }
     case 'auto':
     case 'none':
       return choice?.['type']
     default:
-      throw wrong('tool_choice.type', 'is none that this provider can be sent')
+      throw unsupported('tool_choice.type', 'not supported by this provider')
   }
 }
 
-function toolsOf(request: Json, taste: Taste): Json {
-  const tools = objectsIn(request, 'tools').map((tool, index) => toolOf(tool, index, taste))
+function translateTools(request: Json, capabilities: ProviderCapabilities): Json {
+  const tools = getObjects(request, 'tools').map((tool, index) => translateTool(tool, index, capabilities))
   if (tools.length === 0) return {}
-  const choice = objectIn(request, 'tool_choice')
+  const choice = getObject(request, 'tool_choice')
   return {
     tools,
-    tool_choice: toolChoiceOf(choice),
+    tool_choice: translateToolChoice(choice),
     parallel_tool_calls: choice?.['disable_parallel_tool_use'] === true ? false : undefined,
   }
 }
 
-function effortOf(given: string | undefined, budget: number | undefined): string | undefined {
+function translateEffort(given: string | undefined, budget: number | undefined): string | undefined {
   if (given !== undefined) return given === 'xhigh' || given === 'max' ? 'high' : given
   if (budget === undefined) return undefined
   if (budget <= 4096) return 'low'
   return budget <= 16_384 ? 'medium' : 'high'
 }
 
-/** How much to think, in the words that a provider takes. */
-function thinkingOf(request: Json, taste: Taste): Json {
-  const thinking = objectIn(request, 'thinking')
+/** How much to think, in the fields that the provider supports. */
+function translateThinking(request: Json, capabilities: ProviderCapabilities): Json {
+  const thinking = getObject(request, 'thinking')
   if (!thinking) return {}
   const isOn = thinking['type'] !== 'disabled'
-  const budget = isOn ? numberIn(thinking, 'budget_tokens') : undefined
-  const given = isOn ? textIn(objectIn(request, 'output_config') ?? {}, 'effort') : undefined
-  switch (taste.thinking) {
+  const budget = isOn ? getNumber(thinking, 'budget_tokens') : undefined
+  const given = isOn ? getString(getObject(request, 'output_config') ?? {}, 'effort') : undefined
+  switch (capabilities.thinking) {
     case 'all': {
       const reasoning = thinking['display'] === 'omitted' ? { exclude: true } : undefined
       return { thinking, reasoning, reasoning_effort: given }
     }
     case 'effort':
-      return { reasoning_effort: isOn ? effortOf(given, budget) : undefined }
+      return { reasoning_effort: isOn ? translateEffort(given, budget) : undefined }
     case 'reasoning':
       if (budget !== undefined) return { reasoning: { max_tokens: budget } }
-      return { reasoning: given === undefined ? { enabled: isOn } : { effort: effortOf(given, undefined) } }
+      return {
+        reasoning: given === undefined ? { enabled: isOn } : { effort: translateEffort(given, undefined) },
+      }
     case 'switch':
       return { thinking: { type: isOn ? 'enabled' : 'disabled' } }
     case 'enable':
@@ -94,46 +105,46 @@ function thinkingOf(request: Json, taste: Taste): Json {
   }
 }
 
-function formatOf(request: Json): Json | undefined {
-  const config = objectIn(request, 'output_config')
-  const format = (config && objectIn(config, 'format')) ?? objectIn(request, 'output_format')
+function translateOutputFormat(request: Json): Json | undefined {
+  const config = getObject(request, 'output_config')
+  const format = (config && getObject(config, 'format')) ?? getObject(request, 'output_format')
   if (!format) return undefined
-  const schema = objectIn(format, 'schema')
+  const schema = getObject(format, 'schema')
   if (format['type'] !== 'json_schema' || !schema) {
-    throw wrong('output_config.format', 'has to be "json_schema" with a schema')
+    throw unsupported('output_config.format', 'must be "json_schema" with a schema')
   }
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
 }
 
-function userOf(request: Json): string | undefined {
-  const user = textIn(objectIn(request, 'metadata') ?? {}, 'user_id')
-  if (user === undefined || user.length <= longestUser) return user
+function translateUser(request: Json): string | undefined {
+  const user = getString(getObject(request, 'metadata') ?? {}, 'user_id')
+  if (user === undefined || user.length <= maxUserLength) return user
   return createHash('sha256').update(user).digest('hex')
 }
 
-function refuseForeign(request: Json): void {
-  if (objectsIn(request, 'mcp_servers').length > 0)
-    throw wrong('mcp_servers', 'is not known to this provider')
+function rejectUnsupported(request: Json): void {
+  if (getObjects(request, 'mcp_servers').length > 0)
+    throw unsupported('mcp_servers', 'not supported by this provider')
   if (request['container'] !== undefined && request['container'] !== null) {
-    throw wrong('container', 'is not known to this provider')
+    throw unsupported('container', 'not supported by this provider')
   }
 }
 
-/** The request in the common format; the model's name is the caller's. Throws `Inexpressible` naming the field. */
-export function chatOfMessages(request: Json, taste: Taste): Json {
-  refuseForeign(request)
-  return present({
+/** Translates the request; the model's name is the caller's. Throws `UnsupportedFeatureError` naming the field. */
+export function translateMessagesRequest(request: Json, capabilities: ProviderCapabilities): Json {
+  rejectUnsupported(request)
+  return omitUndefined({
     model: request['model'],
-    messages: [...systemOf(request, taste), ...messagesOf(request, taste)],
-    max_tokens: numberIn(request, 'max_tokens'),
-    ...toolsOf(request, taste),
-    ...thinkingOf(request, taste),
-    response_format: formatOf(request),
+    messages: [...translateSystem(request, capabilities), ...translateMessages(request, capabilities)],
+    max_tokens: getNumber(request, 'max_tokens'),
+    ...translateTools(request, capabilities),
+    ...translateThinking(request, capabilities),
+    response_format: translateOutputFormat(request),
     stop: Array.isArray(request['stop_sequences']) ? request['stop_sequences'] : undefined,
-    temperature: numberIn(request, 'temperature'),
-    top_p: numberIn(request, 'top_p'),
-    top_k: taste.topK ? numberIn(request, 'top_k') : undefined,
-    user: taste.user ? userOf(request) : undefined,
+    temperature: getNumber(request, 'temperature'),
+    top_p: getNumber(request, 'top_p'),
+    top_k: capabilities.topK ? getNumber(request, 'top_k') : undefined,
+    user: capabilities.user ? translateUser(request) : undefined,
     stream: request['stream'] === true ? true : undefined,
   })
 }

@@ -1,112 +1,117 @@
-/** A streamed answer of the common format in Anthropic's: chunk by chunk, its blocks one after another. */
+/** Encodes a stream in the OpenAI format as Anthropic's: chunk by chunk, with its blocks one after another. */
 import { newId } from '../lib/ids.ts'
-import { numberIn, objectIn, objectsIn, textIn, type Json } from '../providers/json-fields.ts'
+import { getNumber, getObject, getObjects, getString, type Json } from '../providers/json-fields.ts'
 import { isObject, type TokenUsage } from '../providers/usage.ts'
-import { carried } from './thinking-signature.ts'
+import { wrapSignature } from './thinking-signature.ts'
 import { BlockQueue } from './block-queue.ts'
-import { isHidden, piecesOf, stopOf, type AnswerTerms } from './messages-answer.ts'
+import { isEncrypted, extractPieces, mapStopReason, type ResponseContext } from './messages-response.ts'
 import {
   BlockLog,
-  blockStop,
-  eventOf,
+  contentBlockStop,
+  encodeMessagesEvent,
   messageDelta,
   messageStop,
-  shortEnd,
-  usageOfMessage,
-  type Stop,
+  outOfCreditDelta,
+  serializeMessagesUsage,
+  type StopReason,
 } from './messages-events.ts'
 
-const nothing = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+const noUsage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
-/** How a settled answer ended: as it does when the money ran out after `paid` tokens, or by itself. */
-export interface Ended {
-  readonly isShort: boolean
-  readonly paid: number
+/** How a settled response ended: by itself, or because the account ran out of credit after `paidTokens`. */
+export interface MessagesConclusion {
+  readonly isOutOfCredit: boolean
+  readonly paidTokens: number
   readonly usage: TokenUsage
 }
 
-export class MessagesStream {
-  readonly #terms: AnswerTerms
+export class MessagesStreamEncoder {
+  readonly #context: ResponseContext
   readonly #meter: { readonly tokens: number }
   readonly #log = new BlockLog()
-  readonly #out: Buffer[] = []
+  readonly #events: Buffer[] = []
   readonly #blocks: BlockQueue
-  /** The tokens that were out when the message began; with a first chunk of many they may not be paid for. */
-  #begunAt: number | null = null
+  /** The output tokens when the message started; if the first chunk was large, they may not be paid for. */
+  #startedAtTokens: number | null = null
   #start: Buffer = Buffer.alloc(0)
-  #stop: Stop | null = null
+  #stop: StopReason | null = null
 
-  /** `meter` has read each chunk before it is taken. */
-  constructor(terms: AnswerTerms, meter: { readonly tokens: number }) {
-    this.#terms = terms
+  /** `meter` must have read each chunk before it is encoded. */
+  constructor(context: ResponseContext, meter: { readonly tokens: number }) {
+    this.#context = context
     this.#meter = meter
-    this.#blocks = new BlockQueue(terms.provider, this.#log, this.#out)
+    this.#blocks = new BlockQueue(context.provider, this.#log, this.#events)
   }
 
-  take(chunk: unknown): Buffer | null {
+  encode(chunk: unknown): Buffer | null {
     if (!isObject(chunk)) return null
     this.#blocks.tokens = this.#meter.tokens
-    this.#begin(chunk)
-    const [choice] = objectsIn(chunk, 'choices')
+    this.#startMessage(chunk)
+    const [choice] = getObjects(chunk, 'choices')
     if (choice) this.#onChoice(choice)
-    return this.#said()
+    return this.#takeEvents()
   }
 
-  conclude({ isShort, paid, usage }: Ended): Buffer[] {
-    if (isShort) {
-      const start = this.#begunAt === null || this.#begunAt > paid ? [this.#start] : []
-      return [...start, ...this.#log.openAt(paid).map(blockStop), shortEnd(usage), messageStop]
+  finalEvents({ isOutOfCredit, paidTokens, usage }: MessagesConclusion): Buffer[] {
+    if (isOutOfCredit) {
+      const start = this.#startedAtTokens === null || this.#startedAtTokens > paidTokens ? [this.#start] : []
+      return [
+        ...start,
+        ...this.#log.openAt(paidTokens).map(contentBlockStop),
+        outOfCreditDelta(usage),
+        messageStop,
+      ]
     }
     this.#blocks.finish()
-    const stop = this.#stop ?? stopOf({}, this.#blocks.hasCalls, [])
-    const rest = this.#said()
+    const stop = this.#stop ?? mapStopReason({}, this.#blocks.hasCalls, [])
+    const rest = this.#takeEvents()
     return [...(rest ? [rest] : []), messageDelta(stop, usage), messageStop]
   }
 
-  #begin(chunk: Json): void {
-    if (this.#begunAt !== null) return
-    this.#begunAt = this.#meter.tokens
+  #startMessage(chunk: Json): void {
+    if (this.#startedAtTokens !== null) return
+    this.#startedAtTokens = this.#meter.tokens
     const message = {
-      id: textIn(chunk, 'id') ?? newId('msg'),
+      id: getString(chunk, 'id') ?? newId('msg'),
       type: 'message',
       role: 'assistant',
-      model: textIn(chunk, 'model') ?? '',
+      model: getString(chunk, 'model') ?? '',
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: usageOfMessage(nothing),
+      usage: serializeMessagesUsage(noUsage),
     }
-    this.#start = eventOf('message_start', { message })
-    this.#out.push(this.#start)
+    this.#start = encodeMessagesEvent('message_start', { message })
+    this.#events.push(this.#start)
   }
 
   #onChoice(choice: Json): void {
-    this.#onDelta(objectIn(choice, 'delta') ?? {})
-    if (this.#stop !== null || (textIn(choice, 'finish_reason') ?? '') === '') return
+    this.#onDelta(getObject(choice, 'delta') ?? {})
+    if (this.#stop !== null || (getString(choice, 'finish_reason') ?? '') === '') return
     this.#blocks.finish()
-    this.#stop = stopOf(choice, this.#blocks.hasCalls, this.#terms.stops)
+    this.#stop = mapStopReason(choice, this.#blocks.hasCalls, this.#context.stopSequences)
   }
 
   #onDelta(delta: Json): void {
-    for (const { kind, text } of piecesOf(delta)) this.#blocks.words(kind, text)
-    for (const detail of objectsIn(delta, 'reasoning_details')) {
-      if (isHidden(detail)) this.#blocks.redacted(carried(this.#terms.provider, detail))
-      else this.#blocks.proof(detail)
+    for (const { kind, text } of extractPieces(delta)) this.#blocks.addText(kind, text)
+    for (const detail of getObjects(delta, 'reasoning_details')) {
+      if (isEncrypted(detail)) this.#blocks.addRedacted(wrapSignature(this.#context.provider, detail))
+      else this.#blocks.addSignature(detail)
     }
-    for (const [place, call] of objectsIn(delta, 'tool_calls').entries()) {
-      const called = objectIn(call, 'function') ?? {}
-      this.#blocks.call(numberIn(call, 'index') ?? place, {
-        id: textIn(call, 'id'),
-        name: textIn(called, 'name') ?? '',
-        input: textIn(called, 'arguments') ?? '',
+    for (const [position, call] of getObjects(delta, 'tool_calls').entries()) {
+      const called = getObject(call, 'function') ?? {}
+      this.#blocks.addToolCall(getNumber(call, 'index') ?? position, {
+        id: getString(call, 'id'),
+        name: getString(called, 'name') ?? '',
+        input: getString(called, 'arguments') ?? '',
       })
     }
   }
 
-  #said(): Buffer | null {
-    if (this.#out.length === 0) return null
-    const said = Buffer.concat(this.#out)
-    this.#out.length = 0
-    return said
+  #takeEvents(): Buffer | null {
+    if (this.#events.length === 0) return null
+    const joined = Buffer.concat(this.#events)
+    this.#events.length = 0
+    return joined
   }
 }

@@ -1,31 +1,33 @@
 /**
- * Thinking of other providers in Anthropic's format. A client of it sends back what it got, signatures included, and
- * does not know who made them; so a signature tells its maker, and goes back to that one alone.
+ * Wraps the thinking of other providers in Anthropic's format. Clients send thinking back with its signature and do not
+ * know which provider made it; so a wrapped signature names its provider, and goes back to that one only.
  */
 import { isObject } from '../providers/usage.ts'
 import type { Json } from '../providers/json-fields.ts'
 
-const mark = 'sluice.'
+const signaturePrefix = 'sluice.'
 
-/** The mark as it stands in a request's bytes. */
-export const markInBody = `"${mark}`
+/** The prefix as it occurs in a request's bytes. */
+export const foreignSignatureMarker = `"${signaturePrefix}`
 
-/** What a signature of ours says: whose thinking it is and, where there was any, the maker's own proof. */
-export interface Carried {
+/** The content of a wrapped signature: the provider and, if there was one, its own signed detail. */
+export interface WrappedThinking {
   readonly provider: string
   readonly detail: Json | undefined
 }
 
-/** A signature, or redacted data, of a provider's thinking. `detail`: as in `reasoning_details`, without its words. */
-export function carried(provider: string, detail?: Json): string {
-  return mark + Buffer.from(JSON.stringify({ provider, detail })).toString('base64url')
+/** Wraps a signature, or redacted data, of a provider. `detail`: as in `reasoning_details`, without its text. */
+export function wrapSignature(provider: string, detail?: Json): string {
+  return signaturePrefix + Buffer.from(JSON.stringify({ provider, detail })).toString('base64url')
 }
 
-/** What a signature carries; `null` for one that is not ours. */
-export function carriedIn(signature: unknown): Carried | null {
-  if (typeof signature !== 'string' || !signature.startsWith(mark)) return null
+/** Unwraps a signature; `null` if it is not a wrapped one. */
+export function unwrapSignature(signature: unknown): WrappedThinking | null {
+  if (typeof signature !== 'string' || !signature.startsWith(signaturePrefix)) return null
   try {
-    const value: unknown = JSON.parse(Buffer.from(signature.slice(mark.length), 'base64url').toString())
+    const value: unknown = JSON.parse(
+      Buffer.from(signature.slice(signaturePrefix.length), 'base64url').toString(),
+    )
     if (!isObject(value) || typeof value['provider'] !== 'string') return null
     const { detail } = value
     return { provider: value['provider'], detail: isObject(detail) ? detail : undefined }
@@ -34,20 +36,20 @@ export function carriedIn(signature: unknown): Carried | null {
   }
 }
 
-/** Is this a block of thinking that did not come from Anthropic? */
+/** Is this a block of thinking from another provider than Anthropic? */
 export function isForeignThinking(block: unknown): boolean {
   if (!isObject(block)) return false
   const proof = block['type'] === 'thinking' ? block['signature'] : block['data']
   const isThinking = block['type'] === 'thinking' || block['type'] === 'redacted_thinking'
-  return isThinking && typeof proof === 'string' && proof.startsWith(mark)
+  return isThinking && typeof proof === 'string' && proof.startsWith(signaturePrefix)
 }
 
-/** A detail with its words in their place again. */
-export function detailWith(words: string, detail: Json): Json {
-  return detail['type'] === 'reasoning.summary' ? { ...detail, summary: words } : { ...detail, text: words }
+/** The detail with its text. */
+export function withText(text: string, detail: Json): Json {
+  return detail['type'] === 'reasoning.summary' ? { ...detail, summary: text } : { ...detail, text }
 }
 
-/** A detail without the words that stand beside it as thinking. */
-export function withoutWords({ text: _text, summary: _summary, ...rest }: Json): Json {
+/** The detail without its text, which the block's `thinking` has. */
+export function withoutText({ text: _text, summary: _summary, ...rest }: Json): Json {
   return rest
 }

@@ -1,50 +1,52 @@
-/** Incidents that the watch over the models opens and closes. Of one model, at most one is open at any time. */
-import { auditRow } from '../db/audit.ts'
-import { expecting, type Db } from '../db/db.ts'
+/** Incidents that the incident monitor opens and closes. At most one per model is open at any time. */
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type IncidentsTable } from '../db/schema/schema.ts'
-import { isTaken, isUnmet } from '../db/store-error.ts'
+import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 import { incidentById, postRow, type Incident, type IncidentSeverity, type PostCode } from './incidents.ts'
 
-/** One that is back within this time is the same incident, opened again. */
-const sameMs = 10 * 60_000
-const by = 'watch'
+/** If a model fails again within this time, its last incident is reopened. */
+const reopenWindowMs = 10 * 60_000
+const auditActor = 'watch'
 
-/** The latest automatic incident of a model, as the watch has to know it. */
-export interface WatchedIncident {
+/** The latest automatic incident of a model, as the incident monitor needs it. */
+export interface MonitoredIncident {
   readonly id: string
   readonly model: string
   readonly severity: IncidentSeverity
   readonly openedAt: number
   readonly closedAt: number | null
-  /** When it was opened last, or changed by hand since. */
+  /** When it was last opened, or changed manually since. */
   readonly updatedAt: number
 }
 
-/** What the posts say in English; pages for people say the same in their language, by code. */
+/** The English messages of posts. The console translates them by code. */
 const messages: Record<PostCode, string> = {
-  failing: 'Requests to this model are failing more often than its objective allows. We are looking into it.',
+  failing: 'Requests to this model are failing more often than its objective allows. We are investigating.',
   failing_again: 'Requests to this model are failing again.',
-  recovered: 'Requests to this model are answered again as they should be.',
-  quiet: 'There were no requests to this model for a while, and so no failures.',
+  recovered: 'This model has recovered.',
+  quiet: 'There have been no requests to this model for a while, and therefore no failures.',
 }
 
-/** The title until somebody gives another. */
+/** The default title. */
 export function automaticTitle(model: string): string {
   return `${model}: requests are failing`
 }
 
-/** Those that are open, and those closed so lately that they may be opened again; by model. */
-export async function watchedIncidents(db: Db, now: number): Promise<Map<string, WatchedIncident>> {
+/** Open incidents, and those closed so recently that they may be reopened; by model. */
+export async function listMonitoredIncidents(db: Db, now: number): Promise<Map<string, MonitoredIncident>> {
   const rows = await db.all(
     sql
       .selectFrom('incidents')
       .select(['id', 'watched_model', 'severity', 'opened_at', 'closed_at', 'updated_at'])
       .where('watched_model', 'is not', null)
-      .where((build) => build.or([build('closed_at', 'is', null), build('closed_at', '>', now - sameMs)]))
+      .where((build) =>
+        build.or([build('closed_at', 'is', null), build('closed_at', '>', now - reopenWindowMs)]),
+      )
       .orderBy('opened_at'),
   )
-  const watched = new Map<string, WatchedIncident>()
+  const watched = new Map<string, MonitoredIncident>()
   for (const row of rows) {
     const model = row.watched_model ?? ''
     const isOpen = watched.get(model)?.closedAt === null
@@ -55,15 +57,15 @@ export async function watchedIncidents(db: Db, now: number): Promise<Map<string,
   return watched
 }
 
-/** Opens the model's incident, or the one that was just closed; null when somebody else just did. */
-export async function openAutomatic(
+/** Opens an incident, or reopens the previous one; null if another node just did. */
+export async function openAutomaticIncident(
   db: Db,
   about: { readonly model: string; readonly severity: IncidentSeverity; readonly at: number },
-  former: WatchedIncident | undefined,
+  previous: MonitoredIncident | undefined,
 ): Promise<Incident | null> {
   const { model, severity, at } = about
   try {
-    if (former !== undefined) return await reopen(db, former.id, about)
+    if (previous !== undefined) return await reopenIncident(db, previous.id, about)
     const listed = await db.first(
       sql.selectFrom('models').select('listed').where('id', '=', model).where('deleted_at', 'is', null),
     )
@@ -74,7 +76,7 @@ export async function openAutomatic(
       severity,
       models: JSON.stringify([model]),
       watched_model: model,
-      // What is not listed is not for everybody.
+      // An unlisted model is not public.
       is_public: listed?.listed ?? 0,
       opened_at: at,
       closed_at: null,
@@ -83,16 +85,16 @@ export async function openAutomatic(
     await db.write(
       sql.insertInto('incidents').values(row),
       postRow(row.id, { at, status: 'investigating', code: 'failing', message: messages.failing }),
-      auditRow(by, 'incident.open', row.id, { model, severity }),
+      auditStatement(auditActor, 'incident.open', row.id, { model, severity }),
     )
     return await incidentById(db, row.id)
   } catch (error) {
-    if (isTaken(error, 'incidents.watched_model') || isUnmet(error, 0)) return null
+    if (isUniqueViolation(error, 'incidents.watched_model') || isExpectationFailureOf(error, 0)) return null
     throw error
   }
 }
 
-async function reopen(
+async function reopenIncident(
   db: Db,
   id: string,
   { severity, at }: { readonly severity: IncidentSeverity; readonly at: number },
@@ -100,20 +102,20 @@ async function reopen(
   const set = { status: 'investigating', severity, closed_at: null, updated_at: at } as const
   const update = sql.updateTable('incidents').set(set).where('id', '=', id)
   await db.write(
-    expecting(update.where('closed_at', 'is not', null), 1),
+    expectChanges(update.where('closed_at', 'is not', null), 1),
     postRow(id, { at, status: 'investigating', code: 'failing_again', message: messages.failing_again }),
-    auditRow(by, 'incident.reopen', id, { severity }),
+    auditStatement(auditActor, 'incident.reopen', id, { severity }),
   )
   return incidentById(db, id)
 }
 
-/** It got worse: told by its severity alone. */
-export async function worsenAutomatic(db: Db, id: string, severity: IncidentSeverity): Promise<void> {
+/** Raises the severity, without a post. */
+export async function raiseAutomaticSeverity(db: Db, id: string, severity: IncidentSeverity): Promise<void> {
   await db.write(sql.updateTable('incidents').set({ severity }).where('id', '=', id))
 }
 
-/** Closes it; null when somebody else just did. */
-export async function closeAutomatic(
+/** Closes an incident; null if it was just closed by someone else. */
+export async function closeAutomaticIncident(
   db: Db,
   id: string,
   code: 'recovered' | 'quiet',
@@ -123,12 +125,12 @@ export async function closeAutomatic(
   const update = sql.updateTable('incidents').set(set).where('id', '=', id).where('closed_at', 'is', null)
   try {
     await db.write(
-      expecting(update, 1),
+      expectChanges(update, 1),
       postRow(id, { at, status: 'resolved', code, message: messages[code] }),
-      auditRow(by, 'incident.close', id, { code }),
+      auditStatement(auditActor, 'incident.close', id, { code }),
     )
   } catch (error) {
-    if (isUnmet(error, 0)) return null
+    if (isExpectationFailureOf(error, 0)) return null
     throw error
   }
   return incidentById(db, id)

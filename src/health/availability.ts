@@ -1,48 +1,50 @@
 /**
- * Availability: of the requests that were ours to answer, how many were answered, by model and span of time. What
- * counts as what is said in db/availability-rollup.ts; here the roll-ups are read, and held against objectives.
+ * Availability: of the requests that count, the share that was answered, by model and time span. What counts is defined
+ * in db/request-outcomes.ts; this module reads the roll-ups and compares them with objectives.
  */
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 
-export interface Counts {
+export interface OutcomeCounts {
   readonly answered: number
-  /** Ours to answer, and not answered whole. */
+  /** Counted requests that were not answered completely. */
   readonly failed: number
 }
 
-export interface SpanCounts extends Counts {
-  /** The caller's own mistakes, refusals for money and limits, answers that the caller left. */
+export interface SpanOutcomeCounts extends OutcomeCounts {
+  /**
+   * Requests that do not count: invalid ones, those rejected for credit or limits, and those that the caller aborted.
+   */
   readonly apart: number
 }
 
-export interface ModelSpan extends SpanCounts {
+export interface ModelSpan extends SpanOutcomeCounts {
   readonly model: string
-  /** The start of its minute or day, in milliseconds since the epoch. */
+  /** The start of the minute or day, in milliseconds since the epoch. */
   readonly start: number
 }
 
 export const minuteMs = 60_000
 export const dayMs = 86_400_000
 
-/** Requests ours to answer. */
-export function receivedOf({ answered, failed }: Counts): number {
+/** The number of requests that count. */
+export function totalOf({ answered, failed }: OutcomeCounts): number {
   return answered + failed
 }
 
-/** Answered ÷ received, from 0 to 1; null when nothing was received. Never a mean of means: sum counts first. */
-export function successOf(counts: Counts): number | null {
-  const received = receivedOf(counts)
-  return received === 0 ? null : counts.answered / received
+/** Answered ÷ counted requests, from 0 to 1; null without requests. Sum counts first: do not average rates. */
+export function successRate(counts: OutcomeCounts): number | null {
+  const total = totalOf(counts)
+  return total === 0 ? null : counts.answered / total
 }
 
-/** How many times faster than allowed failures come: at 1, the objective is met exactly; 0 when nothing came. */
-export function burnOf(counts: Counts, objective: number): number {
-  const received = receivedOf(counts)
-  return received === 0 ? 0 : counts.failed / received / (1 - objective)
+/** The rate of failures relative to the allowed rate: at 1, the objective is met exactly; 0 without requests. */
+export function burnRate(counts: OutcomeCounts, objective: number): number {
+  const total = totalOf(counts)
+  return total === 0 ? 0 : counts.failed / total / (1 - objective)
 }
 
-export function sumOf(spans: Iterable<SpanCounts>): SpanCounts {
+export function sumCounts(spans: Iterable<SpanOutcomeCounts>): SpanOutcomeCounts {
   const sum = { answered: 0, failed: 0, apart: 0 }
   for (const span of spans) {
     sum.answered += span.answered
@@ -53,15 +55,15 @@ export function sumOf(spans: Iterable<SpanCounts>): SpanCounts {
 }
 
 export interface SpanFilter {
-  /** Absent: every model. */
+  /** Absent: all models. */
   readonly model?: string
-  /** From this moment on, and before the other; of spans that begin there. */
+  /** Spans that start at or after `from`, and before `to`. */
   readonly from: number
   readonly to: number
 }
 
-/** In the order of time. */
-export async function minutesOf(db: Db, { model, from, to }: SpanFilter): Promise<ModelSpan[]> {
+/** In chronological order. */
+export async function queryMinutes(db: Db, { model, from, to }: SpanFilter): Promise<ModelSpan[]> {
   const query = sql
     .selectFrom('availability_minutes')
     .select(['model', 'minute as start', 'answered', 'failed', 'apart'])
@@ -71,8 +73,8 @@ export async function minutesOf(db: Db, { model, from, to }: SpanFilter): Promis
   return db.report(model === undefined ? query : query.where('model', '=', model))
 }
 
-/** In the order of time; days are those of UTC. */
-export async function daysOf(db: Db, { model, from, to }: SpanFilter): Promise<ModelSpan[]> {
+/** In chronological order; days are in UTC. */
+export async function queryDays(db: Db, { model, from, to }: SpanFilter): Promise<ModelSpan[]> {
   const query = sql
     .selectFrom('availability_days')
     .select(['model', 'day as start', 'answered', 'failed', 'apart'])
@@ -82,8 +84,8 @@ export async function daysOf(db: Db, { model, from, to }: SpanFilter): Promise<M
   return db.report(model === undefined ? query : query.where('model', '=', model))
 }
 
-/** The sums of every model from one moment on: for windows of a few hours. */
-export async function sumsSince(db: Db, from: number): Promise<Map<string, SpanCounts>> {
+/** The sums by model since a time, for windows of a few hours. */
+export async function sumByModelSince(db: Db, from: number): Promise<Map<string, SpanOutcomeCounts>> {
   const rows = await db.report(
     sql
       .selectFrom('availability_minutes')
@@ -99,8 +101,8 @@ export async function sumsSince(db: Db, from: number): Promise<Map<string, SpanC
   return new Map(rows.map(({ model, ...counts }) => [model, counts]))
 }
 
-/** The first moment of a UTC month, and of the month after it. */
-export function monthAround(at: number): { readonly from: number; readonly to: number } {
+/** The start of the UTC month of a time, and of the next one. */
+export function monthBounds(at: number): { readonly from: number; readonly to: number } {
   const date = new Date(at)
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
   return { from: Date.UTC(year, month), to: Date.UTC(year, month + 1) }

@@ -1,65 +1,67 @@
 /**
- * A circuit: what is known about something that calls depend on (an upstream's model, a credential, a credential for
- * one model), as a pure state machine. Closed, it is used. Open, it rests, longer each time, and then one probe, a
- * caller's request or a check, decides whether it closes. Neither clock nor chance is in here; events bring both.
+ * The circuit of a circuit breaker, as a pure state machine, for something that calls depend on: a route, a credential,
+ * or a credential for one model. A closed circuit is used. An open one cools down, longer each time; then one probe, a
+ * caller's request or a health check, decides whether it closes. Events bring the time and randomness.
+ *
+ * Nodes of a cluster send circuits to each other as JSON: field names are stable.
  */
 
 export type CircuitState = 'closed' | 'open' | 'half-open'
 
 export interface Circuit {
   readonly state: CircuitState
-  /** When it came into this state; milliseconds since the epoch, as all times here. */
+  /** When it entered this state; milliseconds since the epoch, as all times here. */
   readonly since: number
-  /** When it stopped being closed; 0 while it is. */
+  /** When it was last closed; 0 while it is closed. */
   readonly openedAt: number
-  /** Faults in a row while closed. */
+  /** Consecutive failures while closed. */
   readonly strikes: number
-  /** How often in a row it has opened: the rest grows with it. */
+  /** How often it has opened in succession; the cooldown grows with it. */
   readonly openings: number
-  /** Open: the end of its rest. Half-open: from when another probe may go, should the first never tell. */
+  /** Open: the end of the cooldown. Half-open: when another probe may start, if the first never reports. */
   readonly until: number
-  /** Why it is not closed, in words; empty when it is. */
+  /** Why it is not closed; empty if it is. */
   readonly why: string
 }
 
 export type CircuitEvent =
-  /** An answer came, complete. */
-  | { readonly kind: 'answered'; readonly startedAt: number }
+  /** A response was complete. */
+  | { readonly kind: 'succeeded'; readonly startedAt: number }
   | {
       readonly kind: 'failed'
       readonly startedAt: number
-      /** It leaves no doubt: once is enough. */
-      readonly isCertain: boolean
-      /** Of what was asked lately, more failed than not. */
-      readonly isMostlyFailing: boolean
-      /** How long the upstream asks to be left alone; `null` when it does not say. */
-      readonly restMs: number | null
+      /** A single such failure opens the circuit. */
+      readonly isConclusive: boolean
+      /** Most of the recent calls failed. */
+      readonly isFailureRateHigh: boolean
+      /** The upstream's `Retry-After`; `null` if it sent none. */
+      readonly retryAfterMs: number | null
       readonly why: string
     }
-  /** Somebody wants to try. */
-  | { readonly kind: 'probed' }
-  /** The probe ended without telling anything. */
-  | { readonly kind: 'given up' }
+  /** A probe starts. */
+  | { readonly kind: 'probe-started' }
+  /** The probe ended without a result. */
+  | { readonly kind: 'probe-abandoned' }
 
-/** The moment, and a draw from 0 to below 1. */
+/** The time of an event, and a random number from 0 to less than 1. */
 export interface Moment {
   readonly now: number
-  readonly chance: number
+  readonly random: number
 }
 
-/** So many faults in a row open it. */
-const mostStrikes = 5
-const firstRestMs = 1000
-/** Short enough that a healed upstream has its share again well within a minute. */
-const longestRestMs = 20_000
-/** What an upstream asks for is granted up to this. */
-const longestAskedRestMs = 3_600_000
-/** Opened again so soon after it had closed, it had not healed, and its rest goes on growing. */
-const relapseMs = 60_000
-/** A probe that has told nothing by then no longer keeps another from going. */
-const probeMs = 30_000
+/** This many consecutive failures open a circuit. */
+const maxConsecutiveFailures = 5
+const initialCooldownMs = 1000
+/** Short enough that a recovered upstream gets its share of requests again well within a minute. */
+const maxCooldownMs = 20_000
+/** An upstream's `Retry-After` counts up to this. */
+const maxRetryAfterMs = 3_600_000
+/** A circuit that opens again this soon after closing had not recovered, so its cooldown keeps growing. */
+const relapseWindowMs = 60_000
+/** A probe without a result by then no longer blocks another one. */
+const probeTimeoutMs = 30_000
 
-export const healthy: Circuit = {
+export const closedCircuit: Circuit = {
   state: 'closed',
   since: 0,
   openedAt: 0,
@@ -69,60 +71,63 @@ export const healthy: Circuit = {
   why: '',
 }
 
-/** Doubles with each opening; four fifths of it are sure and the rest is drawn, so that nodes do not return in step. */
-export function restOf(openings: number, chance: number): number {
-  const whole = Math.min(longestRestMs, firstRestMs * 2 ** (openings - 1))
-  return Math.round(whole * (0.8 + 0.2 * chance))
+/** Doubles with each opening. A fifth of it is random jitter, so that nodes do not retry at the same time. */
+export function cooldownMs(openings: number, random: number): number {
+  const fullMs = Math.min(maxCooldownMs, initialCooldownMs * 2 ** (openings - 1))
+  return Math.round(fullMs * (0.8 + 0.2 * random))
 }
 
-/** May one who asks now be the probe? */
-export function isDue({ state, until }: Circuit, now: number): boolean {
+/** May a probe start now? */
+export function isProbeDue({ state, until }: Circuit, now: number): boolean {
   return state !== 'closed' && until <= now
 }
 
-/** The circuit after an event; the same object when nothing has changed. */
-export function afterEvent(circuit: Circuit, event: CircuitEvent, moment: Moment): Circuit {
+/** The circuit after an event; the same object if nothing changed. */
+export function applyEvent(circuit: Circuit, event: CircuitEvent, moment: Moment): Circuit {
   switch (event.kind) {
-    case 'answered':
-      return afterAnswer(circuit, event.startedAt, moment.now)
+    case 'succeeded':
+      return applySuccess(circuit, event.startedAt, moment.now)
     case 'failed':
-      return afterFault(circuit, event, moment)
-    case 'probed':
-      if (!isDue(circuit, moment.now)) return circuit
-      return { ...circuit, state: 'half-open', since: moment.now, until: moment.now + probeMs }
-    case 'given up':
+      return applyFailure(circuit, event, moment)
+    case 'probe-started':
+      if (!isProbeDue(circuit, moment.now)) return circuit
+      return { ...circuit, state: 'half-open', since: moment.now, until: moment.now + probeTimeoutMs }
+    case 'probe-abandoned':
       if (circuit.state !== 'half-open') return circuit
       return { ...circuit, state: 'open', since: moment.now, until: moment.now }
   }
 }
 
-/** An answer to what was asked before it opened says nothing about now. */
-function afterAnswer(circuit: Circuit, startedAt: number, now: number): Circuit {
+/** A response to a call that started before the circuit opened says nothing about its state now. */
+function applySuccess(circuit: Circuit, startedAt: number, now: number): Circuit {
   const { state, strikes, since } = circuit
   if (state === 'closed') return strikes === 0 ? circuit : { ...circuit, strikes: 0 }
   if (startedAt < since) return circuit
   return { ...circuit, state: 'closed', since: now, openedAt: 0, strikes: 0, until: 0, why: '' }
 }
 
-type Failed = Extract<CircuitEvent, { kind: 'failed' }>
+type FailureEvent = Extract<CircuitEvent, { kind: 'failed' }>
 
-function afterFault(circuit: Circuit, event: Failed, { now, chance }: Moment): Circuit {
-  const { restMs, why } = event
-  const asked = restMs === null ? 0 : Math.min(restMs, longestAskedRestMs)
+function applyFailure(circuit: Circuit, event: FailureEvent, { now, random }: Moment): Circuit {
+  const { retryAfterMs, why } = event
+  const requestedMs = retryAfterMs === null ? 0 : Math.min(retryAfterMs, maxRetryAfterMs)
   if (circuit.state === 'closed') {
     const strikes = circuit.strikes + 1
-    if (strikes < mostStrikes && !event.isMostlyFailing && !event.isCertain) return { ...circuit, strikes }
-    const openings = now - circuit.since < relapseMs ? circuit.openings + 1 : 1
-    const until = now + Math.max(restOf(openings, chance), asked)
+    if (strikes < maxConsecutiveFailures && !event.isFailureRateHigh && !event.isConclusive)
+      return { ...circuit, strikes }
+    const openings = now - circuit.since < relapseWindowMs ? circuit.openings + 1 : 1
+    const until = now + Math.max(cooldownMs(openings, random), requestedMs)
     return { state: 'open', since: now, openedAt: now, strikes: 0, openings, until, why }
   }
-  // The longest rest that anybody has asked for holds. What was asked before it opened is part of the same failing.
-  const longest = Math.max(circuit.until, now + asked)
+  // The longest `Retry-After` counts. A call that started before the circuit opened belongs to the same failure.
+  const latestUntil = Math.max(circuit.until, now + requestedMs)
   if (event.startedAt < circuit.since) {
-    return circuit.state === 'open' && longest > circuit.until ? { ...circuit, until: longest } : circuit
+    return circuit.state === 'open' && latestUntil > circuit.until
+      ? { ...circuit, until: latestUntil }
+      : circuit
   }
-  if (circuit.state === 'open' && circuit.until > now) return { ...circuit, until: longest, why }
+  if (circuit.state === 'open' && circuit.until > now) return { ...circuit, until: latestUntil, why }
   const openings = circuit.openings + 1
-  const until = now + Math.max(restOf(openings, chance), asked)
+  const until = now + Math.max(cooldownMs(openings, random), requestedMs)
   return { state: 'open', since: now, openedAt: circuit.openedAt, strikes: 0, openings, until, why }
 }

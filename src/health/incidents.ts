@@ -1,18 +1,17 @@
 /**
- * Incidents: what is told of a model that does not answer as it should, from the first minute to the last. One is
- * opened and closed by the watch over the models (automatic-incidents.ts) or by hand; each change that people should
- * read is a post.
+ * Incidents: the record of an outage or degradation. They are opened and closed by the incident monitor
+ * (automatic-incidents.ts) or manually; each change that is announced is a post.
  */
-import { refuse, type Refusal } from '../errors.ts'
-import { auditRow } from '../db/audit.ts'
-import { expecting, type Db, type Query } from '../db/db.ts'
+import { apiError, type ApiError } from '../errors.ts'
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, type Db, type Query } from '../db/db.ts'
 import {
   sql,
   type IncidentPostsTable,
   type IncidentsTable,
   type IncidentStatus,
 } from '../db/schema/schema.ts'
-import { isUnmet } from '../db/store-error.ts'
+import { isExpectationFailureOf } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 
 export type { IncidentStatus }
@@ -23,7 +22,7 @@ export interface IncidentPost {
   readonly id: string
   readonly at: number
   readonly status: IncidentStatus
-  /** What the relay itself told; null for a person's own words. */
+  /** Of an automatic post; null for a manual one. */
   readonly code: PostCode | null
   readonly message: string
 }
@@ -33,9 +32,9 @@ export interface Incident {
   readonly title: string
   readonly status: IncidentStatus
   readonly severity: IncidentSeverity
-  /** Names of models; none is the whole service. */
+  /** Names of models; empty: the whole service. */
   readonly models: readonly string[]
-  /** The model that opened it and will close it; null when it was opened by hand. */
+  /** The model that is monitored to close it; null if it was opened manually. */
   readonly watchedModel: string | null
   readonly isPublic: boolean
   readonly openedAt: number
@@ -60,22 +59,25 @@ export interface IncidentInput extends IncidentPatch {
   readonly openedAt?: number
 }
 
-const mostModels = 200
+const maxModels = 200
 
-export function noSuchIncident(): Refusal {
-  return refuse('not_found', { message: 'There is no such incident.' })
+export function incidentNotFound(): ApiError {
+  return apiError('not_found', { message: 'Incident not found.' })
 }
 
-function text(value: string, param: string, most: number): string {
-  const clean = value.trim()
-  if (clean.length >= 1 && clean.length <= most) return clean
-  throw refuse('invalid_request', { param, message: `${param} has to be 1 to ${most} characters.` })
+function validateText(value: string, param: string, maxLength: number): string {
+  const trimmed = value.trim()
+  if (trimmed.length >= 1 && trimmed.length <= maxLength) return trimmed
+  throw apiError('invalid_request', {
+    param,
+    message: `Invalid \`${param}\`: must be 1 to ${maxLength} characters.`,
+  })
 }
 
-function modelNames(names: readonly string[]): string {
-  if (names.length > mostModels || names.some((name) => name === '' || name.length > 256)) {
-    const message = `models has to be at most ${mostModels} names.`
-    throw refuse('invalid_request', { param: 'models', message })
+function encodeModels(names: readonly string[]): string {
+  if (names.length > maxModels || names.some((name) => name === '' || name.length > 256)) {
+    const message = `Invalid \`models\`: must be at most ${maxModels} names.`
+    throw apiError('invalid_request', { param: 'models', message })
   }
   return JSON.stringify([...new Set(names)])
 }
@@ -84,21 +86,21 @@ export function postRow(incidentId: string, post: Omit<IncidentPost, 'id'>): Que
   return sql.insertInto('incident_posts').values({ id: newId('post'), incident_id: incidentId, ...post })
 }
 
-/** Refuses with 400 naming the field. */
+/** Throws 400 naming the field. */
 export async function createIncident(db: Db, input: IncidentInput, by: string): Promise<Incident> {
   const now = Date.now()
   const status = input.status ?? 'investigating'
   const openedAt = input.openedAt ?? now
   if (openedAt > now) {
-    const message = 'opened_at lies in the future.'
-    throw refuse('invalid_request', { param: 'opened_at', message })
+    const message = 'Invalid `opened_at`: must not be in the future.'
+    throw apiError('invalid_request', { param: 'opened_at', message })
   }
   const row: IncidentsTable = {
     id: newId('inc'),
-    title: text(input.title, 'title', 200),
+    title: validateText(input.title, 'title', 200),
     status,
     severity: input.severity ?? 'minor',
-    models: modelNames(input.models ?? []),
+    models: encodeModels(input.models ?? []),
     watched_model: null,
     is_public: input.isPublic === false ? 0 : 1,
     opened_at: openedAt,
@@ -107,23 +109,25 @@ export async function createIncident(db: Db, input: IncidentInput, by: string): 
   }
   await db.write(
     sql.insertInto('incidents').values(row),
-    ...postOf(row.id, input, { at: now, status }),
-    auditRow(by, 'incident.create', row.id, row),
+    ...newPostRows(row.id, input, { at: now, status }),
+    auditStatement(by, 'incident.create', row.id, row),
   )
   return incidentById(db, row.id)
 }
 
-function postOf(
+function newPostRows(
   id: string,
   { message }: IncidentPatch,
   about: { readonly at: number; readonly status: IncidentStatus },
 ): Query[] {
   return message === undefined
     ? []
-    : [postRow(id, { ...about, code: null, message: text(message, 'message', 5000) })]
+    : [postRow(id, { ...about, code: null, message: validateText(message, 'message', 5000) })]
 }
 
-/** Refuses with 404 for an unknown id and 400 naming the field. `resolved` closes it, anything else opens it again. */
+/**
+ * Throws 404 for an unknown id and 400 naming the field. `resolved` closes the incident, any other status reopens it.
+ */
 export async function updateIncident(
   db: Db,
   id: string,
@@ -134,21 +138,21 @@ export async function updateIncident(
   const now = Date.now()
   const status = patch.status ?? before.status
   const set: Partial<IncidentsTable> = { status, updated_at: now }
-  if (patch.title !== undefined) set.title = text(patch.title, 'title', 200)
+  if (patch.title !== undefined) set.title = validateText(patch.title, 'title', 200)
   if (patch.severity !== undefined) set.severity = patch.severity
-  if (patch.models !== undefined) set.models = modelNames(patch.models)
+  if (patch.models !== undefined) set.models = encodeModels(patch.models)
   if (patch.isPublic !== undefined) set.is_public = patch.isPublic ? 1 : 0
   set.closed_at = status === 'resolved' ? (before.closedAt ?? now) : null
-  // Of a model, one incident is open at most: what is opened again by hand is closed by hand.
+  // At most one automatic incident per model is open: one that is reopened manually is closed manually.
   if (before.closedAt !== null && set.closed_at === null) set.watched_model = null
   try {
     await db.write(
-      expecting(sql.updateTable('incidents').set(set).where('id', '=', id), 1),
-      ...postOf(id, patch, { at: now, status }),
-      auditRow(by, 'incident.update', id, { ...set, message: patch.message }),
+      expectChanges(sql.updateTable('incidents').set(set).where('id', '=', id), 1),
+      ...newPostRows(id, patch, { at: now, status }),
+      auditStatement(by, 'incident.update', id, { ...set, message: patch.message }),
     )
   } catch (error) {
-    throw isUnmet(error, 0) ? noSuchIncident() : error
+    throw isExpectationFailureOf(error, 0) ? incidentNotFound() : error
   }
   return incidentById(db, id)
 }
@@ -175,27 +179,27 @@ async function withPosts(db: Db, rows: readonly IncidentsTable[]): Promise<Incid
   }))
 }
 
-/** Refuses with 404 for an unknown id. */
+/** Throws 404 for an unknown id. */
 export async function incidentById(db: Db, id: string): Promise<Incident> {
   const rows = await db.all(sql.selectFrom('incidents').selectAll().where('id', '=', id))
   const [incident] = await withPosts(db, rows)
-  if (incident === undefined) throw noSuchIncident()
+  if (incident === undefined) throw incidentNotFound()
   return incident
 }
 
 export interface IncidentFilter {
   readonly isOpen?: boolean
   readonly isPublic?: boolean
-  /** Open, or closed at or after this moment. */
+  /** Open, or closed at or after this time. */
   readonly since?: number
   readonly limit: number
-  /** Opened before this moment, or in it with a smaller id. */
-  readonly below?: { readonly openedAt: number; readonly id: string }
+  /** Opened before this time, or at it with a smaller id. */
+  readonly before?: { readonly openedAt: number; readonly id: string }
 }
 
-/** The one opened last comes first. */
+/** The most recently opened first. */
 export async function listIncidents(db: Db, filter: IncidentFilter): Promise<Incident[]> {
-  const { isOpen, isPublic, since, below } = filter
+  const { isOpen, isPublic, since, before } = filter
   let query = sql
     .selectFrom('incidents')
     .selectAll()
@@ -208,9 +212,9 @@ export async function listIncidents(db: Db, filter: IncidentFilter): Promise<Inc
     query = query.where((build) =>
       build.or([build('closed_at', 'is', null), build('closed_at', '>=', since)]),
     )
-  if (below !== undefined)
+  if (before !== undefined)
     query = query.where((build) =>
-      build(build.refTuple('opened_at', 'id'), '<', build.tuple(below.openedAt, below.id)),
+      build(build.refTuple('opened_at', 'id'), '<', build.tuple(before.openedAt, before.id)),
     )
   return withPosts(db, await db.all(query))
 }

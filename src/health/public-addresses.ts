@@ -1,75 +1,75 @@
-/** Our own public addresses, as they look from the relay itself: asked for `/healthz` on a schedule. */
+/** Monitors the deployment's public addresses: requests `/healthz` of each on a schedule. */
 import type { Db } from '../db/db.ts'
 import { sql, type PublicAddressesTable } from '../db/schema/schema.ts'
 import { errorCode } from '../lib/error-message.ts'
 
 export interface PublicAddress {
   readonly url: string
-  /** null: not looked at yet. */
-  readonly isWell: boolean | null
-  /** Looks in a row that failed. */
+  /** null: not checked yet. */
+  readonly isHealthy: boolean | null
+  /** Consecutive failed checks. */
   readonly failures: number
-  /** Since when it is as it is. */
+  /** When it entered this state. */
   readonly since: number | null
   readonly checkedAt: number | null
   readonly durationMs: number | null
-  /** A status or the name of an error, the same in every language. */
+  /** A status or the name of an error, which is not translated. */
   readonly problem: string | null
 }
 
-const patienceMs = 10_000
-const mostBytes = 4096
+const checkTimeoutMs = 10_000
+const maxBodyBytes = 4096
 
-interface Look {
+interface AddressCheck {
   readonly problem: string | null
   readonly durationMs: number
 }
 
-/** One look; redirects are not followed, for callers' clients would not either. */
-export async function lookAt(url: string): Promise<Look> {
+/** Checks an address. Does not follow redirects, since most API clients do not either. */
+export async function checkAddress(url: string): Promise<AddressCheck> {
   const started = performance.now()
   const durationMs = (): number => Math.round(performance.now() - started)
   try {
     const { request } = await import('undici')
-    const signal = AbortSignal.timeout(patienceMs)
+    const signal = AbortSignal.timeout(checkTimeoutMs)
     const { statusCode, body } = await request(`${url}/healthz`, { signal })
     if (statusCode !== 200) {
-      await body.dump({ limit: mostBytes })
+      await body.dump({ limit: maxBodyBytes })
       return { problem: `HTTP ${statusCode}`, durationMs: durationMs() }
     }
-    const isOurs = await isRelay(body)
-    return { problem: isOurs ? null : 'HTTP 200, another content', durationMs: durationMs() }
+    const isOurs = await isSluiceResponse(body)
+    return { problem: isOurs ? null : 'HTTP 200, unexpected content', durationMs: durationMs() }
   } catch (error) {
-    return { problem: nameOf(error), durationMs: durationMs() }
+    return { problem: errorName(error), durationMs: durationMs() }
   }
 }
 
-/** Some other page may answer there: a parked domain, a portal. */
-async function isRelay(body: AsyncIterable<Buffer>): Promise<boolean> {
+/** Another page may respond, such as a parked domain or a captive portal. */
+async function isSluiceResponse(body: AsyncIterable<Buffer>): Promise<boolean> {
   let size = 0
-  const parts: Buffer[] = []
-  for await (const part of body) {
-    parts.push(part)
-    size += part.length
-    if (size > mostBytes) return false
+  const chunks: Buffer[] = []
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > maxBodyBytes) return false
   }
-  return Buffer.concat(parts).toString().trim() === '{"status":"ok"}'
+  return Buffer.concat(chunks).toString().trim() === '{"status":"ok"}'
 }
 
-function nameOf(error: unknown): string {
+function errorName(error: unknown): string {
   if (!(error instanceof Error)) return 'error'
   return errorCode(error) ?? error.name
 }
 
-/** Of the addresses that are set, in their order. */
-export async function publicAddresses(db: Db, urls: readonly string[]): Promise<PublicAddress[]> {
+/** The configured addresses, in their order. */
+export async function listPublicAddresses(db: Db, urls: readonly string[]): Promise<PublicAddress[]> {
   if (urls.length === 0) return []
   const rows = await db.all(sql.selectFrom('public_addresses').selectAll().where('url', 'in', urls))
   return urls.map((url) => {
     const row = rows.find((each) => each.url === url)
     return {
       url,
-      isWell: row === undefined ? null : row.is_well === 1,
+      isHealthy: row === undefined ? null : row.is_well === 1,
       failures: row?.failures ?? 0,
       since: row?.since ?? null,
       checkedAt: row?.checked_at ?? null,
@@ -79,19 +79,19 @@ export async function publicAddresses(db: Db, urls: readonly string[]): Promise<
   })
 }
 
-/** Writes down what a look has shown, and tells the address as it is now. */
-export async function noteLook(
+/** Records a check and returns the new state of the address. */
+export async function recordAddressCheck(
   db: Db,
   before: PublicAddress,
-  { problem, durationMs }: Look,
+  { problem, durationMs }: AddressCheck,
 ): Promise<PublicAddress> {
   const now = Date.now()
-  const isWell = problem === null
-  const since = before.isWell === isWell && before.since !== null ? before.since : now
-  const failures = isWell ? 0 : before.failures + 1
+  const isHealthy = problem === null
+  const since = before.isHealthy === isHealthy && before.since !== null ? before.since : now
+  const failures = isHealthy ? 0 : before.failures + 1
   const row: PublicAddressesTable = {
     url: before.url,
-    is_well: isWell ? 1 : 0,
+    is_well: isHealthy ? 1 : 0,
     failures,
     since,
     checked_at: now,
@@ -100,5 +100,5 @@ export async function noteLook(
   }
   const insertion = sql.insertInto('public_addresses').values(row)
   await db.write(insertion.onConflict((conflict) => conflict.column('url').doUpdateSet(row)))
-  return { url: before.url, isWell, failures, since, checkedAt: now, durationMs, problem }
+  return { url: before.url, isHealthy, failures, since, checkedAt: now, durationMs, problem }
 }

@@ -1,24 +1,24 @@
-/** What has happened lately: answers, faults and latencies of the last minute, in steps of five seconds. */
+/** Counts responses, failures and latencies of the last minute, in steps of five seconds. */
 
 const stepMs = 5000
 const steps = 12
 
-export interface Lately {
+export interface RecentStats {
   readonly answered: number
   readonly failed: number
-  /** Failed ÷ all, from 0 to 1; `null` when nothing was asked. */
+  /** Failed ÷ all, from 0 to 1; `null` without calls. */
   readonly errorRate: number | null
-  /** Milliseconds until the first content of a stream, or a whole answer; `null` when none came. */
+  /** Mean milliseconds until the first content of a stream, or a buffered response; `null` without responses. */
   readonly latencyMs: number | null
 }
 
-export class Recent {
+export class RecentCalls {
   readonly #answered = new Float64Array(steps)
   readonly #failed = new Float64Array(steps)
   readonly #latencyMs = new Float64Array(steps)
   #step = 0
-  /** When anything was last heard; milliseconds since the epoch. */
-  heardAt = 0
+  /** When the last call was recorded; milliseconds since the epoch. */
+  lastCallAt = 0
 
   #advance(now: number): number {
     const step = Math.floor(now / stepMs)
@@ -34,26 +34,26 @@ export class Recent {
     this.#latencyMs[index] = 0
   }
 
-  /** `latencyMs`: of all these answers together. */
-  answered(count: number, latencyMs: number, now: number): void {
+  /** `latencyMs`: the sum over all these responses. */
+  addSuccesses(count: number, latencyMs: number, now: number): void {
     const index = this.#advance(now)
-    this.heardAt = now
+    this.lastCallAt = now
     this.#answered[index] = (this.#answered[index] ?? 0) + count
     this.#latencyMs[index] = (this.#latencyMs[index] ?? 0) + latencyMs
   }
 
-  failed(now: number): void {
+  addFailure(now: number): void {
     const index = this.#advance(now)
-    this.heardAt = now
+    this.lastCallAt = now
     this.#failed[index] = (this.#failed[index] ?? 0) + 1
   }
 
-  /** A new beginning: what was before it healed does not count against it. */
-  forget(): void {
+  /** Starts anew: failures before the recovery do not count against it. */
+  reset(): void {
     for (let index = 0; index < steps; index += 1) this.#clear(index)
   }
 
-  at(now: number): Lately {
+  stats(now: number): RecentStats {
     this.#advance(now)
     const sum = (counts: Float64Array): number => counts.reduce((total, count) => total + count, 0)
     const answered = sum(this.#answered)

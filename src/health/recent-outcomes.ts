@@ -1,24 +1,24 @@
 /**
- * How the last minutes' requests ended, by model and five seconds, for whoever has to notice an outage at once: read
- * from the request rows as they are written, a bounded number at a time, and kept in memory only.
+ * How recent requests ended, by model and five seconds, to detect an outage at once. It reads request rows as they are
+ * written, a limited number at a time, and keeps the counts in memory only.
  */
-import { availabilitySums, countedModels, endOfRequest } from '../db/availability-rollup.ts'
 import type { Db } from '../db/db.ts'
-import type { Counts } from './availability.ts'
+import { availabilitySumsSql, isKnownModelSql, requestEndSql } from '../db/request-outcomes.ts'
+import type { OutcomeCounts } from './availability.ts'
 
-/** How far back it remembers. */
-export const rememberedMs = 30 * 60_000
+/** How long outcomes are kept. */
+export const retentionMs = 30 * 60_000
 const bucketMs = 5000
-/** Of one look; what is left is read by the next. */
-const rowsAtOnce = 20_000
+/** Rows per poll; the next poll reads the rest. */
+const batchSize = 20_000
 
-const lastText = `select max(row_id) as last, count(*) as rows_read from
-  (select row_id from requests where row_id > ? order by row_id limit ${rowsAtOnce}) as next_rows`
-const countText = `select model, ${endOfRequest} - ${endOfRequest} % ${bucketMs} as start, ${availabilitySums}
-  from requests where row_id > ? and row_id <= ? and ${endOfRequest} >= ? and ${countedModels}
+const batchSql = `select max(row_id) as last, count(*) as rows_read from
+  (select row_id from requests where row_id > ? order by row_id limit ${batchSize}) as next_rows`
+const countSql = `select model, ${requestEndSql} - ${requestEndSql} % ${bucketMs} as start, ${availabilitySumsSql}
+  from requests where row_id > ? and row_id <= ? and ${requestEndSql} >= ? and ${isKnownModelSql}
   group by 1, 2`
-/** Rows are written when their requests end; so what ended since comes after the last one that had ended before. */
-const beginText = `select row_id as row_before from requests where at < ? and ${endOfRequest} < ?
+/** Rows are written when requests end, so the rows since a time follow the last one that ended before it. */
+const firstRowSql = `select row_id as row_before from requests where at < ? and ${requestEndSql} < ?
   order by at desc limit 1`
 
 interface Bucket {
@@ -33,30 +33,30 @@ interface CountRow extends Bucket {
 
 export class RecentOutcomes {
   readonly #models = new Map<string, Map<number, Bucket>>()
-  #row: number | null = null
+  #lastRow: number | null = null
 
-  /** Reads what was written since the last look. True: there is more. */
-  async look(db: Db, now: number): Promise<boolean> {
-    this.#row ??= await rowBefore(db, now - rememberedMs)
+  /** Reads the rows since the last poll. True: there are more. */
+  async poll(db: Db, now: number): Promise<boolean> {
+    this.#lastRow ??= await lastRowBefore(db, now - retentionMs)
     const [found] = await db.report<{ last: number | null; rows_read: number }>({
-      sql: lastText,
-      parameters: [this.#row],
+      sql: batchSql,
+      parameters: [this.#lastRow],
     })
     if (!found || found.last === null) return false
-    const since = now - rememberedMs
-    const parameters = [this.#row, found.last, since]
-    for (const row of await db.report<CountRow>({ sql: countText, parameters })) this.#add(row)
-    this.#row = found.last
-    return found.rows_read === rowsAtOnce
+    const since = now - retentionMs
+    const parameters = [this.#lastRow, found.last, since]
+    for (const row of await db.report<CountRow>({ sql: countSql, parameters })) this.#add(row)
+    this.#lastRow = found.last
+    return found.rows_read === batchSize
   }
 
-  /** Models that anything has ended for lately. */
+  /** Models with recent outcomes. */
   models(): IterableIterator<string> {
     return this.#models.keys()
   }
 
-  /** What ended from one moment on; a moment counts with the five seconds it lies in. */
-  since(model: string, from: number): Counts {
+  /** The outcomes since a time, rounded to its five seconds. */
+  since(model: string, from: number): OutcomeCounts {
     const sum = { answered: 0, failed: 0 }
     for (const [start, bucket] of this.#models.get(model) ?? []) {
       if (start + bucketMs <= from) continue
@@ -66,7 +66,7 @@ export class RecentOutcomes {
     return sum
   }
 
-  /** The last moment at which one failed may have; null when none did. */
+  /** The latest possible time of the last failure; null without failures. */
   lastFailure(model: string): number | null {
     let last: number | null = null
     for (const [start, { failed }] of this.#models.get(model) ?? []) {
@@ -75,10 +75,10 @@ export class RecentOutcomes {
     return last
   }
 
-  /** Drops what is too old to be asked for. */
-  forget(now: number): void {
+  /** Drops outcomes older than the retention. */
+  prune(now: number): void {
     for (const [model, buckets] of this.#models) {
-      for (const start of buckets.keys()) if (start + bucketMs < now - rememberedMs) buckets.delete(start)
+      for (const start of buckets.keys()) if (start + bucketMs < now - retentionMs) buckets.delete(start)
       if (buckets.size === 0) this.#models.delete(model)
     }
   }
@@ -94,8 +94,8 @@ export class RecentOutcomes {
   }
 }
 
-/** The row before the first of those that began since. */
-async function rowBefore(db: Db, since: number): Promise<number> {
-  const rows = await db.report<{ row_before: number }>({ sql: beginText, parameters: [since, since] })
+/** The last row whose request started and ended before a time. */
+async function lastRowBefore(db: Db, since: number): Promise<number> {
+  const rows = await db.report<{ row_before: number }>({ sql: firstRowSql, parameters: [since, since] })
   return rows[0]?.row_before ?? 0
 }

@@ -1,17 +1,17 @@
 /**
- * How many further attempts a node allows itself: a fifth of the requests of the last thirty seconds, and never less
- * than ten a second. Where everything fails, what is left of the upstreams is not asked three times as much.
+ * The retry budget of a node: a fifth of the requests of the last thirty seconds, and at least ten per second. If
+ * everything fails, retries do not triple the load on the remaining upstreams.
  */
 
 const windowSeconds = 30
-const share = 0.2
-const leastPerSecond = 10
+const retryRatio = 0.2
+const minRetriesPerSecond = 10
 
 export class RetryBudget {
   readonly #requests = new Float64Array(windowSeconds)
   readonly #retries = new Float64Array(windowSeconds)
   #second = 0
-  /** Since the beginning. */
+  /** Since the start. */
   granted = 0
   denied = 0
 
@@ -27,17 +27,17 @@ export class RetryBudget {
     return this.#second % windowSeconds
   }
 
-  /** A request was admitted. `now`: milliseconds. */
-  request(now: number): void {
+  /** Records an admitted request. `now`: milliseconds. */
+  recordRequest(now: number): void {
     const index = this.#advance(now)
     this.#requests[index] = (this.#requests[index] ?? 0) + 1
   }
 
-  /** Takes one further attempt; false when there is none. */
-  take(now: number): boolean {
+  /** Takes one retry; false if the budget is used up. */
+  tryTake(now: number): boolean {
     const index = this.#advance(now)
     const sum = (counts: Float64Array): number => counts.reduce((total, count) => total + count, 0)
-    const allowed = Math.max(sum(this.#requests) * share, leastPerSecond * windowSeconds)
+    const allowed = Math.max(sum(this.#requests) * retryRatio, minRetriesPerSecond * windowSeconds)
     if (sum(this.#retries) + 1 > allowed) {
       this.denied += 1
       return false

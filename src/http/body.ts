@@ -1,103 +1,108 @@
 /**
- * Reads request bodies within bounds: one body's, and all bodies' of this worker together. What is too large is
- * refused at once; a little is read on, so that the answer arrives before the connection ends.
+ * Reads request bodies within two bounds: per body, and for all bodies of this worker together. A body that is too
+ * large is rejected at once; a little more is read and discarded, so that the response arrives before the connection
+ * closes.
  */
 import type { IncomingMessage } from 'node:http'
-import { refuse, type Refusal } from '../errors.ts'
+import { apiError, type ApiError } from '../errors.ts'
 
-/** What is read on of a refused body, and for how long. */
+/** How much of a rejected body is still read, and for how long. */
 export const lingerBytes = 1024 * 1024
 export const lingerMs = 1000
-/** A body that brings nothing for so long is given up. */
-export const stallMs = 60_000
+/** A body that makes no progress for this long is rejected. */
+export const bodyTimeoutMs = 60_000
 
-export interface BodyLimits {
+export interface BodyBounds {
   readonly bodyLimitBytes: number
   readonly bodiesLimitBytes: number
 }
 
-/** What all bodies of this worker hold together. */
+/** Counts the bytes of all request bodies that this worker holds in memory. */
 export class BodyBudget {
-  readonly #limits: BodyLimits
+  readonly #bounds: BodyBounds
   #heldBytes = 0
 
-  constructor(limits: BodyLimits) {
-    this.#limits = limits
+  constructor(bounds: BodyBounds) {
+    this.#bounds = bounds
   }
 
-  /** Throws 413 for a body, announced or come so far, that is larger than one may be. */
+  /** Throws 413 if a body, by its `content-length` or as received so far, exceeds the bound. */
   check(bodyBytes: number): void {
-    const { bodyLimitBytes } = this.#limits
+    const { bodyLimitBytes } = this.#bounds
     if (bodyBytes <= bodyLimitBytes) return
-    throw refuse('request_too_large', { message: `The body is larger than ${bodyLimitBytes} bytes.` })
+    throw apiError('request_too_large', {
+      message: `Request body too large: at most ${bodyLimitBytes} bytes are allowed.`,
+    })
   }
 
-  /** Counts bytes that are kept from now on. Throws 503, without counting, when too many are held already. */
-  take(bytes: number): void {
-    if (this.#heldBytes + bytes > this.#limits.bodiesLimitBytes) {
-      throw refuse('service_unavailable', { retryAfterMs: 1000 })
+  /** Reserves bytes before they are held. Throws 503, without reserving, if the total would exceed the bound. */
+  reserve(bytes: number): void {
+    if (this.#heldBytes + bytes > this.#bounds.bodiesLimitBytes) {
+      throw apiError('service_unavailable', { retryAfterMs: 1000 })
     }
     this.#heldBytes += bytes
   }
 
-  /** The request is over: its bytes count no longer. */
+  /** After the request. */
   release(bytes: number): void {
     this.#heldBytes -= bytes
   }
 }
 
-export function stalledBody(): Refusal {
-  return refuse('invalid_request', { message: 'The body did not arrive.' })
+export function bodyTimeoutError(): ApiError {
+  return apiError('invalid_request', { message: 'Timed out while reading the request body.' })
 }
 
-export function brokenBody(): Refusal {
-  return refuse('invalid_request', { message: 'The body broke off.' })
+export function bodyAbortedError(): ApiError {
+  return apiError('invalid_request', { message: 'The request body is incomplete.' })
 }
 
-/** The whole body of a node:http request, taken from the budget. Throws 400, 413 or 503. */
+/** Reads the whole body of a node:http request and reserves it in the budget. Throws 400, 413 or 503. */
 export async function readBody(incoming: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
-  const announced = Number(incoming.headers['content-length'] ?? NaN)
-  if (announced > 0) budget.check(announced)
-  if (announced === 0) return Buffer.alloc(0)
+  const contentLength = Number(incoming.headers['content-length'] ?? NaN)
+  if (contentLength > 0) budget.check(contentLength)
+  if (contentLength === 0) return Buffer.alloc(0)
   const chunks: Buffer[] = []
   let bytes = 0
   const { promise, resolve, reject } = Promise.withResolvers<undefined>()
-  const stalled = setTimeout(() => reject(stalledBody()), stallMs)
+  const timeout = setTimeout(() => reject(bodyTimeoutError()), bodyTimeoutMs)
   const onData = (chunk: Buffer): void => {
     try {
       budget.check(bytes + chunk.length)
-      budget.take(chunk.length)
+      budget.reserve(chunk.length)
     } catch (error) {
       incoming.off('data', onData)
+      // What is read before `lingerAndClose` counts would be read without a bound.
+      incoming.pause()
       reject(error)
       return
     }
     bytes += chunk.length
     chunks.push(chunk)
-    stalled.refresh()
+    timeout.refresh()
   }
   incoming.on('data', onData)
   incoming.on('end', () => resolve(undefined))
-  const onBroken = (): void => {
-    // Every request closes in the end; only before its body has come does that mean anything.
-    if (!incoming.complete) reject(brokenBody())
+  const onAborted = (): void => {
+    // Every request closes eventually; it is an error only before the body is complete.
+    if (!incoming.complete) reject(bodyAbortedError())
   }
-  incoming.on('close', onBroken)
-  incoming.on('error', onBroken)
+  incoming.on('close', onAborted)
+  incoming.on('error', onAborted)
   try {
     await promise
   } catch (error) {
     budget.release(bytes)
     throw error
   } finally {
-    clearTimeout(stalled)
+    clearTimeout(timeout)
     incoming.off('data', onData)
   }
   const [first] = chunks
   return chunks.length === 1 && first ? first : Buffer.concat(chunks, bytes)
 }
 
-/** After an early answer: reads a little on and throws it away, then ends the connection. */
+/** After an early response: reads and discards a little more of the body, then closes the connection. */
 export function lingerAndClose(incoming: IncomingMessage): void {
   if (incoming.complete) return
   let bytes = 0

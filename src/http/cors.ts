@@ -1,9 +1,9 @@
 /**
- * CORS, off by default: a web page that calls the relay carries its key to every visitor (specification §1). Where an
- * operator turns it on, only the named origins may.
+ * CORS, off by default: a web page that calls the relay exposes its key to every visitor. If an operator enables it,
+ * only the configured origins are allowed.
  */
 
-const allowed = [
+const allowHeaders = [
   'access-control-allow-methods',
   'GET, POST, OPTIONS',
   'access-control-allow-headers',
@@ -14,10 +14,10 @@ const allowed = [
   '86400',
 ]
 
-/** Flat list of headers for an answer to this origin; empty when it may not call. */
+/** Headers of a response to this origin, as a flat list. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined): readonly string[] {
   if (origins.length === 0 || origin === undefined) return []
   const any = origins.includes('*')
   if (!any && !origins.includes(origin)) return ['vary', 'origin']
-  return ['access-control-allow-origin', any ? '*' : origin, 'vary', 'origin', ...allowed]
+  return ['access-control-allow-origin', any ? '*' : origin, 'vary', 'origin', ...allowHeaders]
 }

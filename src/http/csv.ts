@@ -1,38 +1,38 @@
 /**
- * Lists as CSV (RFC 4180), page by page while the reader takes them, so that a year of requests needs no more memory
- * than a page. What a spreadsheet would run as a formula is written as text.
+ * Lists as CSV (RFC 4180), streamed page by page as the client reads, so that a year of requests needs no more memory
+ * than one page. Cells that a spreadsheet would execute as formulas are escaped.
  */
 
 import type { Context } from 'hono'
 
-export type Cell = string | number | boolean | null
+export type CsvCell = string | number | boolean | null
 
-function cellText(cell: Cell): string {
+function encodeCell(cell: CsvCell): string {
   if (typeof cell !== 'string') return cell === null ? '' : String(cell)
   const text = /^[=+\-@\t\r]/.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell) ? `'${cell}` : cell
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-function lineOf(cells: readonly Cell[]): string {
-  return `${cells.map(cellText).join(',')}\r\n`
+function encodeRow(cells: readonly CsvCell[]): string {
+  return `${cells.map(encodeCell).join(',')}\r\n`
 }
 
-/** The first page, and those after it as they are asked for; a reader who has gone asks for no more. */
-function streamOf(
+/** Fetches each page when the client is ready for it, and none after the client has disconnected. */
+function streamRows(
   head: readonly string[],
-  first: IteratorResult<readonly Cell[][], void>,
-  pages: AsyncIterator<readonly Cell[][], void>,
+  first: IteratorResult<readonly CsvCell[][], void>,
+  pages: AsyncIterator<readonly CsvCell[][], void>,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  let isBegun = false
+  let isStarted = false
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        if (!isBegun) controller.enqueue(encoder.encode(lineOf(head)))
-        const { value, done } = isBegun ? await pages.next() : first
-        isBegun = true
+        if (!isStarted) controller.enqueue(encoder.encode(encodeRow(head)))
+        const { value, done } = isStarted ? await pages.next() : first
+        isStarted = true
         if (done === true) controller.close()
-        else controller.enqueue(encoder.encode(value.map(lineOf).join('')))
+        else controller.enqueue(encoder.encode(value.map(encodeRow).join('')))
       },
       async cancel() {
         await pages.return?.()
@@ -42,14 +42,14 @@ function streamOf(
   )
 }
 
-/** Answers a file of this name, but for its ending: a head line, then the pages. What the first one throws is no answer yet. */
-export async function csvAnswer(
+/** A CSV file of this name (without its extension). The first page is fetched first, so that its errors can be returned. */
+export async function csvResponse(
   context: Context,
   name: string,
-  lines: { readonly head: readonly string[]; readonly pages: AsyncIterator<readonly Cell[][], void> },
+  content: { readonly head: readonly string[]; readonly pages: AsyncIterator<readonly CsvCell[][], void> },
 ) {
-  const { head, pages } = lines
-  return context.body(streamOf(head, await pages.next(), pages), 200, {
+  const { head, pages } = content
+  return context.body(streamRows(head, await pages.next(), pages), 200, {
     'content-type': 'text/csv; charset=utf-8',
     'content-disposition': `attachment; filename="${name}.csv"`,
   })

@@ -1,11 +1,8 @@
-/**
- * A request that has arrived, as the doors see it: no request object of any HTTP library, so that the layer underneath
- * can be exchanged. Implemented over node:http and by the fast lane.
- */
-import type { CallerExchange } from '../relay/exchange.ts'
+/** A request as the router sees it, independent of any HTTP library. Implemented over node:http and by the fast path. */
+import type { ResponseWriter } from '../relay/response-writer.ts'
 import type { BodyBudget } from './body.ts'
 
-/** The headers that a door looks at. */
+/** The headers that handlers read. */
 export type HeaderName =
   | 'authorization'
   | 'content-type'
@@ -19,21 +16,21 @@ export type HeaderName =
   | 'host'
   | 'sec-fetch-site'
 
-export interface Arrival {
+export interface IncomingRequest {
   readonly method: string
   readonly path: string
-  /** With its question mark; empty when there is none. */
+  /** With its question mark; empty without a query. */
   readonly query: string
-  /** The address at the other end of the connection. */
+  /** The remote address of the connection. */
   readonly peer: string | undefined
-  /** The whole request is here; else an answer has to close the connection. */
+  /** The whole request has been received; if not, a response must close the connection. */
   readonly isComplete: boolean
   /** The first header of this name. */
   header(name: HeaderName): string | undefined
-  /** The whole body, counted in the budget until released there. Throws 400, 413 or 503. */
+  /** The whole body, reserved in the budget until the caller releases it. Throws 400, 413 or 503. */
   body(budget: BodyBudget): Buffer | Promise<Buffer>
-  /** The way back, to be taken once. `common`: headers of every answer, as a flat list. */
-  reply(common: readonly string[]): CallerExchange
-  /** After an early answer: reads a little on and throws it away, so that the answer arrives, then disconnects. */
+  /** The writer of the response; called once. `commonHeaders`: headers of every response, as a flat list. */
+  respond(commonHeaders: readonly string[]): ResponseWriter
+  /** After an early response: reads and discards a little more, so that the response arrives, then disconnects. */
   linger(): void
 }

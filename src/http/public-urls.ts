@@ -1,26 +1,26 @@
-/** The addresses under which the relay and its console are reached, as people are told them. */
+/** The public URLs of the relay and its console, as shown to users. */
 import type { Config } from '../config.ts'
 
-/** Without a slash at its end. */
-export function publicAddressOf(config: Config): string {
+/** Without a trailing slash. */
+export function publicUrlOf(config: Config): string {
   if (config.publicUrl !== null) return config.publicUrl
-  const anywhere = config.host === '0.0.0.0' || config.host === '::'
-  const host = anywhere ? '127.0.0.1' : config.host
+  const isWildcard = config.host === '0.0.0.0' || config.host === '::'
+  const host = isWildcard ? '127.0.0.1' : config.host
   const scheme = config.tlsCertFile === null ? 'http' : 'https'
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${config.port}`
 }
 
-/** What an application is given, with its `/v1`: the best one first. */
+/** The base URLs for applications, ending in `/v1`, the primary one first. */
 export function baseUrlsOf(config: Config): string[] {
-  const addresses = config.publicUrls.length > 0 ? config.publicUrls : [publicAddressOf(config)]
-  return addresses.map((address) => `${address}/v1`)
+  const urls = config.publicUrls.length > 0 ? config.publicUrls : [publicUrlOf(config)]
+  return urls.map((address) => `${address}/v1`)
 }
 
-/** A page of the console with a token behind `#`, where neither servers nor their logs see it. */
-export function linkTo(
+/** A page of the console with a token in the fragment, which is neither sent to servers nor written to their logs. */
+export function consoleLink(
   config: Config,
   page: 'set-up' | 'verify-email' | 'reset-password',
   token: string,
 ): string {
-  return `${publicAddressOf(config)}/console/${page}#${token}`
+  return `${publicUrlOf(config)}/console/${page}#${token}`
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { consoleListener, isConsolePath } from './static-files.ts'
 
@@ -15,7 +15,7 @@ let port = 0
 let folder = ''
 const servers: ReturnType<typeof createServer>[] = []
 
-async function serving(dist: string): Promise<number> {
+async function startServer(dist: string): Promise<number> {
   const listener = consoleListener(dist)
   const server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
   servers.push(server)
@@ -32,7 +32,7 @@ before(async () => {
   await writeFile(join(dist, 'assets/main-abc123.js'), script)
   await writeFile(join(dist, 'assets/main-abc123.js.gz'), gzipSync(script))
   await writeFile(join(dist, 'assets/main-abc123.js.br'), brotliCompressSync(script))
-  port = await serving(dist)
+  port = await startServer(dist)
   url = `http://127.0.0.1:${port}`
 })
 
@@ -41,11 +41,11 @@ after(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
+function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
   return fetch(`${url}${path}`, { method, redirect: 'manual', headers })
 }
 
-/** As it is written, without what a client would tidy up. */
+/** Sends the path as it is; an HTTP client would normalize it. */
 async function rawStatus(path: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
@@ -54,96 +54,98 @@ async function rawStatus(path: string): Promise<string> {
   return text.replace(/^HTTP\/1\.1 (\d+)[\s\S]*?\r\n\r\n/, '$1 ')
 }
 
-test('the start leads to the console, and every page of it is the same file, which no cache keeps unasked', async () => {
-  for (const path of ['/', '/console', '/?a=1']) {
-    const reply = await ask(path)
-    assert.equal(reply.status, 302)
-    assert.equal(reply.headers.get('location'), '/console/')
-  }
-  for (const path of ['/console/', '/console/keys?x=1', '/console/operator/models/family%2Fa-4.1']) {
-    const reply = await ask(path)
-    assert.equal(reply.status, 200, path)
-    assert.equal(reply.headers.get('cache-control'), 'no-cache')
-    assert.match(await reply.text(), /Sluice/)
-  }
-})
+describe('consoleListener', () => {
+  test('pages – / redirects to the console; every page is index.html, no-cache', async () => {
+    for (const path of ['/', '/console', '/?a=1']) {
+      const response = await get(path)
+      assert.equal(response.status, 302)
+      assert.equal(response.headers.get('location'), '/console/')
+    }
+    for (const path of ['/console/', '/console/keys?x=1', '/console/operator/models/family%2Fa-4.1']) {
+      const response = await get(path)
+      assert.equal(response.status, 200, path)
+      assert.equal(response.headers.get('cache-control'), 'no-cache')
+      assert.match(await response.text(), /Sluice/)
+    }
+  })
 
-test('nothing inline runs and nothing from elsewhere loads', async () => {
-  const policy = (await ask('/console/')).headers.get('content-security-policy') ?? ''
-  assert.match(policy, /default-src 'none'/)
-  assert.match(policy, /frame-ancestors 'none'/)
-  assert.doesNotMatch(policy, /unsafe|nonce|https?:|\*/)
-})
+  test('content security policy – no inline code, no other origins', async () => {
+    const policy = (await get('/console/')).headers.get('content-security-policy') ?? ''
+    assert.match(policy, /default-src 'none'/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.doesNotMatch(policy, /unsafe|nonce|https?:|\*/)
+  })
 
-test('a file whose name tells its content is kept for good, in the encoding that the caller takes', async () => {
-  const expected = {
-    br: 'br',
-    'gzip, deflate, br': 'br',
-    'gzip;q=0.5': 'gzip',
-    'br;q=0, gzip': 'gzip',
-    '': null,
-  }
-  for (const [accepted, encoding] of Object.entries(expected)) {
-    const reply = await ask('/console/assets/main-abc123.js', { 'accept-encoding': accepted })
-    assert.equal(reply.headers.get('content-encoding'), encoding, accepted)
-    assert.equal(reply.headers.get('vary'), 'accept-encoding')
-    assert.equal(reply.headers.get('cache-control'), 'public, max-age=31536000, immutable')
-    assert.equal(await reply.text(), script)
-    const etag = reply.headers.get('etag') ?? ''
-    const again = await ask('/console/assets/main-abc123.js', {
-      'accept-encoding': accepted,
-      'if-none-match': etag,
-    })
-    assert.equal(again.status, 304)
-  }
-})
+  test('hashed assets – immutable, in the accepted encoding, 304 by ETag', async () => {
+    const expected = {
+      br: 'br',
+      'gzip, deflate, br': 'br',
+      'gzip;q=0.5': 'gzip',
+      'br;q=0, gzip': 'gzip',
+      '': null,
+    }
+    for (const [accepted, encoding] of Object.entries(expected)) {
+      const response = await get('/console/assets/main-abc123.js', { 'accept-encoding': accepted })
+      assert.equal(response.headers.get('content-encoding'), encoding, accepted)
+      assert.equal(response.headers.get('vary'), 'accept-encoding')
+      assert.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+      assert.equal(await response.text(), script)
+      const etag = response.headers.get('etag') ?? ''
+      const second = await get('/console/assets/main-abc123.js', {
+        'accept-encoding': accepted,
+        'if-none-match': etag,
+      })
+      assert.equal(second.status, 304)
+    }
+  })
 
-test('HEAD has the head of GET and no body; other methods are refused by name', async () => {
-  const head = await ask('/console/assets/main-abc123.js', { 'accept-encoding': 'identity' }, 'HEAD')
-  assert.equal(head.headers.get('content-length'), String(script.length))
-  assert.equal(await head.text(), '')
-  const posted = await ask('/console/', {}, 'POST')
-  assert.equal(posted.status, 405)
-  assert.equal(posted.headers.get('allow'), 'GET, HEAD')
-})
+  test('methods – HEAD has no body; others get 405', async () => {
+    const head = await get('/console/assets/main-abc123.js', { 'accept-encoding': 'identity' }, 'HEAD')
+    assert.equal(head.headers.get('content-length'), String(script.length))
+    assert.equal(await head.text(), '')
+    const posted = await get('/console/', {}, 'POST')
+    assert.equal(posted.status, 405)
+    assert.equal(posted.headers.get('allow'), 'GET, HEAD')
+  })
 
-test('no path leads out of the folder, and what is not there is not there', async () => {
-  const ways = [
-    '/console/../secret.txt',
-    '/console/assets/../../secret.txt',
-    '/console/..%2f..%2fsecret.txt',
-    '/console/%2e%2e/secret.txt',
-    '/console/..\\secret.txt',
-    '/console//etc/passwd.txt',
-    '/console/assets/main-abc123.js.gz',
-    '/console/assets/gone-000000.js',
-    '/console/assets/',
-  ]
-  for (const way of ways) assert.match(await rawStatus(way), /^404 There is nothing here/, way)
-})
+  test('path traversal and missing files – 404', async () => {
+    const paths = [
+      '/console/../secret.txt',
+      '/console/assets/../../secret.txt',
+      '/console/..%2f..%2fsecret.txt',
+      '/console/%2e%2e/secret.txt',
+      '/console/..\\secret.txt',
+      '/console//etc/passwd.txt',
+      '/console/assets/main-abc123.js.gz',
+      '/console/assets/gone-000000.js',
+      '/console/assets/',
+    ]
+    for (const path of paths) assert.match(await rawStatus(path), /^404 Not found/, path)
+  })
 
-test('a build while the relay runs is served from then on', async () => {
-  const dist = join(folder, 'later')
-  const later = await serving(dist)
-  assert.equal((await fetch(`http://127.0.0.1:${later}/console/`)).status, 503)
-  await mkdir(dist)
-  await writeFile(join(dist, 'index.html'), 'first')
-  assert.equal(await (await fetch(`http://127.0.0.1:${later}/console/`)).text(), 'first')
-  await writeFile(join(dist, 'new.js'), 'new')
-  await utimes(join(dist, 'index.html'), 1, 1)
-  assert.equal(await (await fetch(`http://127.0.0.1:${later}/console/new.js`)).text(), 'new')
-})
+  test('build while running – served from then on', async () => {
+    const dist = join(folder, 'later')
+    const later = await startServer(dist)
+    assert.equal((await fetch(`http://127.0.0.1:${later}/console/`)).status, 503)
+    await mkdir(dist)
+    await writeFile(join(dist, 'index.html'), 'first')
+    assert.equal(await (await fetch(`http://127.0.0.1:${later}/console/`)).text(), 'first')
+    await writeFile(join(dist, 'new.js'), 'new')
+    await utimes(join(dist, 'index.html'), 1, 1)
+    assert.equal(await (await fetch(`http://127.0.0.1:${later}/console/new.js`)).text(), 'new')
+  })
 
-test('a console that was not built says how to get it', async () => {
-  const empty = await serving(join(folder, 'nowhere'))
-  const reply = await fetch(`http://127.0.0.1:${empty}/console/`)
-  assert.equal(reply.status, 503)
-  assert.match(await reply.text(), /npm ci --include=dev/)
-})
+  test('missing build – 503 with instructions', async () => {
+    const empty = await startServer(join(folder, 'nowhere'))
+    const response = await fetch(`http://127.0.0.1:${empty}/console/`)
+    assert.equal(response.status, 503)
+    assert.match(await response.text(), /npm ci --include=dev/)
+  })
 
-test('only the start and what lies under /console is the console’s', () => {
-  for (const url of ['/', '/?a', '/console', '/console?a', '/console/x']) assert.ok(isConsolePath(url), url)
-  for (const url of ['/v1/models', '/api/admin', '/status', '/consoles', '/healthz', '//console/']) {
-    assert.ok(!isConsolePath(url), url)
-  }
+  test('isConsolePath – only / and /console', () => {
+    for (const url of ['/', '/?a', '/console', '/console?a', '/console/x']) assert.ok(isConsolePath(url), url)
+    for (const url of ['/v1/models', '/api/admin', '/status', '/consoles', '/healthz', '//console/']) {
+      assert.ok(!isConsolePath(url), url)
+    }
+  })
 })

@@ -1,7 +1,7 @@
 /**
- * The console's files, as `npm run build` left them in console/dist. What exists is read at the first
- * visit after a build; only those names are ever opened, so no path leads anywhere else. Why under /console/:
- * docs/decisions/0014-the-console-is-plain-files.md.
+ * Serves the console's files, as built by `npm run build` into console/dist. The folder is listed on the first request
+ * after a build; only listed files are ever opened, so no path can leave the folder. Why under /console/:
+ * docs/decisions/0014-console-as-static-files.md.
  */
 import { createHash } from 'node:crypto'
 import { readdir, readFile, stat } from 'node:fs/promises'
@@ -12,9 +12,9 @@ import { fileURLToPath } from 'node:url'
 export const consoleFolder = fileURLToPath(new URL('../../console/dist', import.meta.url))
 const mount = '/console/'
 
-export const howToBuild = 'the console is not built; `npm ci --include=dev` or `npm run build` builds it'
+export const buildInstructions = 'the console is not built; run `npm ci --include=dev` or `npm run build`'
 
-const types: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -25,8 +25,8 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Nothing inline, nothing from elsewhere; scripts set styles through the object model, which is not inline code. */
-const policy = [
+/** No inline code and no other origins. Scripts may still set styles through the object model. */
+const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -43,31 +43,33 @@ interface ConsoleFile {
   readonly path: string
   readonly type: string
   readonly etag: string
-  /** Its name tells its content. */
+  /** The file name contains a hash of the content. */
   readonly isHashed: boolean
   readonly encodings: ReadonlySet<string>
 }
 
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
 
-const suffixOf: Readonly<Record<string, string>> = { br: '.br', gzip: '.gz' }
+const encodingSuffixes: Readonly<Record<string, string>> = { br: '.br', gzip: '.gz' }
 
-/** By their names below the folder, with slashes; empty when the console is not built. */
+/** By path relative to the folder, with slashes; empty if the console is not built. */
 export async function readConsoleFiles(folder: string): Promise<ConsoleFiles> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
   const names = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
-  const there = new Set(names)
-  const plain = names.filter((name) => types[extname(name)] !== undefined)
+  const existing = new Set(names)
+  const plain = names.filter((name) => contentTypes[extname(name)] !== undefined)
   const files = plain.map(async (name): Promise<[string, ConsoleFile]> => {
     const path = join(folder, name)
-    const encodings = Object.keys(suffixOf).filter((encoding) => there.has(`${name}${suffixOf[encoding]}`))
+    const encodings = Object.keys(encodingSuffixes).filter((encoding) =>
+      existing.has(`${name}${encodingSuffixes[encoding]}`),
+    )
     return [
       name.replaceAll(sep, '/'),
       {
         path,
-        type: types[extname(name)] ?? '',
+        type: contentTypes[extname(name)] ?? '',
         etag: createHash('sha256')
           .update(await readFile(path))
           .digest('base64url')
@@ -80,51 +82,56 @@ export async function readConsoleFiles(folder: string): Promise<ConsoleFiles> {
   return new Map(await Promise.all(files))
 }
 
-/** True for the addresses that are the console's: `/`, `/console` and what lies below it. */
+/** True for `/`, `/console` and everything below it. */
 export function isConsolePath(url: string): boolean {
   return url === '/' || url.startsWith('/?') || /^\/console(?:[/?]|$)/.test(url)
 }
 
-/** The best of what the caller takes and we have; null is the file as it is. */
-function encodingFor(header: string | undefined, { encodings }: ConsoleFile): string | null {
+/** The best encoding that the client accepts and the file has; `null`: uncompressed. */
+function negotiateEncoding(header: string | undefined, { encodings }: ConsoleFile): string | null {
   const taken = (header ?? '').split(',').flatMap((part) => {
-    const [name = '', ...terms] = part
+    const [name = '', ...parameters] = part
       .trim()
       .toLowerCase()
       .split(/\s*;\s*/)
-    return terms.some((term) => /^q=0(\.0*)?$/.test(term)) ? [] : [name]
+    return parameters.some((term) => /^q=0(\.0*)?$/.test(term)) ? [] : [name]
   })
-  return Object.keys(suffixOf).find((each) => encodings.has(each) && taken.includes(each)) ?? null
+  return Object.keys(encodingSuffixes).find((each) => encodings.has(each) && taken.includes(each)) ?? null
 }
 
-/** The file of an address. What does not look like a file is one of the console's pages, all of which are one file. */
-function fileAt(files: ConsoleFiles, path: string): ConsoleFile | undefined {
+/** The file of a path. A path without a known extension is a page of the console; all pages are `index.html`. */
+function findFile(files: ConsoleFiles, path: string): ConsoleFile | undefined {
   const name = path.slice(mount.length)
-  const isPage = !name.startsWith('assets/') && types[extname(name)] === undefined
+  const isPage = !name.startsWith('assets/') && contentTypes[extname(name)] === undefined
   return files.get(isPage ? 'index.html' : name)
 }
 
-interface Answer {
+interface StaticResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | string
 }
 
-const words = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
+const textHeaders = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }
 
-function said(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Answer {
-  return { status, headers: { ...words, ...headers }, body: `${text}\n` }
+function textResponse(
+  status: number,
+  text: string,
+  headers: Readonly<Record<string, string>> = {},
+): StaticResponse {
+  return { status, headers: { ...textHeaders, ...headers }, body: `${text}\n` }
 }
 
-async function answerTo(files: ConsoleFiles, incoming: IncomingMessage): Promise<Answer> {
+async function createResponse(files: ConsoleFiles, incoming: IncomingMessage): Promise<StaticResponse> {
   const { method = '', url = '/', headers } = incoming
   const path = url.replace(/[?#].*$/s, '')
-  if (method !== 'GET' && method !== 'HEAD') return said(405, 'Use GET here.', { allow: 'GET, HEAD' })
-  if (!path.startsWith(mount)) return said(302, 'The console is at /console/.', { location: mount })
-  if (!files.has('index.html')) return said(503, `Nothing to show: ${howToBuild}.`)
-  const file = fileAt(files, path)
-  if (file === undefined) return said(404, 'There is nothing here.')
-  const encoding = encodingFor(headers['accept-encoding'], file)
+  if (method !== 'GET' && method !== 'HEAD')
+    return textResponse(405, 'Method not allowed. Use GET.', { allow: 'GET, HEAD' })
+  if (!path.startsWith(mount)) return textResponse(302, 'The console is at /console/.', { location: mount })
+  if (!files.has('index.html')) return textResponse(503, `Console unavailable: ${buildInstructions}.`)
+  const file = findFile(files, path)
+  if (file === undefined) return textResponse(404, 'Not found.')
+  const encoding = negotiateEncoding(headers['accept-encoding'], file)
   const etag = `"${file.etag}${encoding === null ? '' : `-${encoding}`}"`
   const common = {
     etag,
@@ -134,14 +141,14 @@ async function answerTo(files: ConsoleFiles, incoming: IncomingMessage): Promise
   if (headers['if-none-match']?.split(/\s*,\s*/).includes(etag)) {
     return { status: 304, headers: common, body: '' }
   }
-  const body = await readFile(encoding === null ? file.path : `${file.path}${suffixOf[encoding]}`)
+  const body = await readFile(encoding === null ? file.path : `${file.path}${encodingSuffixes[encoding]}`)
   return {
     status: 200,
     headers: {
       ...common,
       ...(encoding === null ? {} : { 'content-encoding': encoding }),
       'content-type': file.type,
-      'content-security-policy': policy,
+      'content-security-policy': contentSecurityPolicy,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'same-origin',
       'cross-origin-opener-policy': 'same-origin',
@@ -150,31 +157,31 @@ async function answerTo(files: ConsoleFiles, incoming: IncomingMessage): Promise
   }
 }
 
-/** Gives the list of files: read anew after each build, so a running relay serves the console as it is now. */
-function freshFiles(folder: string): () => Promise<ConsoleFiles> {
+/** Caches the listing until the next build, so that a running relay serves a new build without a restart. */
+function cachedFiles(folder: string): () => Promise<ConsoleFiles> {
   let builtAt: number | undefined
   let files: Promise<ConsoleFiles> | undefined
   return async () => {
-    const about = await stat(join(folder, 'index.html')).catch(() => undefined)
-    if (files === undefined || about?.mtimeMs !== builtAt) {
-      builtAt = about?.mtimeMs
+    const stats = await stat(join(folder, 'index.html')).catch(() => undefined)
+    if (files === undefined || stats?.mtimeMs !== builtAt) {
+      builtAt = stats?.mtimeMs
       files = readConsoleFiles(folder)
     }
     return files
   }
 }
 
-/** A listener of node:http for the console's addresses; never throws. */
+/** A listener of node:http for the console's paths; never throws. */
 export function consoleListener(folder = consoleFolder) {
-  const files = freshFiles(folder)
+  const files = cachedFiles(folder)
   return async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    let answer: Answer
+    let response: StaticResponse
     try {
-      answer = await answerTo(await files(), incoming)
+      response = await createResponse(await files(), incoming)
     } catch {
-      answer = said(503, 'The console cannot be read at the moment.')
+      response = textResponse(503, 'The console is temporarily unavailable.')
     }
-    const { status, headers, body } = answer
+    const { status, headers, body } = response
     const length = status === 304 ? {} : { 'content-length': String(Buffer.byteLength(body)) }
     outgoing.writeHead(status, { ...headers, ...length })
     outgoing.end(incoming.method === 'HEAD' ? undefined : body)

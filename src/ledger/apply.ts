@@ -1,12 +1,13 @@
 /**
- * The only code that changes the ledger's state: one event after another, deciding nothing.
- * The same function runs live, at start over the journal, in `verify` and in the simulator.
+ * The only code that changes the ledger's state. It applies one event after another and decides nothing. The
+ * same function runs live, over the journal at startup, in `verify` and in the simulator.
  */
+import type { PeriodEnds } from './caps.ts'
 import type { Credited, Extended, Held, LedgerEvent, Settled } from './events.ts'
 import { costOf } from './price.ts'
 import {
   accountOwner,
-  claimName,
+  claimId,
   emptyOwner,
   keyOwner,
   modelOwner,
@@ -17,10 +18,10 @@ import {
   type PastPeriod,
 } from './state.ts'
 
-/** An event that cannot follow from the state: the journal or the code is broken. */
-export class LedgerBroken extends Error {}
+/** An event cannot follow from the state: either the journal or the code is broken. */
+export class LedgerInvariantError extends Error {}
 
-function touchedOwner(state: LedgerState, id: string): Owner {
+function getOrCreateOwner(state: LedgerState, id: string): Owner {
   const known = state.owners.get(id)
   if (known) return known
   const owner = emptyOwner()
@@ -28,51 +29,46 @@ function touchedOwner(state: LedgerState, id: string): Owner {
   return owner
 }
 
-function holdNamed(state: LedgerState, id: string): Hold {
+function requireHold(state: LedgerState, id: string): Hold {
   const hold = state.holds.get(id)
-  if (!hold) throw new LedgerBroken(`no open hold ${id}`)
+  if (!hold) throw new LedgerInvariantError(`no open hold ${id}`)
   return hold
 }
 
-interface Periods {
-  readonly dayEnd: number
-  readonly monthEnd: number
-}
-
-/** Puts a period that is over beside, when holds still count in it, and takes up the one that opens. */
-function turn(
+/** Starts the next period. Keeps the ended one if holds still count against it. */
+function rollOver(
   owner: Owner,
-  over: PastPeriod,
+  ended: PastPeriod,
   end: number,
 ): { readonly spent: bigint; readonly held: bigint } {
-  const { unit } = over
+  const { unit } = ended
   const opened = periodOf(owner, unit, end) ?? { spent: 0n, held: 0n }
   const others = owner.past.filter((period) => period.unit !== unit || period.end !== end)
-  owner.past = over.held > 0n ? [...others, over] : others
+  owner.past = ended.held > 0n ? [...others, ended] : others
   return opened
 }
 
-/** Opens the periods of a hold when they are not the owner's last ones. */
-function openPeriods(owner: Owner, { dayEnd, monthEnd }: Periods): void {
+/** Opens the periods of a hold unless they are the owner's current ones. */
+function openPeriods(owner: Owner, { dayEnd, monthEnd }: PeriodEnds): void {
   if (owner.dayEnd !== dayEnd) {
-    const over = { unit: 'day' as const, end: owner.dayEnd, spent: owner.daySpent, held: owner.dayHeld }
-    const { spent: daySpent, held: dayHeld } = turn(owner, over, dayEnd)
+    const ended = { unit: 'day' as const, end: owner.dayEnd, spent: owner.daySpent, held: owner.dayHeld }
+    const { spent: daySpent, held: dayHeld } = rollOver(owner, ended, dayEnd)
     Object.assign(owner, { dayEnd, daySpent, dayHeld, dayRequests: 0 })
   }
   if (owner.monthEnd !== monthEnd) {
-    const over = {
+    const ended = {
       unit: 'month' as const,
       end: owner.monthEnd,
       spent: owner.monthSpent,
       held: owner.monthHeld,
     }
-    const { spent: monthSpent, held: monthHeld } = turn(owner, over, monthEnd)
+    const { spent: monthSpent, held: monthHeld } = rollOver(owner, ended, monthEnd)
     Object.assign(owner, { monthEnd, monthSpent, monthHeld })
   }
 }
 
-/** Adds to what is held and spent, in the periods that the hold counts against, over or not. */
-function post(owner: Owner, { dayEnd, monthEnd }: Periods, held: bigint, spent: bigint): void {
+/** Adds to what is held and spent in the hold's periods, whether or not they have ended. */
+function addAmounts(owner: Owner, { dayEnd, monthEnd }: PeriodEnds, held: bigint, spent: bigint): void {
   owner.held += held
   owner.totalSpent += spent
   if (owner.dayEnd === dayEnd) {
@@ -92,99 +88,104 @@ function post(owner: Owner, { dayEnd, monthEnd }: Periods, held: bigint, spent: 
   owner.past = owner.past.filter((period) => period.held > 0n)
 }
 
-/** Money is never promised twice: what is held is there. */
-function checkCovered(account: Owner, id: string): void {
+/** Money is never promised twice: the balance covers everything that is held. */
+function assertCovered(account: Owner, id: string): void {
   if (account.held >= 0n && account.balance >= account.held) return
-  throw new LedgerBroken(`after ${id} an account holds ${account.held} of a balance of ${account.balance}`)
+  throw new LedgerInvariantError(
+    `after ${id} an account holds ${account.held} of a balance of ${account.balance}`,
+  )
 }
 
 function applyHeld(state: LedgerState, event: Held): void {
-  if (state.holds.has(event.id)) throw new LedgerBroken(`hold ${event.id} is open already`)
-  if (event.claim && state.claims.has(claimName(event.account, event.claim)))
-    throw new LedgerBroken(`hold ${event.id} claims a key that is taken`)
+  if (state.holds.has(event.id)) throw new LedgerInvariantError(`hold ${event.id} is already open`)
+  if (event.claim && state.claims.has(claimId(event.account, event.claim)))
+    throw new LedgerInvariantError(`hold ${event.id} claims an idempotency key that is already claimed`)
   for (const id of [accountOwner(event.account), keyOwner(event.key)]) {
-    const owner = touchedOwner(state, id)
+    const owner = getOrCreateOwner(state, id)
     openPeriods(owner, event)
-    post(owner, event, event.amount, 0n)
+    addAmounts(owner, event, event.amount, 0n)
     owner.dayRequests += 1
   }
   if (event.countsForModel) {
-    const requests = touchedOwner(state, modelOwner(event.account, event.model))
+    const requests = getOrCreateOwner(state, modelOwner(event.account, event.model))
     openPeriods(requests, event)
     requests.dayRequests += 1
   }
   openHold(state, event)
-  checkCovered(touchedOwner(state, accountOwner(event.account)), event.id)
+  assertCovered(getOrCreateOwner(state, accountOwner(event.account)), event.id)
 }
 
-/** Puts a hold among the open ones, and its claim among the claimed keys. */
+/** Adds an open hold, and its claim if it has one. */
 export function openHold(state: Pick<LedgerState, 'holds' | 'claims'>, event: Held): void {
   const hold: Hold = { ...event, mark: null }
   state.holds.set(event.id, hold)
-  if (event.claim) state.claims.set(claimName(event.account, event.claim), hold)
+  if (event.claim) state.claims.set(claimId(event.account, event.claim), hold)
 }
 
-/** Takes a hold from among the open ones, with its claim. */
+/** Removes an open hold and its claim. */
 export function closeHold(
   { holds, claims }: Pick<LedgerState, 'holds' | 'claims'>,
   { id, account, claim }: Hold,
 ): void {
   holds.delete(id)
-  if (claim) claims.delete(claimName(account, claim))
+  if (claim) claims.delete(claimId(account, claim))
 }
 
 function applySettled(state: LedgerState, event: Settled): void {
-  const hold = holdNamed(state, event.id)
+  const hold = requireHold(state, event.id)
   const { charge, overrun, usage } = event
-  const most = costOf(hold.price, usage, hold.factorPpm)
-  const cost = event.price ? costOf(event.price, usage, hold.factorPpm) : most
-  if (charge < 0n || overrun < 0n || charge + overrun !== cost || cost > most) {
-    throw new LedgerBroken(`settlement of ${event.id} does not equal its cost`)
+  const maxCost = costOf(hold.price, usage, hold.factorPpm)
+  const cost = event.price ? costOf(event.price, usage, hold.factorPpm) : maxCost
+  if (charge < 0n || overrun < 0n || charge + overrun !== cost || cost > maxCost) {
+    throw new LedgerInvariantError(`settlement of ${event.id} does not equal its cost`)
   }
-  const account = touchedOwner(state, accountOwner(hold.account))
+  const account = getOrCreateOwner(state, accountOwner(hold.account))
   account.balance -= charge
-  post(account, hold, -hold.amount, charge)
-  post(touchedOwner(state, keyOwner(hold.key)), hold, -hold.amount, charge)
+  addAmounts(account, hold, -hold.amount, charge)
+  addAmounts(getOrCreateOwner(state, keyOwner(hold.key)), hold, -hold.amount, charge)
   if (overrun > 0n) {
     account.overran = true
     state.overrun += overrun
   }
-  end(state, hold)
-  checkCovered(account, event.id)
+  endHold(state, hold)
+  assertCovered(account, event.id)
 }
 
-function end(state: LedgerState, hold: Hold): void {
+function endHold(state: LedgerState, hold: Hold): void {
   closeHold(state, hold)
   state.ended.add(hold.id)
 }
 
-function release(state: LedgerState, id: string): void {
-  const hold = holdNamed(state, id)
-  post(touchedOwner(state, accountOwner(hold.account)), hold, -hold.amount, 0n)
-  post(touchedOwner(state, keyOwner(hold.key)), hold, -hold.amount, 0n)
-  end(state, hold)
+function applyReleased(state: LedgerState, id: string): void {
+  const hold = requireHold(state, id)
+  addAmounts(getOrCreateOwner(state, accountOwner(hold.account)), hold, -hold.amount, 0n)
+  addAmounts(getOrCreateOwner(state, keyOwner(hold.key)), hold, -hold.amount, 0n)
+  endHold(state, hold)
 }
 
 function applyExtended(state: LedgerState, event: Extended): void {
-  const hold = holdNamed(state, event.id)
-  if (event.amount < 0n) throw new LedgerBroken(`extension of ${event.id} takes away`)
-  const account = touchedOwner(state, accountOwner(hold.account))
-  post(account, hold, event.amount, 0n)
-  post(touchedOwner(state, keyOwner(hold.key)), hold, event.amount, 0n)
+  const hold = requireHold(state, event.id)
+  if (event.amount < 0n) throw new LedgerInvariantError(`extension of ${event.id} is negative`)
+  const account = getOrCreateOwner(state, accountOwner(hold.account))
+  addAmounts(account, hold, event.amount, 0n)
+  addAmounts(getOrCreateOwner(state, keyOwner(hold.key)), hold, event.amount, 0n)
   hold.amount += event.amount
   hold.outputTokens = event.outputTokens
-  checkCovered(account, event.id)
+  assertCovered(account, event.id)
 }
 
 function applyCredited(state: LedgerState, event: Credited): void {
-  if (state.credits.has(event.id)) throw new LedgerBroken(`credit ${event.id} is entered already`)
+  if (state.credits.has(event.id)) throw new LedgerInvariantError(`credit ${event.id} is already entered`)
   state.credits.set(event.id, event.amount)
-  const account = touchedOwner(state, accountOwner(event.account))
+  const account = getOrCreateOwner(state, accountOwner(event.account))
   account.balance += event.amount
-  checkCovered(account, event.id)
+  assertCovered(account, event.id)
 }
 
-/** Applies one event. Throws `LedgerBroken` when it cannot follow from the state; the state is then unusable. */
+/**
+ * Applies one event. Throws `LedgerInvariantError` if it cannot follow from the state, which is unusable
+ * afterwards.
+ */
 export function apply(state: LedgerState, event: LedgerEvent): void {
   switch (event.kind) {
     case 'held':
@@ -192,13 +193,13 @@ export function apply(state: LedgerState, event: LedgerEvent): void {
     case 'extended':
       return applyExtended(state, event)
     case 'marked': {
-      holdNamed(state, event.id).mark = { inputTokens: event.inputTokens, outputTokens: event.outputTokens }
+      requireHold(state, event.id).mark = { inputTokens: event.inputTokens, outputTokens: event.outputTokens }
       return undefined
     }
     case 'settled':
       return applySettled(state, event)
     case 'released':
-      return release(state, event.id)
+      return applyReleased(state, event.id)
     case 'credited':
       return applyCredited(state, event)
     case 'late': {

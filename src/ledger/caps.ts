@@ -1,8 +1,8 @@
 /**
- * What can still be set aside: the balance and every cap, in the periods that a hold counts in. A cap belongs to
- * the period of the hold, whatever the clock says when the hold is extended or settled.
+ * How much can still be held: the balance and every cap, in the hold's periods. A cap belongs to the period
+ * of the hold, whatever the clock says when the hold is extended or settled.
  */
-import { sizeOfHold, type Terms } from './holds.ts'
+import { sizeOfHold, type HoldOptions } from './holds.ts'
 import { longestDayMs, longestMonthMs } from './periods.ts'
 import {
   accountOwner,
@@ -14,7 +14,7 @@ import {
   type Owner,
 } from './state.ts'
 
-/** Spend caps in nanos and requests per day; `null`: none. */
+/** Spend caps in nanos and requests per day. `null`: no cap. */
 export interface Caps {
   readonly accountDay: bigint | null
   readonly accountMonth: bigint | null
@@ -23,12 +23,15 @@ export interface Caps {
   readonly keyTotal: bigint | null
   readonly accountRequestsPerDay: number | null
   readonly keyRequestsPerDay: number | null
-  /** Of the account for the model; absent: none, and they are not counted. */
+  /** The account's requests per day for this model. Absent: no limit, and requests are not counted. */
   readonly modelRequestsPerDay?: number | null
 }
 
-/** The open periods of the account's time zone at the operation's time: used when the last ones are over. */
-export interface Periods {
+/**
+ * The open periods in the account's time zone at the time of the operation. Used when the owner's last
+ * periods have ended.
+ */
+export interface PeriodEnds {
   readonly dayEnd: number
   readonly monthEnd: number
 }
@@ -45,26 +48,33 @@ export type Denial =
     }
   | { readonly kind: 'known' }
 
-/** A period whose end lies further ahead than any can was opened by a clock that was wrong, and is not open. */
+/**
+ * A period that ends further ahead than any period can was opened by a wrong clock and does not count as
+ * open.
+ */
 function isOpen(end: number, at: number, longestMs: number): boolean {
   return end > at && end - at <= longestMs
 }
 
-/** An owner as a time sees it: periods that are over count nothing. */
+/** An owner as of `at`: ended periods count as empty. */
 export function ownerAt(owner: Owner, at: number): Owner {
-  const isDay = isOpen(owner.dayEnd, at, longestDayMs)
-  const isMonth = isOpen(owner.monthEnd, at, longestMonthMs)
-  if (isDay && isMonth) return owner
+  const isDayOpen = isOpen(owner.dayEnd, at, longestDayMs)
+  const isMonthOpen = isOpen(owner.monthEnd, at, longestMonthMs)
+  if (isDayOpen && isMonthOpen) return owner
   const view = { ...owner }
-  if (!isDay) Object.assign(view, { daySpent: 0n, dayHeld: 0n, dayRequests: 0 })
-  if (!isMonth) Object.assign(view, { monthSpent: 0n, monthHeld: 0n })
+  if (!isDayOpen) Object.assign(view, { daySpent: 0n, dayHeld: 0n, dayRequests: 0 })
+  if (!isMonthOpen) Object.assign(view, { monthSpent: 0n, monthHeld: 0n })
   return view
 }
 
-type Limit = CapName | 'balance'
+type SpendLimit = CapName | 'balance'
 
-/** What each limit still leaves to be set aside; the one that lasts longest first. */
-export function* roomsOf(account: Owner, key: Owner, caps: Caps): Generator<[limit: Limit, room: bigint]> {
+/** What remains under each limit, the longest-lasting limit first. */
+export function* remainingByLimit(
+  account: Owner,
+  key: Owner,
+  caps: Caps,
+): Generator<[limit: SpendLimit, remaining: bigint]> {
   yield ['balance', account.balance - account.held]
   if (caps.keyTotal !== null) yield ['keyTotal', caps.keyTotal - key.totalSpent - key.held]
   if (caps.accountMonth !== null)
@@ -74,38 +84,43 @@ export function* roomsOf(account: Owner, key: Owner, caps: Caps): Generator<[lim
   if (caps.keyDay !== null) yield ['keyDay', caps.keyDay - key.daySpent - key.dayHeld]
 }
 
-const positive = (nanos: bigint): bigint => (nanos > 0n ? nanos : 0n)
+const clampToZero = (nanos: bigint): bigint => (nanos > 0n ? nanos : 0n)
 
-/** What can still be set aside, in nanos: the smallest of the balance and every cap, less what is spent and held. */
-export function availableOf(account: Owner, key: Owner, caps: Caps): bigint {
+/**
+ * How much can still be held, in nanos: the minimum over the balance and every cap, less what is spent and
+ * held.
+ */
+export function availableNanos(account: Owner, key: Owner, caps: Caps): bigint {
   let available: bigint | null = null
-  for (const [, room] of roomsOf(account, key, caps)) {
-    if (available === null || room < available) available = room
+  for (const [, remaining] of remainingByLimit(account, key, caps)) {
+    if (available === null || remaining < available) available = remaining
   }
-  return positive(available ?? 0n)
+  return clampToZero(available ?? 0n)
 }
 
-function denialBy(limit: Limit, periods: Periods): Denial {
+function denialByLimit(limit: SpendLimit, periods: PeriodEnds): Denial {
   if (limit === 'balance') return { kind: 'balance' }
   if (limit === 'keyTotal') return { kind: 'cap', cap: limit, resumesAt: null }
   const daily = limit === 'accountDay' || limit === 'keyDay'
   return { kind: 'cap', cap: limit, resumesAt: daily ? periods.dayEnd : periods.monthEnd }
 }
 
-/** The periods a new hold counts in: those already open, else the ones proposed. */
-export function periodsOf(account: Owner, at: number, { dayEnd, monthEnd }: Periods): Periods {
+/** The periods that a new hold counts in: the open ones if there are any, otherwise the proposed ones. */
+export function periodsForHold(account: Owner, at: number, { dayEnd, monthEnd }: PeriodEnds): PeriodEnds {
   return {
     dayEnd: isOpen(account.dayEnd, at, longestDayMs) ? account.dayEnd : dayEnd,
     monthEnd: isOpen(account.monthEnd, at, longestMonthMs) ? account.monthEnd : monthEnd,
   }
 }
 
-/** An owner as these periods see it, which `unknown` stands for where nothing is known of them. */
-export function ownerIn(owner: Owner, { dayEnd, monthEnd }: Periods, unknown: bigint): Owner {
+/**
+ * An owner as of the given periods. `unknown` is what counts as spent in a period that is no longer known.
+ */
+export function ownerInPeriods(owner: Owner, { dayEnd, monthEnd }: PeriodEnds, unknown: bigint): Owner {
   if (owner.dayEnd === dayEnd && owner.monthEnd === monthEnd) return owner
-  const nothing = { spent: unknown, held: 0n }
-  const day = periodOf(owner, 'day', dayEnd) ?? nothing
-  const month = periodOf(owner, 'month', monthEnd) ?? nothing
+  const unknownPeriod = { spent: unknown, held: 0n }
+  const day = periodOf(owner, 'day', dayEnd) ?? unknownPeriod
+  const month = periodOf(owner, 'month', monthEnd) ?? unknownPeriod
   return {
     ...owner,
     daySpent: day.spent,
@@ -116,23 +131,26 @@ export function ownerIn(owner: Owner, { dayEnd, monthEnd }: Periods, unknown: bi
   }
 }
 
-/** Says which limit forbids a hold: of several, the one that forbids it longest. */
+/** The limit that forbids a hold. If there are several, the one that lasts longest. */
 export function denialOf(
-  terms: Terms,
-  rooms: Iterable<readonly [limit: Limit, room: bigint]>,
-  periods: Periods,
+  options: HoldOptions,
+  remainingAmounts: Iterable<readonly [limit: SpendLimit, remaining: bigint]>,
+  periods: PeriodEnds,
 ): Denial {
-  for (const [limit, room] of rooms) {
-    if (sizeOfHold(terms, positive(room)) === null) return denialBy(limit, periods)
+  for (const [limit, remaining] of remainingAmounts) {
+    if (sizeOfHold(options, clampToZero(remaining)) === null) return denialByLimit(limit, periods)
   }
   return { kind: 'balance' }
 }
 
-/** More than any cap: of a period of before a start, nobody knows what is left. */
-const spentUp = 1n << 62n
+/**
+ * More than any cap. After a restart the spending of an ended period is unknown, so its cap counts as
+ * exhausted.
+ */
+const fullySpent = 1n << 62n
 
-/** What can be added to a hold, within the caps of the periods that it counts in, though they may be over. */
-export function roomOfHold(state: LedgerState, held: Hold, caps: Caps): bigint {
-  const account = ownerIn(ownerOf(state, accountOwner(held.account)), held, spentUp)
-  return availableOf(account, ownerIn(ownerOf(state, keyOwner(held.key)), held, spentUp), caps)
+/** How much a hold can be extended by, within the caps of its own periods even if they have ended. */
+export function availableForHold(state: LedgerState, held: Hold, caps: Caps): bigint {
+  const account = ownerInPeriods(ownerOf(state, accountOwner(held.account)), held, fullySpent)
+  return availableNanos(account, ownerInPeriods(ownerOf(state, keyOwner(held.key)), held, fullySpent), caps)
 }

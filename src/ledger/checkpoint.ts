@@ -1,9 +1,9 @@
 /**
- * What a start needs beside the owners' rows: the open holds of a moment, and the journal since. Owners are
- * written with every commit that touches them, so only the set of open holds is replayed.
+ * What a start needs besides the owners' rows: the holds that were open at a checkpoint and the journal since
+ * then. Every commit writes the owners it touches, so only the set of open holds is replayed.
  */
 import type { Held, LedgerEvent } from './events.ts'
-import { decodeEvents, encodeEvents, JournalUnreadable } from './journal.ts'
+import { decodeEvents, encodeEvents, JournalFormatError } from './journal.ts'
 import { closeHold, openHold } from './apply.ts'
 import {
   accountOwner,
@@ -15,33 +15,33 @@ import {
   type Owner,
 } from './state.ts'
 
-function heldOf(hold: Hold): Held {
+function heldEvent(hold: Hold): Held {
   return { kind: 'held', ...hold }
 }
 
-/** The open holds as the events that would make them again. */
+/** The open holds, encoded as the events that would recreate them. */
 export function encodeHolds(state: LedgerState): string {
   const events: LedgerEvent[] = []
   for (const hold of state.holds.values()) {
-    events.push(heldOf(hold))
+    events.push(heldEvent(hold))
     if (hold.mark) events.push({ kind: 'marked', id: hold.id, at: hold.at, ...hold.mark })
   }
   return encodeEvents(events)
 }
 
-/** One open hold as text; its mark is kept beside it. */
+/** One open hold as text. Its mark is stored separately. */
 export function encodeHold(hold: Hold): string {
-  return encodeEvents([heldOf(hold)])
+  return encodeEvents([heldEvent(hold)])
 }
 
-/** Throws `JournalUnreadable`. */
+/** Throws `JournalFormatError`. */
 export function decodeHold(body: string, mark: Hold['mark']): Hold {
   const [event] = decodeEvents(body)
-  if (event?.kind !== 'held') throw new JournalUnreadable(`not a hold: ${body}`)
+  if (event?.kind !== 'held') throw new JournalFormatError(`not a hold: ${body}`)
   return { ...event, mark }
 }
 
-/** Takes an event's effect on the set of open holds, and on nothing else. */
+/** Applies the effect of an event on the set of open holds and on nothing else. */
 export function applyToHolds({ holds, claims }: LedgerState, event: LedgerEvent): void {
   switch (event.kind) {
     case 'held':
@@ -70,18 +70,18 @@ export function applyToHolds({ holds, claims }: LedgerState, event: LedgerEvent)
   }
 }
 
-/** An owner as its row has it: everything but what is held, which the open holds tell. */
+/** An owner as stored in its row: everything except what is held, which follows from the open holds. */
 export type StoredOwner = Omit<Owner, 'held' | 'dayHeld' | 'monthHeld' | 'past'>
 
-/** What an owner's row keeps of it. */
-export function storedPartOf(owner: Owner): StoredOwner {
+/** The part of an owner that its row stores. */
+export function toStoredOwner(owner: Owner): StoredOwner {
   const { held: _held, dayHeld: _day, monthHeld: _month, past: _past, ...stored } = owner
   return stored
 }
 
 /**
- * The state at the last commit, from the last checkpoint's holds, the journal rows after it and the owners' rows.
- * `overrun` is the sum of the overrun transfers.
+ * The state as of the last commit, restored from the last checkpoint's holds, the journal rows after it and
+ * the owners' rows. `overrun` is the sum of all overrun transfers.
  */
 export function restoreState(from: {
   readonly holds: string | null

@@ -1,13 +1,13 @@
 /**
- * What happened to money. Operations are asked for; events are what the ledger decided, and only they are
- * kept: a journal of decisions can be replayed by a later version whose rules have changed.
+ * What happened to money. Callers ask for operations; events are what the ledger decided. Only events are
+ * stored, so that a later version with different rules can replay the journal.
  */
 import type { Price, Usage } from './price.ts'
 
-/** An `Idempotency-Key` that a request has claimed for its account; both SHA-256, as base64url. */
-export interface Claim {
+/** An `Idempotency-Key` that a request has claimed for its account. Both fields are SHA-256 in base64url. */
+export interface IdempotencyClaim {
   readonly key: string
-  /** Of the request's body: the same key with another body is a mistake. */
+  /** Hash of the request's body. The same key with another body is a caller's mistake. */
   readonly body: string
 }
 
@@ -25,13 +25,13 @@ export interface Held {
   readonly outputTokens: number
   readonly dayEnd: number
   readonly monthEnd: number
-  /** The model has a limit of requests per day: this one counts in it. */
+  /** The model has a limit of requests per day, and this request counts towards it. */
   readonly countsForModel?: true | undefined
-  /** Most requests claim nothing. */
-  readonly claim?: Claim | undefined
+  /** Absent for most requests. */
+  readonly claim?: IdempotencyClaim | undefined
 }
 
-/** More money was set aside for a running stream. `outputTokens` is the new total it pays. */
+/** More money was held for a running stream. `outputTokens` is the new total that the hold pays for. */
 export interface Extended {
   readonly kind: 'extended'
   readonly id: string
@@ -40,7 +40,7 @@ export interface Extended {
   readonly outputTokens: number
 }
 
-/** So much had come from the upstream; a crash is settled here. */
+/** How much had arrived from the upstream. After a crash the request is settled at its last mark. */
 export interface Marked {
   readonly kind: 'marked'
   readonly id: string
@@ -51,7 +51,10 @@ export interface Marked {
 
 export type SettleCause = 'provider' | 'estimate' | 'mark'
 
-/** The hold ended with a bill. `charge + overrun` is the full cost of `usage` at the hold's price, or at `price`. */
+/**
+ * The hold ended with a bill. `charge + overrun` is the full cost of `usage` at the hold's price, or at
+ * `price` if given.
+ */
 export interface Settled {
   readonly kind: 'settled'
   readonly id: string
@@ -60,21 +63,24 @@ export interface Settled {
   readonly usage: Usage
   readonly charge: bigint
   readonly overrun: bigint
-  /** Of the model that answered in the place of the one asked for, where that costs less. */
+  /** The price of a fallback model that answered in place of the requested one, if that costs less. */
   readonly price?: Price
 }
 
-/** The hold ended and cost nothing. */
+/** The hold ended without a charge. */
 export interface Released {
   readonly kind: 'released'
   readonly id: string
   readonly at: number
 }
 
-/** Where money came from: an operator's word, a payment, a promotion, a voucher; a request that was paid back. */
+/**
+ * Where money came from: an operator's credit, a payment, a promotion, a voucher, the refund of a request, or
+ * the demo.
+ */
 export type CreditKind = 'credit' | 'payment' | 'trial' | 'voucher' | 'refund' | 'demo'
 
-/** Money came in, or was taken back when negative. */
+/** Money was credited, or debited if `amount` is negative. */
 export interface Credited {
   readonly kind: 'credited'
   readonly id: string
@@ -86,7 +92,7 @@ export interface Credited {
 }
 
 /**
- * A node came back after it had been retired, and its holds charged at their last marks: what such a request had cost
+ * A retired node came back after its holds had been charged at their last marks. What its requests had cost
  * beyond that was delivered and is not charged any more.
  */
 export interface Late {

@@ -1,83 +1,104 @@
 /**
- * How much is set aside. A stream is held in chunks that are extended on the way, a whole answer at its
- * maximum, for it cannot be extended; a model that thinks unseen like a whole answer, but larger.
- * The sizes are those of docs/money.md, "Holds".
+ * How much to hold for a request. A stream is held in chunks and extended on the way. A non-streaming request
+ * cannot be extended and is held at its maximum. A model with hidden reasoning is held like a non-streaming
+ * request, but at a larger default. docs/money.md, "Holds", has the sizes.
  */
-import { ceilingOf, payableOutputOf, type Price } from './price.ts'
+import { maxCostOf, affordableOutputTokens, type Price } from './price.ts'
 
 export const streamChunkTokens = 2048
-export const leastChunkTokens = 64
-export const leastOutputTokens = 16
-export const wholeTokens = 1024
+export const minChunkTokens = 64
+export const minOutputTokens = 16
+export const nonStreamingTokens = 1024
 export const hiddenReasoningTokens = 8192
-/** A hold takes no more than this part of what is available, so that many can run at once. */
-const share = 16n
+/** A hold takes at most this fraction of the available money, so that many requests can run at once. */
+const holdDivisor = 16n
 
-export interface Terms {
+export interface HoldOptions {
   readonly price: Price
   readonly factorPpm: number
   readonly inputTokens: number
-  /** Results asked for; output counts so many times. */
+  /** The number of results requested. Each of them produces output. */
   readonly results: number
   /** The caller's maximum of output tokens per result, if given. */
-  readonly askedTokens: number | null
-  /** The most that the model can write per result. */
+  readonly requestedTokens: number | null
+  /** The model's maximum of output tokens per result. */
   readonly modelTokens: number
-  /** `stream`: in chunks. `whole`: at its maximum. `hidden`: a model that thinks unseen, streamed or not. */
-  readonly manner: 'stream' | 'whole' | 'hidden'
+  /**
+   * `stream`: held in chunks. `non-streaming`: held at its maximum. `hidden`: a model with hidden reasoning,
+   * streaming or not.
+   */
+  readonly mode: 'stream' | 'non-streaming' | 'hidden'
 }
 
-export interface Size {
+export interface HoldSize {
   readonly amount: bigint
-  /** Output tokens that the amount pays, over all results. */
+  /** Output tokens that the amount pays for, over all results. */
   readonly outputTokens: number
-  /** The maximum per result to send upstream, when money requires another than the caller's. */
+  /**
+   * The maximum per result to send to the upstream, if it has to be lower than the caller's. null: unchanged.
+   */
   readonly maximumTokens: number | null
 }
 
-/** Output tokens, over all results, that a sixteenth of what is available pays beside the input; at least 0. */
-function shareOf(terms: Terms, available: bigint, most: number): number {
-  const { price, factorPpm, inputTokens } = terms
-  return Math.max(0, payableOutputOf(price, inputTokens, available / share, { factorPpm, most }))
+/**
+ * Output tokens, over all results, that a sixteenth of the available money pays for in addition to the input.
+ * At least 0.
+ */
+function tokensPerHoldShare(options: HoldOptions, available: bigint, maxTokens: number): number {
+  const { price, factorPpm, inputTokens } = options
+  return Math.max(
+    0,
+    affordableOutputTokens(price, inputTokens, available / holdDivisor, { factorPpm, maxTokens }),
+  )
 }
 
-/** The size of a new hold, or `null` when what is available does not pay a useful answer. */
-export function sizeOfHold(terms: Terms, available: bigint): Size | null {
-  const { price, factorPpm, inputTokens, results } = terms
-  const wanted = Math.min(terms.askedTokens ?? terms.modelTokens, terms.modelTokens)
-  const most = wanted * results
-  const payable = payableOutputOf(price, inputTokens, available, { factorPpm, most })
-  const usual = terms.manner === 'hidden' ? hiddenReasoningTokens : wholeTokens
-  const least = Math.min(wanted, terms.manner === 'hidden' ? usual : leastOutputTokens)
-  const payablePerResult = Math.floor(payable / results)
-  if (payable < 0 || payablePerResult < least) return null
+/** The size of a new hold, or `null` if the available money does not pay for a useful response. */
+export function sizeOfHold(options: HoldOptions, available: bigint): HoldSize | null {
+  const { price, factorPpm, inputTokens, results } = options
+  const requested = Math.min(options.requestedTokens ?? options.modelTokens, options.modelTokens)
+  const maxTokens = requested * results
+  const affordable = affordableOutputTokens(price, inputTokens, available, { factorPpm, maxTokens })
+  const defaultTokens = options.mode === 'hidden' ? hiddenReasoningTokens : nonStreamingTokens
+  const minTokens = Math.min(requested, options.mode === 'hidden' ? defaultTokens : minOutputTokens)
+  const affordablePerResult = Math.floor(affordable / results)
+  if (affordable < 0 || affordablePerResult < minTokens) return null
 
-  if (terms.manner === 'stream') {
-    const chunk = Math.min(streamChunkTokens, Math.max(leastChunkTokens, shareOf(terms, available, most)))
-    const outputTokens = Math.min(chunk, payable)
+  if (options.mode === 'stream') {
+    const chunk = Math.min(
+      streamChunkTokens,
+      Math.max(minChunkTokens, tokensPerHoldShare(options, available, maxTokens)),
+    )
+    const outputTokens = Math.min(chunk, affordable)
     return {
-      amount: ceilingOf(price, inputTokens, outputTokens, factorPpm),
+      amount: maxCostOf(price, inputTokens, outputTokens, factorPpm),
       outputTokens,
-      maximumTokens: payablePerResult < wanted ? payablePerResult : null,
+      maximumTokens: affordablePerResult < requested ? affordablePerResult : null,
     }
   }
-  const unasked = Math.max(usual, Math.floor(shareOf(terms, available, most) / results))
-  const perResult = Math.min(payablePerResult, wanted, terms.askedTokens ?? unasked)
+  const defaultPerResult = Math.max(
+    defaultTokens,
+    Math.floor(tokensPerHoldShare(options, available, maxTokens) / results),
+  )
+  const perResult = Math.min(affordablePerResult, requested, options.requestedTokens ?? defaultPerResult)
   return {
-    amount: ceilingOf(price, inputTokens, perResult * results, factorPpm),
+    amount: maxCostOf(price, inputTokens, perResult * results, factorPpm),
     outputTokens: perResult * results,
-    maximumTokens: perResult < wanted ? perResult : null,
+    maximumTokens: perResult < requested ? perResult : null,
   }
 }
 
 /**
- * The next chunk of a running stream, in tokens; 0 when not even the least useful one is paid for.
- * `remaining`: output tokens that the stream may still write.
+ * The next chunk of a running stream, in tokens; 0 if the money does not even pay for the smallest useful
+ * one. `remaining` is how many output tokens the stream may still produce.
  */
-export function sizeOfExtension(terms: Terms, available: bigint, remaining: number): number {
-  const more: Terms = { ...terms, inputTokens: 0, price: { ...terms.price, perRequest: 0n } }
-  const payable = shareOf(more, available * share, remaining)
-  const chunk = Math.max(leastChunkTokens, shareOf(more, available, streamChunkTokens))
-  const tokens = Math.min(chunk, payable)
-  return tokens < Math.min(leastOutputTokens, remaining) ? 0 : tokens
+export function sizeOfExtension(options: HoldOptions, available: bigint, remaining: number): number {
+  const extensionOptions: HoldOptions = {
+    ...options,
+    inputTokens: 0,
+    price: { ...options.price, perRequest: 0n },
+  }
+  const affordable = tokensPerHoldShare(extensionOptions, available * holdDivisor, remaining)
+  const chunk = Math.max(minChunkTokens, tokensPerHoldShare(extensionOptions, available, streamChunkTokens))
+  const tokens = Math.min(chunk, affordable)
+  return tokens < Math.min(minOutputTokens, remaining) ? 0 : tokens
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { LedgerEvent } from './events.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
 import { nanoPrice } from './ledger.fixture.ts'
@@ -32,41 +32,43 @@ const settled: LedgerEvent = {
   overrun: 0n,
 }
 
-test('what is written to a cache for an hour survives the journal, its price and its tokens, with a claim and without', () => {
-  const price = { ...nanoPrice, cacheWrite1h: 8n }
-  const claim = { key: 'k', body: 'b' }
-  const events: LedgerEvent[] = [
-    held,
-    { ...held, claim },
-    { ...held, claim, countsForModel: true },
-    { ...held, countsForModel: true },
-    { ...held, price },
-    { ...held, price, claim },
-    { ...held, price: { ...price, cacheWrite: 5n } },
-    settled,
-    { ...settled, usage: { ...usage, cacheWrite1h: 4 } },
-    { ...settled, usage: { ...usage, cacheWrite1h: 4 }, price },
-  ]
-  assert.deepEqual(decodeEvents(encodeEvents(events)), events)
-})
+describe('journal encoding', () => {
+  test('one-hour cache writes – survive encoding, with and without a claim', () => {
+    const price = { ...nanoPrice, cacheWrite1h: 8n }
+    const claim = { key: 'k', body: 'b' }
+    const events: LedgerEvent[] = [
+      held,
+      { ...held, claim },
+      { ...held, claim, countsForModel: true },
+      { ...held, countsForModel: true },
+      { ...held, price },
+      { ...held, price, claim },
+      { ...held, price: { ...price, cacheWrite: 5n } },
+      settled,
+      { ...settled, usage: { ...usage, cacheWrite1h: 4 } },
+      { ...settled, usage: { ...usage, cacheWrite1h: 4 }, price },
+    ]
+    assert.deepEqual(decodeEvents(encodeEvents(events)), events)
+  })
 
-test('fees for searches and their number survive the journal, beside whatever else is there', () => {
-  const price = { ...nanoPrice, perSearch: 70_000_000n }
-  const events: LedgerEvent[] = [
-    { ...held, price },
-    { ...held, price: { ...price, perRequest: 3n, cacheWrite1h: 8n }, claim: { key: 'k', body: 'b' } },
-    { ...settled, usage: { ...usage, searches: 3 } },
-    { ...settled, usage: { ...usage, searches: 3, cacheWrite1h: 4 }, price },
-  ]
-  assert.deepEqual(decodeEvents(encodeEvents(events)), events)
-})
+  test('search fees and counts – survive encoding next to other optional cells', () => {
+    const price = { ...nanoPrice, perSearch: 70_000_000n }
+    const events: LedgerEvent[] = [
+      { ...held, price },
+      { ...held, price: { ...price, perRequest: 3n, cacheWrite1h: 8n }, claim: { key: 'k', body: 'b' } },
+      { ...settled, usage: { ...usage, searches: 3 } },
+      { ...settled, usage: { ...usage, searches: 3, cacheWrite1h: 4 }, price },
+    ]
+    assert.deepEqual(decodeEvents(encodeEvents(events)), events)
+  })
 
-test('where nothing is written for an hour, a row is as it always was', () => {
-  const rows = JSON.parse(
-    encodeEvents([held, { ...held, price: { ...nanoPrice, cacheWrite1h: null } }, settled]),
-  ) as unknown[][]
-  assert.deepEqual(
-    rows.map((cells) => cells.length),
-    [19, 19, 11],
-  )
+  test('no one-hour cache writes – rows keep their original length', () => {
+    const rows = JSON.parse(
+      encodeEvents([held, { ...held, price: { ...nanoPrice, cacheWrite1h: null } }, settled]),
+    ) as unknown[][]
+    assert.deepEqual(
+      rows.map((cells) => cells.length),
+      [19, 19, 11],
+    )
+  })
 })

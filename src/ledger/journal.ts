@@ -1,10 +1,12 @@
 /**
- * Events as the journal keeps them: one JSON array per commit, each event a flat array that begins with a
- * letter. Amounts are decimal strings of nanos, so that no reader ever makes a float of them. Where something is written to
- * a provider's cache for an hour, the cell of what is written, price or tokens, is the text `all/hour`. Where searches of
- * the web cost, the price's last cell is `request/search`; where there were any, the cell of reasoning is `reasoning/searches`.
+ * The journal's format: one JSON array per commit; each event is a flat array that begins with a one-letter
+ * code. Amounts are decimal strings of nanos, so that no reader parses them as floating-point numbers. For
+ * cache writes with a lifetime of one hour, the cache-write cell, price or tokens, is the text `all/hour`. If
+ * web searches have a price, the last cell of the price is `request/search`; if there were any, the reasoning
+ * cell is `reasoning/searches`.
  *
- *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd, claim…, model]
+ *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd,
+ *   claim…, model]
  *   x extended  [x, id, at, amount, output]
  *   m marked    [m, id, at, input, output]
  *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun, price…]
@@ -12,48 +14,51 @@
  *   c credited  [c, id, at, account, amount, source, reason]
  *   l late      [l, id, at, account, overrun]
  */
-import type { Claim, CreditKind, Held, LedgerEvent, SettleCause } from './events.ts'
+import type { IdempotencyClaim, CreditKind, Held, LedgerEvent, SettleCause } from './events.ts'
 import type { Price, Usage } from './price.ts'
 
 type Cell = string | number | null
 
-const textOf = (nanos: bigint | null): string | null => (nanos === null ? null : nanos.toString())
+const nanosText = (nanos: bigint | null): string | null => (nanos === null ? null : nanos.toString())
 
-function cellsOfPrice(price: Price): Cell[] {
+function encodePrice(price: Price): Cell[] {
   return [
     price.version,
-    textOf(price.input),
-    textOf(price.output),
-    textOf(price.cachedInput),
-    writtenPrice(price),
-    textOf(price.reasoning),
-    fees(price),
+    nanosText(price.input),
+    nanosText(price.output),
+    nanosText(price.cachedInput),
+    cacheWritePriceCell(price),
+    nanosText(price.reasoning),
+    feesCell(price),
   ]
 }
 
-function writtenPrice({ cacheWrite, cacheWrite1h = null }: Price): string | null {
-  return cacheWrite1h === null ? textOf(cacheWrite) : `${cacheWrite ?? ''}/${cacheWrite1h}`
+function cacheWritePriceCell({ cacheWrite, cacheWrite1h = null }: Price): string | null {
+  return cacheWrite1h === null ? nanosText(cacheWrite) : `${cacheWrite ?? ''}/${cacheWrite1h}`
 }
 
-function fees({ perRequest, perSearch = null }: Price): string {
+function feesCell({ perRequest, perSearch = null }: Price): string {
   return perSearch === null ? perRequest.toString() : `${perRequest}/${perSearch}`
 }
 
-function thought({ reasoning, searches = 0 }: Usage): Cell {
+function reasoningCell({ reasoning, searches = 0 }: Usage): Cell {
   return searches === 0 ? reasoning : `${reasoning}/${searches}`
 }
 
-function writtenTokens({ cacheWrite, cacheWrite1h = 0 }: Usage): Cell {
+function cacheWriteTokensCell({ cacheWrite, cacheWrite1h = 0 }: Usage): Cell {
   return cacheWrite1h === 0 ? cacheWrite : `${cacheWrite}/${cacheWrite1h}`
 }
 
-/** What few holds have: a claim (two empty cells where only the other is there), and that it counts for its model. */
-function cellsOfCounts({ claim, countsForModel }: Held): Cell[] {
+/**
+ * Optional cells of a hold: its claim, and whether it counts for its model. Without a claim the two claim
+ * cells are empty.
+ */
+function encodeClaim({ claim, countsForModel }: Held): Cell[] {
   if (!claim && !countsForModel) return []
   return [claim?.key ?? '', claim?.body ?? '', ...(countsForModel ? [1] : [])]
 }
 
-function cellsOf(event: LedgerEvent): Cell[] {
+function encodeEvent(event: LedgerEvent): Cell[] {
   const { id, at } = event
   switch (event.kind) {
     case 'held':
@@ -64,44 +69,50 @@ function cellsOf(event: LedgerEvent): Cell[] {
         event.account,
         event.key,
         event.model,
-        textOf(event.amount),
-        ...cellsOfPrice(event.price),
+        nanosText(event.amount),
+        ...encodePrice(event.price),
         event.factorPpm,
         event.inputTokens,
         event.outputTokens,
         event.dayEnd,
         event.monthEnd,
-        ...cellsOfCounts(event),
+        ...encodeClaim(event),
       ]
     case 'extended':
-      return ['x', id, at, textOf(event.amount), event.outputTokens]
+      return ['x', id, at, nanosText(event.amount), event.outputTokens]
     case 'marked':
       return ['m', id, at, event.inputTokens, event.outputTokens]
     case 'settled': {
       const { input, cachedInput, output } = event.usage
-      const counts = [input, cachedInput, writtenTokens(event.usage), output, thought(event.usage)]
-      const sums = [textOf(event.charge), textOf(event.overrun)]
-      return ['s', id, at, event.cause, ...counts, ...sums, ...(event.price ? cellsOfPrice(event.price) : [])]
+      const counts = [
+        input,
+        cachedInput,
+        cacheWriteTokensCell(event.usage),
+        output,
+        reasoningCell(event.usage),
+      ]
+      const sums = [nanosText(event.charge), nanosText(event.overrun)]
+      return ['s', id, at, event.cause, ...counts, ...sums, ...(event.price ? encodePrice(event.price) : [])]
     }
     case 'released':
       return ['r', id, at]
     case 'credited':
-      return ['c', id, at, event.account, textOf(event.amount), event.source, event.reason]
+      return ['c', id, at, event.account, nanosText(event.amount), event.source, event.reason]
     case 'late':
-      return ['l', id, at, event.account, textOf(event.overrun)]
+      return ['l', id, at, event.account, nanosText(event.overrun)]
   }
 }
 
-/** One journal row's body. */
+/** The body of one journal row. */
 export function encodeEvents(events: readonly LedgerEvent[]): string {
-  return JSON.stringify(events.map(cellsOf))
+  return JSON.stringify(events.map(encodeEvent))
 }
 
-/** A journal row that no version of this program has written. */
-export class JournalUnreadable extends Error {}
+/** No version of this program has written this journal row. */
+export class JournalFormatError extends Error {}
 
-/** Reads the cells of one event in order, each as what it has to be. */
-class Cells {
+/** Reads the cells of one event in order and checks their types. */
+class CellReader {
   readonly #cells: readonly unknown[]
   #next = 0
 
@@ -109,11 +120,11 @@ class Cells {
     this.#cells = cells
   }
 
-  get isOver(): boolean {
+  get isAtEnd(): boolean {
     return this.#next === this.#cells.length
   }
 
-  /** The next cells, as they are. */
+  /** The next cells, without consuming them. */
   peek(count: number): readonly unknown[] {
     return this.#cells.slice(this.#next, this.#next + count)
   }
@@ -124,13 +135,13 @@ class Cells {
 
   text(): string {
     const cell = this.#cells[this.#next++]
-    if (typeof cell !== 'string') throw new JournalUnreadable(`not text: ${JSON.stringify(this.#cells)}`)
+    if (typeof cell !== 'string') throw new JournalFormatError(`not text: ${JSON.stringify(this.#cells)}`)
     return cell
   }
 
   count(): number {
     const cell = this.#cells[this.#next++]
-    if (typeof cell !== 'number') throw new JournalUnreadable(`not a number: ${JSON.stringify(this.#cells)}`)
+    if (typeof cell !== 'number') throw new JournalFormatError(`not a number: ${JSON.stringify(this.#cells)}`)
     return cell
   }
 
@@ -144,14 +155,14 @@ class Cells {
     return null
   }
 
-  writtenPrice(): Pick<Price, 'cacheWrite' | 'cacheWrite1h'> {
+  cacheWritePrice(): Pick<Price, 'cacheWrite' | 'cacheWrite1h'> {
     const [all, hour] = this.#parts()
     if (hour === undefined) return { cacheWrite: this.nanosOrNull() }
     this.#next += 1
     return { cacheWrite: all === '' ? null : BigInt(all), cacheWrite1h: BigInt(hour) }
   }
 
-  writtenTokens(): Pick<Usage, 'cacheWrite' | 'cacheWrite1h'> {
+  cacheWriteTokens(): Pick<Usage, 'cacheWrite' | 'cacheWrite1h'> {
     const [all, hour] = this.#parts()
     if (hour === undefined) return { cacheWrite: this.count() }
     this.#next += 1
@@ -165,14 +176,14 @@ class Cells {
     return { perRequest: BigInt(request), perSearch: BigInt(search) }
   }
 
-  thought(): Pick<Usage, 'reasoning' | 'searches'> {
+  reasoning(): Pick<Usage, 'reasoning' | 'searches'> {
     const [reasoning, searches] = this.#parts()
     if (searches === undefined) return { reasoning: this.count() }
     this.#next += 1
     return { reasoning: Number(reasoning), searches: Number(searches) }
   }
 
-  /** The two halves of the next cell, where it has two. */
+  /** The two parts of the next cell if it has two. */
   #parts(): [all: string, hour?: string] {
     const cell = this.#cells[this.#next]
     const slash = typeof cell === 'string' ? cell.indexOf('/') : -1
@@ -180,47 +191,50 @@ class Cells {
   }
 }
 
-/** Requests have few prices, and each is seven numbers: those that were read are kept, by the cells they were read from. */
-const known = new Map<number, { readonly cells: readonly unknown[]; readonly price: Price }>()
-const knownMost = 1000
-const priceCells = 7
+/**
+ * A few prices recur in most requests, and decoding one means parsing seven numbers. Decoded prices are
+ * cached together with the cells they were decoded from.
+ */
+const priceCache = new Map<number, { readonly cells: readonly unknown[]; readonly price: Price }>()
+const maxCachedPrices = 1000
+const priceCellCount = 7
 
-function priceIn(cells: Cells): Price {
-  const own = cells.peek(priceCells)
-  const last = known.get(Number(own[0]))
-  if (last?.cells.every((cell, index) => cell === own[index])) {
-    cells.skip(priceCells)
-    return last.price
+function readPrice(cells: CellReader): Price {
+  const own = cells.peek(priceCellCount)
+  const cached = priceCache.get(Number(own[0]))
+  if (cached?.cells.every((cell, index) => cell === own[index])) {
+    cells.skip(priceCellCount)
+    return cached.price
   }
-  const price = newPriceIn(cells)
-  if (known.size === knownMost) known.clear()
-  known.set(price.version, { cells: own, price })
+  const price = decodePrice(cells)
+  if (priceCache.size === maxCachedPrices) priceCache.clear()
+  priceCache.set(price.version, { cells: own, price })
   return price
 }
 
-function newPriceIn(cells: Cells): Price {
+function decodePrice(cells: CellReader): Price {
   return {
     version: cells.count(),
     input: cells.nanos(),
     output: cells.nanos(),
     cachedInput: cells.nanosOrNull(),
-    ...cells.writtenPrice(),
+    ...cells.cacheWritePrice(),
     reasoning: cells.nanosOrNull(),
     ...cells.fees(),
   }
 }
 
-function claimIn(cells: Cells): Claim | undefined {
-  if (cells.isOver) return undefined
+function readClaim(cells: CellReader): IdempotencyClaim | undefined {
+  if (cells.isAtEnd) return undefined
   const claim = { key: cells.text(), body: cells.text() }
   return claim.key === '' ? undefined : claim
 }
 
-function eventIn(cells: Cells): LedgerEvent {
-  const letter = cells.text()
+function decodeEvent(cells: CellReader): LedgerEvent {
+  const code = cells.text()
   const id = cells.text()
   const at = cells.count()
-  switch (letter) {
+  switch (code) {
     case 'h':
       return {
         kind: 'held',
@@ -230,14 +244,14 @@ function eventIn(cells: Cells): LedgerEvent {
         key: cells.text(),
         model: cells.text(),
         amount: cells.nanos(),
-        price: priceIn(cells),
+        price: readPrice(cells),
         factorPpm: cells.count(),
         inputTokens: cells.count(),
         outputTokens: cells.count(),
         dayEnd: cells.count(),
         monthEnd: cells.count(),
-        claim: claimIn(cells),
-        countsForModel: cells.isOver || cells.count() !== 1 ? undefined : true,
+        claim: readClaim(cells),
+        countsForModel: cells.isAtEnd || cells.count() !== 1 ? undefined : true,
       }
     case 'x':
       return { kind: 'extended', id, at, amount: cells.nanos(), outputTokens: cells.count() }
@@ -248,13 +262,13 @@ function eventIn(cells: Cells): LedgerEvent {
       const usage = {
         input: cells.count(),
         cachedInput: cells.count(),
-        ...cells.writtenTokens(),
+        ...cells.cacheWriteTokens(),
         output: cells.count(),
-        ...cells.thought(),
+        ...cells.reasoning(),
       }
       const [charge, overrun] = [cells.nanos(), cells.nanos()]
       const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
-      return cells.isOver ? settled : { ...settled, price: priceIn(cells) }
+      return cells.isAtEnd ? settled : { ...settled, price: readPrice(cells) }
     }
     case 'r':
       return { kind: 'released', id, at }
@@ -271,16 +285,16 @@ function eventIn(cells: Cells): LedgerEvent {
     case 'l':
       return { kind: 'late', id, at, account: cells.text(), overrun: cells.nanos() }
     default:
-      throw new JournalUnreadable(`unknown event ${letter}`)
+      throw new JournalFormatError(`unknown event code ${code}`)
   }
 }
 
-/** The events of one journal row. Throws `JournalUnreadable`. */
+/** The events of one journal row. Throws `JournalFormatError`. */
 export function decodeEvents(body: string): LedgerEvent[] {
   const rows: unknown = JSON.parse(body)
-  if (!Array.isArray(rows)) throw new JournalUnreadable('not a list of events')
+  if (!Array.isArray(rows)) throw new JournalFormatError('not a list of events')
   return rows.map((row: unknown) => {
-    if (!Array.isArray(row)) throw new JournalUnreadable('not an event')
-    return eventIn(new Cells(row))
+    if (!Array.isArray(row)) throw new JournalFormatError('not an event')
+    return decodeEvent(new CellReader(row))
   })
 }

@@ -1,13 +1,13 @@
-/** A ledger with an account or two, for tests of its rules: short ways to ask it for things, and what must always hold. */
+/** A ledger with one or two accounts for tests of its rules, with short operations and invariant checks. */
 import assert from 'node:assert/strict'
 import type { Caps } from './caps.ts'
-import type { Claim, LedgerEvent } from './events.ts'
-import type { Terms } from './holds.ts'
+import type { IdempotencyClaim, LedgerEvent } from './events.ts'
+import type { HoldOptions } from './holds.ts'
 import { noUsage, type Price, type Usage } from './price.ts'
 import { accountOwner, emptyState, keyOwner, ownerOf, type LedgerState } from './state.ts'
 import * as ledger from './operations.ts'
 
-/** One nano-yuan a token, both ways. */
+/** One nano-yuan per token, input and output. */
 export const nanoPrice: Price = {
   version: 1,
   input: 1_000_000n,
@@ -28,38 +28,38 @@ export const noCaps: Caps = {
   keyRequestsPerDay: null,
 }
 
-/** A stream of a model with a window of 131,072, without a maximum, at a nano a token. */
-export const stream: Terms = {
+/** A stream without a maximum at a nano per token, for a model with a window of 131,072 tokens. */
+export const streamHold: HoldOptions = {
   price: nanoPrice,
   factorPpm: 1_000_000,
   inputTokens: 0,
   results: 1,
-  askedTokens: null,
+  requestedTokens: null,
   modelTokens: 131_072,
-  manner: 'stream',
+  mode: 'stream',
 }
 
-export const whole: Terms = { ...stream, manner: 'whole' }
+export const nonStreamingHold: HoldOptions = { ...streamHold, mode: 'non-streaming' }
 
 export function usageOf(input: number, output: number): Usage {
   return { ...noUsage, input, output }
 }
 
-export interface Asked extends Partial<Terms> {
+export interface TestHoldOptions extends Partial<HoldOptions> {
   readonly at?: number
   readonly account?: string
   readonly key?: string
   readonly caps?: Partial<Caps>
-  readonly claim?: Claim
+  readonly claim?: IdempotencyClaim
   readonly dayEnd?: number
   readonly monthEnd?: number
 }
 
-/** Periods that no test reaches the end of, unless it wants to. */
+/** Periods that last beyond any test unless it sets others. */
 const dayEnd = 86_400_000
 const monthEnd = 30 * dayEnd
 
-/** A ledger whose decisions are kept, so that a test can replay them. */
+/** A ledger that records its events, so that a test can replay them. */
 export class TestLedger {
   readonly state: LedgerState
   readonly events: LedgerEvent[] = []
@@ -68,7 +68,7 @@ export class TestLedger {
     this.state = state
   }
 
-  #kept<Decided extends LedgerEvent | null>(event: Decided): Decided {
+  #record<Decided extends LedgerEvent | null>(event: Decided): Decided {
     if (event) this.events.push(event)
     return event
   }
@@ -76,13 +76,13 @@ export class TestLedger {
   credit(amount: bigint, id: string = `credit-${this.events.length}`, account = 'one'): LedgerEvent | string {
     const operation = { id, at: 0, account, amount, source: 'credit' as const, reason: 'a test' }
     const event = ledger.credit(this.state, operation)
-    return typeof event === 'string' ? event : this.#kept(event)
+    return typeof event === 'string' ? event : this.#record(event)
   }
 
-  hold(id: string, asked: Asked = {}): ReturnType<typeof ledger.hold> {
-    const { caps = {}, ...rest } = asked
-    const answer = ledger.hold(this.state, {
-      ...stream,
+  hold(id: string, options: TestHoldOptions = {}): ReturnType<typeof ledger.hold> {
+    const { caps = {}, ...rest } = options
+    const result = ledger.hold(this.state, {
+      ...streamHold,
       id,
       at: 1,
       account: 'one',
@@ -93,18 +93,18 @@ export class TestLedger {
       ...rest,
       caps: { ...noCaps, ...caps },
     })
-    if ('event' in answer) this.#kept(answer.event)
-    return answer
+    if ('event' in result) this.#record(result.event)
+    return result
   }
 
   extend(id: string, remaining = 100_000, caps: Partial<Caps> = {}): number | null {
     const granted = ledger.extend(this.state, { id, at: 2, remaining, caps: { ...noCaps, ...caps } })
-    this.#kept(granted?.event ?? null)
+    this.#record(granted?.event ?? null)
     return granted?.outputTokens ?? null
   }
 
   mark(id: string, outputTokens: number, inputTokens = 0): LedgerEvent | null {
-    return this.#kept(ledger.mark(this.state, { id, at: 3, inputTokens, outputTokens }))
+    return this.#record(ledger.mark(this.state, { id, at: 3, inputTokens, outputTokens }))
   }
 
   settle(
@@ -116,16 +116,16 @@ export class TestLedger {
     const at = { id, at: 4, cause: 'provider' as const }
     const operation = { ...at, usage, caps: { ...noCaps, ...caps }, otherPrice }
     const settled = ledger.settle(this.state, operation)
-    this.#kept(settled?.event ?? null)
+    this.#record(settled?.event ?? null)
     return settled && { charge: settled.charge, overrun: settled.overrun }
   }
 
   release(id: string): LedgerEvent | null {
-    return this.#kept(ledger.release(this.state, { id, at: 4 }))
+    return this.#record(ledger.release(this.state, { id, at: 4 }))
   }
 
   expire(id: string): LedgerEvent | null {
-    return this.#kept(ledger.expire(this.state, { id, at: 5, caps: noCaps }))
+    return this.#record(ledger.expire(this.state, { id, at: 5, caps: noCaps }))
   }
 
   account(id = 'one'): ReturnType<typeof ownerOf> {
@@ -137,8 +137,8 @@ export class TestLedger {
   }
 }
 
-/** What holds after every operation, whatever it was. */
-export function assertConserved(state: LedgerState): void {
+/** Invariants that hold after every operation. */
+export function assertMoneyConserved(state: LedgerState): void {
   const held = new Map<string, bigint>()
   for (const hold of state.holds.values()) {
     for (const id of [accountOwner(hold.account), keyOwner(hold.key)]) {
@@ -146,7 +146,7 @@ export function assertConserved(state: LedgerState): void {
     }
   }
   for (const [id, owner] of state.owners) {
-    assert.equal(owner.held, held.get(id) ?? 0n, `${id} holds what its open holds hold`)
-    if (id.startsWith('a:')) assert.ok(owner.balance >= owner.held, `${id} has what it holds`)
+    assert.equal(owner.held, held.get(id) ?? 0n, `${id} holds the sum of its open holds`)
+    if (id.startsWith('a:')) assert.ok(owner.balance >= owner.held, `${id} covers what it holds`)
   }
 }

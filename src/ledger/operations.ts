@@ -1,56 +1,63 @@
 /**
- * The ledger's rules: an operation and the state in, a decision out. Pure: no clock, no chance, no I/O;
- * the operation brings its time. A decision that changes money is an event, which `apply` has then taken in;
- * asking for the same thing again finds it done.
+ * The ledger's operations: each takes the state and a request and returns a decision. They are pure: no
+ * clock, no randomness, no I/O; the caller passes the time. A decision that changes money is an event that
+ * has been applied to the state. All operations are idempotent.
  */
 import { apply } from './apply.ts'
-import { availableOf, denialOf, ownerIn, periodsOf, roomOfHold, roomsOf } from './caps.ts'
-import type { Caps, Denial, Periods } from './caps.ts'
-import type { Claim, CreditKind, LedgerEvent, SettleCause } from './events.ts'
-import { ceilingOf, costOf, type Price, type Usage } from './price.ts'
-import { sizeOfExtension, sizeOfHold, type Terms } from './holds.ts'
-import { accountOwner, claimName, keyOwner, modelOwner, ownerOf, type LedgerState } from './state.ts'
+import {
+  availableNanos,
+  denialOf,
+  ownerInPeriods,
+  periodsForHold,
+  availableForHold,
+  remainingByLimit,
+} from './caps.ts'
+import type { Caps, Denial, PeriodEnds } from './caps.ts'
+import type { IdempotencyClaim, CreditKind, LedgerEvent, SettleCause } from './events.ts'
+import { maxCostOf, costOf, type Price, type Usage } from './price.ts'
+import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
+import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type LedgerState } from './state.ts'
 
-export interface HoldOperation extends Terms, Periods {
+export interface HoldOperation extends HoldOptions, PeriodEnds {
   readonly id: string
   readonly at: number
   readonly account: string
   readonly key: string
   readonly model: string
   readonly caps: Caps
-  /** The `Idempotency-Key` that goes with it, in the same step. */
-  readonly claim?: Claim | undefined
+  /** The `Idempotency-Key` to claim in the same operation. */
+  readonly claim?: IdempotencyClaim | undefined
 }
 
-export interface Granted {
+export interface GrantedHold {
   readonly event: LedgerEvent
   readonly outputTokens: number
   readonly maximumTokens: number | null
 }
 
-/** Sets money aside for a request, or says which limit forbids it. */
-export function hold(state: LedgerState, operation: HoldOperation): Granted | Denial {
+/** Holds money for a request, or says which limit forbids it. */
+export function hold(state: LedgerState, operation: HoldOperation): GrantedHold | Denial {
   if (state.holds.has(operation.id) || state.ended.has(operation.id)) return { kind: 'known' }
   const { caps, claim } = operation
-  if (claim && state.claims.has(claimName(operation.account, claim))) return { kind: 'known' }
-  const known = ownerOf(state, accountOwner(operation.account))
-  const periods = periodsOf(known, operation.at, operation)
-  const account = ownerIn(known, periods, 0n)
-  const key = ownerIn(ownerOf(state, keyOwner(operation.key)), periods, 0n)
+  if (claim && state.claims.has(claimId(operation.account, claim))) return { kind: 'known' }
+  const ownerBefore = ownerOf(state, accountOwner(operation.account))
+  const periods = periodsForHold(ownerBefore, operation.at, operation)
+  const account = ownerInPeriods(ownerBefore, periods, 0n)
+  const key = ownerInPeriods(ownerOf(state, keyOwner(operation.key)), periods, 0n)
   const inputTokens = account.overran ? operation.inputTokens * 2 : operation.inputTokens
-  const terms = inputTokens === operation.inputTokens ? operation : { ...operation, inputTokens }
-  const size = sizeOfHold(terms, availableOf(account, key, caps))
-  if (size === null) return denialOf(terms, roomsOf(account, key, caps), periods)
+  const options = inputTokens === operation.inputTokens ? operation : { ...operation, inputTokens }
+  const size = sizeOfHold(options, availableNanos(account, key, caps))
+  if (size === null) return denialOf(options, remainingByLimit(account, key, caps), periods)
   if (caps.accountRequestsPerDay !== null && account.dayRequests >= caps.accountRequestsPerDay) {
     return { kind: 'requests-per-day', of: 'account', resumesAt: periods.dayEnd }
   }
   if (caps.keyRequestsPerDay !== null && key.dayRequests >= caps.keyRequestsPerDay) {
     return { kind: 'requests-per-day', of: 'key', resumesAt: periods.dayEnd }
   }
-  const modelMost = caps.modelRequestsPerDay ?? null
-  if (modelMost !== null) {
+  const maxModelRequests = caps.modelRequestsPerDay ?? null
+  if (maxModelRequests !== null) {
     const model = ownerOf(state, modelOwner(operation.account, operation.model))
-    if (ownerIn(model, periods, 0n).dayRequests >= modelMost)
+    if (ownerInPeriods(model, periods, 0n).dayRequests >= maxModelRequests)
       return { kind: 'requests-per-day', of: 'model', resumesAt: periods.dayEnd }
   }
   const event: LedgerEvent = {
@@ -67,39 +74,42 @@ export function hold(state: LedgerState, operation: HoldOperation): Granted | De
     outputTokens: size.outputTokens,
     ...periods,
     claim,
-    countsForModel: modelMost === null ? undefined : true,
+    countsForModel: maxModelRequests === null ? undefined : true,
   }
   apply(state, event)
   return { event, outputTokens: size.outputTokens, maximumTokens: size.maximumTokens }
 }
 
 /**
- * Sets aside what the next tokens of a stream cost. `remaining`: output tokens it may still write.
- * `null` when nothing useful can be paid, or the hold has ended.
+ * Extends the hold of a running stream. `remaining` is how many output tokens it may still produce. `null` if
+ * the money pays for nothing useful or the hold has ended.
  */
 export function extend(
   state: LedgerState,
   operation: { id: string; at: number; remaining: number; caps: Caps },
-): Granted | null {
+): GrantedHold | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
-  const terms: Terms = {
+  const options: HoldOptions = {
     ...held,
     results: 1,
-    askedTokens: null,
+    requestedTokens: null,
     modelTokens: operation.remaining,
-    manner: 'stream',
+    mode: 'stream',
   }
-  const tokens = sizeOfExtension(terms, roomOfHold(state, held, operation.caps), operation.remaining)
+  const tokens = sizeOfExtension(options, availableForHold(state, held, operation.caps), operation.remaining)
   if (tokens === 0) return null
   const outputTokens = held.outputTokens + tokens
-  const amount = ceilingOf(held.price, held.inputTokens, outputTokens, held.factorPpm) - held.amount
+  const amount = maxCostOf(held.price, held.inputTokens, outputTokens, held.factorPpm) - held.amount
   const event: LedgerEvent = { kind: 'extended', id: held.id, at: operation.at, amount, outputTokens }
   apply(state, event)
   return { event, outputTokens, maximumTokens: null }
 }
 
-/** Notes how much has come from the upstream. A mark never goes back; `null` when there is nothing to note. */
+/**
+ * Records how much has arrived from the upstream. A mark never moves back. `null` if there is nothing to
+ * record.
+ */
 export function mark(
   state: LedgerState,
   operation: { id: string; at: number; inputTokens: number; outputTokens: number },
@@ -119,8 +129,8 @@ export interface Settlement {
 }
 
 /**
- * Ends a hold with its bill. Above the hold, the rest is taken from what is available; what is not there is
- * not charged, and counts as overrun. `null` when the hold has ended before: nothing is charged twice.
+ * Ends a hold with its bill. A cost above the hold is charged to what is still available; the rest is not
+ * charged and counts as overrun. `null` if the hold has already ended: nothing is charged twice.
  */
 export function settle(
   state: LedgerState,
@@ -130,19 +140,19 @@ export function settle(
     usage: Usage
     cause: SettleCause
     caps: Caps
-    /** Of a model that answered in the place of the one that was asked for: charged where it is the lower one. */
+    /** The price of a fallback model that answered in place of the requested one. Used if it costs less. */
     otherPrice?: Price
   },
 ): Settlement | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
   const { id, at, usage, cause, otherPrice } = operation
-  const own = costOf(held.price, usage, held.factorPpm)
-  const other = otherPrice ? costOf(otherPrice, usage, held.factorPpm) : own
-  const isLower = other < own
-  const cost = isLower ? other : own
-  const most = held.amount + roomOfHold(state, held, operation.caps)
-  const charge = cost <= most ? cost : most
+  const ownCost = costOf(held.price, usage, held.factorPpm)
+  const otherCost = otherPrice ? costOf(otherPrice, usage, held.factorPpm) : ownCost
+  const isLower = otherCost < ownCost
+  const cost = isLower ? otherCost : ownCost
+  const maxCharge = held.amount + availableForHold(state, held, operation.caps)
+  const charge = cost <= maxCharge ? cost : maxCharge
   const overrun = cost - charge
   const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
   const event: LedgerEvent = isLower ? { ...settled, price: otherPrice } : settled
@@ -150,7 +160,7 @@ export function settle(
   return { event, charge, overrun }
 }
 
-/** Ends a hold that costs nothing; `null` when it has ended before. */
+/** Ends a hold without a charge. `null` if it has already ended. */
 export function release(state: LedgerState, operation: { id: string; at: number }): LedgerEvent | null {
   if (!state.holds.has(operation.id)) return null
   const event: LedgerEvent = { kind: 'released', ...operation }
@@ -159,8 +169,9 @@ export function release(state: LedgerState, operation: { id: string; at: number 
 }
 
 /**
- * Ends the hold of a request whose relay is gone: charged at its last watermark, or released when nothing had
- * come. Received beyond what was paid for never went out, and is not charged. `null` when it has ended before.
+ * Ends the hold of a request whose relay is gone: charges it at its last mark, or releases it if nothing had
+ * arrived. Tokens received beyond what the hold pays for were never delivered and are not charged. `null` if
+ * it has already ended.
  */
 export function expire(
   state: LedgerState,
@@ -179,22 +190,22 @@ export function expire(
 }
 
 export interface CreditOperation {
-  /** Names the credit for good: the same one is entered once. */
+  /** Identifies the credit permanently: it is entered once. */
   readonly id: string
   readonly at: number
   readonly account: string
-  /** Nanos; negative takes back. */
+  /** Nanos. A negative amount debits the account. */
   readonly amount: bigint
   readonly source: CreditKind
   readonly reason: string
 }
 
-/** A balance that fits the store's 64 bits with room to spare, in nanos: four thousand million yuan. */
-const balanceMost = 4n * 10n ** 18n
+/** The maximum balance, in nanos: four billion yuan, which leaves headroom in the store's 64 bits. */
+const maxBalance = 4n * 10n ** 18n
 
 /**
- * Enters money, or takes it back, never below what is held. `known`: entered before. `too-much`: it is not there.
- * `too-large`: no balance may be so high.
+ * Credits or debits an account, never below what is held. `known`: already entered. `too-much`: the balance
+ * does not cover the debit. `too-large`: the balance would exceed its maximum.
  */
 export function credit(
   state: LedgerState,
@@ -204,7 +215,7 @@ export function credit(
   const owner = ownerOf(state, accountOwner(operation.account))
   const balance = owner.balance + operation.amount
   if (operation.amount < 0n && balance < owner.held) return 'too-much'
-  if (balance > balanceMost) return 'too-large'
+  if (balance > maxBalance) return 'too-large'
   const event: LedgerEvent = { kind: 'credited', ...operation }
   apply(state, event)
   return event

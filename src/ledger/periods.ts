@@ -1,7 +1,7 @@
 /**
- * Calendar days and months in a time zone: when does the one that contains an instant end?
- * Daylight-saving days have 23 or 25 hours, and a local midnight may not exist, so the end is found by asking
- * the zone's calendar, not by adding hours.
+ * Calendar days and months in a time zone: when does the period that contains an instant end? Daylight-saving
+ * days have 23 or 25 hours, and local midnight may not exist, so the end is found by querying the zone's
+ * calendar instead of adding hours.
  */
 
 const calendars = new Map<string, Intl.DateTimeFormat>()
@@ -22,20 +22,23 @@ function calendarOf(timezone: string): Intl.DateTimeFormat {
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
-/** No local day and no local month is longer. */
+/** Upper bounds for the length of a local day and a local month. */
 export const longestDayMs: number = 2 * dayMs
 export const longestMonthMs: number = 33 * dayMs
 
-/** `2026-11-21`: the local date of an instant. */
+/** The local date of an instant, such as `2026-11-21`. */
 export function dateOf(timezone: string, at: number): string {
   return calendarOf(timezone).format(at)
 }
 
-/** The first instant after `at` at which `nameOf` changes, known to be within `mostMs`. To the millisecond. */
-function changeAfter(nameOf: (at: number) => string, at: number, mostMs: number): number {
+/**
+ * The first instant after `at` at which `nameOf` changes, which must be within `maxMs`. Exact to the
+ * millisecond.
+ */
+function nextChange(nameOf: (at: number) => string, at: number, maxMs: number): number {
   const name = nameOf(at)
   let before = at
-  let after = at + mostMs
+  let after = at + maxMs
   while (after - before > 1) {
     const middle = Math.floor((before + after) / 2)
     if (nameOf(middle) === name) before = middle
@@ -44,23 +47,23 @@ function changeAfter(nameOf: (at: number) => string, at: number, mostMs: number)
   return after
 }
 
-/** Ends that were found before, by zone and date: a page asks for those of a month, and finding one takes a while. */
-const dayEnds = new Map<string, number>()
-const dayEndsMost = 5000
+/** Cached results by zone and date: a page needs those of a whole month, and computing one is slow. */
+const dayEndCache = new Map<string, number>()
+const maxCachedDayEnds = 5000
 
 /** When the local day that contains `at` ends, in milliseconds since the epoch. */
 export function dayEndOf(timezone: string, at: number): number {
   const day = `${timezone} ${dateOf(timezone, at)}`
-  const known = dayEnds.get(day)
-  // A clock that is set back over midnight shows a date twice, with two ends.
-  if (known !== undefined && known > at && known - at < longestDayMs) return known
-  const end = changeAfter((each) => dateOf(timezone, each), at, longestDayMs)
-  if (dayEnds.size >= dayEndsMost) dayEnds.clear()
-  dayEnds.set(day, end)
+  const cached = dayEndCache.get(day)
+  // A clock that is set back across midnight shows the same date twice, with two different ends.
+  if (cached !== undefined && cached > at && cached - at < longestDayMs) return cached
+  const end = nextChange((each) => dateOf(timezone, each), at, longestDayMs)
+  if (dayEndCache.size >= maxCachedDayEnds) dayEndCache.clear()
+  dayEndCache.set(day, end)
   return end
 }
 
 /** When the local month that contains `at` ends, in milliseconds since the epoch. */
 export function monthEndOf(timezone: string, at: number): number {
-  return changeAfter((each) => dateOf(timezone, each).slice(0, 7), at, longestMonthMs)
+  return nextChange((each) => dateOf(timezone, each).slice(0, 7), at, longestMonthMs)
 }

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { nanoPrice, usageOf } from './ledger.fixture.ts'
-import { ceilingOf, costOf, noUsage, payableOutputOf, type Price, type Usage } from './price.ts'
+import { maxCostOf, costOf, noUsage, affordableOutputTokens, type Price, type Usage } from './price.ts'
 
 const nanos = fc.bigInt({ min: 0n, max: 10n ** 14n })
-const maybe = fc.option(nanos)
+const optionalPrice = fc.option(nanos)
 const prices = fc.record<Price>({
   version: fc.constant(1),
   input: nanos,
   output: nanos,
-  cachedInput: maybe,
-  cacheWrite: maybe,
-  cacheWrite1h: maybe,
-  reasoning: maybe,
+  cachedInput: optionalPrice,
+  cacheWrite: optionalPrice,
+  cacheWrite1h: optionalPrice,
+  reasoning: optionalPrice,
   perRequest: fc.constant(0n),
   perSearch: fc.option(fc.bigInt({ min: 0n, max: 10n ** 12n })),
 })
@@ -47,111 +47,119 @@ function sum(left: Usage, right: Usage): Usage {
   }
 }
 
-test('rounding: for any split of a request, cost(a) + cost(b) − cost(a + b) is 0 or 1 nano', () => {
-  fc.assert(
-    fc.property(prices, usages, usages, factors, (price, a, b, factor) => {
-      const extra = costOf(price, a, factor) + costOf(price, b, factor) - costOf(price, sum(a, b), factor)
-      assert.ok(extra === 0n || extra === 1n, `${extra}`)
-    }),
-    { numRuns: 2000 },
-  )
+describe('costOf', () => {
+  test('a split request – costs at most 1 nano more than the whole', () => {
+    fc.assert(
+      fc.property(prices, usages, usages, factors, (price, a, b, factor) => {
+        const extra = costOf(price, a, factor) + costOf(price, b, factor) - costOf(price, sum(a, b), factor)
+        assert.ok(extra === 0n || extra === 1n, `${extra}`)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('rounding – adds less than a nano, and a cost is never negative', () => {
+    fc.assert(
+      fc.property(prices, usages, factors, (price, usage, factor) => {
+        const cost = costOf(price, usage, factor)
+        const fresh = BigInt(usage.input - usage.cachedInput - usage.cacheWrite)
+        const exact =
+          (fresh * price.input +
+            BigInt(usage.cachedInput) * (price.cachedInput ?? price.input) +
+            BigInt(usage.cacheWrite - (usage.cacheWrite1h ?? 0)) * (price.cacheWrite ?? price.input) +
+            BigInt(usage.cacheWrite1h ?? 0) * (price.cacheWrite1h ?? price.cacheWrite ?? price.input) +
+            BigInt(usage.output - usage.reasoning) * price.output +
+            BigInt(usage.reasoning) * (price.reasoning ?? price.output) +
+            BigInt(usage.searches ?? 0) * (price.perSearch ?? 0n) * 1_000_000n) *
+          BigInt(factor)
+        const scale = 10n ** 12n
+        assert.ok(cost * scale >= exact && cost * scale - exact < scale && cost >= 0n)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  test('1,000 in, 500 out at ¥0.002 and ¥0.008 per 1K – cost ¥0.006 to the nano', () => {
+    const price = { ...nanoPrice, input: 2_000_000_000n, output: 8_000_000_000n }
+    assert.equal(costOf(price, usageOf(1000, 500), 1_000_000), 6_000_000n)
+  })
+
+  test('the factor – multiplies the exact sum and is rounded with it, once', () => {
+    const price = { ...nanoPrice, input: 1_500_000n, output: 1n }
+    // 1.5 nanos + 0.000001 nanos, times 1.5, is 2.2500015.
+    assert.equal(costOf(price, usageOf(1, 1), 1_500_000), 3n)
+    assert.equal(costOf(price, usageOf(1, 1), 0), 0n)
+    assert.equal(costOf(price, usageOf(1_000_000, 0), 333_333), 499_999n + 1n)
+  })
+
+  test('component prices – apply separately, and unset ones fall back to their parent', () => {
+    const usage: Usage = { input: 100, cachedInput: 60, cacheWrite: 10, output: 50, reasoning: 20 }
+    assert.equal(costOf(nanoPrice, usage, 1_000_000), 150n)
+    const price: Price = {
+      ...nanoPrice,
+      cachedInput: 100_000n,
+      cacheWrite: 2_000_000n,
+      reasoning: 3_000_000n,
+      perRequest: 7n,
+    }
+    assert.equal(costOf(price, usage, 1_000_000), 30n + 6n + 20n + 30n + 60n + 7n)
+    assert.equal(costOf({ ...price, cachedInput: 0n }, usage, 1_000_000), 30n + 0n + 20n + 30n + 60n + 7n)
+    assert.equal(costOf(nanoPrice, noUsage, 1_000_000), 0n)
+  })
+
+  test('search fees – are added to the request’s fee; without a price they are free', () => {
+    const usage: Usage = { ...noUsage, input: 10, searches: 3 }
+    const price = { ...nanoPrice, perRequest: 7n, perSearch: 1000n }
+    assert.equal(costOf(price, usage, 1_000_000), 10n + 7n + 3000n)
+    assert.equal(costOf(price, usage, 500_000), 1509n)
+    assert.equal(costOf(nanoPrice, usage, 1_000_000), 10n)
+  })
+
+  test('a mistyped price – never costs more than ten million yuan', () => {
+    const dear = 10n ** 18n
+    const price = { ...nanoPrice, input: dear, output: dear, perSearch: dear }
+    const usage: Usage = { ...noUsage, input: 10 ** 8, output: 10 ** 8, searches: 1000 }
+    assert.equal(costOf(price, usage, 10 ** 9), 10n ** 16n)
+  })
+
+  test('parts larger than their total – never make a cost negative', () => {
+    const usage: Usage = { input: 10, cachedInput: 100, cacheWrite: 50, output: 5, reasoning: 9 }
+    assert.equal(
+      costOf({ ...nanoPrice, cachedInput: 0n, cacheWrite: 0n, reasoning: 0n }, usage, 1_000_000),
+      0n,
+    )
+  })
 })
 
-test('a cost is rounded up by less than a nano, and never below 0', () => {
-  fc.assert(
-    fc.property(prices, usages, factors, (price, usage, factor) => {
-      const cost = costOf(price, usage, factor)
-      const fresh = BigInt(usage.input - usage.cachedInput - usage.cacheWrite)
-      const exact =
-        (fresh * price.input +
-          BigInt(usage.cachedInput) * (price.cachedInput ?? price.input) +
-          BigInt(usage.cacheWrite - (usage.cacheWrite1h ?? 0)) * (price.cacheWrite ?? price.input) +
-          BigInt(usage.cacheWrite1h ?? 0) * (price.cacheWrite1h ?? price.cacheWrite ?? price.input) +
-          BigInt(usage.output - usage.reasoning) * price.output +
-          BigInt(usage.reasoning) * (price.reasoning ?? price.output) +
-          BigInt(usage.searches ?? 0) * (price.perSearch ?? 0n) * 1_000_000n) *
-        BigInt(factor)
-      const scale = 10n ** 12n
-      assert.ok(cost * scale >= exact && cost * scale - exact < scale && cost >= 0n)
-    }),
-    { numRuns: 1000 },
-  )
-})
+describe('maxCostOf and affordableOutputTokens', () => {
+  test('maximum cost – covers any kinds of that many tokens', () => {
+    fc.assert(
+      fc.property(prices, usages, factors, (price, usage, factor) => {
+        const tokensOnly = { ...usage, searches: 0 }
+        assert.ok(costOf(price, tokensOnly, factor) <= maxCostOf(price, usage.input, usage.output, factor))
+      }),
+      { numRuns: 2000 },
+    )
+  })
 
-test('the price list is met to the nano: 1,000 in and 500 out at ¥0.002 and ¥0.008 per 1K are ¥0.006', () => {
-  const price = { ...nanoPrice, input: 2_000_000_000n, output: 8_000_000_000n }
-  assert.equal(costOf(price, usageOf(1000, 500), 1_000_000), 6_000_000n)
-})
-
-test('the factor multiplies the exact sum and is rounded with it, once', () => {
-  const price = { ...nanoPrice, input: 1_500_000n, output: 1n }
-  // 1.5 nanos + 0.000001 nanos, times 1.5, is 2.2500015.
-  assert.equal(costOf(price, usageOf(1, 1), 1_500_000), 3n)
-  assert.equal(costOf(price, usageOf(1, 1), 0), 0n)
-  assert.equal(costOf(price, usageOf(1_000_000, 0), 333_333), 499_999n + 1n)
-})
-
-test('cached, written and reasoning tokens are priced apart, unset ones as what contains them, search by the request', () => {
-  const usage: Usage = { input: 100, cachedInput: 60, cacheWrite: 10, output: 50, reasoning: 20 }
-  assert.equal(costOf(nanoPrice, usage, 1_000_000), 150n)
-  const price: Price = {
-    ...nanoPrice,
-    cachedInput: 100_000n,
-    cacheWrite: 2_000_000n,
-    reasoning: 3_000_000n,
-    perRequest: 7n,
-  }
-  assert.equal(costOf(price, usage, 1_000_000), 30n + 6n + 20n + 30n + 60n + 7n)
-  assert.equal(costOf({ ...price, cachedInput: 0n }, usage, 1_000_000), 30n + 0n + 20n + 30n + 60n + 7n)
-  assert.equal(costOf(nanoPrice, noUsage, 1_000_000), 0n)
-})
-
-test('each search costs its fee, on top of the request’s; without a fee, nothing', () => {
-  const usage: Usage = { ...noUsage, input: 10, searches: 3 }
-  const price = { ...nanoPrice, perRequest: 7n, perSearch: 1000n }
-  assert.equal(costOf(price, usage, 1_000_000), 10n + 7n + 3000n)
-  assert.equal(costOf(price, usage, 500_000), 1509n)
-  assert.equal(costOf(nanoPrice, usage, 1_000_000), 10n)
-})
-
-test('what a slip of the finger would cost ends at ten million yuan, however much is claimed', () => {
-  const dear = 10n ** 18n
-  const price = { ...nanoPrice, input: dear, output: dear, perSearch: dear }
-  const usage: Usage = { ...noUsage, input: 10 ** 8, output: 10 ** 8, searches: 1000 }
-  assert.equal(costOf(price, usage, 10 ** 9), 10n ** 16n)
-})
-
-test('parts larger than their total, as no provider should claim, never make a cost negative', () => {
-  const usage: Usage = { input: 10, cachedInput: 100, cacheWrite: 50, output: 5, reasoning: 9 }
-  assert.equal(costOf({ ...nanoPrice, cachedInput: 0n, cacheWrite: 0n, reasoning: 0n }, usage, 1_000_000), 0n)
-})
-
-test('what is held is never less than what so many tokens can cost, of whatever kind they turn out to be', () => {
-  fc.assert(
-    fc.property(prices, usages, factors, (price, usage, factor) => {
-      const tokensOnly = { ...usage, searches: 0 }
-      assert.ok(costOf(price, tokensOnly, factor) <= ceilingOf(price, usage.input, usage.output, factor))
-    }),
-    { numRuns: 2000 },
-  )
-})
-
-test('what is payable is paid: so many tokens fit into the money, and one more does not', () => {
-  fc.assert(
-    fc.property(
-      prices,
-      tokens,
-      fc.bigInt({ min: 0n, max: 10n ** 15n }),
-      factors,
-      (price, input, money, factor) => {
-        const bound = { factorPpm: factor, most: 1_000_000 }
-        const payable = payableOutputOf(price, input, money, bound)
-        if (payable < 0) return assert.ok(ceilingOf(price, input, 0, factor) > money)
-        assert.ok(ceilingOf(price, input, payable, factor) <= money)
-        // The input alone is rounded up too, so a token that just fits may be left out.
-        if (payable < bound.most) assert.ok(ceilingOf(price, input, payable + 1, factor) + 1n > money)
-      },
-    ),
-    { numRuns: 2000 },
-  )
+  test('affordable output tokens – fit into the money, and one more does not', () => {
+    fc.assert(
+      fc.property(
+        prices,
+        tokens,
+        fc.bigInt({ min: 0n, max: 10n ** 15n }),
+        factors,
+        (price, input, money, factor) => {
+          const options = { factorPpm: factor, maxTokens: 1_000_000 }
+          const affordable = affordableOutputTokens(price, input, money, options)
+          if (affordable < 0) return assert.ok(maxCostOf(price, input, 0, factor) > money)
+          assert.ok(maxCostOf(price, input, affordable, factor) <= money)
+          // The input alone is rounded up too, so a token that just fits may be left out.
+          if (affordable < options.maxTokens)
+            assert.ok(maxCostOf(price, input, affordable + 1, factor) + 1n > money)
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
 })

@@ -1,90 +1,98 @@
 /**
- * What tokens cost. A price is whole nano-yuan per million tokens; the components of a request are
- * added up exactly, multiplied by the factor, and rounded up once to a nano. So for any split of a
- * request, cost(a) + cost(b) − cost(a + b) is 0 or 1 nano. No other place multiplies tokens by money.
+ * What tokens cost. A price is whole nano-yuan per million tokens. The components of a request are summed
+ * exactly, multiplied by the factor and rounded up once to a nano. So for any split of a request, cost(a) +
+ * cost(b) − cost(a + b) is 0 or 1 nano. Nothing else multiplies tokens by money.
  */
 
-/** Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. A component that is `null` costs as its parent. */
+/**
+ * Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. A component that is `null` has
+ * its parent's price.
+ */
 export interface Price {
   readonly version: number
   readonly input: bigint
   readonly output: bigint
-  /** Input tokens the provider had in its cache; `null`: as input. */
+  /** Input tokens read from the provider's cache. `null`: same as input. */
   readonly cachedInput: bigint | null
-  /** Input tokens the provider wrote to its cache; `null`: as input. */
+  /** Input tokens written to the provider's cache. `null`: same as input. */
   readonly cacheWrite: bigint | null
-  /** Of these, tokens that the provider keeps for an hour; `null`, absent: as any other written to the cache. */
+  /** Cache writes with a lifetime of one hour. `null` or absent: same as other cache writes. */
   readonly cacheWrite1h?: bigint | null
-  /** Output tokens spent on thinking; `null`: as output. */
+  /** Reasoning tokens. `null`: same as output. */
   readonly reasoning: bigint | null
-  /** A fee per answered request, such as a search fee. */
+  /** A fee for each successful request, such as a search fee. */
   readonly perRequest: bigint
-  /** For each search of the web that the provider says it did; `null`, absent: nothing. */
+  /** A fee for each web search that the provider reports. `null` or absent: none. */
   readonly perSearch?: bigint | null
 }
 
-/** Token counts as the provider's invoice has them: parts are contained in their totals. */
+/** Token counts as on the provider's invoice: parts are included in their totals. */
 export interface Usage {
-  /** All input tokens, cached ones included. */
+  /** All input tokens, including cached ones. */
   readonly input: number
-  /** Of the input: read from the provider's cache. */
+  /** Part of the input: read from the provider's cache. */
   readonly cachedInput: number
-  /** Of the input: written to the provider's cache. */
+  /** Part of the input: written to the provider's cache. */
   readonly cacheWrite: number
-  /** Of these: kept for an hour; absent: none. */
+  /** Part of the cache writes: those with a lifetime of one hour. Absent: none. */
   readonly cacheWrite1h?: number
-  /** All output tokens, reasoning included. */
+  /** All output tokens, including reasoning. */
   readonly output: number
-  /** Of the output: spent on thinking. */
+  /** Part of the output: reasoning. */
   readonly reasoning: number
-  /** Searches of the web; absent: none. */
+  /** Web searches. Absent: none. */
   readonly searches?: number
 }
 
 export const noUsage: Usage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
-/** Prices are per million tokens and factors are parts per million. */
+/** Prices are per million tokens, and factors are parts per million. */
 const scale = 1_000_000_000_000n
 const million = 1_000_000n
 
 /**
- * The exact sum of a request's components, before the factor: nanos × 10⁶. Parts that add up to more than their total
- * are paid as they are, and never make the rest negative.
+ * The exact sum of a request's components before the factor, in nanos × 10⁶. If the parts add up to more than
+ * their total, they are charged as reported and never make the remainder negative.
  */
-function weightOf(price: Price, usage: Usage): bigint {
+function exactCostOf(price: Price, usage: Usage): bigint {
   const fresh = Math.max(0, usage.input - usage.cachedInput - usage.cacheWrite)
-  const written = Math.max(0, usage.output - usage.reasoning)
-  let sum = BigInt(fresh) * price.input + BigInt(written) * price.output
+  const visibleOutput = Math.max(0, usage.output - usage.reasoning)
+  let sum = BigInt(fresh) * price.input + BigInt(visibleOutput) * price.output
   if (usage.cachedInput > 0) sum += BigInt(usage.cachedInput) * (price.cachedInput ?? price.input)
-  if (usage.cacheWrite > 0) sum += writtenWeightOf(price, usage)
+  if (usage.cacheWrite > 0) sum += cacheWriteCostOf(price, usage)
   if (usage.reasoning > 0) sum += BigInt(usage.reasoning) * (price.reasoning ?? price.output)
   if (usage.searches && price.perSearch) sum += BigInt(usage.searches) * price.perSearch * million
   return sum + price.perRequest * million
 }
 
-function writtenWeightOf(price: Price, { cacheWrite, cacheWrite1h = 0 }: Usage): bigint {
-  const usual = price.cacheWrite ?? price.input
-  const long = Math.min(cacheWrite1h, cacheWrite)
-  if (long === 0) return BigInt(cacheWrite) * usual
-  return BigInt(cacheWrite - long) * usual + BigInt(long) * (price.cacheWrite1h ?? usual)
+function cacheWriteCostOf(price: Price, { cacheWrite, cacheWrite1h = 0 }: Usage): bigint {
+  const shortPrice = price.cacheWrite ?? price.input
+  const hourTokens = Math.min(cacheWrite1h, cacheWrite)
+  if (hourTokens === 0) return BigInt(cacheWrite) * shortPrice
+  return (
+    BigInt(cacheWrite - hourTokens) * shortPrice + BigInt(hourTokens) * (price.cacheWrite1h ?? shortPrice)
+  )
 }
 
-/** No request costs more, whatever was typed as its price: ten million yuan, of which 64 bits hold hundreds in a sum. */
-const costMost = 10n ** 16n
+/**
+ * No request costs more, even if its price was mistyped: ten million yuan, so that a 64-bit sum has room for
+ * hundreds of them.
+ */
+const maxCost = 10n ** 16n
 
-/** What a request costs, in nanos, rounded up once. `factorPpm`: 1,000,000 is the list price. */
+/** The cost of a request in nanos, rounded up once. `factorPpm` 1,000,000 is the list price. */
 export function costOf(price: Price, usage: Usage, factorPpm: number): bigint {
-  const exact = weightOf(price, usage) * BigInt(factorPpm)
+  const exact = exactCostOf(price, usage) * BigInt(factorPpm)
   const cost = (exact + scale - 1n) / scale
-  return cost < costMost ? cost : costMost
+  return cost < maxCost ? cost : maxCost
 }
 
 function larger(a: bigint, b: bigint | null): bigint {
   return b !== null && b > a ? b : a
 }
 
-/** The dearest that this many tokens can cost, whatever their kinds turn out to be; searches come on top. */
-export function ceilingOf(
+/** The maximum cost of this many tokens, whatever kinds they turn out to be. Web searches come on top. */
+export function maxCostOf(
   price: Price,
   inputTokens: number,
   outputTokens: number,
@@ -97,19 +105,19 @@ export function ceilingOf(
 }
 
 /**
- * How many output tokens `nanos` surely pay beside the input, bounded by `most`; negative when not even
- * the input is paid.
+ * How many output tokens `nanos` certainly pay for in addition to the input, at most `maxTokens`. Negative if
+ * they do not pay for the input.
  */
-export function payableOutputOf(
+export function affordableOutputTokens(
   price: Price,
   inputTokens: number,
   nanos: bigint,
-  bound: { factorPpm: number; most: number },
+  options: { factorPpm: number; maxTokens: number },
 ): number {
-  const rest = nanos - ceilingOf(price, inputTokens, 0, bound.factorPpm)
-  if (rest < 0n) return -1
-  const perToken = larger(price.output, price.reasoning) * BigInt(bound.factorPpm)
-  if (perToken === 0n) return bound.most
-  const tokens = (rest * scale) / perToken
-  return tokens > BigInt(bound.most) ? bound.most : Number(tokens)
+  const remaining = nanos - maxCostOf(price, inputTokens, 0, options.factorPpm)
+  if (remaining < 0n) return -1
+  const perToken = larger(price.output, price.reasoning) * BigInt(options.factorPpm)
+  if (perToken === 0n) return options.maxTokens
+  const tokens = (remaining * scale) / perToken
+  return tokens > BigInt(options.maxTokens) ? options.maxTokens : Number(tokens)
 }

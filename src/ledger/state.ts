@@ -1,12 +1,12 @@
 /**
- * The ledger's state: what every account and key has, has spent and has set aside, and every open hold.
- * It lives in the authority's memory; the journal makes it durable, the tables are its projection.
- * Only `apply.ts` changes it.
+ * The ledger's state: the balance, spending and held money of every account and key, and every open hold. It
+ * lives in the authority's memory; the journal makes it durable, and the tables are its projection. Only
+ * `apply.ts` changes it.
  */
-import type { Claim } from './events.ts'
+import type { IdempotencyClaim } from './events.ts'
 import type { Price } from './price.ts'
 
-/** A day or month that is over while holds that count against it are still open. */
+/** A day or month that has ended while holds that count against it are still open. */
 export interface PastPeriod {
   readonly unit: 'day' | 'month'
   readonly end: number
@@ -15,9 +15,9 @@ export interface PastPeriod {
 }
 
 /**
- * Money of an account (`a:<id>`), or the spending of one key (`k:<id>`, whose balance stays 0).
- * All amounts are nanos. `day` and `month` are the open periods in the account's time zone, named by
- * their end; what was held in an earlier period counts against that one's cap to its end.
+ * The money of an account (`a:<id>`) or the spending of a key (`k:<id>`, whose balance stays 0). All amounts
+ * are nanos. `day` and `month` are the open periods in the account's time zone, identified by their end. A
+ * hold counts against the caps of the period in which it was made until it ends.
  */
 export interface Owner {
   balance: bigint
@@ -30,13 +30,13 @@ export interface Owner {
   monthSpent: bigint
   monthHeld: bigint
   totalSpent: bigint
-  /** Has caused an overrun: held at twice the input estimate from then on. */
+  /** The account has caused an overrun: from then on its holds assume twice the estimated input. */
   overran: boolean
-  /** Rarely any. Not kept on disk: after a start no hold is open. */
+  /** Usually empty. Not stored: no hold is open after a start. */
   past: readonly PastPeriod[]
 }
 
-/** Money set aside for one request. Ends once: settled or released. */
+/** Money held for one request. Ends once: settled or released. */
 export interface Hold {
   readonly id: string
   readonly at: number
@@ -49,25 +49,25 @@ export interface Hold {
   /** The periods whose caps this hold counts against. */
   readonly dayEnd: number
   readonly monthEnd: number
-  /** The `Idempotency-Key` that nobody else may use until this hold has ended. */
-  readonly claim?: Claim | undefined
+  /** The `Idempotency-Key` that no other request may use until this hold has ended. */
+  readonly claim?: IdempotencyClaim | undefined
   amount: bigint
-  /** Output tokens that `amount` pays. */
+  /** Output tokens that `amount` pays for. */
   outputTokens: number
-  /** The last durable watermark: what a crash is settled at. `null`: nothing came yet. */
+  /** The last durable mark, at which a crash is settled. `null`: nothing has arrived yet. */
   mark: { inputTokens: number; outputTokens: number } | null
 }
 
-/** So many ended holds are remembered at least, so that a message that comes twice finds its hold ended. */
-const endedRemembered = 4096
+/** At least this many ended holds are remembered, so that a repeated message finds its hold ended. */
+const minRememberedHolds = 4096
 
-/** The ids of holds that have ended lately. */
+/** The ids of recently ended holds. */
 export class EndedHolds {
   #newer = new Set<string>()
   #older = new Set<string>()
 
   add(id: string): void {
-    if (this.#newer.size === endedRemembered) {
+    if (this.#newer.size === minRememberedHolds) {
       this.#older = this.#newer
       this.#newer = new Set()
     }
@@ -82,12 +82,12 @@ export class EndedHolds {
 export interface LedgerState {
   readonly owners: Map<string, Owner>
   readonly holds: Map<string, Hold>
-  /** The open holds that have claimed an `Idempotency-Key`, by `claimName`. */
+  /** The open holds that have claimed an `Idempotency-Key`, by `claimId`. */
   readonly claims: Map<string, Hold>
   readonly ended: EndedHolds
-  /** Credits by their reference, so that the same one is never entered twice. */
+  /** Credits by their id, so that each is entered only once. */
   readonly credits: Map<string, bigint>
-  /** What was delivered and could not be charged, in nanos. */
+  /** What was delivered but could not be charged, in nanos. */
   overrun: bigint
 }
 
@@ -104,10 +104,12 @@ export function emptyState(): LedgerState {
 
 export const accountOwner = (accountId: string): string => `a:${accountId}`
 export const keyOwner = (keyId: string): string => `k:${keyId}`
-/** The requests of an account for one model, where they are counted: `m:<account>:<model>`, without money. */
+/**
+ * Counts the requests of an account for one model with a daily limit: `m:<account>:<model>`. It has no money.
+ */
 export const modelOwner = (accountId: string, model: string): string => `m:${accountId}:${model}`
-/** An account's keys are its own: another account's of the same name is another one. */
-export const claimName = (accountId: string, claim: Claim): string => `${accountId} ${claim.key}`
+/** Idempotency keys are scoped to an account. */
+export const claimId = (accountId: string, claim: IdempotencyClaim): string => `${accountId} ${claim.key}`
 
 const noPast: readonly PastPeriod[] = []
 
@@ -128,7 +130,9 @@ export function emptyOwner(): Owner {
   }
 }
 
-/** What was spent and held in a period, as far as it is known: the open one, or one that open holds still count in. */
+/**
+ * What was spent and held in a period if it is known: the open period, or one that open holds still count in.
+ */
 export function periodOf(
   owner: Owner,
   unit: PastPeriod['unit'],
@@ -139,7 +143,7 @@ export function periodOf(
   return owner.past.find((period) => period.unit === unit && period.end === end)
 }
 
-/** The owner as it is, or an empty one that is not yet part of the state. */
+/** The owner, or an empty one that is not part of the state yet. */
 export function ownerOf(state: LedgerState, id: string): Owner {
   return state.owners.get(id) ?? emptyOwner()
 }

@@ -1,26 +1,29 @@
 /**
- * Recomputes the ledger from its journal and compares it with everything that is derived from it: the entries, the
- * owners, the request rows, the holds at a checkpoint. Nothing here is trusted but the events, and those only as far
- * as the hash chain holds.
+ * Recomputes the ledger from its journal and compares it with everything derived from it: entries, owners,
+ * request rows and the holds of checkpoints. Only the events are trusted, and only as far as the hash chain
+ * is intact.
  */
 import { apply } from './apply.ts'
-import { encodeHolds, storedPartOf, type StoredOwner } from './checkpoint.ts'
+import { encodeHolds, toStoredOwner, type StoredOwner } from './checkpoint.ts'
 import { accountBook, transfersOf, type Transfer } from './entries.ts'
 import type { Settled } from './events.ts'
 import { decodeEvents } from './journal.ts'
+import type { LedgerReport } from './report.ts'
 import { accountOwner, emptyOwner, emptyState, type LedgerState } from './state.ts'
 
-/** One commit as it is on disk: its events and the entries that bear its number. */
-export interface CommitOnDisk {
+export type { LedgerReport }
+
+/** One commit as stored: its events and the entries with its number. */
+export interface StoredCommit {
   readonly seq: number
   readonly body: string
   readonly entries: readonly Transfer[]
-  /** The open holds after it, where a checkpoint was made. */
+  /** The open holds after this commit, if it made a checkpoint. */
   readonly holds: string | undefined
 }
 
-/** What a request's row says of money. */
-export interface BillOnDisk {
+/** The money columns of a request's row. */
+export interface StoredBill {
   readonly id: string
   readonly cost: bigint
   readonly input: number
@@ -29,19 +32,22 @@ export interface BillOnDisk {
   readonly reasoning: number
 }
 
-/** What request rows that are no longer kept had come to: those of the first bills. */
+/**
+ * The total of request rows that have been deleted for their age. They belong to the first bills of the
+ * journal.
+ */
 export interface DroppedBills {
   readonly bills: number
   readonly cost: bigint
 }
 
-const nothingDropped: DroppedBills = { bills: 0, cost: 0n }
+const noDroppedBills: DroppedBills = { bills: 0, cost: 0n }
 
-/** The accounts' together. */
-export function sumOfDropped(
+/** The sum over all accounts. */
+export function sumDroppedBills(
   rows: Iterable<{ readonly bills: number; readonly cost_nanos: bigint }>,
 ): DroppedBills {
-  let { bills, cost } = nothingDropped
+  let { bills, cost } = noDroppedBills
   for (const row of rows) {
     bills += row.bills
     cost += row.cost_nanos
@@ -49,106 +55,97 @@ export function sumOfDropped(
   return { bills, cost }
 }
 
-export interface Verdict {
-  readonly ok: boolean
-  /** Entries that the journal gives. */
-  readonly entries: number
-  /** Sum of all differences found, in nanos. */
-  readonly drift: bigint
-  readonly openHolds: number
-  readonly overrun: bigint
-  /** What was found wrong, in words, the first hundred; empty when `ok`. */
-  readonly findings: readonly string[]
-}
+const maxFindings = 100
 
-const findingsMost = 100
-
-function billOf(event: Settled): BillOnDisk {
+function billOf(event: Settled): StoredBill {
   const { input, cachedInput, output, reasoning } = event.usage
   return { id: event.id, cost: event.charge, input, cachedInput, output, reasoning }
 }
 
-function distance(a: bigint, b: bigint): bigint {
+function absoluteDifference(a: bigint, b: bigint): bigint {
   return a > b ? a - b : b - a
 }
 
-/** The names of the fields in which two rows of one shape differ. */
-function differing<Row extends object>(computed: Row, found: Row): string[] {
+/** The names of the fields in which two rows differ. */
+function differingFields<Row extends object>(computed: Row, found: Row): string[] {
   const names = Object.keys(computed) as (keyof Row & string)[]
   return names.filter((name) => computed[name] !== found[name])
 }
 
-/** The fold over the journal: feed what is on disk in order, then ask for the verdict; more may follow. */
-export class Recomputation {
+/**
+ * Verifies a ledger incrementally: feed it commits and request rows in order, then ask for the report. It can
+ * be fed further afterwards.
+ */
+export class LedgerVerifier {
   readonly state: LedgerState
   readonly #findings: string[] = []
-  /** Bills of the journal whose request row has not come yet, and rows whose event has not. */
-  readonly #billed = new Map<string, BillOnDisk>()
-  readonly #rows = new Map<string, BillOnDisk>()
-  /** What the entries make of each account's balance; without those of before the beginning. */
+  /** Bills of the journal without a request row so far, and request rows without a bill so far. */
+  readonly #unmatchedBills = new Map<string, StoredBill>()
+  readonly #unmatchedRows = new Map<string, StoredBill>()
+  /** Each account's balance as the sum of its entries, starting from the initial state. */
   readonly #sums = new Map<string, bigint>()
   readonly #dropped: DroppedBills
-  /** Bills that have no row any more, as far as they have come. */
-  #forgone = nothingDropped
+  /** Bills counted so far whose request row has been deleted. */
+  #skipped = noDroppedBills
   #entries = 0
   #drift = 0n
 
   /**
-   * `state`: as of the commit after which it begins; default the very beginning. `dropped`: so many of the bills that
-   * come first have no row any more.
+   * `state` is the state after the commit at which verification starts; the default is an empty ledger.
+   * `dropped` counts the first bills of the journal whose request rows have been deleted.
    */
-  constructor(state: LedgerState = emptyState(), dropped = nothingDropped) {
+  constructor(state: LedgerState = emptyState(), dropped = noDroppedBills) {
     this.state = state
     this.#dropped = dropped
     for (const [id, { balance }] of state.owners) if (isAccount(id)) this.#sums.set(bookOf(id), balance)
   }
 
   /**
-   * Takes the next commit, whose place in the hash chain the reader has checked. Throws `LedgerBroken` or
-   * `JournalUnreadable` when an event cannot follow from those before.
+   * Applies the next commit; the caller has checked its place in the hash chain. Throws
+   * `LedgerInvariantError` or `JournalFormatError` if an event cannot follow from the ones before.
    */
-  take(commit: CommitOnDisk): void {
-    const { transfers, bills } = this.follow(commit)
-    for (const bill of bills) this.#bill(bill)
+  applyCommit(commit: StoredCommit): void {
+    const { transfers, bills } = this.replay(commit)
+    for (const bill of bills) this.#addBill(bill)
     this.#compareEntries(commit, transfers)
   }
 
-  /** As `take`, for a reader who compares entries and bills itself: what they have to be. */
-  follow({ seq, body, holds }: Omit<CommitOnDisk, 'entries'>): {
+  /** Like `applyCommit`, for callers that compare entries and bills themselves: returns the expected ones. */
+  replay({ seq, body, holds }: Omit<StoredCommit, 'entries'>): {
     readonly transfers: readonly Transfer[]
-    readonly bills: readonly BillOnDisk[]
+    readonly bills: readonly StoredBill[]
   } {
     const transfers: Transfer[] = []
-    const bills: BillOnDisk[] = []
+    const bills: StoredBill[] = []
     for (const event of decodeEvents(body)) {
       const account = this.state.holds.get(event.id)?.account ?? ''
       apply(this.state, event)
       if (event.kind === 'settled' && event.charge > 0n) {
-        if (this.#forgone.bills < this.#dropped.bills) this.#forgo(event.charge)
+        if (this.#skipped.bills < this.#dropped.bills) this.#skipBill(event.charge)
         else bills.push(billOf(event))
       }
       for (const transfer of transfersOf(event, account)) transfers.push(transfer)
     }
     if (holds !== undefined && holds !== encodeHolds(this.state))
-      this.find(`the checkpoint at commit ${seq} has other holds than the journal`)
+      this.addFinding(`the checkpoint at commit ${seq} has other holds than the journal`)
     return { transfers, bills }
   }
 
-  #forgo(cost: bigint): void {
-    this.#forgone = { bills: this.#forgone.bills + 1, cost: this.#forgone.cost + cost }
+  #skipBill(cost: bigint): void {
+    this.#skipped = { bills: this.#skipped.bills + 1, cost: this.#skipped.cost + cost }
   }
 
-  /** Gives up bills whose rows were awaited in vain, as long as no more than `most` were given up in all. */
-  forgoAwaited(most: number): void {
-    for (const [id, { cost }] of this.#billed) {
-      if (this.#forgone.bills >= most) return
-      this.#billed.delete(id)
-      this.#forgo(cost)
+  /** Skips bills whose request rows have not appeared, up to a total of `maxSkipped`. */
+  skipPendingBills(maxSkipped: number): void {
+    for (const [id, { cost }] of this.#unmatchedBills) {
+      if (this.#skipped.bills >= maxSkipped) return
+      this.#unmatchedBills.delete(id)
+      this.#skipBill(cost)
     }
   }
 
-  /** Counts an entry that is on disk as it has to be. */
-  accept({ debit, credit, amount }: Transfer): void {
+  /** Counts a stored entry that the caller has found correct. */
+  acceptEntry({ debit, credit, amount }: Transfer): void {
     this.#entries += 1
     this.#sum(debit, -amount)
     this.#sum(credit, amount)
@@ -158,38 +155,38 @@ export class Recomputation {
     this.#sums.set(book, (this.#sums.get(book) ?? 0n) + nanos)
   }
 
-  /** Entries that the journal gives. */
+  /** Entries that follow from the journal. */
   get entries(): number {
     return this.#entries
   }
 
-  /** Bills whose request row is awaited. */
-  get awaited(): number {
-    return this.#billed.size
+  /** Bills that are still without their request row. */
+  get pendingBills(): number {
+    return this.#unmatchedBills.size
   }
 
-  /** Takes the next request row that cost something, in the order in which they were written. */
-  takeBill(row: BillOnDisk): void {
-    const billed = this.#billed.get(row.id)
-    if (!billed) this.#rows.set(row.id, row)
+  /** Adds the next request row with a cost, in the order in which rows were written. */
+  addBillRow(row: StoredBill): void {
+    const billed = this.#unmatchedBills.get(row.id)
+    if (!billed) this.#unmatchedRows.set(row.id, row)
     else {
-      this.#billed.delete(row.id)
+      this.#unmatchedBills.delete(row.id)
       this.#compareBills(billed, row)
     }
   }
 
-  /** Notes what is wrong. `drift`: the nanos that it makes a difference of. */
-  find(words: string, drift = 0n): void {
+  /** Adds a finding. `drift` is the amount by which the books differ, in nanos. */
+  addFinding(message: string, drift = 0n): void {
     this.#drift += drift
-    if (this.#findings.length < findingsMost) this.#findings.push(words)
+    if (this.#findings.length < maxFindings) this.#findings.push(message)
   }
 
-  /** Compares the owners, and tells what was found so far. */
-  verdict(owners: Iterable<readonly [id: string, owner: StoredOwner]>): Verdict {
-    for (const { id, cost } of this.#billed.values())
-      this.find(`request ${id} has no row for its ${cost} nanos`, cost)
-    for (const { id, cost } of this.#rows.values())
-      this.find(`request ${id} has a row of ${cost} nanos and no bill`, cost)
+  /** Compares the owners and reports all findings so far. */
+  report(owners: Iterable<readonly [id: string, owner: StoredOwner]>): LedgerReport {
+    for (const { id, cost } of this.#unmatchedBills.values())
+      this.addFinding(`request ${id} has no row for its ${cost} nanos`, cost)
+    for (const { id, cost } of this.#unmatchedRows.values())
+      this.addFinding(`request ${id} has a row of ${cost} nanos and no bill`, cost)
     this.#compareDropped()
     this.#compareOwners(new Map(owners))
     return {
@@ -202,35 +199,35 @@ export class Recomputation {
     }
   }
 
-  #bill(billed: BillOnDisk): void {
-    const row = this.#rows.get(billed.id)
-    if (!row) this.#billed.set(billed.id, billed)
+  #addBill(billed: StoredBill): void {
+    const row = this.#unmatchedRows.get(billed.id)
+    if (!row) this.#unmatchedBills.set(billed.id, billed)
     else {
-      this.#rows.delete(billed.id)
+      this.#unmatchedRows.delete(billed.id)
       this.#compareBills(billed, row)
     }
   }
 
-  #compareBills(billed: BillOnDisk, row: BillOnDisk): void {
-    const names = differing(billed, row)
+  #compareBills(billed: StoredBill, row: StoredBill): void {
+    const names = differingFields(billed, row)
     if (names.length === 0) return
-    const words = `request ${row.id} was billed ${billed.cost} nanos, its row has ${row.cost}`
-    this.find(`${words} (${names.join(', ')})`, distance(billed.cost, row.cost))
+    const message = `request ${row.id} was billed ${billed.cost} nanos, its row has ${row.cost}`
+    this.addFinding(`${message} (${names.join(', ')})`, absoluteDifference(billed.cost, row.cost))
   }
 
-  #compareEntries({ seq, entries }: CommitOnDisk, computed: readonly Transfer[]): void {
+  #compareEntries({ seq, entries }: StoredCommit, computed: readonly Transfer[]): void {
     this.#entries += computed.length
     for (const [index, transfer] of computed.entries()) {
       const found = entries[index]
-      if (!found) this.find(`commit ${seq} lacks the entry of ${transfer.ref}`, transfer.amount)
+      if (!found) this.addFinding(`commit ${seq} lacks the entry of ${transfer.ref}`, transfer.amount)
       else {
-        const names = differing(transfer, found)
-        const words = `the entry of ${transfer.ref} in commit ${seq} differs in ${names.join(', ')}`
-        if (names.length > 0) this.find(words, distance(transfer.amount, found.amount))
+        const names = differingFields(transfer, found)
+        const message = `the entry of ${transfer.ref} in commit ${seq} differs in ${names.join(', ')}`
+        if (names.length > 0) this.addFinding(message, absoluteDifference(transfer.amount, found.amount))
       }
     }
     for (const { ref, amount } of entries.slice(computed.length)) {
-      this.find(`commit ${seq} has an entry of ${ref} that the journal does not give`, amount)
+      this.addFinding(`commit ${seq} has an entry of ${ref} that the journal does not give`, amount)
     }
     for (const { debit, credit, amount } of entries) {
       this.#sum(debit, -amount)
@@ -240,28 +237,31 @@ export class Recomputation {
 
   #compareDropped(): void {
     const { bills, cost } = this.#dropped
-    if (bills === 0 || (this.#forgone.bills === bills && this.#forgone.cost === cost)) return
-    const words = `request rows of ${bills} bills of ${cost} nanos were deleted for their age, the journal has`
-    this.find(
-      `${words} ${this.#forgone.bills} of ${this.#forgone.cost} nanos there`,
-      distance(cost, this.#forgone.cost),
+    if (bills === 0 || (this.#skipped.bills === bills && this.#skipped.cost === cost)) return
+    const message = `request rows of ${bills} bills of ${cost} nanos were deleted for their age, the journal has`
+    this.addFinding(
+      `${message} ${this.#skipped.bills} of ${this.#skipped.cost} nanos there`,
+      absoluteDifference(cost, this.#skipped.cost),
     )
   }
 
   #compareOwners(rows: ReadonlyMap<string, StoredOwner>): void {
     for (const id of new Set([...this.state.owners.keys(), ...rows.keys()])) {
       const owner = this.state.owners.get(id) ?? emptyOwner()
-      const computed = storedPartOf(owner)
+      const computed = toStoredOwner(owner)
       const row = rows.get(id)
-      const names = row ? differing(computed, row) : ['everything: it has no row']
-      const drift = distance(computed.balance, row?.balance ?? 0n)
+      const names = row ? differingFields(computed, row) : ['everything: it has no row']
+      const drift = absoluteDifference(computed.balance, row?.balance ?? 0n)
       if (names.length > 0)
-        this.find(`the row of ${id} differs from the journal in ${names.join(', ')}`, drift)
-      if (owner.held < 0n) this.find(`${id} holds ${owner.held} nanos`)
+        this.addFinding(`the row of ${id} differs from the journal in ${names.join(', ')}`, drift)
+      if (owner.held < 0n) this.addFinding(`${id} holds ${owner.held} nanos`)
       if (!isAccount(id)) continue
       const sum = this.#sums.get(bookOf(id)) ?? 0n
       if (sum === owner.balance) continue
-      this.find(`the entries of ${id} sum to ${sum}, not ${owner.balance}`, distance(sum, owner.balance))
+      this.addFinding(
+        `the entries of ${id} sum to ${sum}, not ${owner.balance}`,
+        absoluteDifference(sum, owner.balance),
+      )
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Which addresses the product may call. Whoever may name an upstream must not reach our own network with it
- * (server-side request forgery), so only globally routed unicast addresses pass, and private ones that the operator
- * listed. Names are judged by what they resolve to, at the moment of connecting: DNS may answer differently next time.
+ * Decides which addresses may be called, against server-side request forgery: a user who configures an upstream must
+ * not reach our internal network. Only globally routed unicast addresses are allowed, and private networks that the
+ * operator listed. Names are checked by the addresses they resolve to at each connection, because DNS may change.
  */
 import dns from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -9,22 +9,22 @@ import ipaddr from 'ipaddr.js'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** A network: its first address and the length of its prefix in bits. */
+/** A network: its first address and its prefix length in bits. */
 export type Cidr = readonly [Address, number]
 
-/** How names become addresses; `dns.lookup` has this shape. */
+/** Resolves names; has the signature of `dns.lookup`. */
 export type AddressResolver = (
   hostname: string,
   options: dns.LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: dns.LookupAddress[]) => void,
 ) => void
 
-/** A connection that was not made, because its address is not allowed. */
+/** The connection was not made, because its address is not allowed. */
 export class ForbiddenAddressError extends Error {
   readonly code = 'ERR_FORBIDDEN_ADDRESS'
 }
 
-const words = new Map<string, string>([
+const rangeNames = new Map<string, string>([
   ['unspecified', 'the unspecified address'],
   ['broadcast', 'the broadcast address'],
   ['multicast', 'a multicast address'],
@@ -39,10 +39,10 @@ const words = new Map<string, string>([
   ['reserved', 'a reserved address'],
 ])
 
-/** Public by its number, yet it is the host agent of every Azure machine. */
+/** A public address that is the host agent of every Azure machine. */
 const azureHostAgent = '168.63.129.16'
 
-/** RFC 4291: global unicast addresses begin with 001; IPv4-compatible and translated forms lie outside. */
+/** RFC 4291: global unicast addresses begin with 001; IPv4-compatible and translated forms do not. */
 const globalUnicast: Cidr = [ipaddr.IPv6.parse('2000::'), 3]
 
 function isWithin(address: Address, [network, bits]: Cidr): boolean {
@@ -50,30 +50,30 @@ function isWithin(address: Address, [network, bits]: Cidr): boolean {
 }
 
 /**
- * Why an address must not be called, in words that follow "is", or null when it may be.
- * An IPv4-mapped address is judged as the IPv4 address that the system would call; other translated forms (NAT64,
- * 6to4, Teredo) are refused whatever they embed, unless their own prefix is listed.
+ * Returns why an address must not be called, as a noun phrase that follows "is", or null if it may be called.
+ * An IPv4-mapped address is checked as the IPv4 address that the system would call; other translated forms (NAT64,
+ * 6to4, Teredo) are rejected whatever they embed, unless their own prefix is listed.
  */
 export function forbiddenReason(addressLiteral: string, allow: readonly Cidr[]): string | null {
   if (addressLiteral.includes('%')) return 'an address with a zone'
   if (isIP(addressLiteral) === 0) return 'not an address'
   let address: Address = ipaddr.parse(addressLiteral)
   if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()) address = address.toIPv4Address()
-  const judged = address
-  if (allow.some((cidr) => isWithin(judged, cidr))) return null
-  const range = judged.range()
-  if (range !== 'unicast') return words.get(range) ?? `a special address (${range})`
-  if (judged.toString() === azureHostAgent) return 'the address of a cloud platform’s host agent'
-  if (judged.kind() === 'ipv6' && !isWithin(judged, globalUnicast)) return 'a reserved address'
+  const effective = address
+  if (allow.some((cidr) => isWithin(effective, cidr))) return null
+  const range = effective.range()
+  if (range !== 'unicast') return rangeNames.get(range) ?? `a special address (${range})`
+  if (effective.toString() === azureHostAgent) return 'the address of a cloud platform’s host agent'
+  if (effective.kind() === 'ipv6' && !isWithin(effective, globalUnicast)) return 'a reserved address'
   return null
 }
 
 /**
- * The address that a host name literally is, in its usual notation, or null when it is a name.
- * Understands what URLs understand (decimal, octal, hexadecimal and short IPv4, full-width digits, brackets, a
+ * Parses a host as an IP address and returns it in canonical notation, or null if it is a name.
+ * Accepts every notation that URLs accept (decimal, octal, hexadecimal and short IPv4, full-width digits, brackets, a
  * trailing dot); source: WHATWG URL, "host parsing".
  */
-export function hostLiteral(hostname: string): string | null {
+export function parseHostLiteral(hostname: string): string | null {
   if (/[/?#@\\\s]/.test(hostname)) return null
   const bare = hostname.startsWith('[') && hostname.endsWith(']') ? hostname.slice(1, -1) : hostname
   if (isIP(bare) !== 0 && bare.includes('%')) return bare
@@ -83,7 +83,7 @@ export function hostLiteral(hostname: string): string | null {
   return isIP(host) === 0 ? null : host
 }
 
-function cidrOf(text: string): Cidr {
+function parseCidr(text: string): Cidr {
   const [literal = '', prefix, ...rest] = text.split('/')
   const family = isIP(literal)
   if (family === 0 || literal.includes('%') || rest.length > 0) {
@@ -109,21 +109,24 @@ function cidrOf(text: string): Cidr {
 }
 
 /**
- * Networks separated by commas or spaces; a bare address is a network of one.
- * @throws Error that says which part is wrong, and how to write it
+ * Parses networks separated by commas or spaces; an address without a prefix is a network of one.
+ * @throws Error that names the invalid part and how to write it
  */
 export function parseCidrs(text: string): Cidr[] {
   return text
     .split(/[\s,]+/)
     .filter((part) => part !== '')
-    .map(cidrOf)
+    .map(parseCidr)
 }
 
 /**
- * A `lookup` for `net.connect` that lets only allowed addresses through: forbidden ones are dropped from the answer,
- * and when nothing is left the connection fails with a {@link ForbiddenAddressError}.
+ * Creates a `lookup` for `net.connect` that returns only allowed addresses. If none is left, the connection fails with
+ * a {@link ForbiddenAddressError}.
  */
-export function guardedLookup(allow: readonly Cidr[], resolve: AddressResolver = dns.lookup): LookupFunction {
+export function createGuardedLookup(
+  allow: readonly Cidr[],
+  resolve: AddressResolver = dns.lookup,
+): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, [])
@@ -141,11 +144,11 @@ export function guardedLookup(allow: readonly Cidr[], resolve: AddressResolver =
 }
 
 /**
- * Why a URL must not be stored as an upstream's, in words, or null when it may be. Literal addresses are judged here;
- * names are judged at each connection by {@link guardedLookup}.
+ * Returns why a URL is not allowed for an upstream, or null if it is. Literal addresses are checked here; names are
+ * checked at each connection by {@link createGuardedLookup}.
  */
-export function checkUpstreamUrl(url: string, allow: readonly Cidr[]): string | null {
-  // eslint-disable-next-line no-control-regex -- URLs drop tabs and newlines silently, and read \ as /
+export function upstreamUrlProblem(url: string, allow: readonly Cidr[]): string | null {
+  // eslint-disable-next-line no-control-regex -- URL parsing drops tabs and newlines silently, and reads \ as /
   if (/[\u0000-\u0020\u007f\\]/.test(url))
     return 'The address must not contain spaces, backslashes or control characters.'
   const parsed = URL.parse(url)
@@ -156,7 +159,7 @@ export function checkUpstreamUrl(url: string, allow: readonly Cidr[]): string | 
   if (parsed.username !== '' || parsed.password !== '') {
     return 'The address must not contain a user name or a password.'
   }
-  const literal = hostLiteral(parsed.hostname)
+  const literal = parseHostLiteral(parsed.hostname)
   if (literal !== null) {
     const reason = forbiddenReason(literal, allow)
     return reason === null ? null : `The address ${literal} is ${reason}, which is not allowed.`

@@ -1,4 +1,4 @@
-/** A certificate for models.test and 127.0.0.1, signed by itself, made anew by each process that imports this. */
+/** A self-signed certificate for models.test and 127.0.0.1, created anew by each process that imports this file. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

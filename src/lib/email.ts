@@ -1,35 +1,39 @@
-/** Mail by SMTP, in plain text. */
+/** Sends plain-text e-mail over SMTP. */
 import type { Transporter } from 'nodemailer'
 
-export interface Letter {
+export interface Email {
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** The same at every try, so that a mailbox can tell a repetition. */
+  /** The same at every retry, so that mailboxes can recognize duplicates. */
   readonly id?: string
 }
 
-export interface Mailer {
-  /** Resolves when the mail server has taken the letter. */
-  send(letter: Letter): Promise<void>
+export interface EmailSender {
+  /** Resolves when the mail server has accepted the e-mail. */
+  send(email: Email): Promise<void>
 }
 
-const patienceMs = 20_000
+const smtpTimeoutMs = 20_000
 
-/** `url`: smtp or smtps, with user and password where they are needed. */
-export function mailerFor(url: string, from: string): Mailer {
-  const times = { connectionTimeout: patienceMs, greetingTimeout: patienceMs, socketTimeout: patienceMs }
-  // Loaded with the first letter: most starts send none.
+/** `url`: smtp or smtps, with user and password if required. */
+export function createEmailSender(url: string, from: string): EmailSender {
+  const timeouts = {
+    connectionTimeout: smtpTimeoutMs,
+    greetingTimeout: smtpTimeoutMs,
+    socketTimeout: smtpTimeoutMs,
+  }
+  // Loaded with the first e-mail, because most processes send none.
   let transport: Promise<Transporter> | undefined
-  const opened = async (): Promise<Transporter> => {
+  const openTransport = async (): Promise<Transporter> => {
     const { createTransport } = await import('nodemailer')
-    return createTransport({ url, ...times })
+    return createTransport({ url, ...timeouts })
   }
   const domain = /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
   return {
-    async send({ id, ...letter }) {
+    async send({ id, ...email }) {
       const messageId = id === undefined ? undefined : `<${id}@${domain}>`
-      await (await (transport ??= opened())).sendMail({ from, messageId, ...letter })
+      await (await (transport ??= openTransport())).sendMail({ from, messageId, ...email })
     },
   }
 }

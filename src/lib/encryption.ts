@@ -1,7 +1,7 @@
 /**
- * Secrets at rest: AES-256-GCM under one data key, with the id of the row as associated data, so that a sealed
- * text moved to another row does not open. The data key itself is kept wrapped: by ENCRYPTION_KEY, or by a key
- * file that the first start makes (ecosystem: Security choices).
+ * Encryption of secrets at rest: AES-256-GCM under one data key, with the row's id as associated data, so that a sealed
+ * text copied to another row cannot be opened. The data key itself is stored wrapped, under ENCRYPTION_KEY or a key file
+ * that is created at the first start.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto'
@@ -23,11 +23,11 @@ const version = 's1'
 const keyBytes = 32
 const ivBytes = 12
 const saltBytes = 16
-/** 32 MiB and about 60 ms, once per start: a chosen passphrase is not tried out quickly. */
+/** 32 MiB and about 60 ms, once per start, against brute force of a weak passphrase. */
 const scryptCost = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
 const keyFileName = 'sealing.key'
 
-/** A text could not be opened: another key, another row, or changed bytes. */
+/** A sealed text could not be opened: wrong key, wrong row, or modified bytes. */
 export class SealError extends Error {
   constructor(message: string) {
     super(message)
@@ -36,11 +36,11 @@ export class SealError extends Error {
 }
 
 export interface Sealer {
-  /** Seals a text for one row. Sealing twice gives two texts. */
+  /** Encrypts a text for one row. Sealing the same text twice gives different results. */
   seal(text: string, rowId: string): string
-  /** Opens what `seal` made for the same row; throws SealError otherwise. */
+  /** Decrypts a text that `seal` encrypted for the same row; throws SealError otherwise. */
   unseal(sealed: string, rowId: string): string
-  /** As `seal`, from bytes to bytes. */
+  /** Like `seal`, for bytes. */
   sealBytes(bytes: Uint8Array, rowId: string): Uint8Array
   unsealBytes(sealed: Uint8Array, rowId: string): Buffer
 }
@@ -54,33 +54,33 @@ function encrypt(key: Uint8Array, plain: Uint8Array, associated: string): Buffer
 }
 
 function decrypt(key: Uint8Array, sealed: Buffer, associated: string): Buffer {
-  if (sealed.length < ivBytes + 16) throw new SealError('A sealed text is cut short.')
+  if (sealed.length < ivBytes + 16) throw new SealError('The sealed text is truncated.')
   const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, ivBytes), { authTagLength: 16 })
   decipher.setAAD(Buffer.from(associated))
   decipher.setAuthTag(sealed.subarray(ivBytes, ivBytes + 16))
   try {
     return Buffer.concat([decipher.update(sealed.subarray(ivBytes + 16)), decipher.final()])
   } catch {
-    throw new SealError('A sealed text does not open: another key, another row, or changed bytes.')
+    throw new SealError('The sealed text cannot be opened: wrong key, wrong row, or modified bytes.')
   }
 }
 
-/** What seals and opens with a data key. The key is plain bytes, so that it can be handed to another thread. */
-export function sealerOf(dataKey: Uint8Array): Sealer {
+/** Creates a sealer for a data key. The key is plain bytes, so that it can be passed to another thread. */
+export function createSealer(dataKey: Uint8Array): Sealer {
   return {
     seal: (text, rowId) => `${version}.${encrypt(dataKey, Buffer.from(text), rowId).toString('base64url')}`,
     unseal: (sealed, rowId) => {
-      if (!sealed.startsWith(`${version}.`)) throw new SealError('A sealed text is of an unknown version.')
+      if (!sealed.startsWith(`${version}.`)) throw new SealError('The sealed text has an unknown version.')
       const bytes = Buffer.from(sealed.slice(version.length + 1), 'base64url')
       return decrypt(dataKey, bytes, rowId).toString()
     },
-    // A copy, for buffers share their memory with others: handed to another thread, all of it would go along.
+    // A copy, because a Buffer may share pooled memory, all of which would be transferred to another thread.
     sealBytes: (bytes, rowId) => new Uint8Array(encrypt(dataKey, bytes, rowId)),
     unsealBytes: (sealed, rowId) => decrypt(dataKey, Buffer.from(sealed), rowId),
   }
 }
 
-export function newDataKey(): Uint8Array {
+export function generateDataKey(): Uint8Array {
   return randomBytes(keyBytes)
 }
 
@@ -92,15 +92,15 @@ export function wrapDataKey(dataKey: Uint8Array, secret: string): string {
   return `${version}.${Buffer.concat([salt, sealed]).toString('base64url')}`
 }
 
-/** Opens a wrapped data key; throws SealError when the secret is another one. */
+/** Unwraps a data key; throws SealError if the secret is wrong. */
 export function unwrapDataKey(wrapped: string, secret: string): Uint8Array {
   const bytes = Buffer.from(wrapped.slice(version.length + 1), 'base64url')
   const wrapping = scryptSync(secret, bytes.subarray(0, saltBytes), keyBytes, scryptCost)
   return decrypt(wrapping, bytes.subarray(saltBytes), 'data-key')
 }
 
-/** The content of the key file in the data directory; undefined when there is none. Throws SealError when empty. */
-export function keyFileSecret(dataDir: string): string | undefined {
+/** Reads the key file of the data directory; undefined if it does not exist. Throws SealError if it is empty. */
+export function readKeyFile(dataDir: string): string | undefined {
   const path = join(dataDir, keyFileName)
   let secret
   try {
@@ -109,18 +109,18 @@ export function keyFileSecret(dataDir: string): string | undefined {
     if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
-  if (secret === '') throw new SealError(`${path} is empty: put back the one from your backup.`)
+  if (secret === '') throw new SealError(`${path} is empty: restore it from your backup.`)
   return secret
 }
 
 /**
- * Makes the key file, readable by its owner only. Refuses to replace one that exists. It appears whole or not at
- * all, and on the disk before anything is sealed with it: whatever is cut short here, no credential is lost.
+ * Creates the key file, readable only by its owner, and never replaces an existing one. The file appears atomically and
+ * is synced before anything is sealed with it, so an interruption cannot lose credentials.
  */
-export function makeKeyFile(dataDir: string): string {
+export function createKeyFile(dataDir: string): string {
   const secret = randomBytes(keyBytes).toString('base64url')
   const path = join(dataDir, keyFileName)
-  if (existsSync(path)) throw new SealError(`${path} exists.`)
+  if (existsSync(path)) throw new SealError(`${path} already exists.`)
   const draft = `${path}.new`
   rmSync(draft, { force: true })
   writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })

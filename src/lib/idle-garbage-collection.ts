@@ -1,15 +1,15 @@
 /**
- * Gives back what a peak has left behind. V8 collects while it allocates, so a thread that has come to rest would keep
- * its garbage, and the buffers that hang on it, for as long as it rests.
+ * Returns memory after a peak. V8 collects garbage only while it allocates, so an idle thread would keep its garbage,
+ * and the buffers referenced by it, for as long as it is idle.
  */
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** At rest: busy for less than this share of the time since the last look. */
-const restingShare = 0.02
-/** Less is not worth the pause of some ten milliseconds, and comes and goes with the young generation. */
-const worthBytes = 16 * 1024 * 1024
+/** A thread is idle if its event loop utilization since the last check is at most this. */
+const maxIdleUtilization = 0.02
+/** Less is not worth a pause of about ten milliseconds, and varies with the young generation. */
+const minGarbageBytes = 16 * 1024 * 1024
 
 function usedBytes(): number {
   const { used_heap_size: heap, external_memory: outside } = getHeapStatistics()
@@ -17,11 +17,11 @@ function usedBytes(): number {
 }
 
 /**
- * Node offers the collector to contexts that are made while this flag is set, and to nobody else. It is taken back at
- * once: compiled code that Node has kept on disk is good only under the flags that it was compiled with. Flags are the
- * process's: another thread that begins at the same moment may have taken it back before us, then it is set again.
+ * Node exposes the collector only to contexts that are created while this flag is set. The flag is reset at once,
+ * because cached compiled code is valid only under the flags it was compiled with. Flags belong to the process: if
+ * another thread resets the flag in between, the loop sets it again.
  */
-function collector(): () => void {
+function exposeGarbageCollector(): () => void {
   for (;;) {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('globalThis.gc') as (() => void) | undefined
@@ -30,18 +30,18 @@ function collector(): () => void {
   }
 }
 
-/** From now on this thread collects everything once, whenever it has come to rest after it had grown. */
-export function collectWhenIdle(lookEveryMs = 5000): void {
-  const collect = collector()
+/** From now on, runs a full collection whenever this thread is idle after its memory has grown. */
+export function collectGarbageWhenIdle(checkEveryMs = 5000): void {
+  const collect = exposeGarbageCollector()
   let last = performance.eventLoopUtilization()
-  let keptBytes = usedBytes()
-  const look = (): void => {
+  let bytesAfterCollection = usedBytes()
+  const check = (): void => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, last)
     last = now
-    if (utilization > restingShare || usedBytes() - keptBytes < worthBytes) return
+    if (utilization > maxIdleUtilization || usedBytes() - bytesAfterCollection < minGarbageBytes) return
     collect()
-    keptBytes = usedBytes()
+    bytesAfterCollection = usedBytes()
   }
-  setInterval(look, lookEveryMs).unref()
+  setInterval(check, checkEveryMs).unref()
 }

@@ -1,7 +1,7 @@
 /**
- * Identifiers that sort by the time they were made: prefix, `_`, then 26 characters of base32:
- * 48 bits of milliseconds, a 15-bit counter and 65 random bits (a ULID in lower case whose counter
- * keeps ids of one thread in order within a millisecond, as RFC 9562 §6.2 does for UUIDv7).
+ * Identifiers that sort by creation time: prefix, `_`, then 26 characters of base32 that encode 48 bits of
+ * milliseconds, a 15-bit counter and 65 random bits. This is a ULID in lower case; the counter keeps the ids of one
+ * thread in order within a millisecond, as RFC 9562 §6.2 does for UUIDv7.
  */
 
 import { randomFillSync } from 'node:crypto'
@@ -12,9 +12,9 @@ const symbols = alphabet.split('')
 const timeLength = 10
 const randomLength = 13
 const idLength = timeLength + 3 + randomLength
-const counterMax = 0x7fff
+const maxCounter = 0x7fff
 
-/** One call for 8 KiB of randomness pays for 630 ids. */
+/** One call for 8 KiB of random bytes serves 630 ids. */
 const pool = new Uint8Array(8192)
 let poolAt = pool.length
 
@@ -40,31 +40,31 @@ function encode(value: number, length: number): string {
   return text
 }
 
-/** A later id is a greater string, also when the clock steps back or a millisecond's counter is full. */
-function tick(nowMs: number): void {
+/** Keeps later ids greater, even if the clock steps back or the counter of a millisecond overflows. */
+function advanceClock(nowMs: number): void {
   if (nowMs > lastMs) {
     lastMs = nowMs
   } else {
     counter += 1
-    if (counter <= counterMax) return
+    if (counter <= maxCounter) return
     lastMs += 1
   }
   lastTime = encode(lastMs, timeLength)
-  // The counter starts in its lower half, so that a burst has room and a first id tells nothing.
+  // The counter starts at a random value in its lower half, so that a burst has room and the first id reveals nothing.
   counter = ((randomByte() << 8) | randomByte()) & 0x3fff
 }
 
-/** A new id: `newId('acc')` → `acc_01kaj3v…`. Unique across nodes, increasing within a thread. */
+/** Generates an id: `newId('acc')` → `acc_01kaj3v…`. Unique across nodes, increasing within a thread. */
 export function newId(prefix: string): string {
-  tick(Date.now())
+  advanceClock(Date.now())
   let id = `${prefix}_${lastTime}${symbols[counter >> 10] ?? ''}${symbols[(counter >> 5) & 31] ?? ''}${symbols[counter & 31] ?? ''}`
   // 256 is a multiple of 32: the low five bits of a random byte are uniform.
   for (let index = 0; index < randomLength; index += 1) id += symbols[randomByte() & 31] ?? ''
   return id
 }
 
-/** When an id was made, in milliseconds since the epoch; undefined for a text that is no id of ours. */
-export function timeOfId(id: string): number | undefined {
+/** The creation time of an id in milliseconds since the epoch; undefined if the text is not a valid id. */
+export function idTimestamp(id: string): number | undefined {
   const body = id.slice(id.lastIndexOf('_') + 1)
   if (body.length !== idLength) return undefined
   let ms = 0

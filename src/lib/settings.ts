@@ -1,9 +1,9 @@
-/** A table of settings: read from an environment all at once, and told as a page. */
+/** Reads a table of settings from the environment, and renders its documentation. */
 import { readFileSync } from 'node:fs'
-import { errorCode, errorWords } from './error-message.ts'
-import { NotAllowed, type Environment, type Setting } from './setting-types.ts'
+import { errorCode, errorMessage } from './error-message.ts'
+import { InvalidSettingError, type Environment, type Setting } from './setting-types.ts'
 
-/** What was wrong with the environment, one line per setting. */
+/** All problems of the environment, one line per setting. */
 export class ConfigError extends Error {
   readonly problems: readonly string[]
 
@@ -14,39 +14,39 @@ export class ConfigError extends Error {
   }
 }
 
-/** The file that holds the value of a setting; undefined where its own variable does, or nothing. */
-function fileOf(setting: Setting<unknown>, environment: Environment): string | undefined {
+/** The file that contains the value of a setting; undefined if its own variable is set, or neither is. */
+function fileFor(setting: Setting<unknown>, environment: Environment): string | undefined {
   if (setting.secret !== true || (environment[setting.env] ?? '') !== '') return undefined
   const file = environment[`${setting.env}_FILE`]
   return file === '' ? undefined : file
 }
 
-function textIn(file: string): string {
+function readSecretFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw new Error(`${file} cannot be read (${errorCode(error) ?? errorWords(error)})`, { cause: error })
+    throw new Error(`${file} cannot be read (${errorCode(error) ?? errorMessage(error)})`, { cause: error })
   }
 }
 
-function textOf(setting: Setting<unknown>, environment: Environment): string | undefined {
-  const file = fileOf(setting, environment)
-  if (file !== undefined) return textIn(file)
+function settingText(setting: Setting<unknown>, environment: Environment): string | undefined {
+  const file = fileFor(setting, environment)
+  if (file !== undefined) return readSecretFile(file)
   const text = environment[setting.env]
   return text === '' ? undefined : text
 }
 
-/** Names the variable that is set: who has given a file has to look there. */
-function problemOf(setting: Setting<unknown>, environment: Environment, error: unknown): string {
-  const file = fileOf(setting, environment)
+/** Names the variable that is set: for a file, the problem is in the file. */
+function describeProblem(setting: Setting<unknown>, environment: Environment, error: unknown): string {
+  const file = fileFor(setting, environment)
   const name = file === undefined ? setting.env : `${setting.env}_FILE`
-  if (!(error instanceof NotAllowed)) return `${name} is not valid; ${errorWords(error)}`
-  const held = file === undefined ? '' : `, for what is in ${file}`
+  if (!(error instanceof InvalidSettingError)) return `Invalid ${name}: ${errorMessage(error)}`
+  const subject = file === undefined ? '' : `the content of ${file} `
   const detail = error.message === '' ? '' : ` (${error.message})`
-  return `${name} is not valid; allowed${held}: ${setting.allowed}${detail}`
+  return `Invalid ${name}: ${subject}must be ${setting.allowed}${detail}`
 }
 
-/** The value of each, by its name; throws one `ConfigError` that names every wrong one and what is allowed. */
+/** Reads all settings; throws one `ConfigError` that names every invalid setting and its allowed values. */
 export function readSettings(
   settings: Readonly<Record<string, Setting<unknown>>>,
   environment: Environment,
@@ -55,23 +55,23 @@ export function readSettings(
   const values: Record<string, unknown> = {}
   for (const [name, setting] of Object.entries(settings)) {
     try {
-      values[name] = setting.read(textOf(setting, environment), environment)
+      values[name] = setting.read(settingText(setting, environment), environment)
     } catch (error) {
-      problems.push(problemOf(setting, environment, error))
+      problems.push(describeProblem(setting, environment, error))
     }
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return values
 }
 
-/** The page of a table: one table of Markdown for each group, in their order. */
-export function settingsPage(settings: readonly Setting<unknown>[]): string {
+/** Renders the documentation: one Markdown table for each group. */
+export function renderSettingsPage(settings: readonly Setting<unknown>[]): string {
   const lines = [
     '# Configuration',
     '',
-    'Everything is set by environment variables. A wrong value stops the start, with its name and what is allowed.',
-    'A name with `_FILE` is that of a file which holds the value.',
-    'This page is written from `src/config.ts` by `npm run docs`.',
+    'All settings are environment variables. If a value is invalid, the server does not start, and the error names the setting and its allowed values.',
+    'A variable with the suffix `_FILE` holds the path of a file that contains the value.',
+    'This page is generated from `src/config.ts` by `npm run docs`.',
   ]
   let group = ''
   for (const setting of settings) {
@@ -80,7 +80,7 @@ export function settingsPage(settings: readonly Setting<unknown>[]): string {
       lines.push('', `## ${group}`, '', '| Setting | What it does | Allowed | Default |', '|---|---|---|---|')
     }
     const env = setting.secret ? `\`${setting.env}\`, \`${setting.env}_FILE\`` : `\`${setting.env}\``
-    lines.push(`| ${env} | ${setting.doc} | ${setting.allowed} | ${setting.standard} |`)
+    lines.push(`| ${env} | ${setting.doc} | ${setting.allowed} | ${setting.defaultText} |`)
   }
   return `${lines.join('\n')}\n`
 }

@@ -1,12 +1,20 @@
-/** Ways to a server that tests stand in: what is said on them passes on as they are told. */
+/** TCP proxies between a client and a server, through which tests control the traffic. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import type { TestContext } from 'node:test'
 
-/** Passes on what comes from one end to the other. */
-export type Carry = (near: Socket, far: Socket) => void
+/** Of a test, or of all tests of a file. */
+export interface AfterHook {
+  after(close: () => void): void
+}
 
-/** Opens a way to wherever `target` leads when somebody comes; tells its address. One end that closes closes the other. */
-export async function openWayTo(t: TestContext, target: () => string, carry: Carry): Promise<string> {
+/** Forwards bytes between the client's and the server's socket. */
+export type ForwardBytes = (near: Socket, far: Socket) => void
+
+/** Opens a proxy to the current `target` of each new connection and returns its URL. If one side closes, so does the other. */
+export async function openTcpProxy(
+  t: AfterHook,
+  target: () => string,
+  forward: ForwardBytes,
+): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createServer((near) => {
     const far = connect({ host: '127.0.0.1', port: Number(new URL(target()).port) })
@@ -21,7 +29,7 @@ export async function openWayTo(t: TestContext, target: () => string, carry: Car
         other.destroy()
       })
     }
-    carry(near, far)
+    forward(near, far)
   })
   t.after(() => {
     for (const socket of sockets) socket.destroy()
@@ -31,19 +39,19 @@ export async function openWayTo(t: TestContext, target: () => string, carry: Car
   return Object.assign(new URL(target()), { port: String((server.address() as AddressInfo).port) }).href
 }
 
-export interface MovingWay {
+export interface RetargetableProxy {
   readonly url: string
-  /** Connections from now on lead there; those that there are stay where they are. */
-  leadTo(url: string): void
+  /** New connections go to `url`; existing connections stay. */
+  retarget(url: string): void
 }
 
-/** A way as a name is that leads to another server after a failover. */
-export async function openMovingWay(t: TestContext, url: string): Promise<MovingWay> {
+/** A proxy that, like a DNS name, can lead to another server after a failover. */
+export async function openRetargetableProxy(t: AfterHook, url: string): Promise<RetargetableProxy> {
   let target = url
-  const way = await openWayTo(
+  const proxyUrl = await openTcpProxy(
     t,
     () => target,
     (near, far) => void near.pipe(far).pipe(near),
   )
-  return { url: way, leadTo: (other) => (target = other) }
+  return { url: proxyUrl, retarget: (other) => (target = other) }
 }

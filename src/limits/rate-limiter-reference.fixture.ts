@@ -1,7 +1,10 @@
-/** The law of limits: what is admitted, told and promised equals a model that remembers everything and is clever nowhere. */
+/**
+ * Compares the rate limiter with a reference implementation that keeps every event: admissions, waits and status must
+ * be equal.
+ */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { modelSubject, Rates, type Claim, type RateLimits } from './rate-limiter.ts'
+import { modelSubject, RateLimiter, type RateLimitSubject, type RateLimits } from './rate-limiter.ts'
 import { windowSeconds } from './sliding-window.ts'
 
 interface Amount {
@@ -10,13 +13,13 @@ interface Amount {
 }
 
 interface Reserved {
-  readonly claims: readonly Claim[]
+  readonly claims: readonly RateLimitSubject[]
   readonly requests: Amount
   readonly tokens: Amount
 }
 
-/** Every event with its second, for each subject. */
-class Plain {
+/** Keeps every event with its second, for each subject. */
+class ReferenceLimiter {
   readonly #requests = new Map<string, Set<Amount>>()
   readonly #tokens = new Map<string, Set<Amount>>()
   readonly #running = new Map<string, Reserved>()
@@ -39,16 +42,16 @@ class Plain {
     return sum
   }
 
-  /** Whether its windows have room; slots are another matter. */
-  fitsWindows(claims: readonly Claim[], tokens: number, now: number): boolean {
-    return claims.every(({ subject, limits: { rpm, tpm } }) => {
+  /** True if the windows have room, regardless of slots. */
+  fitsWindows(subjects: readonly RateLimitSubject[], tokens: number, now: number): boolean {
+    return subjects.every(({ subject, limits: { rpm, tpm } }) => {
       if (rpm !== null && this.used('requests', subject, now) + 1 > rpm) return false
       return tpm === null || this.used('tokens', subject, now) + tokens <= tpm
     })
   }
 
-  hasSlots(claims: readonly Claim[]): boolean {
-    return claims.every(({ subject, limits: { concurrency } }) => {
+  hasSlots(subjects: readonly RateLimitSubject[]): boolean {
+    return subjects.every(({ subject, limits: { concurrency } }) => {
       let running = 0
       for (const each of this.#running.values())
         if (each.claims.some((claim) => claim.subject === subject)) running += 1
@@ -56,17 +59,17 @@ class Plain {
     })
   }
 
-  reserve(id: string, claims: readonly Claim[], tokens: number, now: number): void {
+  reserve(id: string, subjects: readonly RateLimitSubject[], tokens: number, now: number): void {
     const second = Math.floor(now / 1000)
-    const reserved = { claims, requests: { second, amount: 1 }, tokens: { second, amount: tokens } }
+    const reserved = { claims: subjects, requests: { second, amount: 1 }, tokens: { second, amount: tokens } }
     this.#running.set(id, reserved)
-    for (const { subject } of claims) {
+    for (const { subject } of subjects) {
       this.#of('requests', subject).add(reserved.requests)
       this.#of('tokens', subject).add(reserved.tokens)
     }
   }
 
-  giveBack(id: string): void {
+  cancel(id: string): void {
     const reserved = this.#running.get(id)
     this.#running.delete(id)
     for (const { subject } of reserved?.claims ?? []) {
@@ -86,13 +89,17 @@ class Plain {
 }
 
 const start = 1_790_000_000_000
-const maybe = (most: number): fc.Arbitrary<number | null> => fc.option(fc.nat(most), { freq: 3 })
-const limits: fc.Arbitrary<RateLimits> = fc.record({ rpm: maybe(6), tpm: maybe(900), concurrency: maybe(4) })
-/** What happens, whose it is, how much time passes and how many tokens: digits of one number, so that many are cheap. */
+const optionalLimit = (max: number): fc.Arbitrary<number | null> => fc.option(fc.nat(max), { freq: 3 })
+const limits: fc.Arbitrary<RateLimits> = fc.record({
+  rpm: optionalLimit(6),
+  tpm: optionalLimit(900),
+  concurrency: optionalLimit(4),
+})
+/** An operation, its subject, the elapsed time and the tokens: digits of one number, which is cheap to generate. */
 const step = fc.nat(2 ** 30)
 
-/** Of two accounts with two keys and two models each; a limit belongs to a model, its window to the account. */
-function claimsFor(who: number, all: readonly RateLimits[]): Claim[] {
+/** Two accounts with two keys and two models each. A model has the limits, an account the windows. */
+function subjectsFor(who: number, all: readonly RateLimits[]): RateLimitSubject[] {
   const [account, key, model] = [who & 1, (who >> 1) & 1, (who >> 2) & 1]
   const none: RateLimits = { rpm: null, tpm: null, concurrency: null }
   return [
@@ -102,33 +109,43 @@ function claimsFor(who: number, all: readonly RateLimits[]): Claim[] {
   ]
 }
 
-function leastLeft(plain: Plain, claims: readonly Claim[], kind: 'requests' | 'tokens', now: number): number {
-  const left = claims.map(({ subject, limits: { rpm, tpm } }) => {
+function minRemaining(
+  reference: ReferenceLimiter,
+  subjects: readonly RateLimitSubject[],
+  kind: 'requests' | 'tokens',
+  now: number,
+): number {
+  const left = subjects.map(({ subject, limits: { rpm, tpm } }) => {
     const limit = kind === 'requests' ? rpm : tpm
-    return limit === null ? Infinity : Math.max(0, limit - plain.used(kind, subject, now))
+    return limit === null ? Infinity : Math.max(0, limit - reference.used(kind, subject, now))
   })
   return Math.min(...left)
 }
 
-function tryOne(rates: Rates, plain: Plain, claims: Claim[], { id, tokens, now }: Try): void {
-  const [isOpen, hasSlots] = [plain.fitsWindows(claims, tokens, now), plain.hasSlots(claims)]
-  const denial = rates.reserve(id, claims, tokens, now)
+function reserveAndCompare(
+  limiter: RateLimiter,
+  reference: ReferenceLimiter,
+  subjects: RateLimitSubject[],
+  { id, tokens, now }: ReservationAttempt,
+): void {
+  const [isOpen, hasSlots] = [reference.fitsWindows(subjects, tokens, now), reference.hasSlots(subjects)]
+  const denial = limiter.reserve(id, subjects, tokens, now)
   assert.equal(denial === null, isOpen && hasSlots)
-  if (denial === null) plain.reserve(id, claims, tokens, now)
+  if (denial === null) reference.reserve(id, subjects, tokens, now)
   else if (denial.retryAfterMs === null) {
-    const tooMuch = ({ limits: { rpm, tpm, concurrency } }: Claim): boolean =>
+    const neverFits = ({ limits: { rpm, tpm, concurrency } }: RateLimitSubject): boolean =>
       rpm === 0 || concurrency === 0 || (tpm !== null && tokens > tpm)
-    assert.ok(claims.some(tooMuch), 'who may wait is told for how long')
+    assert.ok(subjects.some(neverFits), 'a wait is given if waiting helps')
   } else if (!isOpen) {
-    // Whoever waits so long finds room; a millisecond less is too early, unless it is a slot that is waited for.
-    assert.ok(plain.fitsWindows(claims, tokens, now + denial.retryAfterMs))
+    // After the wait there is room; a millisecond less is too early, unless the wait is for a slot.
+    assert.ok(reference.fitsWindows(subjects, tokens, now + denial.retryAfterMs))
     if (denial.rate !== 'concurrent requests')
-      assert.ok(!plain.fitsWindows(claims, tokens, now + denial.retryAfterMs - 1))
+      assert.ok(!reference.fitsWindows(subjects, tokens, now + denial.retryAfterMs - 1))
   }
-  const status = rates.status(claims, now)
+  const status = limiter.status(subjects, now)
   const [requests, left] = [
-    leastLeft(plain, claims, 'requests', now),
-    leastLeft(plain, claims, 'tokens', now),
+    minRemaining(reference, subjects, 'requests', now),
+    minRemaining(reference, subjects, 'tokens', now),
   ]
   assert.deepEqual(
     [
@@ -136,18 +153,18 @@ function tryOne(rates: Rates, plain: Plain, claims: Claim[], { id, tokens, now }
       status.limitTokens === null ? Infinity : status.remainingTokens,
     ],
     [requests, left],
-    'the tightest window is told',
+    'the status is of the tightest window',
   )
 }
 
-interface Try {
+interface ReservationAttempt {
   readonly id: string
   readonly tokens: number
   readonly now: number
 }
 
-function follow(steps: readonly number[], all: readonly RateLimits[]): void {
-  const [rates, plain] = [new Rates(), new Plain()]
+function runSequence(steps: readonly number[], all: readonly RateLimits[]): void {
+  const [limiter, reference] = [new RateLimiter(), new ReferenceLimiter()]
   const waits = [0, 0, 300, 900, 1000, 20_000, 59_000, 61_000]
   let now = start
   for (const digits of steps) {
@@ -156,27 +173,27 @@ function follow(steps: readonly number[], all: readonly RateLimits[]): void {
     now += waits[(digits >> 6) & 7] ?? 0
     switch (digits & 7) {
       case 0:
-        rates.giveBack(id)
-        plain.giveBack(id)
+        limiter.cancel(id)
+        reference.cancel(id)
         break
       case 1:
       case 2:
-        rates.finish(id, tokens, now)
-        plain.finish(id, tokens, now)
+        limiter.finish(id, tokens, now)
+        reference.finish(id, tokens, now)
         break
       case 3:
-        rates.sweep(now)
+        limiter.sweep(now)
         break
       default:
-        if (!plain.isRunning(id))
-          tryOne(rates, plain, claimsFor((digits >> 18) & 7, all), { id, tokens, now })
+        if (!reference.isRunning(id))
+          reserveAndCompare(limiter, reference, subjectsFor((digits >> 18) & 7, all), { id, tokens, now })
     }
   }
 }
 
-/** Plays so many random sequences; fails with the shortest that breaks the law. */
-export function holdTheLaw(sequences: number): void {
+/** Runs random sequences; fails with the shortest one that differs. */
+export function assertMatchesReference(sequences: number): void {
   const sequence = fc.array(step, { minLength: 20, maxLength: 40, size: 'max' })
   const all = fc.tuple(limits, limits, limits, limits)
-  fc.assert(fc.property(sequence, all, follow), { numRuns: sequences })
+  fc.assert(fc.property(sequence, all, runSequence), { numRuns: sequences })
 }

@@ -1,7 +1,7 @@
 /**
- * May this call start now? Requests and tokens per minute and concurrency, of the account, of the key and of the
- * account for the model, checked all or nothing: refused by one window, a call has consumed no other. A rate is reserved under the request's id; the
- * real usage corrects it, and a call that the ledger refuses gives it back.
+ * Rate limiter: requests per minute, tokens per minute and concurrent requests, of the account, of the key, and of the
+ * account for the model. A request takes all of its limits or none. It reserves them under its id; the actual usage
+ * corrects the reservation, and a request that the ledger rejects cancels it.
  */
 import { SlidingWindow, windowSeconds } from './sliding-window.ts'
 
@@ -14,32 +14,35 @@ export interface RateLimits {
 
 export const accountSubject = (accountId: string): string => `account:${accountId}`
 export const keySubject = (keyId: string): string => `key:${keyId}`
-/** An account's use of one model: its limits are the model's, for each account. */
+/** An account's use of a model. The model has the limits, and each account has its own windows. */
 export const modelSubject = (accountId: string, model: string): string => `model:${accountId}:${model}`
 
-/** All that a request may count for, the account first. */
+/** All subjects that a request may count for, the account first. */
 export function subjectsOf(request: { account: string; key: string; model: string }): string[] {
   const { account, key, model } = request
   return [accountSubject(account), keySubject(key), modelSubject(account, model)]
 }
 
-/** Who is limited (`account:…`, `key:…`, `model:…`) and by what. */
-export interface Claim {
+/** A subject (`account:…`, `key:…`, `model:…`) and its limits. */
+export interface RateLimitSubject {
   readonly subject: string
   readonly limits: RateLimits
 }
 
-export type RateName = 'requests per minute' | 'tokens per minute' | 'concurrent requests'
+export type RateLimitName = 'requests per minute' | 'tokens per minute' | 'concurrent requests'
 
 export interface RateDenial {
   readonly subject: string
-  readonly rate: RateName
+  readonly rate: RateLimitName
   readonly limit: number
-  /** After this long the same call is admitted; `null`: never, it is larger than the limit. */
+  /** After this time the request is admitted; `null`: never, since it exceeds the limit by itself. */
   readonly retryAfterMs: number | null
 }
 
-/** What `x-ratelimit-*` tells: of the subject with the least left. Resets are milliseconds until all is free again. */
+/**
+ * The values of `x-ratelimit-*`, of the subject with the least remaining. Resets: milliseconds until the limit is fully
+ * available.
+ */
 export interface RateStatus {
   readonly limitRequests: number | null
   readonly remainingRequests: number
@@ -49,7 +52,7 @@ export interface RateStatus {
   readonly resetTokensMs: number
 }
 
-interface Subject {
+interface SubjectState {
   readonly requests: SlidingWindow
   readonly tokens: SlidingWindow
   running: number
@@ -57,20 +60,20 @@ interface Subject {
 }
 
 interface Reservation {
-  readonly subjects: readonly Subject[]
+  readonly subjects: readonly SubjectState[]
   readonly second: number
   readonly tokens: number
 }
 
 const secondMs = 1000
-/** How long a slot is expected to take to come free, told where only concurrency is in the way. */
-const slotWaitMs = 1000
+/** The retry delay if only the concurrency limit is reached. */
+export const slotRetryMs = 1000
 
-export class Rates {
-  readonly #subjects = new Map<string, Subject>()
+export class RateLimiter {
+  readonly #subjects = new Map<string, SubjectState>()
   readonly #reservations = new Map<string, Reservation>()
 
-  #subject(name: string, second: number): Subject {
+  #subject(name: string, second: number): SubjectState {
     let subject = this.#subjects.get(name)
     if (!subject) {
       subject = { requests: new SlidingWindow(), tokens: new SlidingWindow(), running: 0, lastSecond: second }
@@ -81,53 +84,53 @@ export class Rates {
   }
 
   /**
-   * Reserves a request and its estimated tokens, or says what is in the way: of several, what is in the way longest.
-   * `now`: milliseconds of a clock that never goes back. A request that has its reservation keeps it.
+   * Reserves a request and its estimated tokens, or returns the limit that denies it; of several, the one with the
+   * longest wait. `now`: milliseconds of a monotonic clock. A request that already has a reservation keeps it.
    */
-  reserve(id: string, claims: readonly Claim[], tokens: number, now: number): RateDenial | null {
+  reserve(id: string, subjects: readonly RateLimitSubject[], tokens: number, now: number): RateDenial | null {
     if (this.#reservations.has(id)) return null
     const second = Math.floor(now / secondMs)
     let denial: RateDenial | null = null
-    for (const claim of claims) denial = longer(denial, this.#denialOf(claim, tokens, now))
+    for (const subject of subjects) denial = longerWait(denial, this.#denialFor(subject, tokens, now))
     if (denial) return denial
-    const subjects = claims.map((claim) => this.#subject(claim.subject, second))
-    for (const subject of subjects) {
-      subject.requests.add(second, 1)
-      subject.tokens.add(second, tokens)
-      subject.running += 1
+    const states = subjects.map(({ subject }) => this.#subject(subject, second))
+    for (const state of states) {
+      state.requests.add(second, 1)
+      state.tokens.add(second, tokens)
+      state.running += 1
     }
-    this.#reservations.set(id, { subjects, second, tokens })
+    this.#reservations.set(id, { subjects: states, second, tokens })
     return null
   }
 
-  #denialOf({ subject: name, limits }: Claim, tokens: number, now: number): RateDenial | null {
+  #denialFor({ subject: name, limits }: RateLimitSubject, tokens: number, now: number): RateDenial | null {
     const { rpm, tpm, concurrency } = limits
     const second = Math.floor(now / secondMs)
     const subject = this.#subject(name, second)
     const isFull = concurrency !== null && subject.running >= concurrency
-    const requestsWait = rpm === null ? 0 : subject.requests.secondsUntil(second, 1, rpm)
-    const tokensWait = tpm === null ? 0 : subject.tokens.secondsUntil(second, tokens, tpm)
+    const requestsWait = rpm === null ? 0 : subject.requests.secondsUntilFits(second, 1, rpm)
+    const tokensWait = tpm === null ? 0 : subject.tokens.secondsUntilFits(second, tokens, tpm)
     if (!isFull && requestsWait === 0 && tokensWait === 0) return null
     const inMs = (seconds: number): number | null =>
       seconds === Infinity ? null : (second + seconds) * secondMs - now
     let denial: RateDenial | null = null
     if (concurrency !== null && isFull) {
-      const retryAfterMs = concurrency === 0 ? null : slotWaitMs
+      const retryAfterMs = concurrency === 0 ? null : slotRetryMs
       denial = { subject: name, rate: 'concurrent requests', limit: concurrency, retryAfterMs }
     }
     if (rpm !== null && requestsWait > 0) {
       const retryAfterMs = inMs(requestsWait)
-      denial = longer(denial, { subject: name, rate: 'requests per minute', limit: rpm, retryAfterMs })
+      denial = longerWait(denial, { subject: name, rate: 'requests per minute', limit: rpm, retryAfterMs })
     }
     if (tpm !== null && tokensWait > 0) {
       const retryAfterMs = inMs(tokensWait)
-      denial = longer(denial, { subject: name, rate: 'tokens per minute', limit: tpm, retryAfterMs })
+      denial = longerWait(denial, { subject: name, rate: 'tokens per minute', limit: tpm, retryAfterMs })
     }
     return denial
   }
 
-  /** The ledger refused: nothing was consumed. */
-  giveBack(id: string): void {
+  /** Cancels the reservation of a request that the ledger rejected. */
+  cancel(id: string): void {
     const reservation = this.#reservations.get(id)
     if (!reservation) return
     this.#reservations.delete(id)
@@ -139,9 +142,9 @@ export class Rates {
   }
 
   /**
-   * The request ended: its slot is free, and its tokens count as they were: fewer than reserved from when it began,
-   * more from now on, so that the surplus of a long answer is not forgotten with its beginning. `tokens` null: as
-   * reserved.
+   * Ends a request: frees its slot and corrects its tokens. Fewer tokens than reserved correct the second in which it
+   * started; more count from now on, so that the surplus of a long response does not expire with its start. `tokens`
+   * null: as reserved.
    */
   finish(id: string, tokens: number | null, now: number): void {
     const reservation = this.#reservations.get(id)
@@ -159,8 +162,8 @@ export class Rates {
     }
   }
 
-  /** Counts a request of before a restart. */
-  remember(subjects: readonly string[], at: number, tokens: number): void {
+  /** Counts a request from before a restart. */
+  restore(subjects: readonly string[], at: number, tokens: number): void {
     const second = Math.floor(at / secondMs)
     for (const name of subjects) {
       const subject = this.#subject(name, second)
@@ -169,12 +172,12 @@ export class Rates {
     }
   }
 
-  /** What is left, of whichever subject has the least. */
-  status(claims: readonly Claim[], now: number): RateStatus {
+  /** The remaining limits, of the subject with the least. */
+  status(subjects: readonly RateLimitSubject[], now: number): RateStatus {
     const second = Math.floor(now / secondMs)
     let [limitRequests, remainingRequests, resetRequestsMs]: [number | null, number, number] = [null, 0, 0]
     let [limitTokens, remainingTokens, resetTokensMs]: [number | null, number, number] = [null, 0, 0]
-    for (const { subject: name, limits } of claims) {
+    for (const { subject: name, limits } of subjects) {
       if (limits.rpm === null && limits.tpm === null) continue
       const subject = this.#subject(name, second)
       if (limits.rpm !== null) {
@@ -182,7 +185,7 @@ export class Rates {
         if (limitRequests === null || left < remainingRequests) {
           limitRequests = limits.rpm
           remainingRequests = left
-          resetRequestsMs = subject.requests.secondsUntil(second, limits.rpm, limits.rpm) * secondMs
+          resetRequestsMs = subject.requests.secondsUntilFits(second, limits.rpm, limits.rpm) * secondMs
         }
       }
       if (limits.tpm !== null) {
@@ -190,14 +193,14 @@ export class Rates {
         if (limitTokens === null || left < remainingTokens) {
           limitTokens = limits.tpm
           remainingTokens = left
-          resetTokensMs = subject.tokens.secondsUntil(second, limits.tpm, limits.tpm) * secondMs
+          resetTokensMs = subject.tokens.secondsUntilFits(second, limits.tpm, limits.tpm) * secondMs
         }
       }
     }
     return { limitRequests, remainingRequests, resetRequestsMs, limitTokens, remainingTokens, resetTokensMs }
   }
 
-  /** Forgets subjects that have been quiet for longer than the window. */
+  /** Removes subjects that have been idle for longer than the window. */
   sweep(now: number): void {
     const second = Math.floor(now / secondMs)
     for (const [name, subject] of this.#subjects) {
@@ -205,14 +208,14 @@ export class Rates {
     }
   }
 
-  /** Who is remembered. */
+  /** The number of subjects. */
   get size(): number {
     return this.#subjects.size
   }
 }
 
-/** Of two denials the one that stands longer; without end, when waiting does not help. */
-export function longer(one: RateDenial | null, other: RateDenial | null): RateDenial | null {
+/** The denial with the longer wait; one for which waiting does not help is the longest. */
+export function longerWait(one: RateDenial | null, other: RateDenial | null): RateDenial | null {
   if (one === null || other === null) return one ?? other
   return (other.retryAfterMs ?? Infinity) > (one.retryAfterMs ?? Infinity) ? other : one
 }

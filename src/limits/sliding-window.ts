@@ -1,6 +1,6 @@
 /**
- * A sliding window of a minute in steps of a second: never more than the limit in any 60 s, to the second.
- * The current second and the 60 before it count, so no 60 s, wherever they begin, hold more than the limit.
+ * A sliding window of a minute in steps of a second: never more than the limit in any 60 s. The current second and the
+ * 60 before it count, so no 60 s, wherever they start, exceed the limit.
  */
 
 export const windowSeconds = 61
@@ -11,7 +11,7 @@ export class SlidingWindow {
   #second = 0
   #sum = 0
 
-  /** Forgets the seconds that have left the window. `second`: whole seconds since the epoch; never goes back. */
+  /** Drops the seconds that have left the window. `second`: seconds since the epoch; never goes back. */
   #advance(second: number): void {
     const passed = second - this.#second
     if (passed <= 0) return
@@ -23,13 +23,15 @@ export class SlidingWindow {
     this.#second = second
   }
 
-  /** What the window holds at this second. */
+  /** The amount in the window at this second. */
   used(second: number): number {
     this.#advance(second)
     return this.#sum
   }
 
-  /** Adds to a second; negative takes back. A second that has left the window, or is empty, changes nothing. */
+  /**
+   * Adds to a second, or subtracts if negative. A second that has left the window is ignored; none falls below zero.
+   */
   add(second: number, amount: number): void {
     this.#advance(second)
     if (this.#second - second >= steps) return
@@ -40,8 +42,8 @@ export class SlidingWindow {
     this.#sum += after - before
   }
 
-  /** Whole seconds from `second` until `amount` more fit below `limit`; Infinity when they never do. */
-  secondsUntil(second: number, amount: number, limit: number): number {
+  /** Seconds from `second` until `amount` more fits within `limit`; Infinity if it never does. */
+  secondsUntilFits(second: number, amount: number, limit: number): number {
     if (amount > limit) return Infinity
     let used = this.used(second)
     for (let wait = 0; wait <= steps; wait += 1) {

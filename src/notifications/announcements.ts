@@ -1,89 +1,97 @@
-/** Announcements: what operators tell everybody who signs in, for a while, in one language or more. */
-import { refuse, type Refusal } from '../errors.ts'
+/** Announcements: what operators tell all signed-in users for a while, in one or more languages. */
+import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
-import { auditRow } from '../db/audit.ts'
-import { expecting, type Db } from '../db/db.ts'
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, type Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isUndone } from '../db/store-error.ts'
+import { isExpectationFailure } from '../db/store-error.ts'
 import type { AnnouncementsTable } from '../db/schema/tables/console.ts'
 import type { Language } from './locales/notification-texts.ts'
 
-export type Worded = Partial<Record<Language, string>>
+export type LocalizedText = Partial<Record<Language, string>>
 
 export interface Announcement {
   readonly id: string
-  readonly title: Worded
-  readonly text: Worded
+  readonly title: LocalizedText
+  readonly text: LocalizedText
   readonly severity: AnnouncementsTable['severity']
   readonly from: number
   readonly to: number | null
 }
 
-/** Not named stays; on creation: from now on, without an end. */
+/** Omitted fields stay unchanged; on creation they default to "from now" and no end. */
 export interface AnnouncementPatch {
-  readonly title?: Worded | undefined
-  readonly text?: Worded | undefined
+  readonly title?: LocalizedText | undefined
+  readonly text?: LocalizedText | undefined
   readonly severity?: AnnouncementsTable['severity'] | undefined
   readonly from?: number | undefined
   readonly to?: number | null | undefined
 }
 
-const shownMost = 20
+const maxShown = 20
 
 function announcementOf(row: AnnouncementsTable): Announcement {
   return {
     id: row.id,
-    title: JSON.parse(row.title) as Worded,
-    text: JSON.parse(row.message) as Worded,
+    title: JSON.parse(row.title) as LocalizedText,
+    text: JSON.parse(row.message) as LocalizedText,
     severity: row.severity,
     from: row.begins_at,
     to: row.ends_at,
   }
 }
 
-function wordedJson(worded: Worded, param: string): string {
-  const texts = Object.entries(worded).filter(([, text]) => text.trim() !== '')
-  if (texts.length === 0) throw refuse('invalid_request', { param, message: `${param} has no words.` })
+function localizedJson(localized: LocalizedText, param: string): string {
+  const texts = Object.entries(localized).filter(([, text]) => text.trim() !== '')
+  if (texts.length === 0)
+    throw apiError('invalid_request', {
+      param,
+      message: `${param} must contain text in at least one language.`,
+    })
   return JSON.stringify(Object.fromEntries(texts))
 }
 
-function changesOf({ title, text, severity, from, to }: AnnouncementPatch): Partial<AnnouncementsTable> {
+function toColumns({ title, text, severity, from, to }: AnnouncementPatch): Partial<AnnouncementsTable> {
   const set: Partial<AnnouncementsTable> = {}
-  if (title !== undefined) set.title = wordedJson(title, 'title')
-  if (text !== undefined) set.message = wordedJson(text, 'text')
+  if (title !== undefined) set.title = localizedJson(title, 'title')
+  if (text !== undefined) set.message = localizedJson(text, 'text')
   if (severity !== undefined) set.severity = severity
   if (from !== undefined) set.begins_at = from
   if (to !== undefined) set.ends_at = to
   return set
 }
 
-function noSuchAnnouncement(): Refusal {
-  return refuse('not_found', { message: 'There is no such announcement.' })
+function announcementNotFound(): ApiError {
+  return apiError('not_found', { message: 'Announcement not found.' })
 }
 
 async function announcementById(db: Db, id: string): Promise<Announcement> {
   const row = await db.first(sql.selectFrom('announcements').selectAll().where('id', '=', id))
-  if (row === undefined) throw noSuchAnnouncement()
+  if (row === undefined) throw announcementNotFound()
   return announcementOf(row)
 }
 
-/** Refuses with 400 for one without words. */
-export async function announce(db: Db, input: AnnouncementPatch, by: string): Promise<Announcement> {
+/** Throws 400 if a text is missing. */
+export async function createAnnouncement(
+  db: Db,
+  input: AnnouncementPatch,
+  by: string,
+): Promise<Announcement> {
   const now = Date.now()
-  const words = {
-    title: wordedJson(input.title ?? {}, 'title'),
-    message: wordedJson(input.text ?? {}, 'text'),
+  const texts = {
+    title: localizedJson(input.title ?? {}, 'title'),
+    message: localizedJson(input.text ?? {}, 'text'),
   }
-  const usual = { severity: 'info' as const, begins_at: now, ends_at: null, created_at: now }
-  const row: AnnouncementsTable = { id: newId('ann'), ...usual, ...changesOf(input), ...words }
+  const defaults = { severity: 'info' as const, begins_at: now, ends_at: null, created_at: now }
+  const row: AnnouncementsTable = { id: newId('ann'), ...defaults, ...toColumns(input), ...texts }
   await db.write(
     sql.insertInto('announcements').values(row),
-    auditRow(by, 'announcement.create', row.id, input),
+    auditStatement(by, 'announcement.create', row.id, input),
   )
   return announcementOf(row)
 }
 
-/** Refuses with 404 for an unknown one. */
+/** Throws 404 for an unknown id. */
 export async function updateAnnouncement(
   db: Db,
   id: string,
@@ -92,12 +100,12 @@ export async function updateAnnouncement(
 ): Promise<Announcement> {
   const update = sql
     .updateTable('announcements')
-    .set({ id, ...changesOf(patch) })
+    .set({ id, ...toColumns(patch) })
     .where('id', '=', id)
   try {
-    await db.write(expecting(update, 1), auditRow(by, 'announcement.update', id, patch))
+    await db.write(expectChanges(update, 1), auditStatement(by, 'announcement.update', id, patch))
   } catch (error) {
-    throw isUndone(error) ? noSuchAnnouncement() : error
+    throw isExpectationFailure(error) ? announcementNotFound() : error
   }
   return announcementById(db, id)
 }
@@ -105,9 +113,9 @@ export async function updateAnnouncement(
 export async function deleteAnnouncement(db: Db, id: string, by: string): Promise<void> {
   try {
     const remove = sql.deleteFrom('announcements').where('id', '=', id)
-    await db.write(expecting(remove, 1), auditRow(by, 'announcement.delete', id))
+    await db.write(expectChanges(remove, 1), auditStatement(by, 'announcement.delete', id))
   } catch (error) {
-    throw isUndone(error) ? noSuchAnnouncement() : error
+    throw isExpectationFailure(error) ? announcementNotFound() : error
   }
 }
 
@@ -127,7 +135,7 @@ export async function listAnnouncements(
   return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
 }
 
-/** What is to be shown now, newest first. */
+/** The announcements to show now, newest first. */
 export async function currentAnnouncements(db: Db, now = Date.now()): Promise<Announcement[]> {
   const query = sql
     .selectFrom('announcements')
@@ -135,6 +143,6 @@ export async function currentAnnouncements(db: Db, now = Date.now()): Promise<An
     .where('begins_at', '<=', now)
     .where((build) => build.or([build('ends_at', 'is', null), build('ends_at', '>', now)]))
     .orderBy('begins_at', 'desc')
-    .limit(shownMost)
+    .limit(maxShown)
   return (await db.all(query)).map(announcementOf)
 }

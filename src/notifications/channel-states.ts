@@ -1,13 +1,13 @@
-/** How channels do: what was taken last, what waits, what is wrong. */
+/** The status of channels: last delivery, queue and current problem. */
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 
-/** How a channel does. */
+/** The status of a channel. */
 export interface ChannelState {
   readonly lastSentAt: number | null
-  /** Notices that wait for the next message. */
+  /** Notifications that wait for the next message. */
   readonly waiting: number
-  /** Of the newest message, while it is not taken. */
+  /** The error of the newest message until it is accepted. */
   readonly problem: string | null
 }
 

@@ -1,26 +1,26 @@
-/** The kinds of notices, by who gets them: what preferences are set for. */
-import { refuse } from '../errors.ts'
+/** The kinds of notifications per audience. Preferences are set by kind. */
+import { apiError } from '../errors.ts'
 
-export const operator = 'operator'
+export const operatorAudience = 'operator'
 
-export const noticeKinds = {
-  /** To an account: its caps, its balance, what changed about it, a key that is used unusually. */
+export const notificationKinds = {
+  /** To an account: spend caps, balance, changes of the account, unusual use of a key, incidents. */
   account: ['spend_cap', 'balance', 'account', 'key', 'incident'],
   /** To operators. */
   operator: ['promotion', 'incident', 'availability', 'address', 'backup'],
 } as const
 
-export type NoticeKind = (typeof noticeKinds)[keyof typeof noticeKinds][number]
+export type NotificationKind = (typeof notificationKinds)[keyof typeof notificationKinds][number]
 
-/** The kinds that an audience (`operator`, or an account's id) gets. */
-export function kindsFor(audience: string): readonly NoticeKind[] {
-  return audience === operator ? noticeKinds.operator : noticeKinds.account
+/** The kinds that an audience (`operator`, or an account's id) receives. */
+export function kindsFor(audience: string): readonly NotificationKind[] {
+  return audience === operatorAudience ? notificationKinds.operator : notificationKinds.account
 }
 
-/** Refuses with 400 naming `kind`. */
-export function checkKind(audience: string, kind: string): NoticeKind {
+/** Throws 400 naming `kind`. */
+export function checkKind(audience: string, kind: string): NotificationKind {
   const known = kindsFor(audience).find((each) => each === kind)
   if (known !== undefined) return known
   const names = kindsFor(audience).join(', ')
-  throw refuse('invalid_request', { param: 'kind', message: `kind has to be one of ${names}.` })
+  throw apiError('invalid_request', { param: 'kind', message: `kind must be one of ${names}.` })
 }

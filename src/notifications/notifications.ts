@@ -1,40 +1,40 @@
 /**
- * Notices: what an account or the operators have to be told. Each is raised once per audience, kind, subject and period,
- * however often and by however many threads; it keeps a code and parameters, and words.ts makes texts of them in the
- * reader's language. How they are brought elsewhere: outbox.ts.
+ * Notifications to an account or to the operators. Each is raised once per audience, kind, subject and
+ * period, however many threads try. It stores a code and parameters; locales/notification-texts.ts renders
+ * them in the reader's language. outbox.ts queues them per channel, and send.ts sends them.
  */
 import type { Selectable } from 'kysely'
-import { statementOf, type Db } from '../db/db.ts'
-import type { Statement } from '../db/messages.ts'
+import { compileQuery, type Db } from '../db/db.ts'
+import type { Statement } from '../db/statement.ts'
 import { sql, type NoticesTable } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
-import { operator, type NoticeKind } from './notification-kinds.ts'
-import type { NoticeCode, NoticeParams } from './locales/notification-texts.ts'
+import { operatorAudience, type NotificationKind } from './notification-kinds.ts'
+import type { NotificationCode, NotificationParams } from './locales/notification-texts.ts'
 
 export type Severity = NoticesTable['severity']
 
-export interface NoticeInput {
+export interface NotificationInput {
   /** `operator`, or an account's id. */
   readonly audience: string
-  readonly kind: NoticeKind
+  readonly kind: NotificationKind
   readonly severity: Severity
-  /** What it is about, e.g. `key:key_…`: with the period, what it is raised once for. */
+  /** What it is about, such as `key:key_…`. Together with the period it identifies what is notified once. */
   readonly subject: string
   readonly period: string
-  readonly code: NoticeCode
-  readonly params: NoticeParams
+  readonly code: NotificationCode
+  readonly params: NotificationParams
 }
 
-export interface Notice extends NoticeInput {
+export interface Notification extends NotificationInput {
   readonly id: string
-  /** Its place in the order of arrival. */
+  /** The position in order of creation. */
   readonly row: number
   readonly createdAt: number
   readonly readAt: number | null
 }
 
-/** The notice as a statement for a batch; it changes nothing where it was raised before. */
-export function noticeRow(input: NoticeInput): Statement {
+/** The notification as a statement for a batch. It does nothing if the notification was raised before. */
+export function insertNotification(input: NotificationInput): Statement {
   const row = {
     id: newId('ntc'),
     ...input,
@@ -42,7 +42,7 @@ export function noticeRow(input: NoticeInput): Statement {
     created_at: Date.now(),
     read_at: null,
   }
-  return statementOf(
+  return compileQuery(
     sql
       .insertInto('notices')
       .values(row)
@@ -50,34 +50,34 @@ export function noticeRow(input: NoticeInput): Statement {
   )
 }
 
-/** Raises notices as one batch; tells how many are new. */
-export async function raiseNotice(db: Db, ...inputs: NoticeInput[]): Promise<number> {
+/** Raises notifications in one batch. Returns how many are new. */
+export async function raiseNotification(db: Db, ...inputs: NotificationInput[]): Promise<number> {
   if (inputs.length === 0) return 0
-  const results = await db.write(...inputs.map(noticeRow))
+  const results = await db.write(...inputs.map(insertNotification))
   return results.reduce((sum, { changes }) => sum + changes, 0)
 }
 
-export function noticeOf(row: Selectable<NoticesTable>): Notice {
+export function notificationOf(row: Selectable<NoticesTable>): Notification {
   const { audience, severity, subject, period } = row
   return {
     id: row.id,
     row: row.row_id,
     audience,
-    kind: row.kind as NoticeKind,
+    kind: row.kind as NotificationKind,
     severity,
     subject,
     period,
-    code: row.code as NoticeCode,
-    params: JSON.parse(row.params) as NoticeParams,
+    code: row.code as NotificationCode,
+    params: JSON.parse(row.params) as NotificationParams,
     createdAt: row.created_at,
     readAt: row.read_at,
   }
 }
 
-export interface NoticeFilter {
-  /** `operator`, or an account's id; absent: everybody's. */
+export interface NotificationFilter {
+  /** `operator`, or an account's id. Absent: all. */
   readonly audience?: string
-  /** Accounts' alone. */
+  /** Only those of accounts. */
   readonly accountsOnly?: boolean
   readonly kind?: string
   readonly severity?: Severity
@@ -85,12 +85,12 @@ export interface NoticeFilter {
   readonly unread?: boolean
 }
 
-/** Newest first. `next` is the cursor of the page after, null at the end. */
-export async function listNotices(
+/** Newest first. `next` is the cursor of the next page; null on the last one. */
+export async function listNotifications(
   db: Db,
-  filter: NoticeFilter,
+  filter: NotificationFilter,
   page: { readonly limit: number; readonly cursor?: string },
-): Promise<{ data: Notice[]; next: string | null }> {
+): Promise<{ data: Notification[]; next: string | null }> {
   const { audience, kind, severity } = filter
   let query = sql
     .selectFrom('notices')
@@ -98,18 +98,18 @@ export async function listNotices(
     .orderBy('row_id', 'desc')
     .limit(page.limit + 1)
   if (audience !== undefined) query = query.where('audience', '=', audience)
-  if (filter.accountsOnly === true) query = query.where('audience', '!=', operator)
+  if (filter.accountsOnly === true) query = query.where('audience', '!=', operatorAudience)
   if (kind !== undefined) query = query.where('kind', '=', kind)
   if (severity !== undefined) query = query.where('severity', '=', severity)
   if (filter.unread === true) query = query.where('read_at', 'is', null)
   if (page.cursor !== undefined) query = query.where('row_id', '<', Number(page.cursor))
   const rows = await db.all(query)
-  const data = rows.slice(0, page.limit).map(noticeOf)
+  const data = rows.slice(0, page.limit).map(notificationOf)
   const last = rows.length > page.limit ? data.at(-1) : undefined
   return { data, next: last === undefined ? null : String(last.row) }
 }
 
-export async function unreadNotices(db: Db, audience: string): Promise<number> {
+export async function countUnread(db: Db, audience: string): Promise<number> {
   const row = await db.first(
     sql
       .selectFrom('notices')
@@ -121,16 +121,16 @@ export async function unreadNotices(db: Db, audience: string): Promise<number> {
 }
 
 /**
- * Marks notices as read: those named, else all; of one audience, where one is given. Tells how many had not been
- * read before; ids that are unknown, or another's, are passed over.
+ * Marks notifications as read: the given ids, otherwise all, optionally of one audience. Returns how many
+ * were unread. Unknown ids and those of other audiences are ignored.
  */
-export async function markNoticesRead(
+export async function markNotificationsRead(
   db: Db,
-  which: { readonly audience?: string; readonly ids?: readonly string[] },
+  selection: { readonly audience?: string; readonly ids?: readonly string[] },
 ): Promise<number> {
   let update = sql.updateTable('notices').set({ read_at: Date.now() }).where('read_at', 'is', null)
-  if (which.audience !== undefined) update = update.where('audience', '=', which.audience)
-  if (which.ids !== undefined) update = update.where('id', 'in', [...which.ids])
+  if (selection.audience !== undefined) update = update.where('audience', '=', selection.audience)
+  if (selection.ids !== undefined) update = update.where('id', 'in', [...selection.ids])
   const [result] = await db.write(update)
   return result?.changes ?? 0
 }

@@ -1,49 +1,53 @@
 /**
- * The outbox: from a notice to messages that were taken. Each notice is given once to the channels that are to bring it;
- * what waits for a channel goes together as one message; a message is tried again, under the same id, until it is
- * taken or too old. Each step is one batch, so that nothing is lost or doubled by an end in its middle, but for a
- * message that was taken in the very moment of a crash: it comes again with its id.
+ * The outbox: from a notification to delivered messages. Each notification is queued once per channel;
+ * whatever waits for a channel is combined into one message; a message is retried under the same id until it
+ * is accepted or too old. Each step is one batch, so that a crash loses and duplicates nothing, except a
+ * message that was accepted at the very moment of the crash: it is sent again with the same id.
  */
 import type { Db, Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
 import { channelOf, type Channel } from './channels.ts'
-import { operator } from './notification-kinds.ts'
-import { noticeOf, type Notice } from './notifications.ts'
-import { email, usualChannels } from './preferences.ts'
+import { operatorAudience } from './notification-kinds.ts'
+import { notificationOf, type Notification } from './notifications.ts'
+import { emailChannel, defaultChannels } from './preferences.ts'
 
-/** A message carries so many notices at most; what is more waits for the next. */
-export const noticesPerMessage = 100
-const noticesAtOnce = 200
-/** Of one channel; the oldest are dropped. A receiver that takes nothing must not fill the disk. */
-const mostWaiting = 1000
+/** Maximum number of notifications in a message. The rest goes into the next one. */
+export const notificationsPerMessage = 100
+const batchSize = 200
+/** Per channel; the oldest are dropped. A receiver that accepts nothing must not fill the disk. */
+const maxWaiting = 1000
 
-/** 10 s, 20 s, 40 s … an hour: given up after about eight hours. */
-export const mostAttempts = 16
-const firstPauseMs = 10_000
-const longestPauseMs = 3_600_000
+/** With a backoff of 10 s, 20 s, 40 s … up to an hour, a message is given up after about eight hours. */
+export const maxAttempts = 16
+const initialBackoffMs = 10_000
+const maxBackoffMs = 3_600_000
 
-/** `email:acc_…`: the e-mail address of an account. */
-export const mailOf = (account: string): string => `email:${account}`
+/** The channel id of an account's e-mail address: `email:acc_…`. */
+export const emailChannelId = (account: string): string => `email:${account}`
 
-export function accountOfMail(channelId: string): string | null {
+export function accountOfEmailChannel(channelId: string): string | null {
   return channelId.startsWith('email:') ? channelId.slice('email:'.length) : null
 }
 
-/** How long a message rests after so many failed attempts. */
-export function pauseAfter(attempts: number, retryAfterMs: number | null): number {
-  const pause = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempts - 1))
-  return Math.min(longestPauseMs, Math.max(pause, retryAfterMs ?? 0))
+/** How long to wait after this many failed attempts. */
+export function backoffMs(attempts: number, retryAfterMs: number | null): number {
+  const exponentialMs = Math.min(maxBackoffMs, initialBackoffMs * 2 ** (attempts - 1))
+  return Math.min(maxBackoffMs, Math.max(exponentialMs, retryAfterMs ?? 0))
 }
 
-interface Wishes {
+interface ChannelSelection {
   readonly channels: readonly Channel[]
-  /** `audience kind` → names of channels, where somebody chose. */
+  /** `audience kind` → names of the chosen channels. Absent where nobody chose. */
   readonly chosen: ReadonlyMap<string, readonly string[]>
-  readonly hasMail: boolean
+  readonly hasMailServer: boolean
 }
 
-async function wishesOf(db: Db, audiences: readonly string[], hasMail: boolean): Promise<Wishes> {
+async function loadChannelSelection(
+  db: Db,
+  audiences: readonly string[],
+  hasMailServer: boolean,
+): Promise<ChannelSelection> {
   const [channels, preferences] = await Promise.all([
     db.all(
       sql.selectFrom('channels').selectAll().where('audience', 'in', audiences).where('enabled', '=', 1),
@@ -55,28 +59,35 @@ async function wishesOf(db: Db, audiences: readonly string[], hasMail: boolean):
     chosen: new Map(
       preferences.map((row) => [`${row.audience} ${row.kind}`, JSON.parse(row.channels) as string[]]),
     ),
-    hasMail,
+    hasMailServer,
   }
 }
 
-/** Ids of the channels that bring a notice: those chosen for its kind, else the usual ones. */
-function channelsFor({ audience, kind }: Notice, { channels, chosen, hasMail }: Wishes): string[] {
+/** Ids of the channels for a notification: those chosen for its kind, otherwise the defaults. */
+function channelsFor(
+  { audience, kind }: Notification,
+  { channels, chosen, hasMailServer }: ChannelSelection,
+): string[] {
   const own = channels.filter((channel) => channel.audience === audience)
-  const names = chosen.get(`${audience} ${kind}`) ?? usualChannels(audience, kind, own)
+  const names = chosen.get(`${audience} ${kind}`) ?? defaultChannels(audience, kind, own)
   const ids = own.filter(({ name }) => names.includes(name)).map(({ id }) => id)
-  const isMailed = hasMail && audience !== operator && names.includes(email)
-  return isMailed ? [...ids, mailOf(audience)] : ids
+  const isEmailed = hasMailServer && audience !== operatorAudience && names.includes(emailChannel)
+  return isEmailed ? [...ids, emailChannelId(audience)] : ids
 }
 
-/** Gives new notices to their channels; false when there are none. */
-export async function queueNotices(db: Db, hasMail: boolean): Promise<boolean> {
+/** Queues new notifications for their channels. Returns false if there are none. */
+export async function queueNotifications(db: Db, hasMailServer: boolean): Promise<boolean> {
   const query = sql.selectFrom('notices').selectAll().where('queued_at', 'is', null).orderBy('row_id')
-  const notices = (await db.all(query.limit(noticesAtOnce))).map(noticeOf)
-  if (notices.length === 0) return false
-  const wishes = await wishesOf(db, [...new Set(notices.map(({ audience }) => audience))], hasMail)
-  const rows = notices.flatMap((notice) =>
-    channelsFor(notice, wishes).map((channel) => ({
-      notice_id: notice.id,
+  const notifications = (await db.all(query.limit(batchSize))).map(notificationOf)
+  if (notifications.length === 0) return false
+  const selection = await loadChannelSelection(
+    db,
+    [...new Set(notifications.map(({ audience }) => audience))],
+    hasMailServer,
+  )
+  const rows = notifications.flatMap((notification) =>
+    channelsFor(notification, selection).map((channel) => ({
+      notice_id: notification.id,
       channel_id: channel,
       message_id: null,
     })),
@@ -87,13 +98,13 @@ export async function queueNotices(db: Db, hasMail: boolean): Promise<boolean> {
       .values(row)
       .onConflict((conflict) => conflict.columns(['notice_id', 'channel_id']).doNothing()),
   )
-  const ids = notices.map(({ id }) => id)
+  const ids = notifications.map(({ id }) => id)
   await db.write(...writes, sql.updateTable('notices').set({ queued_at: Date.now() }).where('id', 'in', ids))
   return true
 }
 
-/** Makes messages of what waits, for channels that have got none since `quietSince` and have none under way. */
-export async function gatherMessages(db: Db, quietSince: number): Promise<void> {
+/** Creates messages from what is queued, for channels without a message in progress or since `quietSince`. */
+export async function createMessages(db: Db, quietSince: number): Promise<void> {
   const waiting = await db.all(
     sql
       .selectFrom('deliveries')
@@ -108,7 +119,7 @@ export async function gatherMessages(db: Db, quietSince: number): Promise<void> 
           ),
       )
       .groupBy('channel_id')
-      .limit(noticesAtOnce),
+      .limit(batchSize),
   )
   for (const { channel_id: channel, waiting: count } of waiting) {
     const now = Date.now()
@@ -121,26 +132,26 @@ export async function gatherMessages(db: Db, quietSince: number): Promise<void> 
       created_at: now,
       due_at: now,
     } as const
-    const oldest = (most: number) =>
+    const oldest = (limit: number) =>
       sql
         .selectFrom('deliveries')
         .select('notice_id')
         .where('channel_id', '=', channel)
         .where('message_id', 'is', null)
         .orderBy('notice_id')
-        .limit(most)
+        .limit(limit)
     const ofChannel = sql.updateTable('deliveries').set({ message_id: id }).where('channel_id', '=', channel)
     await db.write(
-      ...(count > mostWaiting
+      ...(count > maxWaiting
         ? [
             sql
               .deleteFrom('deliveries')
               .where('channel_id', '=', channel)
-              .where('notice_id', 'in', oldest(count - mostWaiting)),
+              .where('notice_id', 'in', oldest(count - maxWaiting)),
           ]
         : []),
       sql.insertInto('outbox').values(row),
-      ofChannel.where('notice_id', 'in', oldest(noticesPerMessage)),
+      ofChannel.where('notice_id', 'in', oldest(notificationsPerMessage)),
     )
   }
 }
@@ -151,7 +162,7 @@ export interface DueMessage {
   readonly attempts: number
 }
 
-/** The messages whose time has come, the longest due first. */
+/** The messages that are due, the longest overdue first. */
 export async function dueMessages(db: Db, now: number, limit: number): Promise<DueMessage[]> {
   const rows = await db.all(
     sql
@@ -165,8 +176,8 @@ export async function dueMessages(db: Db, now: number, limit: number): Promise<D
   return rows.map((row) => ({ id: row.id, channelId: row.channel_id, attempts: row.attempts }))
 }
 
-/** The notices that a message carries, oldest first. */
-export async function noticesIn(db: Db, messageId: string): Promise<Notice[]> {
+/** The notifications in a message, oldest first. */
+export async function notificationsInMessage(db: Db, messageId: string): Promise<Notification[]> {
   const rows = await db.all(
     sql
       .selectFrom('deliveries')
@@ -175,37 +186,37 @@ export async function noticesIn(db: Db, messageId: string): Promise<Notice[]> {
       .where('deliveries.message_id', '=', messageId)
       .orderBy('notices.row_id'),
   )
-  return rows.map(noticeOf)
+  return rows.map(notificationOf)
 }
 
-/** Writes down what became of an attempt; `problem` null: it was taken. */
-export async function noteAttempt(
+/** Records the result of an attempt. `problem` is null if the message was accepted. */
+export async function recordAttempt(
   db: Db,
   { id, attempts }: DueMessage,
   { problem, retryAfterMs }: { readonly problem: string | null; readonly retryAfterMs: number | null },
 ): Promise<void> {
   const now = Date.now()
-  const tried = attempts + 1
-  const isOver = problem === null || tried >= mostAttempts
+  const attemptCount = attempts + 1
+  const isOver = problem === null || attemptCount >= maxAttempts
   const end = problem === null ? 'sent' : 'failed'
   const set = {
-    attempts: tried,
+    attempts: attemptCount,
     state: isOver ? end : 'queued',
     last_error: problem,
     ended_at: isOver ? now : null,
-    due_at: isOver ? now : now + pauseAfter(tried, retryAfterMs),
+    due_at: isOver ? now : now + backoffMs(attemptCount, retryAfterMs),
   } as const
   await db.write(sql.updateTable('outbox').set(set).where('id', '=', id))
 }
 
-const keptMs = 30 * 86_400_000
+const retentionMs = 30 * 86_400_000
 
-/** Messages that are over are kept for a month, to be looked at. */
-export async function forgetMessages(db: Db, now: number): Promise<void> {
+/** Completed messages are kept for a month for inspection. */
+export async function deleteOldMessages(db: Db, now: number): Promise<void> {
   const old = sql
     .selectFrom('outbox')
     .select('id')
-    .where('created_at', '<', now - keptMs)
+    .where('created_at', '<', now - retentionMs)
     .where('state', '!=', 'queued')
     .limit(1000)
   await db.write(

@@ -1,61 +1,61 @@
 /**
- * Who wants to hear of what by which channel. The console always shows a notice; a preference names the channels that
- * bring it elsewhere as well, by kind. Where none was set, it goes to every channel that is for its kind, and to an
- * account's e-mail address; but of incidents an account hears elsewhere only when it has asked to.
+ * Preferences: which kinds of notification are delivered by which channels. The console always shows all
+ * notifications. Without a preference, a notification goes to every channel for its kind and to the account's
+ * e-mail address, except that accounts must opt in to incidents.
  */
-import { auditRow } from '../db/audit.ts'
+import { auditStatement } from '../db/audit.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { refuse } from '../errors.ts'
-import { checkKind, kindsFor, operator } from './notification-kinds.ts'
+import { apiError } from '../errors.ts'
+import { checkKind, kindsFor, operatorAudience } from './notification-kinds.ts'
 
-/** Names of channels by kind of notice. */
+/** Names of channels by kind of notification. */
 export type Preferences = Readonly<Record<string, readonly string[]>>
 
-/** The channel of an account that nobody sets up. */
-export const email = 'email'
+/** An account's e-mail address, a channel that needs no configuration. */
+export const emailChannel = 'email'
 const channelPattern = /^[a-z0-9][a-z0-9_-]{0,39}$/
-const channelsMax = 20
+const maxChannels = 20
 
-/** A channel as far as it has a say in who gets what. */
-interface KnownChannel {
+/** The part of a channel that preferences depend on. */
+interface ChannelKinds {
   readonly name: string
-  /** Kinds of notice; null is every kind. */
+  /** Kinds of notification. null: every kind. */
   readonly kinds: readonly string[] | null
 }
 
-/** The names of the channels for a kind of notice where none were chosen. `channels`: the audience's. */
-export function usualChannels(
+/** The default channels for a kind of notification. `channels` are those of the audience. */
+export function defaultChannels(
   audience: string,
   kind: string,
-  channels: readonly KnownChannel[],
+  channels: readonly ChannelKinds[],
 ): readonly string[] {
-  if (audience !== operator && kind === 'incident') return []
-  const named = channels.filter(({ kinds }) => kinds?.includes(kind) ?? true).map(({ name }) => name)
-  return audience === operator ? named : [email, ...named]
+  if (audience !== operatorAudience && kind === 'incident') return []
+  const matching = channels.filter(({ kinds }) => kinds?.includes(kind) ?? true).map(({ name }) => name)
+  return audience === operatorAudience ? matching : [emailChannel, ...matching]
 }
 
-/** Of every kind that the audience gets. */
+/** For every kind that the audience receives. */
 export async function preferencesOf(db: Db, audience: string): Promise<Preferences> {
   const rows = await db.all(
     sql.selectFrom('notice_preferences').select(['kind', 'channels']).where('audience', '=', audience),
   )
-  const set = new Map(rows.map((row) => [row.kind, JSON.parse(row.channels) as string[]]))
-  const own = await db.all(
+  const chosen = new Map(rows.map((row) => [row.kind, JSON.parse(row.channels) as string[]]))
+  const rowsOfAudience = await db.all(
     sql.selectFrom('channels').select(['name', 'kinds']).where('audience', '=', audience).orderBy('name'),
   )
-  const channels = own.map(({ name, kinds }) => ({ name, kinds: kindsIn(kinds) }))
+  const channels = rowsOfAudience.map(({ name, kinds }) => ({ name, kinds: parseKinds(kinds) }))
   return Object.fromEntries(
-    kindsFor(audience).map((kind) => [kind, set.get(kind) ?? usualChannels(audience, kind, channels)]),
+    kindsFor(audience).map((kind) => [kind, chosen.get(kind) ?? defaultChannels(audience, kind, channels)]),
   )
 }
 
-/** The kinds of notice that a channel's row names. */
-export function kindsIn(column: string | null): readonly string[] | null {
+/** The kinds of notification in a channel's row. */
+export function parseKinds(column: string | null): readonly string[] | null {
   return column === null ? null : (JSON.parse(column) as string[])
 }
 
-/** Sets the kinds given; the others stay. Refuses with 400 naming what is wrong. */
+/** Sets the given kinds; the others stay unchanged. Throws 400 naming the invalid field. */
 export async function setPreferences(
   db: Db,
   audience: string,
@@ -79,16 +79,16 @@ export async function setPreferences(
             .doUpdateSet({ channels: row.channels, updated_at: row.updated_at }),
         ),
     )
-    await db.write(...writes, auditRow(by, 'notice.preferences', audience, patch))
+    await db.write(...writes, auditStatement(by, 'notice.preferences', audience, patch))
   }
   return preferencesOf(db, audience)
 }
 
 function cleanChannels(channels: readonly string[], param: string): string[] {
   const names = [...new Set(channels)]
-  if (names.length <= channelsMax && names.every((name) => channelPattern.test(name))) return names
-  throw refuse('invalid_request', {
+  if (names.length <= maxChannels && names.every((name) => channelPattern.test(name))) return names
+  throw apiError('invalid_request', {
     param,
-    message: `${param} has to be a list of at most ${channelsMax} names of channels.`,
+    message: `${param} must be a list of at most ${maxChannels} channel names.`,
   })
 }

@@ -1,20 +1,20 @@
 /**
- * The messages of the common format, read for a dialect of its own. What a dialect cannot carry is refused there; what
- * nobody could read is refused here, both with the field's name.
+ * Parses the messages of the OpenAI format for providers with their own API format. It rejects invalid fields; the
+ * providers reject those that they do not support. Both name the field.
  */
-import { objectIn, objectsIn, textIn, type Json, entryOf } from './json-fields.ts'
-import { Inexpressible } from './provider.ts'
+import { getObject, getObjects, getString, type Json, lookup } from './json-fields.ts'
+import { UnsupportedFeatureError } from './provider.ts'
 import { isObject } from './usage.ts'
 
-/** Data inside the request, or where the provider may fetch it. */
+/** Data in the request, or a URL from which the provider may fetch it. */
 export type Source =
   | { readonly kind: 'data'; readonly mediaType: string; readonly data: string }
   | { readonly kind: 'url'; readonly url: string }
 
 interface PartBase {
   /** Its path in the request. */
-  readonly at: string
-  /** A mark for the provider's prompt cache, as Anthropic's format and its followers have it. */
+  readonly path: string
+  /** A marker for the provider's prompt cache, as in Anthropic's format and those derived from it. */
   readonly cacheControl: unknown
 }
 
@@ -34,12 +34,12 @@ export interface ToolCall {
 
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
-  readonly at: string
+  readonly path: string
   readonly parts: readonly Part[]
   readonly toolCalls: readonly ToolCall[]
-  /** Of a tool's answer: the call that it answers. */
+  /** Of a tool result: the id of its call. */
   readonly toolCallId: string
-  /** Signed and hidden thinking that the caller sends back. */
+  /** Signed and hidden reasoning that the caller sends back. */
   readonly reasoningDetails: readonly Json[]
 }
 
@@ -51,125 +51,126 @@ const roles: Readonly<Record<string, ChatMessage['role']>> = {
   tool: 'tool',
 }
 
-function wrong(at: string, words: string): Inexpressible {
-  return new Inexpressible(at, `${at} ${words}.`)
+function unsupported(path: string, problem: string): UnsupportedFeatureError {
+  return new UnsupportedFeatureError(path, `Invalid \`${path}\`: ${problem}.`)
 }
 
-/** A data URL taken apart (RFC 2397, base64 only); any other address as it is. */
-export function sourceOf(url: string, at: string): Source {
+/** Parses a data URL (RFC 2397, base64 only); any other URL is kept. */
+export function parseSource(url: string, path: string): Source {
   if (!url.startsWith('data:')) return { kind: 'url', url }
   const comma = url.indexOf(',')
   const [mediaType = '', ...options] = url.slice('data:'.length, Math.max(comma, 0)).split(';')
   if (comma === -1 || mediaType === '' || options.at(-1) !== 'base64') {
-    throw wrong(at, 'has to be an address or a data URL with a media type and base64')
+    throw unsupported(path, 'must be a URL, or a data URL with a media type and base64')
   }
   return { kind: 'data', mediaType: mediaType.toLowerCase(), data: url.slice(comma + 1) }
 }
 
-function imagePart(part: Json, base: PartBase): Part {
+function parseImagePart(part: Json, base: PartBase): Part {
   const given = part['image_url']
-  const url = isObject(given) ? textIn(given, 'url') : given
-  if (typeof url !== 'string') throw wrong(`${base.at}.image_url.url`, 'has to be a string')
-  return { ...base, kind: 'image', source: sourceOf(url, `${base.at}.image_url.url`) }
+  const url = isObject(given) ? getString(given, 'url') : given
+  if (typeof url !== 'string') throw unsupported(`${base.path}.image_url.url`, 'must be a string')
+  return { ...base, kind: 'image', source: parseSource(url, `${base.path}.image_url.url`) }
 }
 
-function audioPart(part: Json, base: PartBase): Part {
-  const audio = objectIn(part, 'input_audio') ?? {}
-  const data = textIn(audio, 'data')
-  if (data === undefined) throw wrong(`${base.at}.input_audio.data`, 'has to be a string')
-  const format = textIn(audio, 'format') ?? 'wav'
+function parseAudioPart(part: Json, base: PartBase): Part {
+  const audio = getObject(part, 'input_audio') ?? {}
+  const data = getString(audio, 'data')
+  if (data === undefined) throw unsupported(`${base.path}.input_audio.data`, 'must be a string')
+  const format = getString(audio, 'format') ?? 'wav'
   const mediaType = format === 'mp3' ? 'audio/mpeg' : `audio/${format}`
   return { ...base, kind: 'audio', source: { kind: 'data', mediaType, data } }
 }
 
-function filePart(part: Json, base: PartBase): Part {
-  const file = objectIn(part, 'file') ?? {}
-  const data = textIn(file, 'file_data')
-  if (data === undefined) throw wrong(`${base.at}.file.file_data`, 'has to be a data URL for this provider')
-  const name = textIn(file, 'filename') ?? null
-  return { ...base, kind: 'file', name, source: sourceOf(data, `${base.at}.file.file_data`) }
+function parseFilePart(part: Json, base: PartBase): Part {
+  const file = getObject(part, 'file') ?? {}
+  const data = getString(file, 'file_data')
+  if (data === undefined)
+    throw unsupported(`${base.path}.file.file_data`, 'must be a data URL for this provider')
+  const name = getString(file, 'filename') ?? null
+  return { ...base, kind: 'file', name, source: parseSource(data, `${base.path}.file.file_data`) }
 }
 
-function partOf(value: unknown, at: string): Part {
-  if (typeof value === 'string') return { kind: 'text', text: value, at, cacheControl: undefined }
-  if (!isObject(value)) throw wrong(at, 'has to be an object')
-  const base: PartBase = { at, cacheControl: value['cache_control'] }
+function parsePart(value: unknown, path: string): Part {
+  if (typeof value === 'string') return { kind: 'text', text: value, path, cacheControl: undefined }
+  if (!isObject(value)) throw unsupported(path, 'must be an object')
+  const base: PartBase = { path, cacheControl: value['cache_control'] }
   switch (value['type']) {
     case 'text':
-      return { ...base, kind: 'text', text: textIn(value, 'text') ?? '' }
+      return { ...base, kind: 'text', text: getString(value, 'text') ?? '' }
     case 'refusal':
-      return { ...base, kind: 'text', text: textIn(value, 'refusal') ?? '' }
+      return { ...base, kind: 'text', text: getString(value, 'refusal') ?? '' }
     case 'image_url':
-      return imagePart(value, base)
+      return parseImagePart(value, base)
     case 'input_audio':
-      return audioPart(value, base)
+      return parseAudioPart(value, base)
     case 'file':
-      return filePart(value, base)
+      return parseFilePart(value, base)
     default:
-      throw wrong(`${at}.type`, 'is none that this provider can be sent')
+      throw unsupported(`${path}.type`, 'not supported by this provider')
   }
 }
 
-function partsOf(content: unknown, at: string): Part[] {
+function parseParts(content: unknown, path: string): Part[] {
   if (content === null || content === undefined || content === '') return []
-  if (typeof content === 'string') return [partOf(content, at)]
-  if (!Array.isArray(content)) throw wrong(at, 'has to be a string or a list of parts')
-  return content.map((part, index) => partOf(part, `${at}[${index}]`))
+  if (typeof content === 'string') return [parsePart(content, path)]
+  if (!Array.isArray(content)) throw unsupported(path, 'must be a string or an array of parts')
+  return content.map((part, index) => parsePart(part, `${path}[${index}]`))
 }
 
-function inputOf(text: string, at: string): Json {
+function parseArguments(text: string, path: string): Json {
   if (text.trim() === '' || text.trim() === 'null') return {}
   try {
     const input: unknown = JSON.parse(text)
     if (isObject(input)) return input
   } catch {
-    // Told below, like JSON that is no object.
+    // Reported below, like JSON that is not an object.
   }
-  throw wrong(at, 'has to be a JSON object')
+  throw unsupported(path, 'must be a JSON object')
 }
 
-function toolCallsOf(message: Json, at: string): ToolCall[] {
-  return objectsIn(message, 'tool_calls').map((call, index) => {
-    const path = `${at}.tool_calls[${index}]`
-    const called = objectIn(call, 'function')
-    if (!called) throw wrong(`${path}.type`, 'has to be "function" for this provider')
+function parseToolCalls(message: Json, path: string): ToolCall[] {
+  return getObjects(message, 'tool_calls').map((call, index) => {
+    const callPath = `${path}.tool_calls[${index}]`
+    const called = getObject(call, 'function')
+    if (!called) throw unsupported(`${callPath}.type`, 'must be "function" for this provider')
     return {
-      id: textIn(call, 'id') ?? '',
-      name: textIn(called, 'name') ?? '',
-      input: inputOf(textIn(called, 'arguments') ?? '', `${path}.function.arguments`),
+      id: getString(call, 'id') ?? '',
+      name: getString(called, 'name') ?? '',
+      input: parseArguments(getString(called, 'arguments') ?? '', `${callPath}.function.arguments`),
     }
   })
 }
 
-function messageOf(value: unknown, at: string): ChatMessage {
+function parseMessage(value: unknown, path: string): ChatMessage {
   const message = isObject(value) ? value : {}
-  const role = entryOf(roles, textIn(message, 'role') ?? '')
-  if (!role) throw wrong(`${at}.role`, 'is none that this provider can be sent')
-  const parts = partsOf(message['content'], `${at}.content`)
-  const refusal = textIn(message, 'refusal')
-  if (refusal && parts.length === 0) parts.push(partOf(refusal, `${at}.refusal`))
+  const role = lookup(roles, getString(message, 'role') ?? '')
+  if (!role) throw unsupported(`${path}.role`, 'not supported by this provider')
+  const parts = parseParts(message['content'], `${path}.content`)
+  const refusal = getString(message, 'refusal')
+  if (refusal && parts.length === 0) parts.push(parsePart(refusal, `${path}.refusal`))
   return {
     role,
-    at,
+    path,
     parts,
-    toolCalls: role === 'assistant' ? toolCallsOf(message, at) : [],
-    toolCallId: textIn(message, 'tool_call_id') ?? '',
-    reasoningDetails: role === 'assistant' ? objectsIn(message, 'reasoning_details') : [],
+    toolCalls: role === 'assistant' ? parseToolCalls(message, path) : [],
+    toolCallId: getString(message, 'tool_call_id') ?? '',
+    reasoningDetails: role === 'assistant' ? getObjects(message, 'reasoning_details') : [],
   }
 }
 
-/** Throws `Inexpressible` for what cannot be read, naming it. */
-export function messagesOf(request: Json): ChatMessage[] {
+/** Throws `UnsupportedFeatureError` naming the invalid field. */
+export function parseMessages(request: Json): ChatMessage[] {
   const { messages } = request
-  if (!Array.isArray(messages)) throw wrong('messages', 'has to be a list')
-  return messages.map((message, index) => messageOf(message, `messages[${index}]`))
+  if (!Array.isArray(messages)) throw unsupported('messages', 'must be an array')
+  return messages.map((message, index) => parseMessage(message, `messages[${index}]`))
 }
 
-/** The texts of a message, one after another. Throws for a part that is no text. */
-export function textOfParts(parts: readonly Part[]): string {
+/** Joins the texts of a message. Throws for a part that is not text. */
+export function joinText(parts: readonly Part[]): string {
   return parts
     .map((part) => {
-      if (part.kind !== 'text') throw wrong(part.at, 'can only be text for this provider')
+      if (part.kind !== 'text') throw unsupported(part.path, 'must be text for this provider')
       return part.text
     })
     .join('')

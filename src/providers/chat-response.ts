@@ -1,13 +1,13 @@
 /**
- * Answers in the common format, written for a dialect of its own: a whole one, or a stream's chunks. Beside the unified
- * finish reason stands the provider's own word (`native_finish_reason`).
+ * Encodes responses in the OpenAI format for providers with their own API format: a non-streaming response, or the
+ * chunks of a stream. Next to the OpenAI finish reason they have the provider's own (`native_finish_reason`).
  */
 import { newId } from '../lib/ids.ts'
-import { present, type Json } from './json-fields.ts'
-import type { Call, Chunk } from './provider.ts'
+import { omitUndefined, type Json } from './json-fields.ts'
+import type { UpstreamCall, Chunk } from './provider.ts'
 import type { TokenUsage } from './usage.ts'
 
-/** What OpenAI's clients know; any other of a provider's words is told as one of these. */
+/** The finish reasons that OpenAI's clients know. Others are mapped to one of these. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 export interface Finish {
@@ -15,30 +15,30 @@ export interface Finish {
   readonly native: string
 }
 
-/** One result of a whole answer. */
-export interface Result {
+/** A result of a non-streaming response. */
+export interface ChatResult {
   readonly text: string
   readonly reasoning: string
   readonly reasoningDetails: readonly Json[]
   readonly toolCalls: readonly Json[]
-  /** The provider's words for not answering. */
+  /** The provider's refusal message. */
   readonly refusal?: string | undefined
   readonly finish: Finish
 }
 
-/** One tool call as a message has it. */
-export function toolCall(id: string, name: string, input: unknown): Json {
+/** A tool call of a message. */
+export function encodeToolCall(id: string, name: string, input: unknown): Json {
   const text = typeof input === 'string' ? input : JSON.stringify(input ?? {})
   return { id, type: 'function', function: { name, arguments: text === '' || text === 'null' ? '{}' : text } }
 }
 
-/** Usage as the common format writes it: cached tokens are part of the prompt, reasoning is part of the completion. */
-export function invoice(usage: TokenUsage): Json {
+/** Usage in the OpenAI format: cached tokens are part of the prompt, reasoning is part of the completion. */
+export function usageJson(usage: TokenUsage): Json {
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    prompt_tokens_details: present({
+    prompt_tokens_details: omitUndefined({
       cached_tokens: usage.cachedInput,
       cache_write_tokens: usage.cacheWrite,
       cache_write_1h_tokens: usage.cacheWrite1h,
@@ -48,8 +48,8 @@ export function invoice(usage: TokenUsage): Json {
   }
 }
 
-function messageOf(result: Result): Json {
-  return present({
+function encodeMessage(result: ChatResult): Json {
+  return omitUndefined({
     role: 'assistant',
     content: result.text === '' && result.toolCalls.length > 0 ? null : result.text,
     refusal: result.refusal ?? null,
@@ -59,57 +59,57 @@ function messageOf(result: Result): Json {
   })
 }
 
-/** A whole answer. `id` and `model` as the provider tells them; without, one is made, and the asked model told. */
-export function completion(
-  told: { readonly id: string | undefined; readonly model: string | undefined },
-  results: readonly Result[],
+/** A non-streaming response. Without the provider's `id` and `model`, it gets a new id and the requested model. */
+export function chatCompletion(
+  identity: { readonly id: string | undefined; readonly model: string | undefined },
+  results: readonly ChatResult[],
   usage: TokenUsage | null,
-  call: Call,
+  call: UpstreamCall,
 ): Json {
   return {
-    id: told.id ?? newId('chatcmpl'),
+    id: identity.id ?? newId('chatcmpl'),
     object: 'chat.completion',
     created: Math.floor(call.nowMs / 1000),
-    model: told.model ?? call.model,
+    model: identity.model ?? call.model,
     choices: results.map((result, index) => ({
       index,
-      message: messageOf(result),
+      message: encodeMessage(result),
       logprobs: null,
       finish_reason: result.finish.reason,
       native_finish_reason: result.finish.native,
     })),
-    ...(usage === null ? {} : { usage: invoice(usage) }),
+    ...(usage === null ? {} : { usage: usageJson(usage) }),
   }
 }
 
-/** Writes the chunks of one stream; the role goes out before the first of each result. */
+/** Creates the chunks of a stream, each result's role first. */
 export class ChunkWriter {
   readonly #created: number
-  readonly #begun = new Set<number>()
+  readonly #started = new Set<number>()
   #id: string | undefined
   #model: string
 
-  constructor(call: Call) {
+  constructor(call: UpstreamCall) {
     this.#created = Math.floor(call.nowMs / 1000)
     this.#model = call.model
   }
 
-  /** What the provider calls this answer, as soon as it is known. */
-  identify(id: string | undefined, model: string | undefined): void {
+  /** Sets the provider's id and model of the response, as soon as they are known. */
+  setIdentity(id: string | undefined, model: string | undefined): void {
     this.#id ??= id
     if (model !== undefined) this.#model = model
   }
 
-  /** Begins a result with its role, once. */
-  begin(index = 0): Chunk[] {
-    if (this.#begun.has(index)) return []
-    this.#begun.add(index)
-    return [this.#chunk([choice(index, { role: 'assistant', content: '' }, null)])]
+  /** Starts a result with its role, once. */
+  start(index = 0): Chunk[] {
+    if (this.#started.has(index)) return []
+    this.#started.add(index)
+    return [this.#chunk([streamChoice(index, { role: 'assistant', content: '' }, null)])]
   }
 
   delta(delta: Json, index = 0): Chunk[] {
-    const chunks = this.begin(index)
-    chunks.push(this.#chunk([choice(index, delta, null)]))
+    const chunks = this.start(index)
+    chunks.push(this.#chunk([streamChoice(index, delta, null)]))
     return chunks
   }
 
@@ -122,11 +122,11 @@ export class ChunkWriter {
   }
 
   finish(finish: Finish, index = 0): Chunk[] {
-    return [...this.begin(index), this.#chunk([choice(index, {}, finish)])]
+    return [...this.start(index), this.#chunk([streamChoice(index, {}, finish)])]
   }
 
   usage(usage: TokenUsage): Chunk[] {
-    return [{ ...this.#chunk([]), usage: invoice(usage) }]
+    return [{ ...this.#chunk([]), usage: usageJson(usage) }]
   }
 
   #chunk(choices: readonly Json[]): Chunk {
@@ -141,13 +141,13 @@ export class ChunkWriter {
   }
 }
 
-function choice(index: number, delta: Json, finish: Finish | null): Json {
+function streamChoice(index: number, delta: Json, finish: Finish | null): Json {
   if (finish === null) return { index, delta, logprobs: null, finish_reason: null }
   const { reason, native } = finish
   return { index, delta, logprobs: null, finish_reason: reason, native_finish_reason: native }
 }
 
-/** An error that a provider told in the middle of a stream, with the HTTP status that it amounts to. */
+/** An error of the provider inside a stream, with the HTTP status that it corresponds to. */
 export function errorChunk(message: string, type: string, status: number): Chunk {
   return { error: { message, type, code: type, status_code: status } }
 }

@@ -1,40 +1,40 @@
 /**
- * What the tests of providers share: calls, recorded answers, and streams played from their bytes. A recording is
- * `<name>.json` (a whole answer) or `<name>.chunks.txt` (one payload of a stream a line), as in the folder that
- * RECORDINGS_DIR names; the project's own small ones, written by hand from the providers' documents, are in fixtures/.
+ * Calls, recorded responses and streams for the tests of providers. A recording is `<name>.json` (a non-streaming
+ * response) or `<name>.chunks.txt` (one payload of a stream per line). The small ones in fixtures/ are written by hand
+ * from the providers' docs; RECORDINGS_DIR may name a folder with more.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 
-import { EventSplitter } from '../lib/sse/sse-parser.ts'
+import { SseParser } from '../lib/sse/sse-parser.ts'
 import { isObject } from './usage.ts'
-import type { Call, ChatBody, Chunk, Provider, StreamEvent } from './provider.ts'
+import type { UpstreamCall, ChatBody, Chunk, Provider, StreamEvent } from './provider.ts'
 
 type Json = Record<string, unknown>
 
-/** A request's body; `spliced` says what would be put into it. */
-export function bodyWith(json: Json): ChatBody {
+/** A request's body, whose `encode` applies the edits. */
+export function createBody(json: Json): ChatBody {
   return {
     stream: json['stream'] === true,
     maxOutputField: null,
-    spliced: (edits) => {
+    encode: (edits) => {
       const { maximum, model, extra } = edits
-      const most = maximum ? { [maximum.field]: maximum.tokens } : {}
-      return [Buffer.from(JSON.stringify({ ...json, ...extra, model, ...most }))]
+      const maximums = maximum ? { [maximum.field]: maximum.tokens } : {}
+      return [Buffer.from(JSON.stringify({ ...json, ...extra, model, ...maximums }))]
     },
     parsed: () => json,
   }
 }
 
-/** A key of Amazon's documents for Bedrock, and one that stands for a key everywhere else. */
+/** The example key of Amazon's docs for Bedrock, and a placeholder for other providers. */
 export function credentialOf(provider: Provider): string {
   return provider.name === 'bedrock' ? 'AKIDEXAMPLEAKIDEXAMPLE:wJalrXUtnFEMI' : 'a-secret-key'
 }
 
-export function callOf(provider: Provider, json: Json, fields: Partial<Call> = {}): Call {
+export function createCall(provider: Provider, json: Json, fields: Partial<UpstreamCall> = {}): UpstreamCall {
   return {
-    body: bodyWith({ model: 'callers-model', messages: [{ role: 'user', content: 'Hello?' }], ...json }),
+    body: createBody({ model: 'callers-model', messages: [{ role: 'user', content: 'Hello?' }], ...json }),
     model: 'upstream-model',
     maximumTokens: null,
     modelMaximumTokens: 4096,
@@ -47,31 +47,31 @@ export function callOf(provider: Provider, json: Json, fields: Partial<Call> = {
   }
 }
 
-/** The body that a provider would be sent. */
-export function sentBody(provider: Provider, call: Call): Json {
-  const value: unknown = JSON.parse(Buffer.concat([...provider.ask(call).body]).toString())
+/** The body of the request to a provider. */
+export function sentBody(provider: Provider, call: UpstreamCall): Json {
+  const value: unknown = JSON.parse(Buffer.concat([...provider.buildRequest(call).body]).toString())
   if (!isObject(value)) throw new Error('The body is no object.')
   return value
 }
 
-/** The folder of hand-written answers in a provider's dialect. */
-export function ownRecordings({ name, translation }: Provider): string {
-  const dialect = name === 'vertex' ? 'gemini' : name
-  return join(import.meta.dirname, 'fixtures', translation ? dialect : 'common')
+/** The folder of hand-written responses in a provider's API format. */
+export function recordingsOf({ name, translation }: Provider): string {
+  const format = name === 'vertex' ? 'gemini' : name
+  return join(import.meta.dirname, 'fixtures', translation ? format : 'openai')
 }
 
-export function wholeIn(folder: string, name: string): unknown {
+export function readResponse(folder: string, name: string): unknown {
   return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8'))
 }
 
-export function payloadsIn(folder: string, name: string): string[] {
+export function readStreamPayloads(folder: string, name: string): string[] {
   return readFileSync(join(folder, `${name}.chunks.txt`), 'utf8')
     .split('\n')
     .filter(Boolean)
 }
 
-/** One frame of Amazon's binary streams. */
-export function awsFrame(headers: Record<string, string>, payload: string): Buffer {
+/** A frame of Amazon's binary streams. */
+export function encodeAwsFrame(headers: Record<string, string>, payload: string): Buffer {
   const head = Buffer.concat(
     Object.entries(headers).map(([name, value]) => {
       const sizes = Buffer.from([name.length, ...Buffer.from(name), 7, value.length >> 8, value.length & 255])
@@ -92,45 +92,45 @@ function checksum(bytes: Buffer): Buffer {
   return sum
 }
 
-/** A stream's bytes from its payloads; Bedrock's are `{"<event>": payload}`. `lineEnd` for server-sent events. */
-export function bytesOf(provider: Provider, payloads: readonly string[], lineEnd = '\n'): Buffer {
-  if (!provider.translation?.framing) {
+/** Encodes a stream from its payloads; Bedrock's are `{"<event>": payload}`. `lineEnd`: of server-sent events. */
+export function encodeStream(provider: Provider, payloads: readonly string[], lineEnd = '\n'): Buffer {
+  if (!provider.translation?.createFraming) {
     return Buffer.from(payloads.map((payload) => `data: ${payload}${lineEnd}${lineEnd}`).join(''))
   }
   const frames = payloads.flatMap((payload) => {
     const events: unknown = JSON.parse(payload)
     return Object.entries(isObject(events) ? events : {}).map(([name, event]) => {
       const kind = name.endsWith('Exception') ? 'exception' : 'event'
-      return awsFrame({ [`:${kind}-type`]: name, ':message-type': kind }, JSON.stringify(event))
+      return encodeAwsFrame({ [`:${kind}-type`]: name, ':message-type': kind }, JSON.stringify(event))
     })
   })
   return Buffer.concat(frames)
 }
 
-/** The chunks of a stream that comes in these pieces, as the relay would see them. `most`: the bound of one event. */
-export function chunksOf(
+/** The chunks of a stream that arrives in these pieces, as in the relay. */
+export function translateStream(
   provider: Provider,
-  call: Call,
+  call: UpstreamCall,
   pieces: Iterable<Buffer>,
-  most = 16 * 1024 * 1024,
+  maxEventBytes = 16 * 1024 * 1024,
 ): Chunk[] {
   const chunks: Chunk[] = []
-  const stream = provider.translation?.stream(call)
+  const stream = provider.translation?.createStream(call)
   const take = (event: StreamEvent): void => {
-    if (stream && !stream.isOver) chunks.push(...stream.take(event))
+    if (stream && !stream.isComplete) chunks.push(...stream.translate(event))
     else if (!stream && event.text !== '[DONE]') chunks.push(JSON.parse(event.text) as Chunk)
   }
-  const splitter = new EventSplitter((event) => {
+  const splitter = new SseParser((event) => {
     if (event.hasData) take({ name: event.name, text: event.text })
-  }, most)
-  const framing = provider.translation?.framing?.(take, most) ?? splitter
+  }, maxEventBytes)
+  const framing = provider.translation?.createFraming?.(take, maxEventBytes) ?? splitter
   for (const piece of pieces) framing.push(piece)
   chunks.push(...(stream?.end() ?? []))
   return chunks
 }
 
-/** What a caller puts together from the chunks of a stream. */
-export interface Assembled {
+/** What a caller assembles from the chunks of a stream. */
+export interface AssembledResponse {
   text: string
   reasoning: string
   details: Json[]
@@ -143,25 +143,32 @@ function choicesOf(chunk: Chunk): Json[] {
   return Array.isArray(chunk['choices']) ? chunk['choices'].filter((each) => isObject(each)) : []
 }
 
-function addDelta(into: Assembled, delta: Json): void {
+function addDelta(into: AssembledResponse, delta: Json): void {
   if (typeof delta['content'] === 'string') into.text += delta['content']
   if (typeof delta['reasoning_content'] === 'string') into.reasoning += delta['reasoning_content']
   if (Array.isArray(delta['reasoning_details'])) into.details.push(...(delta['reasoning_details'] as Json[]))
-  for (const [place, call] of ((delta['tool_calls'] ?? []) as Json[]).entries()) {
-    const index = typeof call['index'] === 'number' ? call['index'] : place
+  for (const [position, call] of ((delta['tool_calls'] ?? []) as Json[]).entries()) {
+    const index = typeof call['index'] === 'number' ? call['index'] : position
     const called = isObject(call['function']) ? call['function'] : {}
     const known = (into.calls[index] ??= { id: call['id'], name: called['name'], arguments: '' })
     if (typeof called['arguments'] === 'string') known.arguments += called['arguments']
   }
 }
 
-export function assembled(chunks: readonly Chunk[]): Assembled {
-  const into: Assembled = { text: '', reasoning: '', details: [], calls: [], finishes: [], usages: [] }
+export function assemble(chunks: readonly Chunk[]): AssembledResponse {
+  const into: AssembledResponse = {
+    text: '',
+    reasoning: '',
+    details: [],
+    calls: [],
+    finishes: [],
+    usages: [],
+  }
   for (const chunk of chunks) {
     if (isObject(chunk['usage'])) into.usages.push(chunk['usage'])
     for (const choice of choicesOf(chunk)) {
-      const said = choice['delta'] ?? choice['message']
-      if (isObject(said)) addDelta(into, said)
+      const delta = choice['delta'] ?? choice['message']
+      if (isObject(delta)) addDelta(into, delta)
       const { finish_reason: reason, native_finish_reason: native } = choice
       if (reason !== null && reason !== undefined) into.finishes.push({ reason, native })
     }

@@ -1,25 +1,25 @@
-/** Fields of JSON that others wrote: what is there under its name and of its type, or nothing. */
+/** Reads fields of untrusted JSON: the value if it has the expected type, else `undefined`. */
 import { isObject } from './usage.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
-export function objectIn(json: Json, name: string): Json | undefined {
+export function getObject(json: Json, name: string): Json | undefined {
   const value = json[name]
   return isObject(value) ? value : undefined
 }
 
-export function textIn(json: Json, name: string): string | undefined {
+export function getString(json: Json, name: string): string | undefined {
   const value = json[name]
   return typeof value === 'string' ? value : undefined
 }
 
-export function numberIn(json: Json, name: string): number | undefined {
+export function getNumber(json: Json, name: string): number | undefined {
   const value = json[name]
   return typeof value === 'number' ? value : undefined
 }
 
-/** A count of tokens; what is absent is none. */
-export function countIn(json: Json, name: string): number {
+/** A token count; 0 if absent. */
+export function getCount(json: Json, name: string): number {
   const value = json[name]
   return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.ceil(value) : 0
 }
@@ -28,29 +28,41 @@ function isCount(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** Is any of these counts told, and none in words that are no count? Zero is told, absent and null are not. */
-export function hasCount(json: Json, ...names: readonly string[]): boolean {
-  let isAnyTold = false
+/** True if at least one of these counts is present and none is invalid. Zero is present; null is absent. */
+export function hasAnyCount(json: Json, ...names: readonly string[]): boolean {
+  let hasAny = false
   for (const name of names) {
     const value = json[name]
-    if (isCount(value)) isAnyTold = true
+    if (isCount(value)) hasAny = true
     else if (value !== undefined && value !== null) return false
   }
-  return isAnyTold
+  return hasAny
 }
 
-/** What a table says of a word that others wrote: nothing of `constructor`, which every object has. */
-export function entryOf<Entry>(table: Readonly<Record<string, Entry>>, word: string): Entry | undefined {
-  return Object.hasOwn(table, word) ? table[word] : undefined
+/** Looks up an untrusted key among the table's own properties, which exclude `constructor` and the like. */
+export function lookup<Entry>(table: Readonly<Record<string, Entry>>, key: string): Entry | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined
 }
 
-/** The objects of a list. */
-export function objectsIn(json: Json, name: string): readonly Json[] {
+/** The objects of an array. */
+export function getObjects(json: Json, name: string): readonly Json[] {
   const value = json[name]
   return Array.isArray(value) ? value.filter((each) => isObject(each)) : []
 }
 
-/** The object without what is undefined, so that it can be compared and is written the shortest. */
-export function present(json: Json): Json {
+/** The object without undefined fields, for comparison and compact JSON. */
+export function omitUndefined(json: Json): Json {
   return Object.fromEntries(Object.entries(json).filter(([, value]) => value !== undefined))
+}
+
+/** The fields of a credential that is JSON. Throws messages of its own: those of JSON.parse would quote the secret. */
+export function parseCredentialJson(text: string): Json {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error('The credential looks like JSON but is not valid JSON.')
+  }
+  if (isObject(value)) return value
+  throw new Error('The credential is not a JSON object.')
 }

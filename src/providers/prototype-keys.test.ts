@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 
-import { callOf } from './contract.fixture.ts'
-import { Inexpressible } from './provider.ts'
-import { dialectOf, providerNames } from './registry.ts'
+import { createCall } from './contract.fixture.ts'
+import { UnsupportedFeatureError } from './provider.ts'
+import { providerForModel, providerNames } from './registry.ts'
 
-/** What every object has, and nobody's table means. */
+/** Keys that every object has, but no lookup table defines. */
 const words = ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf']
 
 const user = (content: unknown): object => ({ messages: [{ role: 'user', content }] })
 
-/** Requests that have the word where a table is asked about it. */
+/** Requests with the word in fields that are looked up in a table. */
 const places: readonly ((word: string) => object)[] = [
   (word) => ({ messages: [{ role: word, content: 'Hello?' }] }),
   (word) => ({ reasoning_effort: word }),
@@ -25,23 +25,28 @@ const places: readonly ((word: string) => object)[] = [
   (word) => user([{ type: 'input_audio', input_audio: { format: word, data: 'AAAA' } }]),
 ]
 
-/** Phrased, or refused by its place. */
+/** The request is encoded, or rejected by its field. */
 function assertSane(name: string, model: string, json: object): void {
-  const provider = dialectOf(name, model)
+  const provider = providerForModel(name, model)
   assert.ok(provider)
-  const call = callOf(provider, json as Record<string, unknown>, { model, token: 'a-token' })
+  const call = createCall(provider, json as Record<string, unknown>, { model, token: 'a-token' })
   try {
-    assert.doesNotMatch(Buffer.concat([...provider.ask(call).body]).toString(), /native code|\[object/)
+    assert.doesNotMatch(
+      Buffer.concat([...provider.buildRequest(call).body]).toString(),
+      /native code|\[object/,
+    )
   } catch (error) {
     const about = `${name} ${model} ${JSON.stringify(json)}: ${String(error)}`
-    assert.ok(error instanceof Inexpressible, about)
+    assert.ok(error instanceof UnsupportedFeatureError, about)
   }
 }
 
-test('words that every object knows are phrased as any other word, or refused by their place, in every dialect', () => {
-  for (const name of providerNames) {
-    for (const model of ['family-model', 'claude-9', 'gemini-2.5-pro', 'anthropic.claude-9']) {
-      for (const place of places) for (const word of words) assertSane(name, model, place(word))
+describe('providers', () => {
+  test('keys of Object.prototype – are encoded like any other word, or rejected by their field', () => {
+    for (const name of providerNames) {
+      for (const model of ['family-model', 'claude-9', 'gemini-2.5-pro', 'anthropic.claude-9']) {
+        for (const place of places) for (const word of words) assertSane(name, model, place(word))
+      }
     }
-  }
+  })
 })

@@ -1,173 +1,173 @@
 /**
- * What a provider is: the dialect in which one kind of upstream is spoken to, as pure translations around a call that
- * somebody else makes. The inner language is the chat-completion format itself, so a provider that speaks it
- * translates nothing and its bytes pass through untouched.
+ * A provider: the API format of a kind of upstream, as pure translations around a call that the relay makes. The
+ * internal format is the OpenAI format (chat completions), so a provider that has it translates nothing and its bytes
+ * pass through unchanged.
  */
 
-/** The caller's request, as far as a dialect needs it. */
+/** The caller's request, as far as a provider needs it. */
 export interface ChatBody {
   readonly stream: boolean
-  /** The name the caller used for the maximum of output tokens, if any. */
+  /** The caller's field for the maximum of output tokens, if any. */
   readonly maxOutputField: string | null
-  /** The caller's maximum where it came in another format: it is sent under the provider's name for it. */
-  readonly unnamedMaximum?: number
-  /** The request as its caller wrote it, where that is in the provider's own dialect (see `Provider.speaks`). */
-  readonly own?: OwnRequest
-  /** The body with these changes and every other byte as it came. */
-  spliced(edits: BodyEdits): Buffer[]
+  /** The caller's maximum if it came in another API format: it is sent in the provider's field. */
+  readonly callerMaximumTokens?: number
+  /** The original request, if it is in the provider's own API format (see `Provider.nativeFormat`). */
+  readonly native?: NativeRequest
+  /** Encodes the body with these edits and all other bytes unchanged. */
+  encode(edits: BodyEdits): Buffer[]
   parsed(): Readonly<Record<string, unknown>>
 }
 
 /** A request that needs no translation. */
-export interface OwnRequest {
-  /** Headers of the caller's that belong to the dialect. */
+export interface NativeRequest {
+  /** Headers of the caller that belong to the API format. */
   readonly headers: readonly (readonly [name: string, value: string])[]
-  /** The body with the upstream's name for the model, a lower maximum where money requires it, and all else as it came. */
-  spliced(edits: OwnEdits): Buffer[]
+  /** Encodes the body with the upstream's name for the model, a lower maximum if necessary, and all else unchanged. */
+  encode(edits: NativeEdits): Buffer[]
 }
 
-export interface OwnEdits {
-  /** `null`: it is told elsewhere, and left out. */
+export interface NativeEdits {
+  /** `null`: the model is not in the body. */
   readonly model: string | null
   readonly maximumTokens: number | null
-  /** Further members; they take the place of the caller's. */
-  readonly added?: Readonly<Record<string, unknown>>
+  /** Additional members; they replace the caller's. */
+  readonly extra?: Readonly<Record<string, unknown>>
 }
 
 export interface BodyEdits {
   /** The upstream's name for the model. */
   readonly model: string
-  /** Another maximum of output tokens, where money requires it; set under `field` when the caller gave none. */
+  /** A maximum of output tokens. Lowers a larger maximum of the caller; without one, it is set as `field`. */
   readonly maximum?: { readonly field: string; readonly tokens: number }
-  /** The upstream refuses `stream_options`; else a stream is always asked for its usage. */
+  /** The upstream rejects `stream_options`. Otherwise a stream always requests its usage. */
   readonly withoutStreamOptions?: boolean
-  /** An upstream that hands out other providers' signed thinking itself, and takes it back. */
+  /** The upstream returns other providers' signed reasoning itself, and accepts it back. */
   readonly takesSignedThinking?: boolean
-  /** Further members; they take the place of the caller's. */
+  /** Additional members; they replace the caller's. */
   readonly extra?: Readonly<Record<string, unknown>>
 }
 
-/** One call that a dialect has to phrase. */
-export interface Call {
+/** A call for which a provider builds the request. */
+export interface UpstreamCall {
   readonly body: ChatBody
   /** The upstream's name for the model. */
   readonly model: string
-  /** A maximum of output tokens per result to set or lower to; `null`: what the caller asked is sent. */
+  /** A maximum of output tokens per result to set, or to lower the caller's to; `null`: the caller's is sent. */
   readonly maximumTokens: number | null
   readonly baseUrl: string
   readonly credential: string
   readonly settings: UpstreamSettings
-  /** The upstream has refused `stream_options` before. */
+  /** The upstream has rejected `stream_options` before. */
   readonly withoutStreamOptions: boolean
-  /** The most output tokens that the model writes, as the catalogue says; `null`: unknown. */
+  /** The model's maximum of output tokens, from the catalog; `null`: unknown. */
   readonly modelMaximumTokens: number | null
-  /** Milliseconds since the epoch, for what is signed or stamped with the time. */
+  /** Milliseconds since the epoch, for signatures and timestamps. */
   readonly nowMs: number
-  /** What signing in brought, for providers with a `signIn`. */
+  /** The access token, for providers with `buildTokenRequest`. */
   readonly token?: string
 }
 
-/** What was asked cannot be said in a provider's dialect; another provider's may. `param`: what it is, in the request. */
-export class Inexpressible extends Error {
+/** A provider's API format cannot express the request; another one may. `param`: the field in the request. */
+export class UnsupportedFeatureError extends Error {
   readonly param: string
 
   constructor(param: string, message: string) {
     super(message)
-    this.name = 'Inexpressible'
+    this.name = 'UnsupportedFeatureError'
     this.param = param
   }
 }
 
-/** What an operator may set for one upstream beside its address. */
+/** Settings of an upstream besides its address. */
 export interface UpstreamSettings {
-  /** Under which name the maximum of output tokens is sent when the caller gave none. */
+  /** The field for the maximum of output tokens, if the caller set none. */
   readonly maximumField?: string
 }
 
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly url: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: readonly Buffer[]
 }
 
-/** A call for a token, which the relay makes before the first call and keeps for as long as the token lives. */
-export interface SignIn {
-  readonly outgoing: Outgoing
-  /** Reads the answer. Throws when there is no token in it. */
-  tokenOf(body: unknown): { readonly token: string; readonly lifetimeMs: number }
+/** A request for an access token. The relay sends it before the first call and caches the token until it expires. */
+export interface TokenRequest {
+  readonly request: OutgoingRequest
+  /** Parses the response. Throws if it has no token. */
+  parseToken(body: unknown): { readonly token: string; readonly lifetimeMs: number }
 }
 
-/** One event of a stream: a server-sent event, or what another framing has in its place. */
+/** An event of a stream: a server-sent event, or its equivalent in another framing. */
 export interface StreamEvent {
   readonly name: string
   readonly text: string
 }
 
-/** Cuts a stream's bytes into events, wherever they are cut. */
+/** Parses a stream's bytes, which may be split anywhere, into events. */
 export interface Framing {
   push(chunk: Buffer): void
 }
 
 export type Chunk = Readonly<Record<string, unknown>>
 
-/** How a stream of another dialect becomes chunks of the common format. */
+/** Translates a stream into chunks of the OpenAI format. */
 export interface StreamTranslation {
   /**
-   * One event in, the chunks it makes out: the role first, deltas, the finish, then the usage in one with
-   * `choices: []`. An error that the provider tells is a chunk with `error` alone, its HTTP status as `status_code`.
-   * Throws when the event cannot be one of this dialect.
+   * Translates an event into chunks: first the role, then deltas, the finish reason, and the usage in a chunk with
+   * `choices: []`. An error of the provider becomes a chunk with only `error`, which has its HTTP status as
+   * `status_code`. Throws if the event is not valid in this format.
    */
-  take(event: StreamEvent): readonly Chunk[]
-  /** The stream ended; the chunks that are still owed. */
+  translate(event: StreamEvent): readonly Chunk[]
+  /** Call when the stream has ended; returns the remaining chunks. */
   end(): readonly Chunk[]
-  /** The dialect's own last word has been said. */
-  readonly isOver: boolean
+  /** The stream's own end marker has been received. */
+  readonly isComplete: boolean
 }
 
 export interface Translation {
-  /** A whole answer's body in, one of the common format out. Throws when it cannot be one of this dialect. */
-  whole(body: unknown, call: Call): Readonly<Record<string, unknown>>
-  stream(call: Call): StreamTranslation
-  /** Where a stream is framed otherwise than as server-sent events. Throws when the bytes cannot be of it. */
-  framing?(onEvent: (event: StreamEvent) => void, maxEventBytes: number): Framing
+  /** Translates the body of a non-streaming response. Throws if it is not valid in this format. */
+  translateResponse(body: unknown, call: UpstreamCall): Readonly<Record<string, unknown>>
+  createStream(call: UpstreamCall): StreamTranslation
+  /** The framing of streams that are not server-sent events. Its `push` throws for invalid bytes. */
+  createFraming?(onEvent: (event: StreamEvent) => void, maxEventBytes: number): Framing
 }
 
-/** An answer that is no success. */
-export interface Failure {
+/** An error response. */
+export interface FailureResponse {
   readonly status: number
   readonly body: unknown
-  /** The value of `x-amzn-errortype`, where there is one. */
+  /** The value of `x-amzn-errortype`, if any. */
   readonly errorType: string | null
 }
 
-/** Where a provider tells which models it has. */
-export interface ModelList {
+/** A request for the provider's list of models. */
+export interface ModelListRequest {
   readonly url: string
-  readonly headers: Outgoing['headers']
-  /** The names that a route's `model` takes. Throws when the body cannot be such a list. */
-  readonly namesOf: (body: unknown) => readonly string[]
+  readonly headers: OutgoingRequest['headers']
+  /** Parses the names for a route's `model`. Throws if the body is not such a list. */
+  readonly parseNames: (body: unknown) => readonly string[]
 }
 
 export interface Provider {
-  /** The fixed name that an upstream's `provider` gives. */
+  /** The fixed name for an upstream's `provider`. */
   readonly name: string
   readonly title: string
-  /** Where it is usually reached; `null`: the operator says where. */
+  /** The default base URL; `null`: the operator must set one. */
   readonly baseUrl: string | null
-  /** The format of callers that it takes as it is, beside the common one. */
-  readonly speaks?: 'messages'
-  /** For some of its models: the dialect that they are spoken to in, if that is another one. */
-  readonly dialectOf?: (model: string) => Provider | undefined
-  /** Throws `Inexpressible`. */
-  ask(call: Call): Outgoing
-  /** Asks how many tokens the caller's `own` request has. */
-  readonly countTokens?: (call: Call) => Outgoing
-  /** `null` where the credential itself is sent. Throws when the credential cannot be one of this provider. */
-  signIn?(call: Call): SignIn | null
-  /** Absent for those that speak the common format. */
+  /** The caller format, besides the OpenAI format, whose requests it accepts unchanged. */
+  readonly nativeFormat?: 'messages'
+  /** The provider to use for a model that has another API format. */
+  readonly forModel?: (model: string) => Provider | undefined
+  /** Throws `UnsupportedFeatureError`. */
+  buildRequest(call: UpstreamCall): OutgoingRequest
+  /** Builds a request that counts the tokens of the caller's `native` request. */
+  readonly buildCountRequest?: (call: UpstreamCall) => OutgoingRequest
+  /** `null` if the credential itself is sent. Throws if the credential is not valid for this provider. */
+  buildTokenRequest?(call: UpstreamCall): TokenRequest | null
+  /** Absent for providers with the OpenAI format. */
   readonly translation?: Translation
-  /** `null` where this address has no such list; absent where the provider has none that its key may read. */
-  models?(place: Pick<Call, 'baseUrl' | 'credential'>): ModelList | null
-  /** The HTTP status that a failure amounts to, for providers whose own may mislead. */
-  statusOf?(failure: Failure): number
+  /** `null` if this base URL has no such list; absent if the provider has none that its key may read. */
+  buildModelListRequest?(upstream: Pick<UpstreamCall, 'baseUrl' | 'credential'>): ModelListRequest | null
+  /** The actual meaning of an error as an HTTP status, for providers whose own status can mislead. */
+  effectiveStatus?(failure: FailureResponse): number
 }

@@ -1,74 +1,78 @@
 /**
- * Every provider there is, one line each. An upstream names one of them; the admin API, the documents and the contract
- * test read this table. Addresses are the providers' documented ones (November 2026).
+ * All providers, one line each. An upstream names one of them; the admin API, the docs and the contract tests read this
+ * table. The base URLs are the providers' documented ones (November 2026).
  */
-import { anthropic } from './anthropic.ts'
+import { anthropic } from './anthropic/anthropic.ts'
 import { azure } from './openai/azure.ts'
 import { bedrock } from './bedrock/bedrock.ts'
-import { commonProvider } from './openai/openai-format.ts'
+import { openAICompatibleProvider } from './openai/openai-format.ts'
 import { cohere } from './cohere/cohere.ts'
 import { gemini } from './google/gemini.ts'
 import type { Provider } from './provider.ts'
-import { vertex } from './vertex.ts'
+import { vertex } from './google/vertex.ts'
 
-const openai = 'max_completion_tokens'
+const openaiMaximumField = 'max_completion_tokens'
 
-/** Speaks the common format under its documented address. */
-const speaks = (name: string, title: string, baseUrl: string | null): Provider =>
-  commonProvider({ name, title, baseUrl })
+/** A provider with the OpenAI format at its documented base URL. */
+const openAICompatible = (name: string, title: string, baseUrl: string | null): Provider =>
+  openAICompatibleProvider({ name, title, baseUrl })
 
-/** In the order in which they are offered. */
+/** In the order in which the console lists them. */
 export const providers: readonly Provider[] = [
-  commonProvider({
+  openAICompatibleProvider({
     name: 'openai',
     title: 'OpenAI',
     baseUrl: 'https://api.openai.com/v1',
-    maximumField: openai,
+    maximumField: openaiMaximumField,
   }),
-  speaks('openai-compatible', 'Any address that speaks the common format', null),
+  openAICompatible('openai-compatible', 'OpenAI-compatible (custom URL)', null),
   anthropic,
   gemini,
   vertex,
   azure,
   bedrock,
-  speaks('perplexity', 'Perplexity', 'https://api.perplexity.ai'),
-  speaks('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1'),
-  speaks('qwen', 'Qwen (Alibaba Cloud Model Studio)', 'https://dashscope.aliyuncs.com/compatible-mode/v1'),
-  speaks('moonshot', 'Moonshot (Kimi)', 'https://api.moonshot.cn/v1'),
-  speaks('zhipu', 'Zhipu (GLM)', 'https://open.bigmodel.cn/api/paas/v4'),
-  speaks('doubao', 'Doubao (Volcengine Ark)', 'https://ark.cn-beijing.volces.com/api/v3'),
-  speaks('ernie', 'ERNIE (Baidu Qianfan)', 'https://qianfan.baidubce.com/v2'),
-  speaks('hunyuan', 'Hunyuan (Tencent)', 'https://api.hunyuan.cloud.tencent.com/v1'),
-  speaks('minimax', 'MiniMax', 'https://api.minimax.chat/v1'),
-  speaks('siliconflow', 'SiliconFlow', 'https://api.siliconflow.cn/v1'),
-  speaks('mistral', 'Mistral', 'https://api.mistral.ai/v1'),
-  speaks('groq', 'Groq', 'https://api.groq.com/openai/v1'),
-  speaks('xai', 'xAI', 'https://api.x.ai/v1'),
+  openAICompatible('perplexity', 'Perplexity', 'https://api.perplexity.ai'),
+  openAICompatible('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1'),
+  openAICompatible(
+    'qwen',
+    'Qwen (Alibaba Cloud Model Studio)',
+    'https://dashscope.aliyuncs.com/compatible-mode/v1',
+  ),
+  openAICompatible('moonshot', 'Moonshot (Kimi)', 'https://api.moonshot.cn/v1'),
+  openAICompatible('zhipu', 'Zhipu (GLM)', 'https://open.bigmodel.cn/api/paas/v4'),
+  openAICompatible('doubao', 'Doubao (Volcengine Ark)', 'https://ark.cn-beijing.volces.com/api/v3'),
+  openAICompatible('ernie', 'ERNIE (Baidu Qianfan)', 'https://qianfan.baidubce.com/v2'),
+  openAICompatible('hunyuan', 'Hunyuan (Tencent)', 'https://api.hunyuan.cloud.tencent.com/v1'),
+  openAICompatible('minimax', 'MiniMax', 'https://api.minimax.chat/v1'),
+  openAICompatible('siliconflow', 'SiliconFlow', 'https://api.siliconflow.cn/v1'),
+  openAICompatible('mistral', 'Mistral', 'https://api.mistral.ai/v1'),
+  openAICompatible('groq', 'Groq', 'https://api.groq.com/openai/v1'),
+  openAICompatible('xai', 'xAI', 'https://api.x.ai/v1'),
   cohere,
-  speaks('together', 'Together', 'https://api.together.xyz/v1'),
-  speaks('fireworks', 'Fireworks', 'https://api.fireworks.ai/inference/v1'),
-  commonProvider({
+  openAICompatible('together', 'Together', 'https://api.together.xyz/v1'),
+  openAICompatible('fireworks', 'Fireworks', 'https://api.fireworks.ai/inference/v1'),
+  openAICompatibleProvider({
     name: 'openrouter',
     title: 'OpenRouter',
     baseUrl: 'https://openrouter.ai/api/v1',
     takesSignedThinking: true,
   }),
-  speaks('ollama', 'Ollama', 'http://127.0.0.1:11434/v1'),
-  speaks('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
-  speaks('demo', 'Demonstration (writes deterministic text)', null),
+  openAICompatible('ollama', 'Ollama', 'http://127.0.0.1:11434/v1'),
+  openAICompatible('vllm', 'vLLM', 'http://127.0.0.1:8000/v1'),
+  openAICompatible('demo', 'Demonstration (writes deterministic text)', null),
 ]
 
 const byName: ReadonlyMap<string, Provider> = new Map(providers.map((provider) => [provider.name, provider]))
 
 export const providerNames: readonly string[] = providers.map((provider) => provider.name)
 
-/** The provider of this name; `undefined` when there is none. */
-export function providerOf(name: string): Provider | undefined {
+/** The provider of this name; `undefined` if there is none. */
+export function findProvider(name: string): Provider | undefined {
   return byName.get(name)
 }
 
-/** The dialect in which a provider's model is spoken to; `undefined` when there is no such provider. */
-export function dialectOf(name: string, model: string): Provider | undefined {
+/** The provider to use for a model; `undefined` if there is no provider of this name. */
+export function providerForModel(name: string, model: string): Provider | undefined {
   const provider = byName.get(name)
-  return provider?.dialectOf?.(model) ?? provider
+  return provider?.forModel?.(model) ?? provider
 }

@@ -1,19 +1,19 @@
-/** What each dialect is asked for one conversation that has everything, written by hand from the providers' documents. */
+/** The encoding of a conversation with all features for each provider, written by hand from the providers' docs. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 
-import { callOf, sentBody } from './contract.fixture.ts'
+import { createCall, sentBody } from './contract.fixture.ts'
 import type { Provider } from './provider.ts'
-import { providerOf } from './registry.ts'
+import { findProvider } from './registry.ts'
 
 function named(name: string): Provider {
-  const provider = providerOf(name)
+  const provider = findProvider(name)
   assert.ok(provider)
   return provider
 }
 
 function bodyFor(name: string, json: Record<string, unknown>): unknown {
-  return sentBody(named(name), callOf(named(name), json))
+  return sentBody(named(name), createCall(named(name), json))
 }
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
@@ -54,174 +54,183 @@ const conversation = {
 }
 const noInput = { type: 'object', properties: {} }
 
-test('anthropic is asked in its own words', () => {
-  assert.deepEqual(bodyFor('anthropic', { ...conversation, parallel_tool_calls: false, user: 'u-1' }), {
-    model: 'upstream-model',
-    max_tokens: 500,
-    system: [
-      { type: 'text', text: 'Be brief.' },
-      { type: 'text', text: 'Use tools.' },
-    ],
-    messages: [
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'Where is this?' },
-          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
-        ],
-      },
-      {
-        role: 'assistant',
-        content: [
-          { type: 'tool_use', id: 'call_a', name: 'place', input: { city: 'Bern' } },
-          { type: 'tool_use', id: 'call_b', name: 'clock', input: {} },
-        ],
-      },
-      {
-        role: 'user',
-        content: [
-          { type: 'tool_result', tool_use_id: 'call_a', content: [{ type: 'text', text: '{"found":true}' }] },
-          { type: 'tool_result', tool_use_id: 'call_b', content: [{ type: 'text', text: 'It is noon.' }] },
-          { type: 'text', text: 'Thanks.' },
-        ],
-      },
-    ],
-    tools: [
-      { name: 'place', description: 'Finds a place', input_schema: schema },
-      { name: 'clock', input_schema: noInput },
-    ],
-    tool_choice: { type: 'tool', name: 'place', disable_parallel_tool_use: true },
-    temperature: 1,
-    top_p: 0.9,
-    stop_sequences: ['END'],
-    metadata: { user_id: 'u-1' },
-  })
-})
-
-test('gemini is asked in its own words', () => {
-  assert.deepEqual(bodyFor('gemini', { ...conversation, n: 2 }), {
-    systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'Use tools.' }] },
-    contents: [
-      {
-        role: 'user',
-        parts: [{ text: 'Where is this?' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }],
-      },
-      {
-        role: 'model',
-        parts: [
-          { functionCall: { name: 'place', args: { city: 'Bern' } } },
-          { functionCall: { name: 'clock', args: {} } },
-        ],
-      },
-      {
-        role: 'user',
-        parts: [
-          { functionResponse: { name: 'place', response: { found: true } } },
-          { functionResponse: { name: 'clock', response: { output: 'It is noon.' } } },
-          { text: 'Thanks.' },
-        ],
-      },
-    ],
-    tools: [
-      {
-        functionDeclarations: [
-          { name: 'place', description: 'Finds a place', parametersJsonSchema: schema },
-          { name: 'clock', parametersJsonSchema: noInput },
-        ],
-      },
-    ],
-    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['place'] } },
-    generationConfig: {
-      maxOutputTokens: 500,
-      temperature: 1.5,
-      topP: 0.9,
-      candidateCount: 2,
-      stopSequences: ['END'],
-    },
-  })
-})
-
-test('bedrock is asked in its own words', () => {
-  assert.deepEqual(bodyFor('bedrock', conversation), {
-    system: [{ text: 'Be brief.' }, { text: 'Use tools.' }],
-    messages: [
-      {
-        role: 'user',
-        content: [
-          { text: 'Where is this?' },
-          { image: { format: 'png', source: { bytes: 'iVBORw0KGgo=' } } },
-        ],
-      },
-      {
-        role: 'assistant',
-        content: [
-          { toolUse: { toolUseId: 'call_a', name: 'place', input: { city: 'Bern' } } },
-          { toolUse: { toolUseId: 'call_b', name: 'clock', input: {} } },
-        ],
-      },
-      {
-        role: 'user',
-        content: [
-          { toolResult: { toolUseId: 'call_a', content: [{ text: '{"found":true}' }] } },
-          { toolResult: { toolUseId: 'call_b', content: [{ text: 'It is noon.' }] } },
-          { text: 'Thanks.' },
-        ],
-      },
-    ],
-    toolConfig: {
-      tools: [
-        { toolSpec: { name: 'place', description: 'Finds a place', inputSchema: { json: schema } } },
-        { toolSpec: { name: 'clock', inputSchema: { json: noInput } } },
+describe('requests by provider', () => {
+  test('anthropic – encodes a complete conversation', () => {
+    assert.deepEqual(bodyFor('anthropic', { ...conversation, parallel_tool_calls: false, user: 'u-1' }), {
+      model: 'upstream-model',
+      max_tokens: 500,
+      system: [
+        { type: 'text', text: 'Be brief.' },
+        { type: 'text', text: 'Use tools.' },
       ],
-      toolChoice: { tool: { name: 'place' } },
-    },
-    inferenceConfig: { maxTokens: 500, temperature: 1, topP: 0.9, stopSequences: ['END'] },
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Where is this?' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'tool_use', id: 'call_a', name: 'place', input: { city: 'Bern' } },
+            { type: 'tool_use', id: 'call_b', name: 'clock', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: 'call_a',
+              content: [{ type: 'text', text: '{"found":true}' }],
+            },
+            { type: 'tool_result', tool_use_id: 'call_b', content: [{ type: 'text', text: 'It is noon.' }] },
+            { type: 'text', text: 'Thanks.' },
+          ],
+        },
+      ],
+      tools: [
+        { name: 'place', description: 'Finds a place', input_schema: schema },
+        { name: 'clock', input_schema: noInput },
+      ],
+      tool_choice: { type: 'tool', name: 'place', disable_parallel_tool_use: true },
+      temperature: 1,
+      top_p: 0.9,
+      stop_sequences: ['END'],
+      metadata: { user_id: 'u-1' },
+    })
   })
-})
 
-test('cohere is asked in its own words', () => {
-  const calls = [
-    { id: 'call_a', type: 'function', function: { name: 'place', arguments: '{"city":"Bern"}' } },
-    { id: 'call_b', type: 'function', function: { name: 'clock', arguments: '{}' } },
-  ]
-  assert.deepEqual(bodyFor('cohere', conversation), {
-    model: 'upstream-model',
-    messages: [
-      { role: 'system', content: 'Be brief.' },
-      { role: 'system', content: 'Use tools.' },
-      {
-        role: 'user',
-        content: [
-          { type: 'text', text: 'Where is this?' },
-          { type: 'image_url', image_url: { url: pixel } },
-        ],
+  test('gemini – encodes a complete conversation', () => {
+    assert.deepEqual(bodyFor('gemini', { ...conversation, n: 2 }), {
+      systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'Use tools.' }] },
+      contents: [
+        {
+          role: 'user',
+          parts: [
+            { text: 'Where is this?' },
+            { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } },
+          ],
+        },
+        {
+          role: 'model',
+          parts: [
+            { functionCall: { name: 'place', args: { city: 'Bern' } } },
+            { functionCall: { name: 'clock', args: {} } },
+          ],
+        },
+        {
+          role: 'user',
+          parts: [
+            { functionResponse: { name: 'place', response: { found: true } } },
+            { functionResponse: { name: 'clock', response: { output: 'It is noon.' } } },
+            { text: 'Thanks.' },
+          ],
+        },
+      ],
+      tools: [
+        {
+          functionDeclarations: [
+            { name: 'place', description: 'Finds a place', parametersJsonSchema: schema },
+            { name: 'clock', parametersJsonSchema: noInput },
+          ],
+        },
+      ],
+      toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['place'] } },
+      generationConfig: {
+        maxOutputTokens: 500,
+        temperature: 1.5,
+        topP: 0.9,
+        candidateCount: 2,
+        stopSequences: ['END'],
       },
-      { role: 'assistant', tool_calls: calls },
-      { role: 'tool', tool_call_id: 'call_a', content: '{"found":true}' },
-      { role: 'tool', tool_call_id: 'call_b', content: 'It is noon.' },
-      { role: 'user', content: 'Thanks.' },
-    ],
-    // One tool is demanded by offering no other.
-    tools: [conversation.tools[0]],
-    tool_choice: 'REQUIRED',
-    max_tokens: 500,
-    temperature: 1.5,
-    p: 0.9,
-    stop_sequences: ['END'],
-    stream: false,
+    })
   })
-})
 
-test('azure is asked in the style that its address has, with the key in its own header', () => {
-  const azure = named('azure')
-  const url = (baseUrl: string) => azure.ask(callOf(azure, {}, { baseUrl })).url
-  const host = 'https://r.openai.azure.com'
-  const version = 'api-version=2024-10-21'
-  assert.equal(url(`${host}/openai/v1`), `${host}/openai/v1/chat/completions`)
-  const long = `${host}/openai/deployments/upstream-model/chat/completions?${version}`
-  assert.equal(url(host), long)
-  assert.equal(url(`${host}/openai`), long)
-  assert.equal(url(`${host}/openai/deployments/upstream-model`), long)
-  const { headers } = azure.ask(callOf(azure, {}))
-  assert.deepEqual(headers.at(-1), ['api-key', 'a-secret-key'])
+  test('bedrock – encodes a complete conversation', () => {
+    assert.deepEqual(bodyFor('bedrock', conversation), {
+      system: [{ text: 'Be brief.' }, { text: 'Use tools.' }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { text: 'Where is this?' },
+            { image: { format: 'png', source: { bytes: 'iVBORw0KGgo=' } } },
+          ],
+        },
+        {
+          role: 'assistant',
+          content: [
+            { toolUse: { toolUseId: 'call_a', name: 'place', input: { city: 'Bern' } } },
+            { toolUse: { toolUseId: 'call_b', name: 'clock', input: {} } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { toolResult: { toolUseId: 'call_a', content: [{ text: '{"found":true}' }] } },
+            { toolResult: { toolUseId: 'call_b', content: [{ text: 'It is noon.' }] } },
+            { text: 'Thanks.' },
+          ],
+        },
+      ],
+      toolConfig: {
+        tools: [
+          { toolSpec: { name: 'place', description: 'Finds a place', inputSchema: { json: schema } } },
+          { toolSpec: { name: 'clock', inputSchema: { json: noInput } } },
+        ],
+        toolChoice: { tool: { name: 'place' } },
+      },
+      inferenceConfig: { maxTokens: 500, temperature: 1, topP: 0.9, stopSequences: ['END'] },
+    })
+  })
+
+  test('cohere – encodes a complete conversation', () => {
+    const calls = [
+      { id: 'call_a', type: 'function', function: { name: 'place', arguments: '{"city":"Bern"}' } },
+      { id: 'call_b', type: 'function', function: { name: 'clock', arguments: '{}' } },
+    ]
+    assert.deepEqual(bodyFor('cohere', conversation), {
+      model: 'upstream-model',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'system', content: 'Use tools.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Where is this?' },
+            { type: 'image_url', image_url: { url: pixel } },
+          ],
+        },
+        { role: 'assistant', tool_calls: calls },
+        { role: 'tool', tool_call_id: 'call_a', content: '{"found":true}' },
+        { role: 'tool', tool_call_id: 'call_b', content: 'It is noon.' },
+        { role: 'user', content: 'Thanks.' },
+      ],
+      // A single tool is required by sending no other.
+      tools: [conversation.tools[0]],
+      tool_choice: 'REQUIRED',
+      max_tokens: 500,
+      temperature: 1.5,
+      p: 0.9,
+      stop_sequences: ['END'],
+      stream: false,
+    })
+  })
+
+  test('azure – derives the URL style from the base URL, and sends the key in its header', () => {
+    const azure = named('azure')
+    const url = (baseUrl: string) => azure.buildRequest(createCall(azure, {}, { baseUrl })).url
+    const host = 'https://r.openai.azure.com'
+    const version = 'api-version=2024-10-21'
+    assert.equal(url(`${host}/openai/v1`), `${host}/openai/v1/chat/completions`)
+    const long = `${host}/openai/deployments/upstream-model/chat/completions?${version}`
+    assert.equal(url(host), long)
+    assert.equal(url(`${host}/openai`), long)
+    assert.equal(url(`${host}/openai/deployments/upstream-model`), long)
+    const { headers } = azure.buildRequest(createCall(azure, {}))
+    assert.deepEqual(headers.at(-1), ['api-key', 'a-secret-key'])
+  })
 })

@@ -1,49 +1,49 @@
 /**
- * What an answer is billed at: the provider's own usage where it told one for the whole answer, else the
- * specification's estimate of what was received. Zero is not absent, and no claim goes beyond what the model can hold.
+ * Bills a response: by the provider's usage if it reported one for the complete response, else by the estimate of what
+ * was received. A usage of zero is a usage, and no usage exceeds what the model can have.
  */
 import type { PricedModel } from '../catalog/catalog.ts'
 import type { SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
-import { boundedUsage, type TokenUsage } from '../providers/usage.ts'
-import type { CallerRequest } from './caller-format.ts'
+import { clampUsage, type TokenUsage } from '../providers/usage.ts'
+import type { CallerRequest } from './request/caller-format.ts'
 
 export interface Bill {
   readonly usage: Usage
   readonly cause: SettleCause
-  /** The provider claimed more than the model can hold. */
+  /** The provider reported more usage than the model can have. */
   readonly isClamped: boolean
 }
 
-/** The most output tokens the model can write per result. */
-export function modelTokensOf(model: PricedModel): number {
+/** The maximum of output tokens that the model can write per result. */
+export function maxOutputTokensOf(model: PricedModel): number {
   return model.maxOutputTokens ?? model.contextTokens
 }
 
-/** The bill of a complete answer. `written`: its output tokens by the estimate rule. */
-export function billOf(
-  told: TokenUsage | null,
-  written: number,
+/** The bill of a complete response. `outputTokens`: by the estimate rule. */
+export function billFromUsage(
+  providerUsage: TokenUsage | null,
+  outputTokens: number,
   about: { readonly model: PricedModel; readonly request: CallerRequest },
 ): Bill {
-  if (!told) return estimatedBill(written, about.request)
-  const most = {
+  if (!providerUsage) return billFromEstimate(outputTokens, about.request)
+  const bounds = {
     input: about.model.contextTokens,
-    output: Math.max(about.model.contextTokens, modelTokensOf(about.model)) * about.request.n,
+    output: Math.max(about.model.contextTokens, maxOutputTokensOf(about.model)) * about.request.n,
   }
-  const { usage, clamped } = boundedUsage(told, most)
-  return { usage, cause: 'provider', isClamped: clamped }
+  const { usage, isClamped } = clampUsage(providerUsage, bounds)
+  return { usage, cause: 'provider', isClamped }
 }
 
-/** The bill of what was received, when the provider's is not there. */
-export function estimatedBill(written: number, request: CallerRequest): Bill {
+/** The bill of what was received, if the provider reported no usage. */
+export function billFromEstimate(outputTokens: number, request: CallerRequest): Bill {
   const input = request.inputTokens()
-  const usage = { input, cachedInput: 0, cacheWrite: 0, output: written, reasoning: 0 }
+  const usage = { input, cachedInput: 0, cacheWrite: 0, output: outputTokens, reasoning: 0 }
   return { usage, cause: 'estimate', isClamped: false }
 }
 
-/** Usage as the format writes it. */
-export function usageBody(usage: Usage): Record<string, unknown> {
+/** Usage in the OpenAI format. */
+export function serializeUsage(usage: Usage): Record<string, unknown> {
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,

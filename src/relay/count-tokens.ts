@@ -1,60 +1,60 @@
 /**
- * How many tokens a request of Anthropic's format has: asked of the upstream that would be asked first, where it speaks
- * that format, else by the specification's estimate. Nothing is held and nothing charged; it takes a place in the rates.
+ * Counts the tokens of a request in Anthropic's format: by the upstream that would be tried first, if it has that
+ * format, else by the estimate. It holds and charges nothing but counts in the rate limits.
  */
 import type { PricedModel } from '../catalog/catalog.ts'
 import type { Provider } from '../providers/provider.ts'
-import { dialectOf } from '../providers/registry.ts'
+import { providerForModel } from '../providers/registry.ts'
 import { isObject } from '../providers/usage.ts'
-import { Attempt } from './routing/attempt.ts'
-import type { CallerExchange } from './exchange.ts'
-import { Choice } from './choice.ts'
-import type { AttemptMeans } from './failover.ts'
-import type { HealthPort } from './health-port.ts'
-import { refusalOfFault } from './routing/upstream-error.ts'
+import { UpstreamAttempt } from './routing/attempt.ts'
+import type { ResponseWriter } from './response-writer.ts'
+import { UpstreamSelector } from './routing/upstream-selector.ts'
+import type { AttemptDeps } from './routing/failover.ts'
+import type { HealthClient } from './routing/health-client.ts'
+import { apiErrorFromUpstream } from './routing/upstream-error.ts'
 import type { MessagesRequest } from './request/messages-request.ts'
 
-/** A count is not worth a longer wait than this. */
-const mostMs = 10_000
+/** The maximum time to wait for a count. */
+const maxCountMs = 10_000
 
-/** A provider whose answers are counts of tokens. */
-function counting(provider: Provider): Provider | null {
-  const { countTokens } = provider
-  if (!countTokens) return null
+/** The provider as one whose responses are token counts. */
+function tokenCounter(provider: Provider): Provider | null {
+  const { buildCountRequest } = provider
+  if (!buildCountRequest) return null
   return {
     ...provider,
-    ask: countTokens,
+    buildRequest: buildCountRequest,
     translation: {
-      whole(body) {
+      translateResponse(body) {
         if (isObject(body) && typeof body['input_tokens'] === 'number') return body
-        throw new Error('This is no count of tokens.')
+        throw new Error('Not a token count.')
       },
-      stream() {
-        throw new Error('A count is no stream.')
+      createStream() {
+        throw new Error('A token count is not a stream.')
       },
     },
   }
 }
 
-/** The answer's body. Throws the refusal of a request that the provider finds wrong. */
+/** The body of the response. Throws an `ApiError` if the provider rejects the request as invalid. */
 export async function countTokens(
-  means: AttemptMeans & { readonly health: HealthPort },
+  deps: AttemptDeps & { readonly health: HealthClient },
   model: PricedModel,
   request: MessagesRequest,
-  exchange: CallerExchange,
+  writer: ResponseWriter,
 ): Promise<Buffer | string> {
-  const { health, now } = means
-  const terms = { health, latencyOf: () => null, conversation: null, now, chance: Math.random }
-  const first = new Choice([model], terms).next(true)
-  const provider = first && dialectOf(first.route.upstream.provider, first.route.upstreamModel)
-  const counter = provider && counting(provider)
-  if (!first || !counter) return estimated(request)
+  const { health, now } = deps
+  const options = { health, latencyOf: () => null, conversation: null, now, random: Math.random }
+  const first = new UpstreamSelector([model], options).next(true)
+  const provider = first && providerForModel(first.route.upstream.provider, first.route.upstreamModel)
+  const counter = provider && tokenCounter(provider)
+  if (!first || !counter) return estimateResponse(request)
   const { credential } = first.credential
   const { upstream, upstreamModel } = first.route
   const { baseUrl, settings, timeouts, proxy } = upstream
-  const wording = request.wordingFor(counter)
+  const encoding = request.encodingFor(counter)
   const call = {
-    body: wording,
+    body: encoding,
     model: upstreamModel,
     maximumTokens: null,
     baseUrl,
@@ -64,20 +64,26 @@ export async function countTokens(
     modelMaximumTokens: null,
     nowMs: now(),
   }
-  const answerMs = Math.min(timeouts.answerMs, mostMs)
-  const bounded = { ...timeouts, answerMs, idleMs: Math.min(timeouts.idleMs, mostMs) }
-  const attempt = new Attempt(call, { ...means, provider: counter, wording, timeouts: bounded, proxy })
-  // Made first and then assigned: docs/decisions/0026-requests-die-young.md.
-  const onGone = (): void => attempt.destroy()
-  exchange.onGone = onGone
+  const answerMs = Math.min(timeouts.answerMs, maxCountMs)
+  const bounded = { ...timeouts, answerMs, idleMs: Math.min(timeouts.idleMs, maxCountMs) }
+  const attempt = new UpstreamAttempt(call, {
+    ...deps,
+    provider: counter,
+    encoding,
+    timeouts: bounded,
+    proxy,
+  })
+  // Created first and then assigned: docs/decisions/0026-request-objects-in-the-young-generation.md.
+  const onDisconnect = (): void => attempt.destroy()
+  writer.onDisconnect = onDisconnect
   attempt.send()
   const result = await attempt.result
-  exchange.onGone = null
-  if (result.kind === 'whole') return result.bytes
-  if (result.kind === 'fault' && result.fault.kind === 'request') throw refusalOfFault(result.fault)
-  return estimated(request)
+  writer.onDisconnect = null
+  if (result.kind === 'buffered') return result.bytes
+  if (result.kind === 'error' && result.error.kind === 'request') throw apiErrorFromUpstream(result.error)
+  return estimateResponse(request)
 }
 
-function estimated(request: MessagesRequest): string {
+function estimateResponse(request: MessagesRequest): string {
   return JSON.stringify({ input_tokens: request.inputTokens(), sluice: { source: 'estimate' } })
 }

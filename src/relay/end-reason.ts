@@ -1,20 +1,20 @@
-/** How a request that was admitted ended: for its row, for its attempt's record, for its caller. */
-import { refuse, type Refusal } from '../errors.ts'
+/** Why an admitted request ended, and what that means for its row, its attempt's record and its caller. */
+import { apiError, type ApiError } from '../errors.ts'
 import type { RequestOutcome } from './ledger-client.ts'
-import type { Fault } from './routing/upstream-error.ts'
+import type { UpstreamError } from './routing/upstream-error.ts'
 
-export type Ending =
+export type EndReason =
   | { readonly kind: 'complete' }
-  | { readonly kind: 'broken'; readonly fault: Fault }
-  | { readonly kind: 'gone' }
-  /** Nothing more can be paid. */
-  | { readonly kind: 'money' }
-  /** The store does not take commits. */
-  | { readonly kind: 'store' }
-  /** The relay is shut down and its grace is over. */
+  | { readonly kind: 'upstream-error'; readonly error: UpstreamError }
+  | { readonly kind: 'disconnected' }
+  /** The account cannot pay for more output. */
+  | { readonly kind: 'out-of-credit' }
+  /** The store does not accept commits. */
+  | { readonly kind: 'store-unavailable' }
+  /** The relay shuts down and its grace period is over. */
   | { readonly kind: 'shutdown' }
 
-export interface Result {
+export interface RequestResult {
   readonly httpStatus: number
   readonly outcome: RequestOutcome['outcome']
   readonly finish: string | null
@@ -24,40 +24,41 @@ export interface Result {
   readonly firstTokenMs: number | null
 }
 
-/** What an attempt is told as, when its request did not end well. */
-export function attemptOutcome(result: Result): 'failed' | 'aborted' {
+/** The outcome of an attempt whose request was not successful. */
+export function attemptOutcome(result: RequestResult): 'failed' | 'aborted' {
   return result.outcome === 'aborted' || result.outcome === 'ended' ? 'aborted' : 'failed'
 }
 
-/** How a streamed request is told to have ended. */
-export function resultOf(
-  ending: Ending,
-  wasLeft: boolean,
-): Pick<Result, 'httpStatus' | 'outcome' | 'errorCode'> {
-  switch (ending.kind) {
+/** The result of a streaming request. */
+export function streamResult(
+  endReason: EndReason,
+  wasAborted: boolean,
+): Pick<RequestResult, 'httpStatus' | 'outcome' | 'errorCode'> {
+  switch (endReason.kind) {
     case 'complete':
-      return { httpStatus: 200, outcome: wasLeft ? 'aborted' : 'ok', errorCode: null }
-    case 'money':
+      return { httpStatus: 200, outcome: wasAborted ? 'aborted' : 'ok', errorCode: null }
+    case 'out-of-credit':
       return { httpStatus: 200, outcome: 'ended', errorCode: 'insufficient_quota' }
     case 'shutdown':
       return { httpStatus: 200, outcome: 'ended', errorCode: 'service_unavailable' }
-    case 'gone':
+    case 'disconnected':
       return { httpStatus: 200, outcome: 'aborted', errorCode: null }
-    case 'store':
+    case 'store-unavailable':
       return { httpStatus: 200, outcome: 'failed', errorCode: 'service_unavailable' }
-    case 'broken':
+    case 'upstream-error':
       return { httpStatus: 200, outcome: 'truncated', errorCode: 'upstream_unavailable' }
   }
 }
 
-/** What the caller of a broken stream is told. */
-export function refusalOfEnding(ending: Ending): Refusal {
-  if (ending.kind === 'store' || ending.kind === 'shutdown') return refuse('service_unavailable')
-  return refuse('upstream_unavailable', { message: 'The provider broke off its answer.' })
+/** The error that ends an incomplete stream. */
+export function apiErrorForEnd(endReason: EndReason): ApiError {
+  if (endReason.kind === 'store-unavailable' || endReason.kind === 'shutdown')
+    return apiError('service_unavailable')
+  return apiError('upstream_unavailable', { message: 'The provider ended its response early.' })
 }
 
 /** What the end of a stream says about its upstream; `null`: nothing. */
-export function seenOfUpstream(ending: Ending): 'complete' | Fault | null {
-  if (ending.kind === 'complete') return 'complete'
-  return ending.kind === 'broken' ? ending.fault : null
+export function upstreamOutcome(endReason: EndReason): 'complete' | UpstreamError | null {
+  if (endReason.kind === 'complete') return 'complete'
+  return endReason.kind === 'upstream-error' ? endReason.error : null
 }

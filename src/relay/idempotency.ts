@@ -1,20 +1,20 @@
 /**
- * `Idempotency-Key`: the same key and body within 24 hours answer what the first request came to, and cost nothing more.
- * The key is claimed in the same step as the hold; what the request came to is kept with its settlement.
+ * Idempotency: a request with the same `Idempotency-Key` and body within 24 hours gets the response of the first one
+ * and is not charged again. The hold claims the key in the same step; the settlement stores the response.
  */
 import { createHash } from 'node:crypto'
-import { refuse } from '../errors.ts'
-import type { Claim } from '../ledger/events.ts'
-import type { Kept, KeptAnswers } from '../usage/stored-responses.ts'
-import type { Bookkeeper, HoldAnswer, HoldAsk } from './ledger-client.ts'
-import type { DrainBounds } from './delivery.ts'
+import { apiError } from '../errors.ts'
+import type { IdempotencyClaim } from '../ledger/events.ts'
+import type { StoredResponse, StoredResponses } from '../usage/stored-responses.ts'
+import type { LedgerClient, HoldResponse, HoldRequest } from './ledger-client.ts'
+import type { DrainBounds } from './streaming/stream-pipeline.ts'
 
 export const headerName = 'Idempotency-Key'
-/** 1 to 255 visible characters. */
-const regular = /^[\x21-\x7e]{1,255}$/
+/** 1 to 255 visible ASCII characters. */
+const validKey = /^[\x21-\x7e]{1,255}$/
 
-/** For a caller who may come back for it, an answer is read to its end, however many tokens it has. */
-export const keptDrain: DrainBounds = { tokens: Infinity, ms: 600_000 }
+/** A response that the caller may request again is read to its end, however many tokens it has. */
+export const idempotentDrain: DrainBounds = { tokens: Infinity, ms: 600_000 }
 
 const digest = (...bytes: (string | Buffer)[]): string => {
   const hash = createHash('sha256')
@@ -22,44 +22,44 @@ const digest = (...bytes: (string | Buffer)[]): string => {
   return hash.digest('base64url')
 }
 
-/** What a request claims. `path` and `body`: as they came, `/v1` or not. Throws 400 naming the header. */
-export function claimOf(key: string, path: string, body: Buffer): Claim {
-  if (!regular.test(key)) {
+/** The claim of a request. `path` and `body`: as received, with `/v1` or without. Throws 400 naming the header. */
+export function createClaim(key: string, path: string, body: Buffer): IdempotencyClaim {
+  if (!validKey.test(key)) {
     const message = `${headerName} must be 1 to 255 visible ASCII characters.`
-    throw refuse('invalid_request', { param: headerName, message })
+    throw apiError('invalid_request', { param: headerName, message })
   }
   return { key: digest(key), body: digest(path.replace(/^\/v1/, ''), body) }
 }
 
-export interface ClaimMeans {
-  readonly bookkeeper: Bookkeeper
-  readonly keptAnswers: KeptAnswers
+export interface IdempotencyDeps {
+  readonly ledger: LedgerClient
+  readonly storedResponses: StoredResponses
 }
 
-/** Claims the key together with a hold, or finds what its first request came to. */
-export async function holdOnce(
-  { bookkeeper, keptAnswers }: ClaimMeans,
+/** Claims the key together with a hold, or finds the response of the first request with the key. */
+export async function holdWithClaim(
+  { ledger, storedResponses }: IdempotencyDeps,
   account: string,
-  ask: HoldAsk,
-  claim: Claim,
-): Promise<HoldAnswer | Kept> {
-  let seen = bookkeeper.newestDurable
+  request: HoldRequest,
+  claim: IdempotencyClaim,
+): Promise<HoldResponse | StoredResponse> {
+  let seenCommit = ledger.lastDurableCommit
   for (;;) {
-    const kept = await keptAnswers.find(account, claim.key)
-    if (kept) return kept
-    const answer = await bookkeeper.hold({ ...ask, claim: { ...claim, seen } })
-    if (answer.granted || answer.lookAgain === undefined) return answer
-    seen = answer.lookAgain
+    const stored = await storedResponses.find(account, claim.key)
+    if (stored) return stored
+    const response = await ledger.hold({ ...request, claim: { ...claim, seenCommit } })
+    if (response.granted || response.retryAfterCommit === undefined) return response
+    seenCommit = response.retryAfterCommit
   }
 }
 
-/** The answer to give once more. Throws 422 for another body, 409 where the answer is not there. */
-export function answerIn({ requestId, body, answer }: Kept, claim: Claim): Buffer {
+/** The response to replay. Throws 422 if the body differs, 409 if the response was not stored. */
+export function storedBody({ requestId, body, response }: StoredResponse, claim: IdempotencyClaim): Buffer {
   if (body !== claim.body) {
-    const message = `This ${headerName} is that of request ${requestId}, which had another body.`
-    throw refuse('idempotency_key_reused', { message })
+    const message = `This ${headerName} was used by request ${requestId} with a different body. Use a new key.`
+    throw apiError('idempotency_key_reused', { message })
   }
-  if (answer) return answer
-  const message = `Request ${requestId} with this ${headerName} was charged; its answer was cut off, or is larger than 1 MiB, and is not kept.`
-  throw refuse('idempotency_conflict', { message, final: true })
+  if (response) return response
+  const message = `Request ${requestId} with this ${headerName} was charged, but its response cannot be replayed: it was truncated or is larger than 1 MiB.`
+  throw apiError('idempotency_conflict', { message, final: true })
 }

@@ -1,113 +1,113 @@
 /**
- * What the relay asks of the authority: to set money aside, to take note of how far a stream has come, to end a
- * hold with its bill. The authority runs on a thread of its own. A hold is answered at once, and names the commit that
- * makes it durable, for the upstream is asked meanwhile; everything else is answered once it is on disk.
+ * The relay's interface to the ledger, which runs on the main thread: hold money, mark how far a stream has come,
+ * settle a hold with its bill. A hold is granted at once and names the commit that makes it durable, so that the
+ * upstream request can be sent meanwhile. All other calls resolve when they are on disk.
  */
-import type { RefusalCode, RefusalDetail } from '../errors.ts'
-import type { Claim, SettleCause } from '../ledger/events.ts'
+import type { ApiErrorCode, ApiErrorDetail } from '../errors.ts'
+import type { IdempotencyClaim, SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
 import type { RateStatus } from '../limits/rate-limiter.ts'
 
 /** An `Idempotency-Key` to claim with a hold. */
-export interface ClaimAsk extends Claim {
-  /** The last commit that the asker has looked at in vain for what the key came to. */
-  readonly seen: number
+export interface IdempotencyClaimRequest extends IdempotencyClaim {
+  /** The last commit in which the client has looked for a response to the key, without finding one. */
+  readonly seenCommit: number
 }
 
-export interface HoldAsk {
+export interface HoldRequest {
   readonly id: string
   readonly keyId: string
   readonly model: string
   readonly inputTokens: number
   readonly results: number
-  /** The caller's maximum of output tokens per result; `null`: not given. */
-  readonly askedTokens: number | null
+  /** The caller's maximum of output tokens per result; `null`: none. */
+  readonly requestedTokens: number | null
   readonly stream: boolean
-  readonly claim?: ClaimAsk | undefined
+  readonly claim?: IdempotencyClaimRequest | undefined
 }
 
 export interface HoldGranted {
   readonly granted: true
   /** Output tokens that are paid for, over all results. */
   readonly outputTokens: number
-  /** The maximum per result to send upstream, when money requires another than the caller's. */
+  /** The maximum per result to send upstream, if the account cannot pay for the caller's. */
   readonly maximumTokens: number | null
   /** The commit that makes the hold durable. */
   readonly commit: number
   readonly rates: RateStatus | null
 }
 
-export interface HoldRefused {
+export interface HoldRejected {
   readonly granted: false
-  readonly code: RefusalCode
-  readonly detail: RefusalDetail
+  readonly code: ApiErrorCode
+  readonly detail: ApiErrorDetail
   readonly rates: RateStatus | null
-  /** What the key came to may be on disk as of this commit, which now is: look there, then ask again. */
-  readonly lookAgain?: number
+  /** A response to the key may be stored as of this commit, which is durable now: look it up, then try again. */
+  readonly retryAfterCommit?: number
 }
 
-export type HoldAnswer = HoldGranted | HoldRefused
+export type HoldResponse = HoldGranted | HoldRejected
 
-/** How a request ended, for its row. */
+/** How a request ended, for its row. Written as JSON to disk: field names are stable. */
 export interface RequestOutcome {
   readonly httpStatus: number
   readonly outcome: 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'
   readonly upstream: string | null
   readonly finish: string | null
   readonly errorCode: string | null
-  /** Why no upstream has answered, as the last attempt tells it, and which one that was. */
+  /** Why no upstream responded, by the last attempt, and which upstream that was. */
   readonly fault?: string | undefined
   readonly faultUpstream?: string | undefined
   readonly firstTokenMs: number | null
   readonly durationMs: number
-  /** Upstreams tried, as JSON of the automation contract's `attempts`. */
+  /** The attempts, as JSON of the admin API's `attempts`. */
   readonly attempts: string
-  /** What the answer costs us: nanos as decimal text, for it travels as JSON; `null`: unknown. */
+  /** What the response costs us: nanos as a decimal string, since it is sent as JSON; `null`: unknown. */
   readonly upstreamCost: string | null
-  /** The provider claimed more usage than the model can hold. */
+  /** The provider reported more usage than the model can have. */
   readonly isClamped: boolean
   readonly stream: boolean
   readonly model: string
 }
 
-/** `usage` null: the hold is released, nothing is charged. */
-export interface SettleAsk {
+/** `usage` null: releases the hold, charges nothing. Written as JSON to disk: field names are stable. */
+export interface SettleRequest {
   readonly id: string
   readonly usage: Usage | null
   readonly cause: SettleCause
-  /** The model that answered in the place of the one that was asked for; `null`: that one did. */
+  /** The fallback model that served the request; `null`: the requested model did. */
   readonly servedModel: string | null
   readonly outcome: RequestOutcome
 }
 
-/** What the caller was told, for whoever repeats the request under its `Idempotency-Key`. */
-export interface KeptAnswer {
-  /** Sealed; null: too large to keep. */
+/** The response to store for requests that repeat the `Idempotency-Key`. */
+export interface ResponseToStore {
+  /** Encrypted; null: too large to store. */
   readonly sealed: Uint8Array | null
-  /** A whole answer is kept also where it cost nothing. */
-  readonly isWhole: boolean
+  /** A complete response is stored even if it cost nothing. */
+  readonly isComplete: boolean
 }
 
-/** Every promise rejects with the refusal `service_unavailable` when the store does not take commits. */
-export interface Bookkeeper {
-  hold(ask: HoldAsk): Promise<HoldAnswer>
-  /** Takes one request's place in the rates of a key and its account, and no money. Rejects with the refusal. */
-  takeRate(id: string, keyId: string): Promise<RateStatus>
+/** Every promise rejects with `service_unavailable` if the store does not accept commits. */
+export interface LedgerClient {
+  hold(request: HoldRequest): Promise<HoldResponse>
+  /** Counts a request in the rate limits of a key and its account, without a hold. Rejects if a limit is exceeded. */
+  takeRateLimit(id: string, keyId: string): Promise<RateStatus>
   /**
-   * Asks for the next chunk of a stream's money; the new total of output tokens that are paid for, unchanged when
-   * nothing more can be. `remaining`: output tokens the stream may still write.
+   * Extends a stream's hold by the next chunk. Resolves with the new total of output tokens that are paid for,
+   * unchanged if the account cannot pay for more. `remaining`: output tokens that the stream may still write.
    */
   extend(id: string, remaining: number): Promise<number>
-  /** Notes what has come from the upstream. */
+  /** Marks how much has been received from the upstream. */
   mark(id: string, inputTokens: number, outputTokens: number): Promise<void>
-  /** Ends a hold; the nanos charged. `kept`: of a hold that has claimed a key. */
-  settle(ask: SettleAsk, kept: KeptAnswer | null): Promise<bigint>
-  /** A request that was refused without a hold, for the statistics. */
-  refused(id: string, keyId: string, outcome: RequestOutcome): void
-  /** The last commit that is known to be on disk. */
-  readonly newestDurable: number
-  /** Is this commit on disk? */
+  /** Settles a hold; resolves with the nanos charged. The response is stored if the hold claimed a key. */
+  settle(request: SettleRequest, response: ResponseToStore | null): Promise<bigint>
+  /** Records a request that was rejected without a hold, for the statistics. */
+  recordRejection(id: string, keyId: string, outcome: RequestOutcome): void
+  /** The last commit that is known to be durable. */
+  readonly lastDurableCommit: number
+  /** Is this commit durable? */
   isDurable(commit: number): boolean
-  /** Resolves when the commit is on disk. */
-  durable(commit: number): Promise<void>
+  /** Resolves when the commit is durable. */
+  whenDurable(commit: number): Promise<void>
 }

@@ -1,26 +1,26 @@
-/** What is left of the caller's rates, as headers that clients of the format know. */
+/** The caller's rate limits as `x-ratelimit-*` headers, which OpenAI's clients know. */
 import type { RateStatus } from '../limits/rate-limiter.ts'
 
-/** `12ms`, `1.5s`, `6m0s`: durations as clients of the format parse them. */
-export function durationText(ms: number): string {
+/** `12ms`, `2s`, `6m0s`: durations as OpenAI's clients parse them. */
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.ceil(ms)}ms`
   const seconds = Math.ceil(ms / 1000)
   const minutes = Math.floor(seconds / 60)
   return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds % 60}s`
 }
 
-/** Flat list of header names and values. */
-export function rateHeaders(rates: RateStatus): string[] {
+/** A flat list of header names and values. */
+export function rateLimitHeaders(rates: RateStatus): string[] {
   const headers: string[] = []
   if (rates.limitRequests !== null) {
     headers.push('x-ratelimit-limit-requests', String(rates.limitRequests))
     headers.push('x-ratelimit-remaining-requests', String(rates.remainingRequests))
-    headers.push('x-ratelimit-reset-requests', durationText(rates.resetRequestsMs))
+    headers.push('x-ratelimit-reset-requests', formatDuration(rates.resetRequestsMs))
   }
   if (rates.limitTokens !== null) {
     headers.push('x-ratelimit-limit-tokens', String(rates.limitTokens))
     headers.push('x-ratelimit-remaining-tokens', String(rates.remainingTokens))
-    headers.push('x-ratelimit-reset-tokens', durationText(rates.resetTokensMs))
+    headers.push('x-ratelimit-reset-tokens', formatDuration(rates.resetTokensMs))
   }
   return headers
 }

@@ -1,53 +1,53 @@
-/** What the relay is asked, what it needs for that, and what it tells while it works. */
+/** A request to the relay, and what the relay needs to serve it. */
 import type { Caller } from '../accounts/directory.ts'
 import type { PricedModel } from '../catalog/catalog.ts'
-import type { Claim } from '../ledger/events.ts'
+import type { IdempotencyClaim } from '../ledger/events.ts'
 import type { Bill } from './bill.ts'
 import type { RequestOutcome } from './ledger-client.ts'
-import type { CallerRequest } from './caller-format.ts'
-import type { Ending } from './end-reason.ts'
-import type { FailoverParts } from './failover.ts'
-import type { ClaimMeans } from './idempotency.ts'
+import type { CallerRequest } from './request/caller-format.ts'
+import type { EndReason } from './end-reason.ts'
+import type { FailoverDeps } from './routing/failover.ts'
+import type { IdempotencyDeps } from './idempotency.ts'
 
-export interface RelayDeps extends FailoverParts, ClaimMeans {
+export interface RelayDeps extends FailoverDeps, IdempotencyDeps {
   readonly keepAliveMs: number
   readonly slowClientMs: number
-  /** Bounds of reading on after a caller has left. */
+  /** Bounds of draining: reading on for the bill after the caller has disconnected. */
   readonly drain: { readonly tokens: number; readonly ms: number }
-  /** Told once per request, for its line in the log. */
-  readonly log: (line: RequestLine) => void
-  /** Told when a kept answer is given once more, instead. */
-  readonly onReplay: (asked: Asked, requestId: string) => void
+  /** Called once per request, for its line in the log. */
+  readonly logRequest: (line: RequestLogLine) => void
+  /** Called instead when a stored response is replayed. */
+  readonly onReplay: (request: RelayRequest, requestId: string) => void
 }
 
-/** How far a request has come, for whoever has to tell of its refusal. */
-export interface Progress {
+/** The progress of a request, for the report if it is rejected. */
+export interface RequestProgress {
   model: string
   stream: boolean
-  /** From here on the relay writes its row and its line in the log. */
+  /** If true, the relay writes the request's row and its line in the log. */
   isAdmitted: boolean
 }
 
-/** A request that has been read and may be made by its caller. */
-export interface Asked {
+/** A request that has been parsed, and whose caller may use the model. */
+export interface RelayRequest {
   readonly id: string
   readonly caller: Caller
   readonly model: PricedModel
-  /** Models that may answer in its place, none of them dearer. */
+  /** Models that may serve the request instead, none of them more expensive. */
   readonly fallbacks: readonly PricedModel[]
   readonly request: CallerRequest
-  /** The caller's `Idempotency-Key`, with what it stands for. */
-  readonly claim: Claim | null
-  /** Headers of every answer, the request's id among them: a repeated answer has that of the first request. */
-  readonly common: string[]
-  /** Sent with every answer, refusals too; the relay adds to it. */
+  /** The claim of the caller's `Idempotency-Key`, if there is one. */
+  readonly claim: IdempotencyClaim | null
+  /** Headers of every response, such as the request's id. A replayed response has the id of the first request. */
+  readonly commonHeaders: string[]
+  /** Sent with every response, including errors; the relay adds to it. */
   readonly headers: string[]
-  readonly progress: Progress
-  /** `performance.now()` at arrival. */
+  readonly progress: RequestProgress
+  /** `performance.now()` when the request was received. */
   readonly startedMs: number
 }
 
-export interface RequestLine {
+export interface RequestLogLine {
   readonly outcome: RequestOutcome
   readonly id: string
   readonly account: string
@@ -57,7 +57,7 @@ export interface RequestLine {
   readonly fault: string | null
 }
 
-/** Ends running streams when the relay is shut down. */
-export interface Running {
-  end(ending: Ending): void
+/** A request that the relay can end when it shuts down. */
+export interface ActiveRequest {
+  end(endReason: EndReason): void
 }

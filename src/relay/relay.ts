@@ -1,73 +1,79 @@
 /**
- * One request, from an admitted caller to a paid answer. Read this first:
- * money is set aside, an upstream is asked, its answer passes through, the bill is settled and durable, and only then
- * is the last word said. Whatever goes wrong on the way, the hold ends exactly once.
+ * Relays one request. Read this first: admission holds money, failover sends the request to upstreams, the response
+ * passes through to the caller, the hold is settled durably, and only then the final events are sent. Whatever goes
+ * wrong, the hold ends exactly once.
  */
 import { performance } from 'node:perf_hooks'
-import { refuse, refusalOf } from '../errors.ts'
-import { decimalOf } from '../lib/money.ts'
-import type { Slots } from '../lib/slots.ts'
-import { admit, replay } from './admit.ts'
-import { conversationOf } from './affinity.ts'
-import type { Asked, RelayDeps, Running } from './relay-request.ts'
-import type { StreamedAnswer } from './routing/attempt.ts'
-import { billOf, estimatedBill, modelTokensOf, type Bill } from './bill.ts'
-import type { HoldGranted, KeptAnswer, RequestOutcome } from './ledger-client.ts'
-import { Delivery } from './delivery.ts'
-import { attemptOutcome, resultOf, seenOfUpstream, type Ending, type Result } from './end-reason.ts'
-import type { CallerExchange } from './exchange.ts'
-import { Failover } from './failover.ts'
-import { briefOf, refusalOfFault, tellingFault } from './routing/upstream-error.ts'
-import { keptDrain } from './idempotency.ts'
-import { Meter } from './streaming/usage-meter.ts'
-import { recordedWhole, Recording } from './recording.ts'
-import type { WholeAnswer } from './whole-answer.ts'
+import { apiError, asApiError } from '../errors.ts'
+import { formatAmount } from '../lib/money.ts'
+import type { SlotMap } from '../lib/slot-map.ts'
+import { admit, replayResponse } from './admission.ts'
+import { conversationHash } from './routing/affinity.ts'
+import type { RelayRequest, RelayDeps, ActiveRequest } from './relay-request.ts'
+import type { StreamedResponse } from './routing/attempt.ts'
+import { billFromUsage, billFromEstimate, maxOutputTokensOf, type Bill } from './bill.ts'
+import type { HoldGranted, ResponseToStore, RequestOutcome } from './ledger-client.ts'
+import { StreamPipeline } from './streaming/stream-pipeline.ts'
+import {
+  attemptOutcome,
+  streamResult,
+  upstreamOutcome,
+  type EndReason,
+  type RequestResult,
+} from './end-reason.ts'
+import type { ResponseWriter } from './response-writer.ts'
+import { Failover } from './routing/failover.ts'
+import { errorSummary, apiErrorFromUpstream, mostActionableError } from './routing/upstream-error.ts'
+import { idempotentDrain } from './idempotency.ts'
+import { UsageMeter } from './streaming/usage-meter.ts'
+import { captureBuffered, ResponseCapture } from './streaming/response-capture.ts'
+import type { BufferedResponse } from './routing/buffered-response.ts'
 
-/** What goes with a settlement, where there is any. */
-interface Also {
+/** Optional parts of a settlement. */
+interface SettlementExtras {
   readonly fault?: string | null
-  readonly kept?: KeptAnswer | null
+  readonly response?: ResponseToStore | null
 }
 
-/** Relays one request. Throws the refusal to answer when nothing has been sent. */
+/** Relays one request. Throws an `ApiError` if nothing has been sent. */
 export async function relayChat(
   deps: RelayDeps,
-  asked: Asked,
-  exchange: CallerExchange,
-  running: Slots<Running>,
+  relayRequest: RelayRequest,
+  writer: ResponseWriter,
+  activeRequests: SlotMap<ActiveRequest>,
 ): Promise<void> {
-  const hold = await admit(deps, asked)
-  if ('requestId' in hold) return replay(deps, asked, exchange, hold)
-  asked.progress.isAdmitted = true
-  const work = new Relaying(deps, asked, exchange, hold)
-  const place = running.add(work)
+  const hold = await admit(deps, relayRequest)
+  if ('requestId' in hold) return replayResponse(deps, relayRequest, writer, hold)
+  relayRequest.progress.isAdmitted = true
+  const session = new RelaySession(deps, relayRequest, writer, hold)
+  const slot = activeRequests.insert(session)
   try {
-    await (asked.request.stream ? work.stream() : work.whole())
+    await (relayRequest.request.stream ? session.runStreaming() : session.runNonStreaming())
   } catch (error) {
-    await work.abandon(error)
+    await session.abandon(error)
     throw error
   } finally {
-    running.take(place)
+    activeRequests.remove(slot)
   }
 }
 
-class Relaying implements Running {
+class RelaySession implements ActiveRequest {
   readonly #deps: RelayDeps
-  readonly #asked: Asked
-  readonly #exchange: CallerExchange
+  readonly #request: RelayRequest
+  readonly #writer: ResponseWriter
   readonly #hold: HoldGranted
   readonly #failover: Failover
-  #delivery: Delivery | null = null
+  #pipeline: StreamPipeline | null = null
   #isSettled = false
   #isShutDown = false
 
-  constructor(deps: RelayDeps, asked: Asked, exchange: CallerExchange, hold: HoldGranted) {
+  constructor(deps: RelayDeps, relayRequest: RelayRequest, writer: ResponseWriter, hold: HoldGranted) {
     this.#deps = deps
-    this.#asked = asked
-    this.#exchange = exchange
+    this.#request = relayRequest
+    this.#writer = writer
     this.#hold = hold
-    const { request, model, fallbacks, caller } = asked
-    const conversation = model.affinity ? conversationOf(caller.accountId, request) : null
+    const { request, model, fallbacks, caller } = relayRequest
+    const conversation = model.affinity ? conversationHash(caller.accountId, request) : null
     const { maximumTokens } = hold
     this.#failover = new Failover(
       { request, maximumTokens, models: [model, ...fallbacks], conversation },
@@ -75,178 +81,182 @@ class Relaying implements Running {
     )
   }
 
-  end(ending: Ending): void {
+  end(endReason: EndReason): void {
     this.#isShutDown = true
-    if (this.#delivery) this.#delivery.end(ending)
+    if (this.#pipeline) this.#pipeline.end(endReason)
     this.#failover.attempt?.destroy()
   }
 
   get #ageMs(): number {
-    return performance.now() - this.#asked.startedMs
+    return performance.now() - this.#request.startedMs
   }
 
-  async whole(): Promise<void> {
-    const isKept = this.#asked.claim !== null
-    const isOver = (): boolean => (this.#exchange.isGone && !isKept) || this.#isShutDown
-    let patience: NodeJS.Timeout | null = null
-    // Made first and then assigned: docs/decisions/0026-requests-die-young.md.
-    const onGone = (): void => {
+  async runNonStreaming(): Promise<void> {
+    const isStored = this.#request.claim !== null
+    const isCancelled = (): boolean => (this.#writer.isDisconnected && !isStored) || this.#isShutDown
+    let drainTimer: NodeJS.Timeout | null = null
+    // Created first and then assigned: docs/decisions/0026-request-objects-in-the-young-generation.md.
+    const onDisconnect = (): void => {
       const { attempt, route } = this.#failover
       const isDrained = route?.upstream.onAbort === 'drain'
-      if (isKept) patience = setTimeout(() => this.end({ kind: 'gone' }), keptDrain.ms)
-      else if (isDrained) patience = setTimeout(() => attempt?.destroy(), this.#deps.drain.ms)
+      if (isStored) drainTimer = setTimeout(() => this.end({ kind: 'disconnected' }), idempotentDrain.ms)
+      else if (isDrained) drainTimer = setTimeout(() => attempt?.destroy(), this.#deps.drain.ms)
       else attempt?.destroy()
     }
-    this.#exchange.onGone = onGone
-    const answer = await this.#failover.firstAnswer(isOver)
-    if (patience) clearTimeout(patience)
-    if (answer?.kind === 'whole' && !this.#isShutDown) await this.#deliverWhole(answer)
-    else await this.#fail(this.#exchange.isGone)
+    this.#writer.onDisconnect = onDisconnect
+    const response = await this.#failover.firstResponse(isCancelled)
+    if (drainTimer) clearTimeout(drainTimer)
+    if (response?.kind === 'buffered' && !this.#isShutDown) await this.#sendBuffered(response)
+    else await this.#fail(this.#writer.isDisconnected)
   }
 
-  async #deliverWhole(answer: WholeAnswer): Promise<void> {
-    this.#failover.tellEnd('complete')
-    this.#failover.nameModel(this.#asked.headers)
-    const meter = new Meter()
-    const facts = meter.take(answer.json)
-    const bill = facts.hasContent || facts.hasFinish ? billOf(meter.usage, meter.tokens, this.#asked) : null
-    const result: Result = {
+  async #sendBuffered(response: BufferedResponse): Promise<void> {
+    this.#failover.reportEnd('complete')
+    this.#failover.addModelHeader(this.#request.headers)
+    const meter = new UsageMeter()
+    const facts = meter.read(response.json)
+    const bill =
+      facts.hasContent || facts.hasFinish ? billFromUsage(meter.usage, meter.tokens, this.#request) : null
+    const result: RequestResult = {
       httpStatus: 200,
-      outcome: this.#exchange.isGone ? 'aborted' : 'ok',
-      finish: meter.finish,
+      outcome: this.#writer.isDisconnected ? 'aborted' : 'ok',
+      finish: meter.finishReason,
       errorCode: null,
       firstTokenMs: null,
     }
     const charge = await this.#settle(bill, result, {
-      kept: this.#kept(true, () => recordedWhole(answer.bytes, this.#asked.headers)),
+      response: this.#responseToStore(true, () => captureBuffered(response.bytes, this.#request.headers)),
     })
-    const headers = ['content-type', 'application/json', 'x-sluice-cost', decimalOf(charge)]
-    this.#exchange.answer(200, [...headers, ...this.#asked.headers], answer.bytes)
+    const headers = ['content-type', 'application/json', 'x-sluice-cost', formatAmount(charge)]
+    this.#writer.send(200, [...headers, ...this.#request.headers], response.bytes)
   }
 
-  async stream(): Promise<void> {
-    const { request, model } = this.#asked
+  async runStreaming(): Promise<void> {
+    const { request, model } = this.#request
     let inputTokens: number | null = null
-    const delivery = new Delivery(this.#exchange, this.#deps.bookkeeper, this.#hold, {
-      id: this.#asked.id,
+    const pipeline = new StreamPipeline(this.#writer, this.#deps.ledger, this.#hold, {
+      id: this.#request.id,
       format: request.format,
       inputTokens: () => (inputTokens ??= request.inputTokens()),
-      mostTokens: Math.min(request.maxOutputTokens ?? Infinity, modelTokensOf(model)) * request.n,
-      headers: this.#asked.headers,
+      maxTokens: Math.min(request.maxOutputTokens ?? Infinity, maxOutputTokensOf(model)) * request.n,
+      headers: this.#request.headers,
       keepAliveMs: this.#deps.keepAliveMs,
       slowClientMs: this.#deps.slowClientMs,
-      kept: this.#asked.claim && { recording: new Recording(), drain: keptDrain },
+      capture: this.#request.claim && { response: new ResponseCapture(), drain: idempotentDrain },
     })
-    this.#delivery = delivery
-    void delivery.ended.then(() => this.#failover.attempt?.destroyUnlessDone())
-    const answer = await this.#failover.firstAnswer(() => delivery.isEnded)
-    if (answer?.kind === 'stream' && !delivery.isEnded) await this.#deliverStream(delivery, answer)
-    else await this.#fail(delivery.wasLeft)
+    this.#pipeline = pipeline
+    void pipeline.ended.then(() => this.#failover.attempt?.destroyUnlessDone())
+    const response = await this.#failover.firstResponse(() => pipeline.isEnded)
+    if (response?.kind === 'stream' && !pipeline.isEnded) await this.#sendStream(pipeline, response)
+    else await this.#fail(pipeline.wasAborted)
   }
 
-  async #deliverStream(delivery: Delivery, { stream }: StreamedAnswer): Promise<void> {
+  async #sendStream(pipeline: StreamPipeline, { stream }: StreamedResponse): Promise<void> {
     const { attempt, route } = this.#failover
-    if (!attempt || !route) throw new Error('An answer came from nowhere.')
-    this.#failover.nameModel(this.#asked.headers)
+    if (!attempt || !route) throw new Error('A response without an attempt.')
+    this.#failover.addModelHeader(this.#request.headers)
     const firstTokenMs = this.#ageMs
     const { meter } = stream
-    delivery.attach(attempt, stream, route.upstream.onAbort === 'drain' ? this.#deps.drain : null)
-    const ending = await delivery.ended
-    this.#failover.tellEnd(seenOfUpstream(ending))
-    const bill = this.#billOfStream(ending, meter, delivery)
-    const result = resultOf(ending, delivery.wasLeft)
-    const fault = ending.kind === 'broken' ? briefOf(ending.fault) : null
-    const isWhole = ending.kind === 'complete' || ending.kind === 'money'
-    const kept = this.#kept(isWhole, () => delivery.recorded(ending, bill.usage))
+    pipeline.attach(attempt, stream, route.upstream.onAbort === 'drain' ? this.#deps.drain : null)
+    const endReason = await pipeline.ended
+    this.#failover.reportEnd(upstreamOutcome(endReason))
+    const bill = this.#billStream(endReason, meter, pipeline)
+    const result = streamResult(endReason, pipeline.wasAborted)
+    const fault = endReason.kind === 'upstream-error' ? errorSummary(endReason.error) : null
+    const isComplete = endReason.kind === 'complete' || endReason.kind === 'out-of-credit'
+    const stored = this.#responseToStore(isComplete, () => pipeline.captureResponse(endReason, bill.usage))
     const charge = await this.#settle(
       bill,
-      { ...result, finish: meter.finish, firstTokenMs },
-      { fault, kept },
+      { ...result, finish: meter.finishReason, firstTokenMs },
+      { fault, response: stored },
     )
-    await delivery.conclude(ending, charge, bill.usage)
+    await pipeline.finish(endReason, charge, bill.usage)
   }
 
-  /** A complete answer is billed as the provider says; a broken one by what was received of it. */
-  #billOfStream(ending: Ending, meter: Meter, delivery: Delivery): Bill {
-    const { request } = this.#asked
-    if (ending.kind === 'complete') return billOf(meter.usage, meter.tokens, this.#asked)
-    if (ending.kind === 'money') return estimatedBill(delivery.delivered, request)
-    return meter.finish !== null && meter.usage
-      ? billOf(meter.usage, meter.tokens, this.#asked)
-      : estimatedBill(meter.tokens, request)
+  /** A complete response is billed by the provider's usage, a truncated one by what was received of it. */
+  #billStream(endReason: EndReason, meter: UsageMeter, pipeline: StreamPipeline): Bill {
+    const { request } = this.#request
+    if (endReason.kind === 'complete') return billFromUsage(meter.usage, meter.tokens, this.#request)
+    if (endReason.kind === 'out-of-credit') return billFromEstimate(pipeline.deliveredTokens, request)
+    return meter.finishReason !== null && meter.usage
+      ? billFromUsage(meter.usage, meter.tokens, this.#request)
+      : billFromEstimate(meter.tokens, request)
   }
 
-  /** No upstream has answered, or the caller left before one did: nothing is charged. */
-  async #fail(wasLeft: boolean): Promise<void> {
-    const found = tellingFault(this.#failover.faults)
-    const refusal = this.#isShutDown ? refuse('service_unavailable') : refusalOfFault(found)
+  /** No upstream responded, or the caller disconnected before: nothing is charged. */
+  async #fail(wasAborted: boolean): Promise<void> {
+    const upstreamError = mostActionableError(this.#failover.errors)
+    const error = this.#isShutDown ? apiError('service_unavailable') : apiErrorFromUpstream(upstreamError)
     await this.#settle(
       null,
       {
-        httpStatus: wasLeft ? 499 : refusal.status,
-        outcome: wasLeft ? 'aborted' : 'failed',
+        httpStatus: wasAborted ? 499 : error.status,
+        outcome: wasAborted ? 'aborted' : 'failed',
         finish: null,
-        errorCode: wasLeft ? null : refusal.code,
-        fault: this.#failover.faults.at(-1)?.kind,
-        faultUpstream: this.#failover.records.at(-1)?.upstream,
+        errorCode: wasAborted ? null : error.code,
+        fault: this.#failover.errors.at(-1)?.kind,
+        faultUpstream: this.#failover.attempts.at(-1)?.upstream,
         firstTokenMs: null,
       },
-      { fault: briefOf(found) },
+      { fault: errorSummary(upstreamError) },
     )
-    if (this.#exchange.isGone) return
-    if (this.#delivery?.refuse(refusal)) return
-    throw refusal
+    if (this.#writer.isDisconnected) return
+    if (this.#pipeline?.fail(error)) return
+    throw error
   }
 
-  /** Our own fault: the hold ends without a charge, and what was sent ends with an error. */
-  async abandon(error: unknown): Promise<void> {
+  /** Handles an internal error: releases the hold without a charge and ends a started response with an error. */
+  async abandon(cause: unknown): Promise<void> {
     this.#failover.attempt?.destroy()
-    const refusal = refusalOf(error)
+    const error = asApiError(cause)
     if (!this.#isSettled) {
-      const errorCode = refusal.code
-      const result = { httpStatus: refusal.status, errorCode, finish: null, firstTokenMs: null }
+      const errorCode = error.code
+      const result = { httpStatus: error.status, errorCode, finish: null, firstTokenMs: null }
       await this.#settle(null, { ...result, outcome: 'failed' })
     }
-    this.#delivery?.refuse(refusal)
+    this.#pipeline?.fail(error)
   }
 
-  /** What is kept of an answer for who repeats the request; null for callers without a key. */
-  #kept(isWhole: boolean, recorded: () => Uint8Array | null): KeptAnswer | null {
-    if (!this.#asked.claim) return null
-    const answer = recorded()
-    const sealed = answer && this.#deps.keptAnswers.seal(answer, this.#asked.id)
-    return { sealed, isWhole }
+  /** The response to store for repeated requests; null without an `Idempotency-Key`. */
+  #responseToStore(isComplete: boolean, capture: () => Uint8Array | null): ResponseToStore | null {
+    if (!this.#request.claim) return null
+    const bytes = capture()
+    const sealed = bytes && this.#deps.storedResponses.seal(bytes, this.#request.id)
+    return { sealed, isComplete }
   }
 
-  async #settle(bill: Bill | null, result: Result, also: Also = {}): Promise<bigint> {
+  async #settle(bill: Bill | null, result: RequestResult, extras: SettlementExtras = {}): Promise<bigint> {
     this.#isSettled = true
-    const { id, caller, request, model } = this.#asked
-    const upstreamCost = this.#failover.conclude(
-      result.outcome === 'ok' ? 'ok' : attemptOutcome(result),
-      bill,
-    )
+    const { id, caller, request, model } = this.#request
+    const upstreamCost = this.#failover.finish(result.outcome === 'ok' ? 'ok' : attemptOutcome(result), bill)
     const outcome: RequestOutcome = {
       ...result,
       upstream: this.#failover.route?.upstream.id ?? null,
       durationMs: Math.round(this.#ageMs),
       firstTokenMs: result.firstTokenMs === null ? null : Math.round(result.firstTokenMs),
-      attempts: JSON.stringify(this.#failover.records),
+      attempts: JSON.stringify(this.#failover.attempts),
       upstreamCost: upstreamCost?.toString() ?? null,
       isClamped: bill?.isClamped ?? false,
       stream: request.stream,
       model: model.id,
     }
     const cause = bill?.cause ?? 'estimate'
-    const ask = { id, usage: bill?.usage ?? null, cause, servedModel: this.#failover.otherModel, outcome }
-    const charge = await this.#deps.bookkeeper.settle(ask, also.kept ?? null)
-    this.#deps.log({
+    const settlement = {
+      id,
+      usage: bill?.usage ?? null,
+      cause,
+      servedModel: this.#failover.fallbackModel,
+      outcome,
+    }
+    const charge = await this.#deps.ledger.settle(settlement, extras.response ?? null)
+    this.#deps.logRequest({
       outcome,
       id,
       account: caller.accountId,
       key: caller.keyId,
       cost: charge,
       usage: bill?.usage ?? null,
-      fault: also.fault ?? null,
+      fault: extras.fault ?? null,
     })
     return charge
   }

@@ -1,4 +1,4 @@
-/** How a request ended that nothing is to be learnt from. */
+/** An arbitrary request outcome. */
 import type { RequestOutcome } from './ledger-client.ts'
 
 export const outcome: RequestOutcome = {

@@ -1,57 +1,63 @@
-/** Whether places can be reached and ports be had, for the doctor: connections that carry no request, or one. */
+/** Checks for the doctor: whether addresses can be reached and ports are free. Sends no request, or a single one. */
 
 import { get, type IncomingMessage } from 'node:http'
 import { get as getOverTls } from 'node:https'
 import { connect, createServer, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { forbiddenReason, guardedLookup, type Cidr } from '../lib/address-guard.ts'
-import { failureKind, type FailureKind, type Stage } from '../lib/http-client/failure.ts'
+import { forbiddenReason, createGuardedLookup, type Cidr } from '../lib/address-guard.ts'
+import { classifyFailure, type FailureKind, type ConnectionStage } from '../lib/http-client/failure.ts'
 
-export interface Reach {
+export interface ConnectionCheck {
   readonly ok: boolean
   readonly durationMs: number
-  /** What happened, in words. */
+  /** What happened. */
   readonly message: string
 }
 
-const meanings: Readonly<Record<FailureKind, string>> = {
-  forbidden_address: 'its address is not allowed',
-  dns: 'its name has no address',
-  refused: 'no connection',
-  tls: 'no secure connection',
-  timeout: 'no answer in time',
-  proxy: 'the proxy does not let us through',
-  reset: 'the connection was cut',
-  malformed: 'the answer is not HTTP',
+const failureMessages: Readonly<Record<FailureKind, string>> = {
+  forbidden_address: 'the address is not allowed',
+  dns: 'the host name was not found',
+  refused: 'connection refused',
+  tls: 'TLS handshake failed',
+  timeout: 'timed out',
+  proxy: 'the proxy rejected the connection',
+  reset: 'the connection was reset',
+  malformed: 'the response is not HTTP',
 }
 
-/** Connects as the relay would (name, address guard, TCP, TLS with its certificate) and sends nothing. */
-export async function reach(url: string, allow: readonly Cidr[], timeoutMs: number): Promise<Reach> {
+/** Connects as the relay does (DNS, address guard, TCP, TLS with its certificate) and sends nothing. */
+export async function checkConnection(
+  url: string,
+  allow: readonly Cidr[],
+  timeoutMs: number,
+): Promise<ConnectionCheck> {
   const { protocol, hostname, port } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const isTls = protocol === 'https:'
   const started = performance.now()
-  const told = (ok: boolean, message: string): Reach => ({
+  const result = (ok: boolean, message: string): ConnectionCheck => ({
     ok,
     durationMs: Math.round(performance.now() - started),
     message,
   })
   const reason = isIP(host) === 0 ? null : forbiddenReason(host, allow)
-  if (reason !== null) return told(false, `${meanings.forbidden_address}: ${host} is ${reason}`)
+  if (reason !== null) return result(false, `${failureMessages.forbidden_address}: ${host} is ${reason}`)
 
-  const { promise, resolve } = Promise.withResolvers<Reach>()
-  let stage: Stage = 'connecting'
-  const target = { host, port: Number(port) || (isTls ? 443 : 80), lookup: guardedLookup(allow) }
+  const { promise, resolve } = Promise.withResolvers<ConnectionCheck>()
+  let stage: ConnectionStage = 'connecting'
+  const target = { host, port: Number(port) || (isTls ? 443 : 80), lookup: createGuardedLookup(allow) }
   const socket = isTls ? connectTls({ ...target, servername: isIP(host) === 0 ? host : '' }) : connect(target)
-  socket.setTimeout(timeoutMs, () => resolve(told(false, meanings.timeout)))
+  socket.setTimeout(timeoutMs, () => resolve(result(false, failureMessages.timeout)))
   socket.on('error', (error: NodeJS.ErrnoException) => {
-    resolve(told(false, `${meanings[failureKind(error, stage)]} (${error.code ?? error.message})`))
+    resolve(
+      result(false, `${failureMessages[classifyFailure(error, stage)]} (${error.code ?? error.message})`),
+    )
   })
   socket.on('connect', () => {
     stage = 'securing'
-    if (!isTls) resolve(told(true, 'connected'))
+    if (!isTls) resolve(result(true, 'connected'))
   })
-  socket.on('secureConnect', () => resolve(told(true, 'connected, its certificate is valid')))
+  socket.on('secureConnect', () => resolve(result(true, 'connected with a valid certificate')))
   try {
     return await promise
   } finally {
@@ -59,8 +65,8 @@ export async function reach(url: string, allow: readonly Cidr[], timeoutMs: numb
   }
 }
 
-/** Null when the port can be had, else the system's code (`EADDRINUSE`, `EACCES` …). */
-export async function portProblem(host: string, port: number): Promise<string | null> {
+/** Null if the port is free, otherwise the system's code (`EADDRINUSE`, `EACCES` …). */
+export async function findPortProblem(host: string, port: number): Promise<string | null> {
   const server = createServer()
   const { promise, resolve } = Promise.withResolvers<string | null>()
   server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
@@ -68,18 +74,18 @@ export async function portProblem(host: string, port: number): Promise<string | 
   return promise
 }
 
-/** The status of a GET on this machine, or why there is none; a certificate is that of another name here. */
-export async function statusOf(url: string, timeoutMs: number): Promise<number | string> {
+/** The status of a GET on this machine, or an error message. Accepts any certificate, because it is for another host name. */
+export async function fetchStatus(url: string, timeoutMs: number): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>()
-  const onAnswer = (answer: IncomingMessage): void => {
-    answer.resume()
-    resolve(answer.statusCode ?? 0)
+  const onResponse = (response: IncomingMessage): void => {
+    response.resume()
+    resolve(response.statusCode ?? 0)
   }
   const options = { timeout: timeoutMs, agent: false } as const
   const request = url.startsWith('https:')
-    ? getOverTls(url, { ...options, rejectUnauthorized: false }, onAnswer)
-    : get(url, options, onAnswer)
-  request.on('timeout', () => request.destroy(new Error('no answer in time')))
+    ? getOverTls(url, { ...options, rejectUnauthorized: false }, onResponse)
+    : get(url, options, onResponse)
+  request.on('timeout', () => request.destroy(new Error('timed out')))
   request.on('error', (error) => resolve(error.message))
   return promise
 }

@@ -3,9 +3,15 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writ
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
-import { askControl, controlSocketName, hasControl, NoControlError, serveControl } from './control-socket.ts'
-import { refuse } from '../errors.ts'
+import { describe, test, type TestContext } from 'node:test'
+import {
+  requestControl,
+  controlSocketName,
+  isRelayRunning,
+  RelayNotRunningError,
+  serveControlSocket,
+} from './control-socket.ts'
+import { apiError } from '../errors.ts'
 
 function folder(t: TestContext, depth = 0): string {
   const root = mkdtempSync(join(tmpdir(), 'sluice-control-'))
@@ -15,105 +21,107 @@ function folder(t: TestContext, depth = 0): string {
   return path
 }
 
-/** Tells what it was asked. */
+/** Responds with the request. */
 async function echo(request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url)
   return Response.json({ method: request.method, at: pathname + search, body: await request.text() })
 }
 
-test('a command asks the relay over a socket that only its owner may open', async (t) => {
-  const dataDir = folder(t)
-  const control = await serveControl(dataDir, echo)
-  t.after(() => control.close())
-  assert.equal(statSync(join(dataDir, controlSocketName)).mode & 0o777, 0o600)
-  assert.deepEqual(readdirSync(dataDir), [controlSocketName])
+describe('control socket', () => {
+  test('request – reaches the relay over a socket that only its owner can open', async (t) => {
+    const dataDir = folder(t)
+    const control = await serveControlSocket(dataDir, echo)
+    t.after(() => control.close())
+    assert.equal(statSync(join(dataDir, controlSocketName)).mode & 0o777, 0o600)
+    assert.deepEqual(readdirSync(dataDir), [controlSocketName])
 
-  const asked = { method: 'POST', path: '/api/admin/accounts?x=1', body: { email: 'ann@example.com' } }
-  const answer = await askControl(dataDir, asked)
-  assert.equal(answer.status, 200)
-  assert.deepEqual(JSON.parse(answer.text), {
-    method: 'POST',
-    at: '/api/admin/accounts?x=1',
-    body: '{"email":"ann@example.com"}',
+    const request = { method: 'POST', path: '/api/admin/accounts?x=1', body: { email: 'ann@example.com' } }
+    const response = await requestControl(dataDir, request)
+    assert.equal(response.status, 200)
+    assert.deepEqual(JSON.parse(response.text), {
+      method: 'POST',
+      at: '/api/admin/accounts?x=1',
+      body: '{"email":"ann@example.com"}',
+    })
   })
-})
 
-test('a data directory of any length has its socket', async (t) => {
-  const dataDir = folder(t, 8)
-  assert.ok(dataDir.length > 200)
-  assert.equal(await hasControl(dataDir), false)
-  const control = await serveControl(dataDir, echo)
-  assert.equal(await hasControl(dataDir), true)
-  assert.equal((await askControl(dataDir, { method: 'GET', path: '/' })).status, 200)
-  await control.close()
-  assert.deepEqual(readdirSync(dataDir), [])
-})
-
-test('without a relay the command hears so, also where a killed one left its socket', async (t) => {
-  const dataDir = folder(t)
-  await assert.rejects(askControl(dataDir, { method: 'GET', path: '/' }), NoControlError)
-  assert.equal(await hasControl(dataDir), false)
-
-  const path = join(dataDir, controlSocketName)
-  const killed = createServer()
-  await new Promise<void>((resolve) => killed.listen(`${path}.old`, resolve))
-  // Moved away from under its owner, the file stays when the owner goes.
-  renameSync(`${path}.old`, path)
-  await new Promise((resolve) => killed.close(resolve))
-  assert.ok(statSync(path).isSocket())
-  assert.equal(await hasControl(dataDir), false)
-
-  const control = await serveControl(dataDir, echo)
-  t.after(() => control.close())
-  assert.equal((await askControl(dataDir, { method: 'GET', path: '/' })).status, 200)
-})
-
-test('what stands in the place of the socket, whatever it is, is replaced', async (t) => {
-  const dataDir = folder(t)
-  writeFileSync(join(dataDir, controlSocketName), 'not a socket')
-  const control = await serveControl(dataDir, echo)
-  t.after(() => control.close())
-  assert.equal((await askControl(dataDir, { method: 'GET', path: '/' })).status, 200)
-})
-
-test('a refusal arrives with its words, a mishap without any', async (t) => {
-  const dataDir = folder(t)
-  const door = (request: Request): Promise<Response> =>
-    Promise.reject(request.url.endsWith('/known') ? refuse('not_found') : new Error('the secret is 42'))
-  const control = await serveControl(dataDir, door)
-  t.after(() => control.close())
-  const known = await askControl(dataDir, { method: 'GET', path: '/known' })
-  assert.equal(known.status, 404)
-  const mishap = await askControl(dataDir, { method: 'GET', path: '/' })
-  assert.equal(mishap.status, 500)
-  assert.doesNotMatch(mishap.text, /42/)
-})
-
-test('an answer under way is finished before the socket closes', async (t) => {
-  const dataDir = folder(t)
-  const entered = Promise.withResolvers<void>()
-  const leave = Promise.withResolvers<void>()
-  const control = await serveControl(dataDir, async () => {
-    entered.resolve()
-    await leave.promise
-    return Response.json({})
+  test('data directory with a long path – has a socket', async (t) => {
+    const dataDir = folder(t, 8)
+    assert.ok(dataDir.length > 200)
+    assert.equal(await isRelayRunning(dataDir), false)
+    const control = await serveControlSocket(dataDir, echo)
+    assert.equal(await isRelayRunning(dataDir), true)
+    assert.equal((await requestControl(dataDir, { method: 'GET', path: '/' })).status, 200)
+    await control.close()
+    assert.deepEqual(readdirSync(dataDir), [])
   })
-  const answer = askControl(dataDir, { method: 'GET', path: '/' })
-  await entered.promise
-  const closed = control.close()
-  leave.resolve()
-  assert.equal((await answer).status, 200)
-  await closed
-})
 
-test('a relay that ends without an answer is told as that', async (t) => {
-  const dataDir = folder(t)
-  const path = join(dataDir, controlSocketName)
-  const server = createServer((socket) => socket.once('data', () => socket.destroy()))
-  await new Promise<void>((resolve) => server.listen(path, resolve))
-  t.after(() => server.close())
-  await assert.rejects(
-    askControl(dataDir, { method: 'GET', path: '/' }),
-    /The relay ended before it had answered/,
-  )
+  test('no relay – is reported, even if a killed one left its socket', async (t) => {
+    const dataDir = folder(t)
+    await assert.rejects(requestControl(dataDir, { method: 'GET', path: '/' }), RelayNotRunningError)
+    assert.equal(await isRelayRunning(dataDir), false)
+
+    const path = join(dataDir, controlSocketName)
+    const killed = createServer()
+    await new Promise<void>((resolve) => killed.listen(`${path}.old`, resolve))
+    // Renamed while its owner runs, the file stays when the owner exits.
+    renameSync(`${path}.old`, path)
+    await new Promise((resolve) => killed.close(resolve))
+    assert.ok(statSync(path).isSocket())
+    assert.equal(await isRelayRunning(dataDir), false)
+
+    const control = await serveControlSocket(dataDir, echo)
+    t.after(() => control.close())
+    assert.equal((await requestControl(dataDir, { method: 'GET', path: '/' })).status, 200)
+  })
+
+  test('other file in place of the socket – is replaced', async (t) => {
+    const dataDir = folder(t)
+    writeFileSync(join(dataDir, controlSocketName), 'not a socket')
+    const control = await serveControlSocket(dataDir, echo)
+    t.after(() => control.close())
+    assert.equal((await requestControl(dataDir, { method: 'GET', path: '/' })).status, 200)
+  })
+
+  test('error of a handler – an ApiError keeps its message, any other does not', async (t) => {
+    const dataDir = folder(t)
+    const handler = (request: Request): Promise<Response> =>
+      Promise.reject(request.url.endsWith('/known') ? apiError('not_found') : new Error('the secret is 42'))
+    const control = await serveControlSocket(dataDir, handler)
+    t.after(() => control.close())
+    const known = await requestControl(dataDir, { method: 'GET', path: '/known' })
+    assert.equal(known.status, 404)
+    const internal = await requestControl(dataDir, { method: 'GET', path: '/' })
+    assert.equal(internal.status, 500)
+    assert.doesNotMatch(internal.text, /42/)
+  })
+
+  test('running request – completes before the socket closes', async (t) => {
+    const dataDir = folder(t)
+    const entered = Promise.withResolvers<void>()
+    const leave = Promise.withResolvers<void>()
+    const control = await serveControlSocket(dataDir, async () => {
+      entered.resolve()
+      await leave.promise
+      return Response.json({})
+    })
+    const response = requestControl(dataDir, { method: 'GET', path: '/' })
+    await entered.promise
+    const closed = control.close()
+    leave.resolve()
+    assert.equal((await response).status, 200)
+    await closed
+  })
+
+  test('relay that stops without a response – is reported', async (t) => {
+    const dataDir = folder(t)
+    const path = join(dataDir, controlSocketName)
+    const server = createServer((socket) => socket.once('data', () => socket.destroy()))
+    await new Promise<void>((resolve) => server.listen(path, resolve))
+    t.after(() => server.close())
+    await assert.rejects(
+      requestControl(dataDir, { method: 'GET', path: '/' }),
+      /The relay stopped before it responded/,
+    )
+  })
 })

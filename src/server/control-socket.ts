@@ -1,6 +1,6 @@
 /**
- * The way for commands of the command line into a running relay: HTTP over a Unix socket in the data directory. Who may
- * open that file may administer, so it asks for no key; it is 0600 from the first moment that it can be found.
+ * The control socket, over which commands administer a running relay: HTTP over a Unix socket in the data directory. A
+ * user who can open that file may administer the relay, so no key is required; its mode is 0600 from the start.
  */
 
 import {
@@ -18,38 +18,38 @@ import { connect } from 'node:net'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fetchListener, type FetchDoor } from '../http/server/fetch-listener.ts'
+import { fetchListener, type FetchHandler } from '../http/server/fetch-listener.ts'
 import { errorCode } from '../lib/error-message.ts'
 
 export const controlSocketName = 'sluice.sock'
 
-/** `sun_path` has 108 bytes with its closing zero on Linux, 104 elsewhere. */
-const addressMaxBytes = 103
-/** What a command may still take for its answer when the relay ends. */
+/** `sun_path` has 108 bytes including the terminating zero on Linux, 104 elsewhere. */
+const maxAddressBytes = 103
+/** How long a running command may take to complete when the relay stops. */
 const closeGraceMs = 2000
 
 /** No relay listens in this data directory. */
-export class NoControlError extends Error {
+export class RelayNotRunningError extends Error {
   constructor(dataDir: string) {
     super(`No relay is running on ${dataDir}.`)
-    this.name = 'NoControlError'
+    this.name = 'RelayNotRunningError'
   }
 }
 
-/** A socket's address, short enough however long the path of its folder is. */
-interface Address {
+/** A socket's address that is short enough even if the path of its folder is long. */
+interface SocketAddress {
   readonly path: string
-  forget(): void
+  release(): void
 }
 
-function addressIn(folder: string, name: string): Address {
+function socketAddressIn(folder: string, name: string): SocketAddress {
   const path = join(folder, name)
-  if (Buffer.byteLength(path) <= addressMaxBytes) return { path, forget: () => {} }
+  if (Buffer.byteLength(path) <= maxAddressBytes) return { path, release: () => {} }
   if (platform() !== 'linux') {
-    throw new Error(`The path of DATA_DIR is too long for a socket in it: ${folder}. Choose a shorter one.`)
+    throw new Error(`The path of DATA_DIR is too long for a socket: ${folder}. Choose a shorter path.`)
   }
   const descriptor = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY)
-  return { path: `/proc/self/fd/${descriptor}/${name}`, forget: () => closeSync(descriptor) }
+  return { path: `/proc/self/fd/${descriptor}/${name}`, release: () => closeSync(descriptor) }
 }
 
 function listenAt(server: Server, path: string): Promise<void> {
@@ -62,15 +62,15 @@ function listenAt(server: Server, path: string): Promise<void> {
   return promise
 }
 
-/** Bound where nobody else looks and then moved into place, over the file that a killed relay left. */
+/** Binds the socket in a private folder and then moves it into place, over the file that a killed relay left. */
 async function listenIn(server: Server, dataDir: string): Promise<void> {
   const folder = mkdtempSync(join(dataDir, '.control-'))
   try {
-    const address = addressIn(folder, 's')
+    const address = socketAddressIn(folder, 's')
     try {
       await listenAt(server, address.path)
     } finally {
-      address.forget()
+      address.release()
     }
     chmodSync(join(folder, 's'), 0o600)
     renameSync(join(folder, 's'), join(dataDir, controlSocketName))
@@ -80,9 +80,12 @@ async function listenIn(server: Server, dataDir: string): Promise<void> {
   }
 }
 
-/** Serves the door to commands on this machine. The caller holds the lock of the data directory. */
-export async function serveControl(dataDir: string, door: FetchDoor): Promise<{ close(): Promise<void> }> {
-  const server = createServer({ requestTimeout: 0 }, fetchListener(door))
+/** Serves commands on this machine. The caller must have locked the data directory. */
+export async function serveControlSocket(
+  dataDir: string,
+  handler: FetchHandler,
+): Promise<{ close(): Promise<void> }> {
+  const server = createServer({ requestTimeout: 0 }, fetchListener(handler))
   await listenIn(server, dataDir)
   return {
     async close() {
@@ -96,16 +99,16 @@ export async function serveControl(dataDir: string, door: FetchDoor): Promise<{ 
   }
 }
 
-function isAbsent(error: unknown): boolean {
+function isNotListening(error: unknown): boolean {
   return ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')
 }
 
-/** Whether a relay listens in this data directory. Throws when it may not be asked (another user's). */
-export async function hasControl(dataDir: string): Promise<boolean> {
-  let address: Address | undefined
+/** Whether a relay listens in this data directory. Throws without permission to connect (another user's relay). */
+export async function isRelayRunning(dataDir: string): Promise<boolean> {
+  let address: SocketAddress | undefined
   const { promise, resolve, reject } = Promise.withResolvers<boolean>()
   try {
-    address = addressIn(dataDir, controlSocketName)
+    address = socketAddressIn(dataDir, controlSocketName)
     const socket = connect(address.path, () => {
       socket.destroy()
       resolve(true)
@@ -113,61 +116,64 @@ export async function hasControl(dataDir: string): Promise<boolean> {
     socket.on('error', reject)
     return await promise
   } catch (error) {
-    if (isAbsent(error)) return false
+    if (isNotListening(error)) return false
     throw error
   } finally {
-    address?.forget()
+    address?.release()
   }
 }
 
-export interface ControlRequest {
+export interface ControlSocketRequest {
   readonly method: string
-  /** With its query: `/api/admin/accounts?limit=2`. */
+  /** Including the query: `/api/admin/accounts?limit=2`. */
   readonly path: string
   /** Sent as JSON unless undefined. */
   readonly body?: unknown
 }
 
-export interface ControlAnswer {
+export interface ControlSocketResponse {
   readonly status: number
   readonly text: string
 }
 
-/** Asks the relay that runs on a data directory. Rejects with NoControlError when there is none. */
-export function askControl(dataDir: string, asked: ControlRequest): Promise<ControlAnswer> {
-  return answerOf(dataDir, asked, async (answer) => ({
-    status: answer.statusCode ?? 0,
-    text: await text(answer),
+/** Sends a request to the relay that runs on a data directory. Rejects with RelayNotRunningError if there is none. */
+export function requestControl(
+  dataDir: string,
+  options: ControlSocketRequest,
+): Promise<ControlSocketResponse> {
+  return requestControlStream(dataDir, options, async (response) => ({
+    status: response.statusCode ?? 0,
+    text: await text(response),
   }))
 }
 
-/** As `askControl`, for an answer of any length: `read` takes it as it comes. */
-export async function answerOf<Result>(
+/** As `requestControl`, for a response of any length: `read` consumes it as a stream. */
+export async function requestControlStream<Result>(
   dataDir: string,
-  asked: ControlRequest,
-  read: (answer: IncomingMessage) => Promise<Result>,
+  options: ControlSocketRequest,
+  read: (response: IncomingMessage) => Promise<Result>,
 ): Promise<Result> {
-  let address: Address | undefined
+  let address: SocketAddress | undefined
   const { promise, resolve, reject } = Promise.withResolvers<Result>()
   try {
-    address = addressIn(dataDir, controlSocketName)
+    address = socketAddressIn(dataDir, controlSocketName)
     const request = requestOver({
       socketPath: address.path,
-      method: asked.method,
-      path: asked.path,
-      headers: asked.body === undefined ? {} : { 'content-type': 'application/json' },
+      method: options.method,
+      path: options.path,
+      headers: options.body === undefined ? {} : { 'content-type': 'application/json' },
       agent: false,
     })
     request.on('error', reject)
-    request.on('response', (answer) => void read(answer).then(resolve, reject))
-    request.end(asked.body === undefined ? undefined : JSON.stringify(asked.body))
+    request.on('response', (response) => void read(response).then(resolve, reject))
+    request.end(options.body === undefined ? undefined : JSON.stringify(options.body))
     return await promise
   } catch (error) {
-    if (isAbsent(error)) throw new NoControlError(dataDir)
+    if (isNotListening(error)) throw new RelayNotRunningError(dataDir)
     if (errorCode(error) === 'ECONNRESET')
-      throw new Error('The relay ended before it had answered.', { cause: error })
+      throw new Error('The relay stopped before it responded.', { cause: error })
     throw error
   } finally {
-    address?.forget()
+    address?.release()
   }
 }

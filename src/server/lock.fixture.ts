@@ -1,7 +1,7 @@
-/** Takes the lock of the folder named on its command line, drops what it got, says so, and keeps it until it is ended. */
-import { takeLock } from './lock.ts'
+/** Acquires the lock of the folder in its argument, drops the reference, reports it, and holds the lock until it is killed. */
+import { acquireLock } from './lock.ts'
 
-takeLock(process.argv[2] ?? '')
+acquireLock(process.argv[2] ?? '')
 globalThis.gc?.()
 process.stdout.write('taken\n')
 setInterval(() => {}, 60_000)

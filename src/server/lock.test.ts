@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { test, type TestContext } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { holderFileName, LockedError, takeLock } from './lock.ts'
+import { holderFileName, DataDirLockedError, acquireLock } from './lock.ts'
 
 const fixture = fileURLToPath(new URL('./lock.fixture.ts', import.meta.url))
 
@@ -17,7 +17,7 @@ function folder(t: TestContext): string {
   return join(path, 'data')
 }
 
-async function otherHolder(
+async function startOtherHolder(
   t: TestContext,
   dataDir: string,
 ): Promise<ChildProcessByStdio<null, Readable, null>> {
@@ -29,68 +29,73 @@ async function otherHolder(
   return child
 }
 
-function refusal(dataDir: string): LockedError {
+function lockedError(dataDir: string): DataDirLockedError {
   try {
-    takeLock(dataDir, { waitMs: 0 }).release()
+    acquireLock(dataDir, { waitMs: 0 }).release()
   } catch (error) {
-    if (error instanceof LockedError) return error
+    if (error instanceof DataDirLockedError) return error
     throw error
   }
   return assert.fail('the lock was free')
 }
 
-// The holder in these tests keeps no reference to its lock and collects its garbage before it says that it has it.
-test('a second process is told who holds the data directory and what to do', async (t) => {
-  const dataDir = folder(t)
-  const child = await otherHolder(t, dataDir)
-  const { holder, message } = refusal(dataDir)
-  assert.equal(holder?.pid, child.pid)
-  assert.equal(holder?.host, hostname())
-  assert.ok(message.includes(`pid ${child.pid} on ${hostname()}, since ${holder?.since}, version `), message)
-  assert.match(message, /stop that one first, or set DATA_DIR/)
-})
+describe('data directory lock', () => {
+  // The holder in these tests keeps no reference to its lock, and collects garbage before it reports that it has it.
+  test('second process – gets an error with the holder and what to do', async (t) => {
+    const dataDir = folder(t)
+    const child = await startOtherHolder(t, dataDir)
+    const { holder, message } = lockedError(dataDir)
+    assert.equal(holder?.pid, child.pid)
+    assert.equal(holder?.host, hostname())
+    assert.ok(
+      message.includes(`pid ${child.pid} on ${hostname()}, since ${holder?.since}, version `),
+      message,
+    )
+    assert.match(message, /Stop that process, or set DATA_DIR/)
+  })
 
-test('kill -9 of the holder frees the lock at once', async (t) => {
-  const dataDir = folder(t)
-  const child = await otherHolder(t, dataDir)
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-  const lock = takeLock(dataDir, { waitMs: 0 })
-  assert.equal(lock.holder.pid, process.pid)
-  lock.release()
-})
+  test('kill -9 of the holder – frees the lock at once', async (t) => {
+    const dataDir = folder(t)
+    const child = await startOtherHolder(t, dataDir)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const lock = acquireLock(dataDir, { waitMs: 0 })
+    assert.equal(lock.holder.pid, process.pid)
+    lock.release()
+  })
 
-test('a process has the lock once, and again after it gave it back', (t) => {
-  const dataDir = folder(t)
-  const first = takeLock(dataDir, { command: 'restore' })
-  assert.match(refusal(dataDir).message, /in use by sluice restore \(pid/)
-  first.release()
-  takeLock(dataDir, { waitMs: 0 }).release()
-})
+  test('one process – can acquire the lock again only after its release', (t) => {
+    const dataDir = folder(t)
+    const first = acquireLock(dataDir, { command: 'restore' })
+    assert.match(lockedError(dataDir).message, /in use by sluice restore \(pid/)
+    first.release()
+    acquireLock(dataDir, { waitMs: 0 }).release()
+  })
 
-test('a lock given back twice is not taken from its next holder', (t) => {
-  const dataDir = folder(t)
-  const first = takeLock(dataDir)
-  first.release()
-  const second = takeLock(dataDir, { command: 'seed' })
-  first.release()
-  assert.match(refusal(dataDir).message, /sluice seed/)
-  second.release()
-})
+  test('second release – does not affect the next holder', (t) => {
+    const dataDir = folder(t)
+    const first = acquireLock(dataDir)
+    first.release()
+    const second = acquireLock(dataDir, { command: 'seed' })
+    first.release()
+    assert.match(lockedError(dataDir).message, /sluice seed/)
+    second.release()
+  })
 
-test('a damaged note of the holder does not keep the refusal from being understood', (t) => {
-  const dataDir = folder(t)
-  const lock = takeLock(dataDir)
-  writeFileSync(join(dataDir, holderFileName), '{"pid":')
-  assert.match(refusal(dataDir).message, /in use by another process\./)
-  lock.release()
-})
+  test('damaged holder file – the error is still clear', (t) => {
+    const dataDir = folder(t)
+    const lock = acquireLock(dataDir)
+    writeFileSync(join(dataDir, holderFileName), '{"pid":')
+    assert.match(lockedError(dataDir).message, /in use by another process\./)
+    lock.release()
+  })
 
-test('the data directory and the lock are for their owner only', (t) => {
-  const dataDir = folder(t)
-  const lock = takeLock(dataDir)
-  assert.equal(statSync(dataDir).mode & 0o777, 0o700)
-  assert.equal(statSync(join(dataDir, 'lock.db')).mode & 0o777, 0o600)
-  assert.equal(statSync(join(dataDir, holderFileName)).mode & 0o777, 0o600)
-  lock.release()
+  test('data directory and lock – are accessible only to their owner', (t) => {
+    const dataDir = folder(t)
+    const lock = acquireLock(dataDir)
+    assert.equal(statSync(dataDir).mode & 0o777, 0o700)
+    assert.equal(statSync(join(dataDir, 'lock.db')).mode & 0o777, 0o600)
+    assert.equal(statSync(join(dataDir, holderFileName)).mode & 0o777, 0o600)
+    lock.release()
+  })
 })

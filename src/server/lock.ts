@@ -1,12 +1,12 @@
 /**
- * One relay for one data directory. The lock is the operating system's, so it is free the moment its holder is gone,
- * also after kill -9; the file beside it only tells people who the holder is.
+ * One relay per data directory. The lock is the operating system's, so it is free as soon as its holder exits, even after
+ * kill -9; the file next to it only names the holder.
  */
 
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { tryFileLock } from '../db/sqlite/file-lock.ts'
+import { tryAcquireFileLock } from '../db/sqlite/file-lock.ts'
 import { version } from './version.ts'
 
 export const lockFileName = 'lock.db'
@@ -18,38 +18,38 @@ export interface LockHolder {
   readonly since: string
   readonly host: string
   readonly version: string
-  /** What it does with the directory: `serve`, or a command of the command line. */
+  /** The command that holds it, such as `serve`. */
   readonly command: string
 }
 
-export interface DataLock {
+export interface DataDirLock {
   readonly holder: LockHolder
   release(): void
 }
 
-export interface LockOptions {
-  /** Told to whoever comes second. Default `serve`. */
+export interface DataDirLockOptions {
+  /** Named in the error of a second process. Default `serve`. */
   readonly command?: string
-  /** How long to wait, without letting the loop run, for a holder that is about to end. Default 500. */
+  /** How long to wait, blocking the event loop, for a holder that is about to exit. Default 500. */
   readonly waitMs?: number
 }
 
-/** Somebody else works with the data directory. */
-export class LockedError extends Error {
+/** Another process uses the data directory. */
+export class DataDirLockedError extends Error {
   readonly holder: LockHolder | undefined
 
   constructor(dataDir: string, holder: LockHolder | undefined) {
     super(
-      `${dataDir} is in use by ${nameOf(holder)}. Only one process may work with it: stop that one first, ` +
-        'or set DATA_DIR to another folder.',
+      `${dataDir} is in use by ${describeHolder(holder)}. Only one process may use it. ` +
+        'Stop that process, or set DATA_DIR to another folder.',
     )
-    this.name = 'LockedError'
+    this.name = 'DataDirLockedError'
     this.holder = holder
   }
 }
 
-/** A holder in words: `sluice serve (pid 4711 on relay-1, since …, version 0.1.0)`. */
-export function nameOf(holder: LockHolder | undefined): string {
+/** For example `sluice serve (pid 4711 on relay-1, since …, version 0.1.0)`. */
+export function describeHolder(holder: LockHolder | undefined): string {
   if (holder === undefined) return 'another process'
   const { command, pid, host, since, version } = holder
   return `sluice ${command} (pid ${pid} on ${host}, since ${since}, version ${version})`
@@ -57,13 +57,13 @@ export function nameOf(holder: LockHolder | undefined): string {
 
 function isHolder(value: unknown): value is LockHolder {
   if (typeof value !== 'object' || value === null) return false
-  const words = ['since', 'host', 'version', 'command']
+  const names = ['since', 'host', 'version', 'command']
   const fields = new Map<string, unknown>(Object.entries(value))
-  return typeof fields.get('pid') === 'number' && words.every((word) => typeof fields.get(word) === 'string')
+  return typeof fields.get('pid') === 'number' && names.every((name) => typeof fields.get(name) === 'string')
 }
 
-/** What the file says; undefined where it is absent or, between two holders, half true. */
-function writtenHolder(dataDir: string): LockHolder | undefined {
+/** The holder in the file; undefined if it is absent or, between two holders, incomplete. */
+function readHolder(dataDir: string): LockHolder | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(dataDir, holderFileName), 'utf8'))
     return isHolder(value) ? value : undefined
@@ -78,11 +78,11 @@ function writeHolder(dataDir: string, holder: LockHolder): void {
   renameSync(`${path}.new`, path)
 }
 
-/** Takes the data directory, making it (0700) when there is none. Throws LockedError when somebody else has it. */
-export function takeLock(dataDir: string, options: LockOptions = {}): DataLock {
+/** Locks the data directory, creating it (0700) if it does not exist. Throws DataDirLockedError if another process uses it. */
+export function acquireLock(dataDir: string, options: DataDirLockOptions = {}): DataDirLock {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const lock = tryFileLock(join(dataDir, lockFileName), options.waitMs ?? 500)
-  if (lock === undefined) throw new LockedError(dataDir, writtenHolder(dataDir))
+  const lock = tryAcquireFileLock(join(dataDir, lockFileName), options.waitMs ?? 500)
+  if (lock === undefined) throw new DataDirLockedError(dataDir, readHolder(dataDir))
   const holder: LockHolder = {
     pid: process.pid,
     since: new Date().toISOString(),
@@ -100,7 +100,7 @@ export function takeLock(dataDir: string, options: LockOptions = {}): DataLock {
   return {
     holder,
     release() {
-      // The file may by now be the next holder's.
+      // The file may belong to the next holder by now.
       if (!isHeld) return
       isHeld = false
       rmSync(join(dataDir, holderFileName), { force: true })

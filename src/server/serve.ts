@@ -1,199 +1,157 @@
 /**
- * `sluice serve`: takes the data directory, opens the core, starts the workers, and serves until a signal; then
- * drains. The order here is the order of the process's life.
+ * `sluice serve`: locks the data directory, opens the core while threads load the workers' modules, starts the workers,
+ * and serves until a signal; then drains. The order of this file is the order of the process's life.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
-import { operatorLink } from '../http/console/access-links.ts'
-import { linkTo } from '../http/public-urls.ts'
-import { collectWhenIdle } from '../lib/idle-garbage-collection.ts'
-import { openLog, type Log } from '../lib/log.ts'
-import { decimalOf } from '../lib/money.ts'
+import { createOperatorLink } from '../users/access-links.ts'
+import { consoleLink } from '../http/public-urls.ts'
+import { collectGarbageWhenIdle } from '../lib/idle-garbage-collection.ts'
+import { createLog, type Log } from '../lib/log.ts'
+import { formatAmount } from '../lib/money.ts'
 import { hasOperator } from '../users/users.ts'
-import type { Core } from './core.ts'
-import { serveControl } from './control-socket.ts'
-import { Crew } from './crew.ts'
-import { openDemo } from './demo/demo.ts'
-import { startJobs } from './jobs.ts'
-import { takeLock } from './lock.ts'
-import { administrationOver } from './open-house.ts'
-import { KeyUse } from './workers/key-usage.ts'
+import type { Core, CoreListener } from './ledger/core.ts'
+import { serveControlSocket } from './control-socket.ts'
+import { loadWorkers, WorkerPool } from './workers/worker-pool.ts'
+import { startDemo } from './demo/demo.ts'
+import { startLeaderJobs } from './jobs/leader-jobs.ts'
+import { acquireLock } from './lock.ts'
+import { createAdminHandler } from './local-admin.ts'
+import { KeyUsage } from './workers/key-usage.ts'
 import { openCore } from './ledger/open-core.ts'
-import { Orders } from './orders.ts'
-import { portProblem } from './connection-checks.ts'
-import { tlsProblem } from './tls-listener.ts'
-import { printWelcome } from './startup-banner.ts'
+import { ControlHandler } from './workers/control-handler.ts'
+import type { ControlRequest } from './workers/protocol.ts'
+import { findPortProblem } from './connection-checks.ts'
+import { closeAll, drain, exitOnStoreFailure, handleSignals } from './shutdown.ts'
+import { findTlsProblem } from './tls-listener.ts'
+import { printStartupBanner } from './startup-banner.ts'
 import { version } from './version.ts'
 import { waitForDatabase } from './wait-for-database.ts'
 
 /** Drift between journal, balances, entries and request rows is found within this time. */
-const watchEveryMs = 60_000
-/** A second signal within this time is the same one, sent to the whole process group. */
-const sameSignalMs = 1000
-/** How long answers wait for a store that takes no commits; streams are kept alive meanwhile. */
-const storePatienceMs = 30_000
-/** After the drain nobody waits for an answer: what cannot be closed within this time is left as a crash leaves it. */
-const closeWithinMs = 15_000
+const monitorLedgerEveryMs = 60_000
+/** How long callers wait while the store rejects commits. Meanwhile, streams are kept alive. */
+const storeTimeoutMs = 30_000
 
-type Close = () => unknown
+/** What changes while the relay runs, and decides whether it admits requests. */
+interface RelayState {
+  workerPool: WorkerPool | null
+  isLedgerConsistent: boolean
+}
 
-/** Resolves when the relay has ended. */
+/** Resolves when the relay has stopped. */
 export async function serve(config: Config): Promise<void> {
-  const log = openLog(config.logLevel)
-  const lock = takeLock(config.dataDir, { command: 'serve' })
-  const signals = takeSignals()
+  const log = createLog(config.logLevel)
+  const lock = acquireLock(config.dataDir, { command: 'serve' })
+  const signals = handleSignals()
   await checkPort(config)
-  await waitForDatabase(config, log)
-  let crew: Crew | null = null
-  let patience: NodeJS.Timeout | undefined
-  let isTrusted = true
-  const core = await openCore(config, {
-    durable: (commit) => crew?.durable(commit),
-    admitting(isOpen, why) {
-      if (isOpen) log.info('the store takes commits again')
-      else log.error({ why }, 'the store takes no commits: admission is closed')
-      clearInterval(patience)
-      // What was decided is still written when the store comes back, so its answers wait for that a while.
-      if (!isOpen) patience = setInterval(() => crew?.fail(), storePatienceMs)
-      crew?.tell({ isAdmitting: isOpen && isTrusted })
-    },
-    failed: (why) => endAtOnce(log, why),
-    changed: async (changes) => crew?.broadcast(changes),
-    dropped: (requests) => log.info({ requests }, 'request rows older than REQUEST_RETENTION were deleted'),
-    noted: (what, about) => log.warn(about, what),
-  })
-  tellBeginning(core, log)
-  const orders = new Orders({
-    core,
-    config,
-    broadcast: async (changes) => crew?.broadcast(changes),
-    counts: async () => (await crew?.ask<object>((call) => ({ kind: 'count', call }))) ?? [],
-  })
-  const demo = await openDemo(config, core, orders)
-  const keyUse = new KeyUse(core.store.db, log)
   // Only Linux spreads the connections of one port over several listeners.
   const workers = process.platform === 'linux' ? config.workers : 1
-  const served = { ...config, workers, upstreamAllow: [...config.upstreamAllow, ...(demo?.allow ?? [])] }
-  crew = new Crew({ core, config: served, log, carryOut: (order) => orders.carryOut(order), keyUse })
-  await crew.start(workers)
-  const onBug = (error: unknown, request: string): void => log.error({ err: error, request }, 'bug')
-  const control = await serveControl(config.dataDir, administrationOver(served, core, orders, onBug))
-  // Before anybody is told that it is ready: a signal from then on has to find somebody.
-  const signal = signals()
-  const setUpLink = await setUpLinkOf(config, core.store.db)
-  crew.tell({ isReady: true })
-  const endChores = orders.programmes.startChores(log)
-  const endWatch = watchLedger(core, log, () => {
-    isTrusted = false
-    core.authority.distrust()
-    crew.tell({ isAdmitting: false })
+  const loadedWorkers = loadWorkers(workers)
+  await waitForDatabase(config, log)
+  const state: RelayState = { workerPool: null, isLedgerConsistent: true }
+  const core = await openCore(config, coreListener(state, log))
+  logRecovery(core, log)
+  const controlHandler = new ControlHandler({
+    core,
+    config,
+    broadcast: async (changes) => state.workerPool?.broadcast(changes),
+    workerMetrics: async () =>
+      (await state.workerPool?.requestAll<object>((callId) => ({ kind: 'collect-metrics', callId }))) ?? [],
   })
-  const endJobs = startJobs(config, core, orders, log)
+  const demo = await startDemo(config, core, controlHandler)
+  const keyUsage = new KeyUsage(core.store.db, log)
+  const upstreamAllow = [...config.upstreamAllow, ...(demo?.allow ?? [])]
+  const workerConfig = { ...config, workers, upstreamAllow }
+  const handleControlRequest = (request: ControlRequest): Promise<unknown> => controlHandler.handle(request)
+  const workerPool = new WorkerPool({ core, config: workerConfig, log, handleControlRequest, keyUsage })
+  state.workerPool = workerPool
+  await workerPool.start(loadedWorkers)
+  const onInternalError = (error: unknown, request: string): void =>
+    log.error({ err: error, request }, 'internal error')
+  const adminHandler = createAdminHandler(workerConfig, core, controlHandler, onInternalError)
+  const controlSocket = await serveControlSocket(config.dataDir, adminHandler)
+  // Before the relay reports that it is ready: a signal from then on must start a drain.
+  const signal = signals()
+  const setupLink = await createSetupLink(config, core.store.db)
+  workerPool.updateState({ isReady: true })
+  const stopReconciliation = controlHandler.creditService.startReconciliation(log)
+  const stopLedgerMonitor = monitorLedger(core, log, () => {
+    state.isLedgerConsistent = false
+    core.authority.haltAdmission()
+    workerPool.updateState({ isAdmitting: false })
+  })
+  const stopLeaderJobs = startLeaderJobs(config, core, controlHandler, log)
   log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
-  printWelcome(config, demo, setUpLink)
-  collectWhenIdle()
+  printStartupBanner(config, demo, setupLink)
+  collectGarbageWhenIdle()
   await signal
-  await drain(crew, config, log)
+  await drain(workerPool, config, log)
   await closeAll(log, {
-    // One job waits for a backup that is under way, which ends here.
-    jobs: () => Promise.all([endJobs(), orders.backups.close()]),
-    'the watch over the ledger': endWatch,
-    chores: endChores,
-    'the use of keys': () => keyUse.close(),
-    'the control socket': () => control.close(),
-    'the demonstration': () => demo?.close(),
-    'the ledger': () => core.close(),
+    // The backup schedule waits for a running backup, which is ended here.
+    'leader jobs': () => Promise.all([stopLeaderJobs(), controlHandler.backups.close()]),
+    'ledger monitor': stopLedgerMonitor,
+    'credit reconciliation': stopReconciliation,
+    'key usage': () => keyUsage.close(),
+    'control socket': () => controlSocket.close(),
+    demo: () => demo?.close(),
+    ledger: () => core.close(),
   })
   lock.release()
-  log.info('ended')
+  log.info('stopped')
   process.exit(0)
 }
 
-function tellBeginning({ expired, health }: Core, log: Log): void {
-  if (expired > 0) log.warn({ holds: expired }, 'requests that an earlier end had cut off were settled')
-  health.logTo(log)
-}
-
-/** A link to become the first operator; `null` where there is one. */
-async function setUpLinkOf(config: Config, db: Db): Promise<string | null> {
-  if (await hasOperator(db)) return null
-  const { token } = await operatorLink(db, null)
-  return linkTo(config, 'set-up', token)
-}
-
-/** Has the ledger recomputed as it grows; when it does not add up, `onDrift` is called, once. */
-function watchLedger(core: Core, log: Log, onDrift: () => void): () => Promise<void> {
-  let isTold = false
-  return core.watch(watchEveryMs, {
-    verdict({ ok, drift, findings }) {
-      if (ok || isTold) return
-      isTold = true
-      log.fatal({ drift: decimalOf(drift), findings }, 'the ledger does not add up: admission is closed')
-      onDrift()
+function coreListener(state: RelayState, log: Log): CoreListener {
+  let storeTimeout: NodeJS.Timeout | undefined
+  return {
+    onDurable: (commit) => state.workerPool?.onDurable(commit),
+    onAdmissionChange(isOpen, why) {
+      if (isOpen) log.info('admission resumed')
+      else log.error({ why }, 'admission halted: store rejects commits')
+      clearInterval(storeTimeout)
+      // What was decided is written when the store is back, so callers wait for it until the timeout.
+      if (!isOpen) storeTimeout = setInterval(() => state.workerPool?.failPending(), storeTimeoutMs)
+      state.workerPool?.updateState({ isAdmitting: isOpen && state.isLedgerConsistent })
     },
-    failed: (error) => log.error({ err: error }, 'the ledger could not be watched'),
+    onFailure: (why) => exitOnStoreFailure(log, why),
+    onChanges: async (changes) => state.workerPool?.broadcast(changes),
+    onRequestsDeleted: (requests) => log.info({ requests }, 'deleted expired request rows'),
+    onWarning: (what, about) => log.warn(about, what),
+  }
+}
+
+function logRecovery({ recoveredHolds, health }: Core, log: Log): void {
+  if (recoveredHolds > 0) log.warn({ holds: recoveredHolds }, 'recovered open holds')
+  health.logChangesTo(log)
+}
+
+/** A link that creates the first operator; `null` if there is one. */
+async function createSetupLink(config: Config, db: Db): Promise<string | null> {
+  if (await hasOperator(db)) return null
+  const { token } = await createOperatorLink(db, null)
+  return consoleLink(config, 'set-up', token)
+}
+
+/** Verifies the ledger as it grows. Calls `onMismatch` once, when the ledger does not add up. */
+function monitorLedger(core: Core, log: Log, onMismatch: () => void): () => Promise<void> {
+  let isReported = false
+  return core.monitorLedger(monitorLedgerEveryMs, {
+    onReport({ ok, drift, findings }) {
+      if (ok || isReported) return
+      isReported = true
+      log.fatal({ drift: formatAmount(drift), findings }, 'ledger mismatch: admission halted')
+      onMismatch()
+    },
+    onError: (error) => log.error({ err: error }, 'ledger monitor failed'),
   })
 }
 
-/** Workers share the port, so they would share it with another relay as well, and nobody would notice. */
+/** Workers share the port, so without this check they would silently share it with another relay as well. */
 async function checkPort(config: Config): Promise<void> {
   const { host, port } = config
-  const problem = await portProblem(host, port)
-  if (problem !== null)
-    throw new Error(`${host}:${port} cannot be listened on (${problem}); set HOST or PORT.`)
-  const unfit = tlsProblem(config)
-  if (unfit !== null) throw new Error(`TLS_CERT_FILE and TLS_KEY_FILE cannot be used: ${unfit}`)
-}
-
-async function drain(crew: Crew, { drainDelayMs, drainGraceMs }: Config, log: Log): Promise<void> {
-  log.info('draining')
-  crew.tell({ isReady: false, isDraining: true })
-  await delay(drainDelayMs)
-  await crew.drain(drainGraceMs)
-}
-
-/** One after the other; tells what is not waited for when time is over. */
-async function closeAll(log: Log, parts: Readonly<Record<string, Close>>): Promise<void> {
-  const left = new Set(Object.keys(parts))
-  const closing = async (): Promise<void> => {
-    for (const [name, close] of Object.entries(parts)) {
-      await close()
-      left.delete(name)
-    }
-  }
-  await Promise.race([closing(), delay(closeWithinMs)])
-  if (left.size > 0)
-    log.warn({ left: [...left] }, 'not everything could be closed in time: the next start does what is left')
-}
-
-/** Nothing in memory can be trusted to be on disk any more: the process ends, and its next start reads the disk. */
-function endAtOnce(log: Log, why: string): void {
-  log.fatal({ why }, 'the store has failed')
-  process.exit(1)
-}
-
-/**
- * Before it serves there is nothing to drain: a signal ends the process at once. Left to the system it would be dropped
- * where this is the first process of a container. The answer is called when it serves, and resolves at the first SIGTERM
- * or SIGINT; a later second one ends the process at once.
- */
-function takeSignals(): () => Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  let isServing = false
-  let firstAt = 0
-  const onSignal = (): void => {
-    const now = performance.now()
-    if (!isServing) process.exit(0)
-    if (firstAt === 0) {
-      firstAt = now
-      resolve()
-    } else if (now - firstAt > sameSignalMs) process.exit(130)
-  }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
-  return () => {
-    isServing = true
-    return promise
-  }
+  const problem = await findPortProblem(host, port)
+  if (problem !== null) throw new Error(`Cannot listen on ${host}:${port} (${problem}). Set HOST or PORT.`)
+  const tlsProblem = findTlsProblem(config)
+  if (tlsProblem !== null) throw new Error(`Cannot use TLS_CERT_FILE and TLS_KEY_FILE: ${tlsProblem}`)
 }

@@ -1,23 +1,23 @@
 /**
- * Before a node has found its database: the port is open, says that it lives, and sends everybody else away for a moment,
- * so that nobody takes a relay that waits for one that is broken, or for one that does not know them.
+ * Serves the port while a node waits for its database: it reports that it is alive, and responds with 503 to all other
+ * requests, so that clients neither take the relay for broken nor get a 401.
  */
 import { createServer } from 'node:http'
 import type { Config } from '../config.ts'
-import { refuse } from '../errors.ts'
-import { listenerOf } from './tls-listener.ts'
+import { apiError } from '../errors.ts'
+import { createListener } from './tls-listener.ts'
 
-const waitingBytes = 16_384
+const socketBufferBytes = 16_384
 
-export interface WaitingRoom {
+export interface StartupListener {
   close(): Promise<void>
 }
 
-/** Opens the port; whoever comes is told to come again. */
-export async function openWaitingRoom(config: Config): Promise<WaitingRoom> {
+/** Opens the port; every request except `/healthz` gets 503 with `Retry-After`. */
+export async function openStartupListener(config: Config): Promise<StartupListener> {
   const { host, port } = config
-  const refusal = refuse('service_unavailable')
-  const body = JSON.stringify(refusal.toBody())
+  const error = apiError('service_unavailable')
+  const body = JSON.stringify(error.toBody())
   const server = createServer((request, response) => {
     request.resume()
     if (request.url === '/healthz') {
@@ -27,10 +27,10 @@ export async function openWaitingRoom(config: Config): Promise<WaitingRoom> {
       return
     }
     const headers = { 'content-type': 'application/json', 'retry-after': '1', connection: 'close' }
-    response.writeHead(refusal.status, headers).end(body)
+    response.writeHead(error.status, headers).end(body)
   })
-  // A certificate that cannot be used is told when there is more to say than to come again.
-  const listener = listenerOf(server, { config, highWaterMark: waitingBytes }, () => undefined)
+  // A failed reload of the certificate is reported once the relay serves.
+  const listener = createListener(server, { config, highWaterMark: socketBufferBytes }, () => undefined)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   listener.once('error', reject)
   listener.listen({ host, port }, resolve)

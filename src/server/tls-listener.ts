@@ -1,82 +1,82 @@
 /**
- * TLS by the relay itself, for who has nothing in front of it: connections are decrypted here and handed to the same
- * doors as plain ones. A renewed certificate is taken without a restart; one that cannot be used is not.
+ * TLS termination in the relay, for operation without a reverse proxy: decrypted connections go to the same HTTP server as
+ * plain ones. A renewed certificate is loaded without a restart; an invalid one is ignored.
  */
 import { readFileSync, statSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import { createSecureContext, createServer } from 'node:tls'
 import type { Config } from '../config.ts'
-import { errorWords } from '../lib/error-message.ts'
+import { errorMessage } from '../lib/error-message.ts'
 
-/** How often the files are looked at. */
-const lookEveryMs = 5000
+/** How often the files are checked for changes. */
+const checkFilesEveryMs = 5000
 
-interface Pair {
+interface CertificatePair {
   readonly cert: Buffer
   readonly key: Buffer
-  /** Changes when a file does. */
+  /** Changes when a file changes. */
   readonly version: string
 }
 
-interface Files {
+interface CertificateFiles {
   readonly cert: string
   readonly key: string
 }
 
-function filesOf({ tlsCertFile, tlsKeyFile }: Config): Files | null {
+function certificateFilesOf({ tlsCertFile, tlsKeyFile }: Config): CertificateFiles | null {
   return tlsCertFile === null || tlsKeyFile === null ? null : { cert: tlsCertFile, key: tlsKeyFile }
 }
 
-function versionOf(files: Files): string {
+function versionOf(files: CertificateFiles): string {
   return [files.cert, files.key].map((file) => `${statSync(file).mtimeMs} ${statSync(file).ino}`).join(' ')
 }
 
-/** Throws when a file cannot be read, or the two do not belong together. */
-function read(files: Files): Pair {
+/** Throws if a file cannot be read, or if the key does not match the certificate. */
+function readCertificate(files: CertificateFiles): CertificatePair {
   const version = versionOf(files)
   const pair = { cert: readFileSync(files.cert), key: readFileSync(files.key), version }
   createSecureContext(pair)
   return pair
 }
 
-/** Why TLS cannot be spoken as it is set; `null` when it can, or is not wanted. */
-export function tlsProblem(config: Config): string | null {
-  const files = filesOf(config)
+/** Why the configured certificate cannot be used; `null` if it can, or if TLS is not configured. */
+export function findTlsProblem(config: Config): string | null {
+  const files = certificateFilesOf(config)
   try {
-    if (files) read(files)
+    if (files) readCertificate(files)
     return null
   } catch (error) {
-    return errorWords(error)
+    return errorMessage(error)
   }
 }
 
-/** What listens in front of the doors: the server itself, or TLS before it. `onProblem`: a renewed pair cannot be used, once for each reason. */
-export function listenerOf(
+/** Returns what listens: the HTTP server itself, or a TLS server in front of it. `onProblem`: a renewed pair cannot be used; called once per reason. */
+export function createListener(
   server: HttpServer,
   { config, highWaterMark }: { readonly config: Config; readonly highWaterMark: number },
   onProblem: (error: unknown) => void,
 ): Server {
-  const files = filesOf(config)
+  const files = certificateFilesOf(config)
   if (!files) return server
-  let pair = read(files)
+  let pair = readCertificate(files)
   const options = { ...pair, ALPNProtocols: ['http/1.1'], noDelay: true, highWaterMark }
   const listener = createServer(options, (socket) => void server.emit('connection', socket))
-  // Strangers who speak something else, or leave in the middle, are no event.
+  // Clients that do not speak TLS, or disconnect during the handshake, are not reported.
   listener.on('tlsClientError', () => {})
-  let told = ''
-  const looking = setInterval(() => {
+  let reported = ''
+  const timer = setInterval(() => {
     try {
       if (versionOf(files) === pair.version) return
-      pair = read(files)
+      pair = readCertificate(files)
       listener.setSecureContext(pair)
-      told = ''
+      reported = ''
     } catch (error) {
-      if (String(error) !== told) onProblem(error)
-      told = String(error)
+      if (String(error) !== reported) onProblem(error)
+      reported = String(error)
     }
-  }, lookEveryMs)
-  looking.unref()
-  listener.on('close', () => clearInterval(looking))
+  }, checkFilesEveryMs)
+  timer.unref()
+  listener.on('close', () => clearInterval(timer))
   return listener
 }

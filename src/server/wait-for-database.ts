@@ -1,20 +1,23 @@
-/** A node of a cluster that starts before its database waits for it, with its port open. */
+/** A cluster node that starts before its database waits for it, with its port open. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import { mayPass } from '../db/postgres/errors.ts'
-import { errorWords } from '../lib/error-message.ts'
+import { isTransient } from '../db/postgres/errors.ts'
+import { errorMessage } from '../lib/error-message.ts'
 import type { Log } from '../lib/log.ts'
-import { openWaitingRoom, type WaitingRoom } from './startup-listener.ts'
+import { openStartupListener, type StartupListener } from './startup-listener.ts'
 
 const retryMs = 300
 
-/** Resolves when the database can be had. Throws what waiting does not help: a wrong password, no such database, a certificate that is not trusted. */
+/**
+ * Resolves when the database is available. Throws permanent errors: a wrong password, a missing database, an untrusted
+ * certificate.
+ */
 export async function waitForDatabase(config: Config, log: Log): Promise<void> {
   const { databaseUrl: url } = config
   if (url === null) return
   const { openClient } = await import('../db/postgres/connection.ts')
-  let room: WaitingRoom | null = null
-  let told = ''
+  let listener: StartupListener | null = null
+  let lastWhy = ''
   try {
     for (;;) {
       try {
@@ -22,15 +25,15 @@ export async function waitForDatabase(config: Config, log: Log): Promise<void> {
         await client.end()
         return
       } catch (error) {
-        if (!mayPass(error)) throw error
-        const why = errorWords(error)
-        if (why !== told) log.warn({ why }, 'the database is not there yet: everything is 503')
-        told = why
-        room ??= await openWaitingRoom(config)
+        if (!isTransient(error)) throw error
+        const why = errorMessage(error)
+        if (why !== lastWhy) log.warn({ why }, 'waiting for database')
+        lastWhy = why
+        listener ??= await openStartupListener(config)
         await delay(retryMs)
       }
     }
   } finally {
-    await room?.close()
+    await listener?.close()
   }
 }

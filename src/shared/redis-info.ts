@@ -1,25 +1,25 @@
-/** One question to a Redis or Valkey, for the doctor: what it is, or why it cannot be had. */
+/** Reads information about a Redis or Valkey server for the `doctor` command. */
 import { Redis } from 'ioredis'
-import { errorWords } from '../lib/error-message.ts'
+import { errorMessage } from '../lib/error-message.ts'
 
-const patienceMs = 3000
+const redisTimeoutMs = 3000
 
-export interface RedisAbout {
+export interface RedisInfo {
   readonly release: string
-  /** `master`, or a replica, which takes no writes. */
+  /** `master`, or a replica, which does not accept writes. */
   readonly role: string
-  /** It drops keys when its memory is full. */
+  /** Whether it evicts keys when its memory is full. */
   readonly evicts: boolean
 }
 
-/** `problem` holds no secrets. */
-export async function askRedis(url: string): Promise<RedisAbout | { readonly problem: string }> {
+/** Returns the information, or the problem, which contains no secrets. */
+export async function readRedisInfo(url: string): Promise<RedisInfo | { readonly problem: string }> {
   const redis = new Redis(url, {
     lazyConnect: true,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
-    connectTimeout: patienceMs,
-    commandTimeout: patienceMs,
+    connectTimeout: redisTimeoutMs,
+    commandTimeout: redisTimeoutMs,
   })
   let problem = ''
   redis.on('error', (error: Error) => (problem = error.message))
@@ -28,12 +28,12 @@ export async function askRedis(url: string): Promise<RedisAbout | { readonly pro
     const text = await redis.info()
     const field = (name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(text)?.[1]
     return {
-      release: field('valkey_version') ?? field('redis_version') ?? 'of an unknown release',
+      release: field('valkey_version') ?? field('redis_version') ?? '(unknown version)',
       role: field('role') ?? 'master',
       evicts: Number(field('maxmemory') ?? 0) > 0 && field('maxmemory_policy') !== 'noeviction',
     }
   } catch (error) {
-    return { problem: problem || errorWords(error) }
+    return { problem: problem || errorMessage(error) }
   } finally {
     redis.disconnect()
   }

@@ -1,74 +1,74 @@
 /**
- * State that all nodes share and that may be lost: the windows and slots of rates, in Redis or Valkey. Nothing here
- * knows what is limited or why, and nothing of it is money.
+ * Rate limiting state shared by all nodes in Redis or Valkey: sliding windows and concurrency slots. The state may be
+ * lost, and none of it is money. This module does not know what is limited or why.
  */
 import { Redis } from 'ioredis'
 import { endScript, renewScript, reserveScript } from './sliding-window-scripts.ts'
-import { errorWords } from '../lib/error-message.ts'
+import { errorMessage } from '../lib/error-message.ts'
 
-/** Who is limited, by what; `null`: unlimited. `group`: subjects that are asked for together lie together. */
-export interface WindowClaim {
+/** The limits of one subject; `null`: unlimited. */
+export interface WindowLimits {
   readonly subject: string
   readonly requests: number | null
   readonly tokens: number | null
   readonly slots: number | null
 }
 
-export interface WindowUse {
+export interface WindowUsage {
   readonly requests: number
   readonly tokens: number
   readonly running: number
-  /** Seconds until one more request, and the tokens asked for, fit; -1: never. */
+  /** Seconds until one more request, and the requested tokens, fit; -1: never. */
   readonly requestsWait: number
   readonly tokensWait: number
-  /** Seconds until all is free again. */
+  /** Seconds until the whole window is free again. */
   readonly requestsFree: number
   readonly tokensFree: number
 }
 
 export interface Reservation {
   readonly isAdmitted: boolean
-  /** Redis's clock, in milliseconds. */
+  /** Redis's clock in milliseconds. */
   readonly now: number
-  readonly uses: readonly WindowUse[]
+  readonly uses: readonly WindowUsage[]
 }
 
-export interface RedisWindowsOptions {
+export interface RedisSlidingWindowsOptions {
   readonly url: string
-  /** A slot whose request is not heard of for so long is free. */
+  /** A slot is freed if its request was not renewed for this long. */
   readonly leaseMs: number
   readonly onReady: () => void
-  /** At each attempt that fails; `why` holds no secrets. */
-  readonly onAway: (why: string) => void
-  /** Added to Redis's clock; for tests, which cannot wait a minute. */
+  /** Called at each failed connection attempt; `why` contains no secrets. */
+  readonly onUnavailable: (why: string) => void
+  /** Added to Redis's clock, for tests. */
   readonly aheadMs?: () => number
 }
 
-const commandMs = 500
-/** A Redis that says nothing for so long is away: what would be sent to it meanwhile must not gather here. */
-const silentMs = 2000
-const reconnectMostMs = 1000
-/** A connection on which so many answers were late is given up for another: what waits on it would only grow. */
-const lateMost = 1000
-const lateWhy = 'Command timed out'
-const valuesPerClaim = 7
+const commandTimeoutMs = 500
+/** Without any reply for this long, Redis counts as unavailable, so that commands do not pile up here. */
+const socketTimeoutMs = 2000
+const maxReconnectDelayMs = 1000
+/** After this many timed-out commands the connection is replaced, because its backlog would only grow. */
+const maxTimedOutCommands = 1000
+const commandTimeoutMessage = 'Command timed out'
+const valuesPerSubject = 7
 
 interface Scripts {
-  reserveWindows(keys: number, ...words: (string | number)[]): Promise<number[]>
-  endWindows(keys: number, ...words: (string | number)[]): Promise<number>
-  renewWindows(keys: number, ...words: (string | number)[]): Promise<number>
+  reserveWindows(keys: number, ...scriptArguments: (string | number)[]): Promise<number[]>
+  endWindows(keys: number, ...scriptArguments: (string | number)[]): Promise<number>
+  renewWindows(keys: number, ...scriptArguments: (string | number)[]): Promise<number>
 }
 
-function open(url: string): Redis & Scripts {
+function createClient(url: string): Redis & Scripts {
   const redis = new Redis(url, {
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     enableAutoPipelining: true,
-    commandTimeout: commandMs,
+    commandTimeout: commandTimeoutMs,
     connectTimeout: 2000,
-    socketTimeout: silentMs,
-    retryStrategy: (tries) => Math.min(tries * 100, reconnectMostMs),
-    // It has become a replica: its name may lead to another one by now.
+    socketTimeout: socketTimeoutMs,
+    retryStrategy: (tries) => Math.min(tries * 100, maxReconnectDelayMs),
+    // The server has become a replica; its name may resolve to the new primary.
     reconnectOnError: ({ message }) => message.includes('READONLY'),
     scripts: {
       reserveWindows: { lua: reserveScript },
@@ -79,65 +79,71 @@ function open(url: string): Redis & Scripts {
   return redis as Redis & Scripts
 }
 
-export class RedisWindows {
+export class RedisSlidingWindows {
   readonly #redis: Redis & Scripts
   readonly #leaseMs: number
   readonly #aheadMs: () => number
-  #late = 0
+  #timedOutCommands = 0
 
-  constructor({ url, leaseMs, onReady, onAway, aheadMs = () => 0 }: RedisWindowsOptions) {
+  constructor({ url, leaseMs, onReady, onUnavailable, aheadMs = () => 0 }: RedisSlidingWindowsOptions) {
     this.#leaseMs = leaseMs
     this.#aheadMs = aheadMs
-    this.#redis = open(url)
+    this.#redis = createClient(url)
     this.#redis.on('ready', () => {
-      this.#late = 0
+      this.#timedOutCommands = 0
       onReady()
     })
     let why = 'the connection was closed'
-    this.#redis.on('error', (error: Error) => (why = errorWords(error)))
-    this.#redis.on('close', () => onAway(why))
+    this.#redis.on('error', (error: Error) => (why = errorMessage(error)))
+    this.#redis.on('close', () => onUnavailable(why))
   }
 
-  async #answerTo<Answer>(said: Promise<Answer>): Promise<Answer> {
+  async #countTimeouts<Reply>(reply: Promise<Reply>): Promise<Reply> {
     try {
-      return await said
+      return await reply
     } catch (error) {
-      if (errorWords(error) !== lateWhy) throw error
-      this.#late += 1
-      if (this.#late === lateMost) this.#redis.disconnect(true)
+      if (errorMessage(error) !== commandTimeoutMessage) throw error
+      this.#timedOutCommands += 1
+      if (this.#timedOutCommands === maxTimedOutCommands) this.#redis.disconnect(true)
       throw error
     }
   }
 
-  /** Keys of one group lie in one slot of a Redis cluster. */
+  /** The keys of one group share a hash slot of a Redis cluster. */
   #keys(group: string, subjects: readonly string[]): string[] {
     return subjects.flatMap((subject) => [`sluice:{${group}}:w:${subject}`, `sluice:{${group}}:c:${subject}`])
   }
 
-  /** Reserves all or nothing; `isForced`: counts also what does not fit. Rejects when Redis does not answer. */
+  /** Reserves for all subjects or none; `isForced`: counts the request even if it does not fit. Rejects if Redis does not respond. */
   async reserve(
-    asked: {
+    request: {
       readonly id: string
       readonly group: string
       readonly tokens: number
       readonly isForced?: boolean
     },
-    claims: readonly WindowClaim[],
+    subjects: readonly WindowLimits[],
   ): Promise<Reservation> {
     const keys = this.#keys(
-      asked.group,
-      claims.map(({ subject }) => subject),
+      request.group,
+      subjects.map(({ subject }) => subject),
     )
-    const limits = claims.flatMap(({ requests, tokens, slots }) => [
+    const limits = subjects.flatMap(({ requests, tokens, slots }) => [
       requests ?? -1,
       tokens ?? -1,
       slots ?? -1,
     ])
-    const about = [this.#aheadMs(), asked.id, asked.tokens, this.#leaseMs, asked.isForced === true ? 1 : 0]
-    const [admitted = 0, now = 0, ...values] = await this.#answerTo(
-      this.#redis.reserveWindows(keys.length, ...keys, ...about, ...limits),
+    const scriptArguments = [
+      this.#aheadMs(),
+      request.id,
+      request.tokens,
+      this.#leaseMs,
+      request.isForced === true ? 1 : 0,
+    ]
+    const [admitted = 0, now = 0, ...values] = await this.#countTimeouts(
+      this.#redis.reserveWindows(keys.length, ...keys, ...scriptArguments, ...limits),
     )
-    const uses = claims.map((_, index): WindowUse => {
+    const uses = subjects.map((_, index): WindowUsage => {
       const [
         requests = 0,
         tokens = 0,
@@ -146,15 +152,15 @@ export class RedisWindows {
         tokensWait = 0,
         requestsFree = 0,
         tokensFree = 0,
-      ] = values.slice(index * valuesPerClaim, (index + 1) * valuesPerClaim)
+      ] = values.slice(index * valuesPerSubject, (index + 1) * valuesPerSubject)
       return { requests, tokens, running, requestsWait, tokensWait, requestsFree, tokensFree }
     })
     return { isAdmitted: admitted === 1, now, uses }
   }
 
-  /** Ends a reservation that was made at a moment of Redis's clock; frees its slots. */
+  /** Ends a reservation that was made at `at` of Redis's clock, and frees its slots. */
   async end(
-    made: {
+    reservation: {
       readonly id: string
       readonly group: string
       readonly subjects: readonly string[]
@@ -162,22 +168,29 @@ export class RedisWindows {
     },
     change: { readonly requests: number; readonly tokens: number; readonly surplus: number },
   ): Promise<void> {
-    const keys = this.#keys(made.group, made.subjects)
-    const second = Math.floor(made.at / 1000)
-    const words = [this.#aheadMs(), made.id, second, change.requests, change.tokens, change.surplus]
-    await this.#answerTo(this.#redis.endWindows(keys.length, ...keys, ...words))
+    const keys = this.#keys(reservation.group, reservation.subjects)
+    const second = Math.floor(reservation.at / 1000)
+    const scriptArguments = [
+      this.#aheadMs(),
+      reservation.id,
+      second,
+      change.requests,
+      change.tokens,
+      change.surplus,
+    ]
+    await this.#countTimeouts(this.#redis.endWindows(keys.length, ...keys, ...scriptArguments))
   }
 
-  /** Keeps the slots of a request that still runs. */
-  async renew(made: {
+  /** Renews the slots of a running request. */
+  async renew(reservation: {
     readonly id: string
     readonly group: string
     readonly subjects: readonly string[]
   }): Promise<void> {
-    const keys = made.subjects.map((subject) => `sluice:{${made.group}}:c:${subject}`)
-    const ids = made.subjects.map(() => made.id)
-    const words = [this.#aheadMs(), this.#leaseMs, ...ids]
-    await this.#answerTo(this.#redis.renewWindows(keys.length, ...keys, ...words))
+    const keys = reservation.subjects.map((subject) => `sluice:{${reservation.group}}:c:${subject}`)
+    const ids = reservation.subjects.map(() => reservation.id)
+    const scriptArguments = [this.#aheadMs(), this.#leaseMs, ...ids]
+    await this.#countTimeouts(this.#redis.renewWindows(keys.length, ...keys, ...scriptArguments))
   }
 
   close(): Promise<void> {

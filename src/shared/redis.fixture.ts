@@ -1,14 +1,14 @@
-/** A real redis-server for tests: on a port of loopback, keeping nothing; gone after the tests of the file. */
+/** A real redis-server for tests, on a loopback port and without persistence. */
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const program = 'redis-server'
-const startWithinMs = 10_000
+const startTimeoutMs = 10_000
 
-/** Why tests over Redis are left out here; false where they run. */
-export const withoutRedis: string | false =
+/** Why Redis tests are skipped; false if they run. */
+export const redisSkipReason: string | false =
   spawnSync(program, ['--version']).status === 0 ? false : 'redis-server is not installed here'
 
 async function freePort(): Promise<number> {
@@ -19,8 +19,8 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** What it answers to one command; empty: nothing. */
-function ask(port: number, command: string): Promise<string> {
+/** Sends one command and returns the reply; empty if there is none. */
+function sendCommand(port: number, command: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const socket = connect({ host: '127.0.0.1', port }, () => socket.write(`${command}\r\n`))
   socket.on('data', (bytes) => {
@@ -45,19 +45,19 @@ export class RedisServer {
   async start(): Promise<void> {
     const settings = ['--port', String(this.#port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
     this.#process = spawn(program, settings, { stdio: 'ignore' })
-    for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(20)) {
-      if ((await ask(this.#port, 'PING')).startsWith('+PONG')) return
+    for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(20)) {
+      if ((await sendCommand(this.#port, 'PING')).startsWith('+PONG')) return
     }
     throw new Error('redis-server did not start.')
   }
 
-  /** Makes it a copy of another, which takes no writes. */
-  async follow(other: RedisServer): Promise<void> {
-    const answer = await ask(this.#port, `REPLICAOF 127.0.0.1 ${other.#port}`)
-    if (!answer.startsWith('+OK')) throw new Error(`redis-server: ${answer}`)
+  /** Makes this server a replica of another, which rejects writes. */
+  async replicate(other: RedisServer): Promise<void> {
+    const reply = await sendCommand(this.#port, `REPLICAOF 127.0.0.1 ${other.#port}`)
+    if (!reply.startsWith('+OK')) throw new Error(`redis-server: ${reply}`)
   }
 
-  /** Stands still and goes on, as a machine does that is frozen. */
+  /** Freezes or resumes the process, like a frozen machine. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#process?.kill(signal)
   }

@@ -1,9 +1,9 @@
 /**
- * Sliding windows and slots of several subjects in one step of Redis, by Redis's own clock: the same rule as the
- * windows in memory (the second that runs and the 60 before it count), all or nothing over all of them.
+ * Lua scripts for sliding windows and concurrency slots of several subjects in one atomic step, by Redis's own clock. The
+ * rule is that of the windows in memory (the current second and the 60 before it count), all or nothing for all subjects.
  *
- * A subject has a hash (`r<second>`, `t<second>`: requests and tokens of a second; `R`, `T`: their sums; `s`: the second up to
- * which the hash is true) and a sorted set of the requests that run, with the moments at which their leases lapse.
+ * A subject has a hash (`r<second>`, `t<second>`: requests and tokens of a second; `R`, `T`: their sums; `s`: the second
+ * for which the sums hold) and a sorted set of its running requests with the times at which their leases expire.
  */
 
 const clock = `
@@ -48,10 +48,10 @@ end
 `
 
 /**
- * KEYS: hash and set of each subject. ARGV: ms ahead of Redis's clock, the request's id, tokens, the lease in ms, whether
- * to count without asking, and of each subject its limits of requests, tokens and slots (-1: none).
- * Answers: 1 or 0 for admitted, now in ms, and of each subject: requests, tokens and slots in use afterwards, the seconds
- * until a request and the tokens fit (-1: never), and until all requests and all tokens are free again.
+ * KEYS: hash and set of each subject. ARGV: ms added to Redis's clock, the request's id, tokens, the lease in ms, whether
+ * to count even if it does not fit, and for each subject its limits of requests, tokens and slots (-1: none).
+ * Returns: 1 or 0 for admitted, the time in ms, and for each subject: requests, tokens and slots in use afterwards, the
+ * seconds until a request and the tokens fit (-1: never), and until all requests and all tokens are free again.
  */
 export const reserveScript: string = `${clock}
 local id, amount, lease, force = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
@@ -112,8 +112,8 @@ return answer
 `
 
 /**
- * The end of a reservation. ARGV: ms ahead of Redis's clock, the request's id, the second it was made in, requests and
- * tokens to add to that second (negative: to take back), tokens to add to the second that runs.
+ * Ends a reservation. ARGV: ms added to Redis's clock, the request's id, the second of the reservation, requests and
+ * tokens to add to that second (negative: to return), tokens to add to the current second.
  */
 export const endScript: string = `${clock}
 local at, requests, tokens, surplus = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -130,8 +130,8 @@ return 1
 `
 
 /**
- * Keeps slots of requests that still run, also where they had lapsed or were forgotten. KEYS: their sets. ARGV: ms ahead,
- * the lease in ms, the ids.
+ * Renews the slots of running requests, even if they had expired or were lost. KEYS: their sets. ARGV: ms added to
+ * Redis's clock, the lease in ms, the ids.
  */
 export const renewScript: string = `${clock}
 local lease = tonumber(ARGV[2])

@@ -1,21 +1,21 @@
-/** What keys have spent in their open periods, as the ledger keeps it beside the balances. */
+/** How much keys have spent in their open periods, as stored with their ledger owners. */
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 
-export interface Spent {
+export interface KeySpend {
   readonly todayNanos: bigint
   readonly monthNanos: bigint
   readonly totalNanos: bigint
 }
 
-export const nothingSpent: Spent = { todayNanos: 0n, monthNanos: 0n, totalNanos: 0n }
+export const noSpend: KeySpend = { todayNanos: 0n, monthNanos: 0n, totalNanos: 0n }
 
-/** By key; a period that is over counts as nothing. */
-export async function spentByKeys(
+/** By key id. Ended periods count as zero. */
+export async function spendByKeys(
   db: Db,
   keyIds: readonly string[],
   now: number,
-): Promise<Map<string, Spent>> {
+): Promise<Map<string, KeySpend>> {
   if (keyIds.length === 0) return new Map()
   const ids = keyIds.map((id) => `k:${id}`)
   const rows = await db.all(sql.selectFrom('owners').selectAll().where('id', 'in', ids))

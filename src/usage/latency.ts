@@ -1,7 +1,7 @@
-/** How long answers took, from the ladders that the roll-ups keep: percentiles, right to a quarter of their value. */
+/** Latency percentiles from the histograms of the roll-ups, accurate to a quarter of their value. */
 import type { Db } from '../db/db.ts'
-import { latencyLadderMs } from './rollups/traffic-rollup.ts'
-import type { Parameter } from '../db/messages.ts'
+import { latencyBucketsMs } from './rollups/traffic-rollup.ts'
+import type { Parameter } from '../db/statement.ts'
 
 export interface Percentiles {
   readonly p50: number
@@ -10,9 +10,9 @@ export interface Percentiles {
 }
 
 export interface Latency {
-  /** Answered requests. */
+  /** Successful requests. */
   readonly requests: number
-  /** Of streams; null: there were none. */
+  /** Streams only. null: there were none. */
   readonly firstToken: Percentiles | null
   readonly duration: Percentiles | null
 }
@@ -20,7 +20,7 @@ export interface Latency {
 export interface LatencyFilter {
   /** null: all accounts together. */
   readonly account: string | null
-  /** Days of UTC that overlap with this span. */
+  /** UTC days that overlap with this span. */
   readonly from: number
   readonly to: number
   readonly model?: string
@@ -35,50 +35,50 @@ interface Row {
   requests: number
 }
 
-/** Counts by step of the ladder. */
-type Ladder = Map<number, number>
+/** Counts by bucket. */
+type Histogram = Map<number, number>
 
-/** Where a share of the requests was done, straight between the ends of its step. */
-function percentileOf(ladder: Ladder, total: number, share: number): number {
-  const wanted = total * share
-  let below = 0
-  for (let step = 0; step <= latencyLadderMs.length; step += 1) {
-    const count = ladder.get(step) ?? 0
-    if (count > 0 && below + count >= wanted) {
-      const low = latencyLadderMs[step - 1] ?? 0
-      const high = latencyLadderMs[step] ?? low * 2
-      return Math.round(low + ((high - low) * (wanted - below)) / count)
+/** The latency below which a share of the requests finished, interpolated linearly within its bucket. */
+function percentileOf(histogram: Histogram, total: number, share: number): number {
+  const targetCount = total * share
+  let cumulative = 0
+  for (let bucket = 0; bucket <= latencyBucketsMs.length; bucket += 1) {
+    const count = histogram.get(bucket) ?? 0
+    if (count > 0 && cumulative + count >= targetCount) {
+      const low = latencyBucketsMs[bucket - 1] ?? 0
+      const high = latencyBucketsMs[bucket] ?? low * 2
+      return Math.round(low + ((high - low) * (targetCount - cumulative)) / count)
     }
-    below += count
+    cumulative += count
   }
   return 0
 }
 
-function totalOf(ladder: Ladder): number {
-  return ladder.values().reduce((sum, count) => sum + count, 0)
+function totalOf(histogram: Histogram): number {
+  return histogram.values().reduce((sum, count) => sum + count, 0)
 }
 
-function percentilesOf(ladder: Ladder): Percentiles | null {
-  const total = totalOf(ladder)
+function percentilesOf(histogram: Histogram): Percentiles | null {
+  const total = totalOf(histogram)
   if (total === 0) return null
-  const [p50 = 0, p95 = 0, p99 = 0] = [0.5, 0.95, 0.99].map((share) => percentileOf(ladder, total, share))
+  const [p50 = 0, p95 = 0, p99 = 0] = [0.5, 0.95, 0.99].map((share) => percentileOf(histogram, total, share))
   return { p50, p95, p99 }
 }
 
 function latencyOf(rows: readonly Row[]): Latency {
-  const ladders = { first_token: new Map<number, number>(), duration: new Map<number, number>() }
+  const histograms = { first_token: new Map<number, number>(), duration: new Map<number, number>() }
   for (const { measure, bucket, requests } of rows) {
-    const ladder = measure === 'duration' ? ladders.duration : ladders.first_token
-    ladder.set(bucket, (ladder.get(bucket) ?? 0) + requests)
+    const histogram = measure === 'duration' ? histograms.duration : histograms.first_token
+    histogram.set(bucket, (histogram.get(bucket) ?? 0) + requests)
   }
   return {
-    requests: totalOf(ladders.duration),
-    firstToken: percentilesOf(ladders.first_token),
-    duration: percentilesOf(ladders.duration),
+    requests: totalOf(histograms.duration),
+    firstToken: percentilesOf(histograms.first_token),
+    duration: percentilesOf(histograms.duration),
   }
 }
 
-async function rowsOf(db: Db, { account, from, to, model }: LatencyFilter): Promise<Row[]> {
+async function histogramRows(db: Db, { account, from, to, model }: LatencyFilter): Promise<Row[]> {
   const parameters: Parameter[] = [account ?? '', Math.floor(from / dayMs) * dayMs, to]
   if (model !== undefined) parameters.push(model)
   return db.report<Row>({
@@ -89,12 +89,12 @@ async function rowsOf(db: Db, { account, from, to, model }: LatencyFilter): Prom
   })
 }
 
-/** Of all models together, and of each. */
-export async function latencyIn(
+/** For all models together and for each model. */
+export async function loadLatency(
   db: Db,
   filter: LatencyFilter,
 ): Promise<{ total: Latency; models: Map<string, Latency> }> {
-  const rows = await rowsOf(db, filter)
+  const rows = await histogramRows(db, filter)
   const byModel = Map.groupBy(rows, ({ model }) => model)
   return {
     total: latencyOf(rows),

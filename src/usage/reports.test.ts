@@ -1,23 +1,24 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import { anyStore, ledgerCommit, requestRow, type TestStore } from '../db/store.fixture.ts'
-import type { RequestRow } from '../db/messages.ts'
+import { createLedgerCommit, createRequestRow, type TestStore } from '../db/store.fixture.ts'
+import type { RequestRow } from '../db/ledger-commit.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { usageBetween, usageBy, usageByDay, type UsageFilter } from './reports.ts'
-import { takingsBy } from './traffic.ts'
-import { keysUsedIn, unusualHours } from './spend-anomalies.ts'
-import { waysTaken } from './traffic-flows.ts'
+import { openRolledUpStore } from './rollups/rolled-up-store.fixture.ts'
+import { trafficBy } from './traffic.ts'
+import { keysUsedInHour, findSpendAnomalies } from './spend-anomalies.ts'
+import { loadTrafficFlows } from './traffic-flows.ts'
 
 const hourMs = 3_600_000
 const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as const
 
-/** Rows over two days, several accounts, keys and models; costs beyond what a double can hold. */
+/** Rows over two days, with several accounts, keys and models, and costs beyond the precision of a double. */
 function rowsOf(first: number, count: number): RequestRow[] {
   return Array.from({ length: count }, (_, index) => {
     const number = first + index
-    return requestRow(`req_${number}`, {
+    return createRequestRow(`req_${number}`, {
       at: (number * 7_919_017) % (48 * hourMs),
       account_id: `acc_${number % 3}`,
       key_id: `key_${number % 5}`,
@@ -31,28 +32,31 @@ function rowsOf(first: number, count: number): RequestRow[] {
   })
 }
 
-async function rolledUp(db: Db, rows: number): Promise<void> {
+async function waitForRollup(db: Db, rows: number): Promise<void> {
   const cursor = sql.selectFrom('cursors').select('position').where('name', '=', 'usage_hourly')
   while (((await db.first(cursor))?.position ?? 0) < rows) await new Promise(setImmediate)
 }
 
-async function filledIn(db: Db): Promise<void> {
+async function waitForBackfill(db: Db): Promise<void> {
   const unfilled = sql.selectFrom('traffic_hourly').select('hour').where('prompt_tokens', 'is', null).limit(1)
   while ((await db.first(unfilled)) !== undefined) await new Promise(setImmediate)
 }
 
-/** A store whose first rows are rolled up, and whose last are not yet. One of the models is known, one is invented. */
+/**
+ * A store whose first rows are rolled up and whose last rows are not. One of the models exists, the other
+ * does not.
+ */
 async function storeWith(t: TestContext): Promise<{ store: TestStore; rows: RequestRow[] }> {
-  const store = await anyStore(t)
+  const store = await openRolledUpStore(t)
   await store.db.write({
     sql: `insert into models (id, context_tokens, hidden_reasoning, owned_by, listed, created_at, updated_at)
       values ('model-1', 1000, 0, 'x', 1, 0, 0)`,
     parameters: [],
   })
   const [old, fresh] = [rowsOf(0, 300), rowsOf(300, 100)]
-  await store.commit(ledgerCommit(1, { requests: old }))
-  await rolledUp(store.db, old.length)
-  await store.commit(ledgerCommit(2, { requests: fresh }))
+  await store.commit(createLedgerCommit(1, { requests: old }))
+  await waitForRollup(store.db, old.length)
+  await store.commit(createLedgerCommit(2, { requests: fresh }))
   return { store, rows: [...old, ...fresh] }
 }
 
@@ -82,114 +86,120 @@ const filters = fc.record({
   to: moment,
 })
 
-test('a report equals the sum over its requests to the nano, whatever it filters and cuts, rolled up or not', async (t) => {
-  const { store, rows } = await storeWith(t)
-  const property = fc.asyncProperty(filters, async (filter) => {
-    const wanted = rows.filter((row) => matches(row, filter))
-    const keyOf = {
-      hour: (row: RequestRow) => String(row.at - (row.at % hourMs)),
-      model: (row: RequestRow) => row.model,
-    }
-    for (const grouping of ['hour', 'model'] as const) {
-      const expected = Map.groupBy(wanted, keyOf[grouping])
-      const groups = await usageBy(store.db, grouping, filter)
-      assert.equal(groups.length, expected.size)
-      for (const { name, ...sums } of groups) assert.deepEqual(sums, sumOf(expected.get(name) ?? []))
-    }
+describe('usage reports', () => {
+  test('usageBy – equals the sum over the requests to the nano, rolled up or not', async (t) => {
+    const { store, rows } = await storeWith(t)
+    const property = fc.asyncProperty(filters, async (filter) => {
+      const wanted = rows.filter((row) => matches(row, filter))
+      const keyOf = {
+        hour: (row: RequestRow) => String(row.at - (row.at % hourMs)),
+        model: (row: RequestRow) => row.model,
+      }
+      for (const grouping of ['hour', 'model'] as const) {
+        const expected = Map.groupBy(wanted, keyOf[grouping])
+        const groups = await usageBy(store.db, grouping, filter)
+        assert.equal(groups.length, expected.size)
+        for (const { name, ...sums } of groups) assert.deepEqual(sums, sumOf(expected.get(name) ?? []))
+      }
+    })
+    await fc.assert(property, { numRuns: 40 })
+    // As after an upgrade: token counts are filled in gradually.
+    await store.db.write({
+      sql: 'update traffic_hourly set prompt_tokens = null, completion_tokens = null where hour % 3 > 0',
+      parameters: [],
+    })
+    await waitForRollup(store.db, rows.length)
+    await fc.assert(property, { numRuns: 20 })
+    await waitForBackfill(store.db)
+    await fc.assert(property, { numRuns: 20 })
   })
-  await fc.assert(property, { numRuns: 40 })
-  // As an upgrade leaves it; its tokens come by and by.
-  await store.db.write({
-    sql: 'update traffic_hourly set prompt_tokens = null, completion_tokens = null where hour % 3 > 0',
-    parameters: [],
+
+  test('usageBy – hours or one model of all accounts are read from the global roll-up', async (t) => {
+    const { store, rows } = await storeWith(t)
+    await waitForRollup(store.db, rows.length)
+    await store.db.write({ sql: 'delete from usage_hourly', parameters: [] })
+    const hours = await usageBy(store.db, 'hour', {})
+    assert.equal(
+      hours.reduce((sum, hour) => sum + hour.promptTokens, 0),
+      sumOf(rows).promptTokens,
+    )
+    const own = rows.filter(({ model }) => model === 'model-1')
+    assert.deepEqual(await usageBy(store.db, 'model', { model: 'model-1' }), [
+      { name: 'model-1', ...sumOf(own) },
+    ])
   })
-  await rolledUp(store.db, rows.length)
-  await fc.assert(property, { numRuns: 20 })
-  await filledIn(store.db)
-  await fc.assert(property, { numRuns: 20 })
-})
 
-test('what all did by the hour, or did with a model, is read without the sums of every account', async (t) => {
-  const { store, rows } = await storeWith(t)
-  await rolledUp(store.db, rows.length)
-  await store.db.write({ sql: 'delete from usage_hourly', parameters: [] })
-  const hours = await usageBy(store.db, 'hour', {})
-  assert.equal(
-    hours.reduce((sum, hour) => sum + hour.promptTokens, 0),
-    sumOf(rows).promptTokens,
-  )
-  const own = rows.filter(({ model }) => model === 'model-1')
-  assert.deepEqual(await usageBy(store.db, 'model', { model: 'model-1' }), [
-    { name: 'model-1', ...sumOf(own) },
-  ])
-})
-
-test('no amounts make a report fail: sums beyond 64 bits are exact, up to nine thousand million for an hour of one key', async (t) => {
-  const store = await anyStore(t)
-  const dearest = 10n ** 16n
-  const costs = { cost_nanos: dearest, upstream_cost_nanos: dearest }
-  const rows = Array.from({ length: 2800 }, (_, index) => {
-    // A thousand of one key in one hour, the others of many.
-    const key = index < 1000 ? 'key_mad' : `key_${index % 9}`
-    return requestRow(`req_${index}`, { ...costs, key_id: key, at: index < 1000 ? 0 : (index % 48) * hourMs })
+  test('sums beyond 64 bits – are exact', async (t) => {
+    const store = await openRolledUpStore(t)
+    const dearest = 10n ** 16n
+    const costs = { cost_nanos: dearest, upstream_cost_nanos: dearest }
+    const rows = Array.from({ length: 2800 }, (_, index) => {
+      // A thousand of one key in one hour, the others spread over many.
+      const key = index < 1000 ? 'key_mad' : `key_${index % 9}`
+      return createRequestRow(`req_${index}`, {
+        ...costs,
+        key_id: key,
+        at: index < 1000 ? 0 : (index % 48) * hourMs,
+      })
+    })
+    await store.commit(createLedgerCommit(1, { requests: rows }))
+    await waitForRollup(store.db, rows.length)
+    const [all] = await usageBy(store.db, 'model', {})
+    const most = 9n * 10n ** 18n
+    const expected = most + 1800n * dearest
+    assert.deepEqual([all?.requests, all?.costNanos, all?.upstreamCostNanos], [2800, expected, expected])
+    const keys = await usageBy(store.db, 'key', {})
+    assert.deepEqual([keys[0]?.name, keys[0]?.costNanos], ['key_mad', most])
+    assert.equal((await usageBetween(store.db, 'acc_one')).costNanos, expected)
+    const span = { from: 0, to: 48 * hourMs }
+    const hours = await trafficBy(store.db, 'hour', span)
+    const second = sumOf(rows.filter(({ at }) => at === hourMs)).costNanos
+    assert.deepEqual([hours[0]?.revenueNanos, hours[1]?.upstreamCostNanos], [most, second])
+    const [model] = await trafficBy(store.db, 'model', span)
+    assert.equal(model?.revenueNanos, most + sumOf(rows.filter(({ at }) => at > 0)).costNanos)
+    assert.deepEqual((await keysUsedInHour(store.db, 0, 1))[0], 'key_mad')
+    assert.ok(await findSpendAnomalies(store.db, ['key_mad', 'key_1'], 40 * hourMs))
+    const { flows } = await loadTrafficFlows(store.db, { ...span, isModel: () => true })
+    assert.equal(flows.find(({ key }) => key === 'key_mad')?.costNanos, 1000n * dearest)
   })
-  await store.commit(ledgerCommit(1, { requests: rows }))
-  await rolledUp(store.db, rows.length)
-  const [all] = await usageBy(store.db, 'model', {})
-  const most = 9n * 10n ** 18n
-  const expected = most + 1800n * dearest
-  assert.deepEqual([all?.requests, all?.costNanos, all?.upstreamCostNanos], [2800, expected, expected])
-  const keys = await usageBy(store.db, 'key', {})
-  assert.deepEqual([keys[0]?.name, keys[0]?.costNanos], ['key_mad', most])
-  assert.equal((await usageBetween(store.db, 'acc_one')).costNanos, expected)
-  const span = { from: 0, to: 48 * hourMs }
-  const hours = await takingsBy(store.db, 'hour', span)
-  const second = sumOf(rows.filter(({ at }) => at === hourMs)).costNanos
-  assert.deepEqual([hours[0]?.revenueNanos, hours[1]?.upstreamCostNanos], [most, second])
-  const [model] = await takingsBy(store.db, 'model', span)
-  assert.equal(model?.revenueNanos, most + sumOf(rows.filter(({ at }) => at > 0)).costNanos)
-  assert.deepEqual((await keysUsedIn(store.db, 0, 1))[0], 'key_mad')
-  assert.ok(await unusualHours(store.db, ['key_mad', 'key_1'], 40 * hourMs))
-  const { ways } = await waysTaken(store.db, { ...span, isModel: () => true })
-  assert.equal(ways.find(({ key }) => key === 'key_mad')?.costNanos, 1000n * dearest)
-})
 
-test('groups by key and account come dearest first, page by page, and none twice', async (t) => {
-  const { store, rows } = await storeWith(t)
-  const whole = await usageBy(store.db, 'key', {})
-  const costs = whole.map((group) => group.costNanos)
-  assert.deepEqual(
-    costs,
-    costs.toSorted((left, right) => (left > right ? -1 : 1)),
-  )
-  const pages = await Promise.all(
-    [0, 2, 4].map((offset) => usageBy(store.db, 'key', {}, { limit: 2, offset })),
-  )
-  assert.deepEqual(pages.flat(), whole)
-  const accounts = await usageBy(store.db, 'account', {})
-  assert.equal(
-    accounts.reduce((sum, group) => sum + group.requests, 0),
-    rows.length,
-  )
-})
+  test('groups by key and account – are sorted by cost, paginated without duplicates', async (t) => {
+    const { store, rows } = await storeWith(t)
+    const all = await usageBy(store.db, 'key', {})
+    const costs = all.map((group) => group.costNanos)
+    assert.deepEqual(
+      costs,
+      costs.toSorted((left, right) => (left > right ? -1 : 1)),
+    )
+    const pages = await Promise.all(
+      [0, 2, 4].map((offset) => usageBy(store.db, 'key', {}, { limit: 2, offset })),
+    )
+    assert.deepEqual(pages.flat(), all)
+    const accounts = await usageBy(store.db, 'account', {})
+    assert.equal(
+      accounts.reduce((sum, group) => sum + group.requests, 0),
+      rows.length,
+    )
+  })
 
-test('days are those of a calendar, and add up to their hours', async (t) => {
-  const { store, rows } = await storeWith(t)
-  const shanghai = (at: number): string => new Date(at + 8 * hourMs).toISOString().slice(0, 10)
-  const days = await usageByDay(store.db, {}, shanghai)
-  const expected = Map.groupBy(rows, (row) => shanghai(row.at))
-  assert.deepEqual(
-    days.map((day) => day.name),
-    [...expected.keys()].toSorted(),
-  )
-  for (const { name, ...sums } of days) assert.deepEqual(sums, sumOf(expected.get(name) ?? []))
-})
+  test('usageByDay – groups by calendar day and adds up its hours', async (t) => {
+    const { store, rows } = await storeWith(t)
+    const shanghai = (at: number): string => new Date(at + 8 * hourMs).toISOString().slice(0, 10)
+    const days = await usageByDay(store.db, {}, shanghai)
+    const expected = Map.groupBy(rows, (row) => shanghai(row.at))
+    assert.deepEqual(
+      days.map((day) => day.name),
+      [...expected.keys()].toSorted(),
+    )
+    for (const { name, ...sums } of days) assert.deepEqual(sums, sumOf(expected.get(name) ?? []))
+  })
 
-test('what an account used between two moments is exact, and nothing when there was nothing', async (t) => {
-  const { store, rows } = await storeWith(t)
-  const [from, to] = [5 * hourMs + 17, 31 * hourMs + 4242]
-  const own = rows.filter((row) => matches(row, { account: 'acc_1', from, to }))
-  assert.deepEqual(await usageBetween(store.db, 'acc_1', from, to), sumOf(own))
-  assert.deepEqual(await usageBetween(store.db, 'acc_none'), sumOf([]))
-  assert.deepEqual(await usageBetween(store.db, 'acc_1', to, from), sumOf([]))
+  test('usageBetween – is exact between two instants, and zero without requests', async (t) => {
+    const { store, rows } = await storeWith(t)
+    const [from, to] = [5 * hourMs + 17, 31 * hourMs + 4242]
+    const own = rows.filter((row) => matches(row, { account: 'acc_1', from, to }))
+    assert.deepEqual(await usageBetween(store.db, 'acc_1', from, to), sumOf(own))
+    assert.deepEqual(await usageBetween(store.db, 'acc_none'), sumOf([]))
+    assert.deepEqual(await usageBetween(store.db, 'acc_1', to, from), sumOf([]))
+  })
 })

@@ -1,50 +1,53 @@
 /**
- * Reports: sums over requests by time, model, key or account. Whole hours come from the hourly roll-ups; rows that
- * are not yet rolled up, and the hours that a report cuts, come from the requests themselves. All of it is one
- * statement, so one report is one moment, and what was settled is in it at once.
+ * Usage reports: sums over requests by time, model, key or account. Whole hours come from the hourly
+ * roll-ups; rows not yet rolled up, and hours that the span covers only in part, come from the requests. A
+ * report is one statement, so it is consistent and includes everything settled before.
  */
 import type { Db } from '../db/db.ts'
-import type { Parameter } from '../db/messages.ts'
-import { largestFirst, nanosOfSum, splitSum } from '../db/money-sums.ts'
+import type { Parameter } from '../db/statement.ts'
+import { largestSumFirstSql, joinSum, splitSumSql } from '../db/money-sums.ts'
 
 export interface UsageFilter {
   readonly account?: string
   readonly key?: string
   readonly model?: string
-  /** From this moment on, in milliseconds since the epoch; absent: from the first request. */
+  /** Inclusive, in milliseconds since the epoch. Absent: from the first request. */
   readonly from?: number
-  /** Before this moment; absent: up to now. */
+  /** Exclusive. Absent: up to now. */
   readonly to?: number
 }
 
 export interface UsageSums {
   readonly requests: number
-  /** Requests that were refused, failed or truncated. */
+  /** Requests that were rejected, failed or truncated. */
   readonly errors: number
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costNanos: bigint
-  /** What the upstreams cost us, as far as it is known. */
+  /** The cost of the upstreams as far as it is known. */
   readonly upstreamCostNanos: bigint
 }
 
 export interface UsageGroup extends UsageSums {
-  /** The hour's start in milliseconds as text, the day's name, the model, or the id of the key or account. */
+  /**
+   * The start of the hour in milliseconds as text, the name of the day, the model, or the id of the key or
+   * account.
+   */
   readonly name: string
 }
 
-/** What requests are grouped by where the store groups them. */
+/** Groupings that the database computes. */
 export type Grouping = 'hour' | 'model' | 'key' | 'account'
 
 const hourMs = 3_600_000
-/** The last moment that a date can name. */
+/** The latest representable time. */
 const endOfTime = 8_640_000_000_000_000
 
 const columns = { hour: 'hour', model: 'model', key: 'key_id', account: 'account_id' } as const
 
 const sumsOfHour = 'requests, errors, prompt_tokens, completion_tokens, cost_nanos, upstream_cost_nanos'
-/** Both roll-ups by the hour, with the same columns. */
-const hourTexts = {
+/** The two hourly roll-ups, with the same columns. */
+const rollupQueries = {
   usage_hourly: `select hour, account_id, key_id, model, ${sumsOfHour} from usage_hourly`,
   traffic_hourly: `select hour, '' as account_id, '' as key_id, model, ${sumsOfHour} from traffic_hourly`,
 } as const
@@ -53,7 +56,7 @@ const rowColumns = `at - at % ${hourMs} as hour, account_id, key_id, model, 1 as
   prompt_tokens, completion_tokens, cost_nanos, coalesce(upstream_cost_nanos, 0) as upstream_cost_nanos`
 const sumColumns = `coalesce(sum(requests), 0) as requests, coalesce(sum(errors), 0) as errors,
   coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,
-  ${splitSum('cost_nanos', 'cost')}, ${splitSum('upstream_cost_nanos', 'upstream')}`
+  ${splitSumSql('cost_nanos', 'cost')}, ${splitSumSql('upstream_cost_nanos', 'upstream')}`
 const rolledUpTo = `(select coalesce(max(position), 0) from cursors where name = 'usage_hourly')`
 
 interface SumsRow {
@@ -73,39 +76,39 @@ interface Source {
   readonly parameters: readonly Parameter[]
 }
 
-/** Rows in a span of time that the filter lets through. */
-function selection(
+/** The rows of a time span that match the filter. */
+function buildSource(
   begin: string,
   time: string,
   filter: UsageFilter,
   span: readonly [number, number],
 ): Source {
-  const named = { account_id: filter.account, key_id: filter.key, model: filter.model }
-  const given = Object.entries(named).flatMap(([column, value]) =>
+  const columnFilters = { account_id: filter.account, key_id: filter.key, model: filter.model }
+  const activeFilters = Object.entries(columnFilters).flatMap(([column, value]) =>
     value === undefined ? [] : [{ column, value }],
   )
-  // An expression instead of the column keeps SQLite on the row numbers.
-  const isByNumber = time.startsWith('+')
-  const conditions = given
-    .map(({ column }) => ` and ${isByNumber ? `coalesce(${column}, '')` : column} = ?`)
+  // An expression instead of the column makes SQLite scan by row id.
+  const scansByRowId = time.startsWith('+')
+  const conditions = activeFilters
+    .map(({ column }) => ` and ${scansByRowId ? `coalesce(${column}, '')` : column} = ?`)
     .join('')
   return {
     text: `${begin} ${time} >= ? and ${time} < ?${conditions}`,
-    parameters: [...span, ...given.map(({ value }) => value)],
+    parameters: [...span, ...activeFilters.map(({ value }) => value)],
   }
 }
 
-/** The requests of a filter, partly summed already: whole hours from the roll-ups, the rest row by row. */
-function sourceOf(filter: UsageFilter, rollUp: keyof typeof hourTexts = 'usage_hourly'): Source {
+/** The requests that match a filter, partly summed: whole hours from the roll-ups, the rest row by row. */
+function sourceOf(filter: UsageFilter, rollUp: keyof typeof rollupQueries = 'usage_hourly'): Source {
   const { from = 0, to = endOfTime } = filter
   const first = Math.ceil(from / hourMs) * hourMs
   const last = Math.floor(to / hourMs) * hourMs
   const rows = (start: number, end: number): Source[] =>
-    start >= end ? [] : [selection(`select ${rowColumns} from requests where`, 'at', filter, [start, end])]
+    start >= end ? [] : [buildSource(`select ${rowColumns} from requests where`, 'at', filter, [start, end])]
   const cut = first > last ? rows(from, to) : [...rows(from, first), ...rows(last, to)]
   const parts = [
-    selection(`${hourTexts[rollUp]} where`, 'hour', filter, [first, last]),
-    selection(`select ${rowColumns} from requests where row_id > ${rolledUpTo} and`, '+at', filter, [
+    buildSource(`${rollupQueries[rollUp]} where`, 'hour', filter, [first, last]),
+    buildSource(`select ${rowColumns} from requests where row_id > ${rolledUpTo} and`, '+at', filter, [
       first,
       last,
     ]),
@@ -117,32 +120,33 @@ function sourceOf(filter: UsageFilter, rollUp: keyof typeof hourTexts = 'usage_h
   }
 }
 
-function sumsOf(row: SumsRow): UsageSums {
+function toSums(row: SumsRow): UsageSums {
   return {
     requests: row.requests,
     errors: row.errors,
     promptTokens: row.prompt_tokens,
     completionTokens: row.completion_tokens,
-    costNanos: nanosOfSum(row.cost_yuan, row.cost_rest_nanos),
-    upstreamCostNanos: nanosOfSum(row.upstream_yuan, row.upstream_rest_nanos),
+    costNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
+    upstreamCostNanos: joinSum(row.upstream_yuan, row.upstream_rest_nanos),
   }
 }
 
 export interface UsagePage {
   readonly limit: number
-  /** How many groups were shown before. */
+  /** Number of groups on previous pages. */
   readonly offset: number
 }
 
 /**
- * What everybody together did by the hour, or did with one model, is told by far fewer rows: those of all accounts. They
- * have a row for each model that there was when its requests were counted, so of any other name they know nothing.
+ * Hours of all accounts, or of one model, can be read from the global roll-up, which has far fewer rows. It
+ * only has rows for models that existed when their requests were counted, so it cannot answer for other
+ * names.
  */
-async function rollUpFor(
+async function chooseRollup(
   db: Db,
   grouping: Grouping,
   { account, key, model }: UsageFilter,
-): Promise<keyof typeof hourTexts> {
+): Promise<keyof typeof rollupQueries> {
   const isOfAll = account === undefined && key === undefined
   const isOfModel = grouping === 'model' && model !== undefined
   if (!isOfAll || (grouping !== 'hour' && !isOfModel)) return 'usage_hourly'
@@ -155,24 +159,24 @@ async function rollUpFor(
   return isKnown && found?.unfilled === 0 ? 'traffic_hourly' : 'usage_hourly'
 }
 
-/** Hours in their order, other groups by what they cost, dearest first. */
+/** Hours in chronological order, other groups by descending cost. */
 export async function usageBy(
   db: Db,
   grouping: Grouping,
   filter: UsageFilter,
   page?: UsagePage,
 ): Promise<UsageGroup[]> {
-  const source = sourceOf(filter, await rollUpFor(db, grouping, filter))
-  const order = grouping === 'hour' ? 'name' : `${largestFirst('cost_nanos')}, name`
+  const source = sourceOf(filter, await chooseRollup(db, grouping, filter))
+  const order = grouping === 'hour' ? 'name' : `${largestSumFirstSql('cost_nanos')}, name`
   const rows = await db.report<SumsRow>({
     sql: `select ${columns[grouping]} as name, ${sumColumns} from (${source.text}) as source
       group by 1 order by ${order} limit ? offset ?`,
     parameters: [...source.parameters, page?.limit ?? Number.MAX_SAFE_INTEGER, page?.offset ?? 0],
   })
-  return rows.map((row) => ({ name: String(row.name), ...sumsOf(row) }))
+  return rows.map((row) => ({ name: String(row.name), ...toSums(row) }))
 }
 
-function added(left: UsageSums, right: UsageSums): UsageSums {
+function addSums(left: UsageSums, right: UsageSums): UsageSums {
   return {
     requests: left.requests + right.requests,
     errors: left.errors + right.errors,
@@ -184,8 +188,8 @@ function added(left: UsageSums, right: UsageSums): UsageSums {
 }
 
 /**
- * Days in their order. `dayOf` names the calendar day of an hour's start: where a zone's midnight cuts an hour (India,
- * Nepal), that hour counts to the day in which it begins.
+ * Days in chronological order. `dayOf` returns the calendar day of an hour's start. If midnight cuts an hour
+ * (India, Nepal), the hour counts to the day in which it begins.
  */
 export async function usageByDay(
   db: Db,
@@ -196,12 +200,15 @@ export async function usageByDay(
   for (const hour of await usageBy(db, 'hour', filter)) {
     const name = dayOf(Number(hour.name))
     const before = days.get(name)
-    days.set(name, before === undefined ? { ...hour, name } : { name, ...added(before, hour) })
+    days.set(name, before === undefined ? { ...hour, name } : { name, ...addSums(before, hour) })
   }
   return [...days.values()]
 }
 
-/** What an account used from one moment until before another, in milliseconds since the epoch; absent: no bound. */
+/**
+ * The usage of an account in a time span, in milliseconds since the epoch; `to` is exclusive. Absent:
+ * unbounded.
+ */
 export async function usageBetween(
   db: Db,
   accountId: string,
@@ -214,6 +221,6 @@ export async function usageBetween(
     parameters: source.parameters,
   })
   const row = rows[0]
-  if (row === undefined) throw new Error('A sum without a group gave no row.')
-  return sumsOf(row)
+  if (row === undefined) throw new Error('A sum without groups returned no row.')
+  return toSums(row)
 }

@@ -1,49 +1,52 @@
 /**
- * Pages of request rows for people: with any filter a page looks at a bounded number of rows, so that none takes long
- * however rare the thing is that is looked for. A page may therefore be short and still lead on.
+ * Pages of request rows for people. With a filter, a page scans a limited number of rows, so that no page is
+ * slow however rare the matches are. A page may therefore be short, or even empty, although more follow.
  */
 import type { Db } from '../db/db.ts'
-import type { Parameter } from '../db/messages.ts'
+import type { Parameter } from '../db/statement.ts'
 import type { Selectable } from 'kysely'
 import type { Outcome, RequestsTable } from '../db/schema/schema.ts'
-import { refuse } from '../errors.ts'
+import { apiError } from '../errors.ts'
 
-/** One request's row as it is read. */
+/** One request's row as read from the database. */
 export type StoredRequest = Selectable<RequestsTable>
 
-export interface RowFilter {
-  /** Absent: everybody's. */
+export interface RequestRowFilter {
+  /** Absent: all accounts. */
   readonly account?: string | undefined
   readonly key?: string | undefined
   readonly model?: string | undefined
   readonly outcome?: Outcome | undefined
-  /** Only what did not end well. */
+  /** Only requests that did not succeed. */
   readonly errors?: boolean
   readonly requestId?: string | undefined
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
 
-export interface RowPage {
+export interface RequestRowPage {
   readonly rows: StoredRequest[]
-  /** null at the end. */
+  /** null on the last page. */
   readonly next: string | null
 }
 
-/** How many rows a page looks at, at most: some tens of milliseconds. */
-const lookedAtMost = 20_000
+/** The maximum number of rows that a page scans, which takes some tens of milliseconds. */
+const maxScannedRows = 20_000
 const endOfTime = 8_640_000_000_000_000
 
-/** Below which row a page begins: the time of the last one looked at and, among equal times, its number. */
-function placeOf(cursor: string | undefined): readonly [number, number] {
+/**
+ * The position below which a page begins: the time of the last scanned row and, among equal times, its row
+ * id.
+ */
+function parseCursor(cursor: string | undefined): readonly [number, number] {
   if (cursor === undefined) return [endOfTime, 0]
   const match = /^(\d{1,16})\.(\d{1,15})$/.exec(cursor)
   if (match === null)
-    throw refuse('invalid_request', { param: 'cursor', message: 'cursor is not one of ours.' })
+    throw apiError('invalid_request', { param: 'cursor', message: 'Invalid cursor for this list.' })
   return [Number(match[1]), Number(match[2])]
 }
 
-interface Looked {
+interface ScannedRow {
   at: number
   row_id: number
 }
@@ -53,83 +56,90 @@ interface Condition {
   readonly values: readonly Parameter[]
 }
 
-/** One text for all of them. */
-function together(conditions: readonly Condition[]): Condition {
+/** Joins conditions with "and". */
+function joinConditions(conditions: readonly Condition[]): Condition {
   return {
     text: conditions.map(({ text }) => text).join(' and ') || '1 = 1',
     values: conditions.flatMap(({ values }) => values),
   }
 }
 
-/** Rows of an account that did not end well have an index of their own. */
-function isOfFailures({ account, errors, outcome }: RowFilter): boolean {
+/** Rows of an account that did not succeed have an index of their own. */
+function usesFailureIndex({ account, errors, outcome }: RequestRowFilter): boolean {
   return account !== undefined && (errors === true || (outcome !== undefined && outcome !== 'ok'))
 }
 
-/** By which an index finds rows in the order of their time, and by which they are looked at one by one. */
-function conditionsOf(filter: RowFilter): { readonly found: Condition[]; readonly looked: Condition[] } {
-  const named = [
+/**
+ * `indexed` conditions select rows by an index in order of time; `scanned` conditions are checked row by row.
+ */
+function conditionsOf(filter: RequestRowFilter): {
+  readonly indexed: Condition[]
+  readonly scanned: Condition[]
+} {
+  const columns = [
     ['key_id', filter.key],
     ['account_id', filter.account],
     ['model', filter.model],
     ['outcome', filter.outcome],
   ] as const
-  const given = named.filter(([, value]) => value !== undefined)
-  const lead = isOfFailures(filter) ? 'account_id' : given.find(([column]) => column !== 'outcome')?.[0]
+  const given = columns.filter(([, value]) => value !== undefined)
+  const leadingColumn = usesFailureIndex(filter)
+    ? 'account_id'
+    : given.find(([column]) => column !== 'outcome')?.[0]
   const conditions = given.map(([column, value]) => ({
     column,
     text: `${column} = ?`,
     values: value === undefined ? [] : [value],
   }))
-  const found: Condition[] = conditions.filter(({ column }) => column === lead)
-  const looked: Condition[] = conditions.filter(({ column }) => column !== lead)
-  found.push({ text: 'at >= ? and at < ?', values: [filter.from ?? 0, filter.to ?? endOfTime] })
-  if (isOfFailures(filter)) found.push({ text: `outcome <> 'ok'`, values: [] })
+  const indexed: Condition[] = conditions.filter(({ column }) => column === leadingColumn)
+  const scanned: Condition[] = conditions.filter(({ column }) => column !== leadingColumn)
+  indexed.push({ text: 'at >= ? and at < ?', values: [filter.from ?? 0, filter.to ?? endOfTime] })
+  if (usesFailureIndex(filter)) indexed.push({ text: `outcome <> 'ok'`, values: [] })
   if (filter.errors === true)
-    looked.push({ text: `outcome in ('refused', 'failed', 'truncated', 'ended')`, values: [] })
-  return { found, looked }
+    scanned.push({ text: `outcome in ('refused', 'failed', 'truncated', 'ended')`, values: [] })
+  return { indexed, scanned }
 }
 
 /** Newest first. */
-export async function pageOfRows(
+export async function listRequestRows(
   db: Db,
-  filter: RowFilter,
+  filter: RequestRowFilter,
   page: { readonly limit: number; readonly cursor?: string | undefined },
-): Promise<RowPage> {
-  const [at, rowId] = placeOf(page.cursor)
-  const { found, looked } = conditionsOf(filter)
+): Promise<RequestRowPage> {
+  const [at, rowId] = parseCursor(page.cursor)
+  const { indexed, scanned } = conditionsOf(filter)
   const ordered = 'order by at desc, row_id desc'
   if (filter.requestId !== undefined) {
-    const { text, values } = together([...found, ...looked])
+    const { text, values } = joinConditions([...indexed, ...scanned])
     const sql = `select * from requests where request_id = ? and ${text}`
     const rows = await db.report<StoredRequest>({ sql, parameters: [filter.requestId, ...values] })
     return { rows, next: null }
   }
-  const inside = together([...found, { text: '(at, row_id) < (?, ?)', values: [at, rowId] }])
-  const matching = together(looked)
-  const most = looked.length === 0 ? page.limit + 1 : lookedAtMost
+  const range = joinConditions([...indexed, { text: '(at, row_id) < (?, ?)', values: [at, rowId] }])
+  const matching = joinConditions(scanned)
+  const scanLimit = scanned.length === 0 ? page.limit + 1 : maxScannedRows
   const rows = await db.report<StoredRequest>({
-    sql: `select * from (select * from requests where ${inside.text} ${ordered} limit ?) as looked
+    sql: `select * from (select * from requests where ${range.text} ${ordered} limit ?) as looked
       where ${matching.text} ${ordered} limit ?`,
-    parameters: [...inside.values, most, ...matching.values, page.limit + 1],
+    parameters: [...range.values, scanLimit, ...matching.values, page.limit + 1],
   })
-  const shown = rows.slice(0, page.limit)
-  const last = shown.at(-1)
+  const visible = rows.slice(0, page.limit)
+  const last = visible.at(-1)
   if (rows.length > page.limit && last !== undefined)
-    return { rows: shown, next: `${last.at}.${last.row_id}` }
-  if (looked.length === 0) return { rows: shown, next: null }
-  const [edge] = await db.report<Looked>({
-    sql: `select at, row_id from requests where ${inside.text} ${ordered} limit 1 offset ${lookedAtMost - 1}`,
-    parameters: inside.values,
+    return { rows: visible, next: `${last.at}.${last.row_id}` }
+  if (scanned.length === 0) return { rows: visible, next: null }
+  const [lastScanned] = await db.report<ScannedRow>({
+    sql: `select at, row_id from requests where ${range.text} ${ordered} limit 1 offset ${maxScannedRows - 1}`,
+    parameters: range.values,
   })
-  return { rows: shown, next: edge === undefined ? null : `${edge.at}.${edge.row_id}` }
+  return { rows: visible, next: lastScanned === undefined ? null : `${lastScanned.at}.${lastScanned.row_id}` }
 }
 
-/** One row of an account; undefined for another's too. */
-export async function rowById(
+/** One row of an account. undefined for other accounts' rows. */
+export async function requestRowById(
   db: Db,
   account: string,
   requestId: string,
 ): Promise<StoredRequest | undefined> {
-  return (await pageOfRows(db, { account, requestId }, { limit: 1 })).rows[0]
+  return (await listRequestRows(db, { account, requestId }, { limit: 1 })).rows[0]
 }

@@ -1,38 +1,39 @@
 /**
- * Request records: one row per request, as the automation contract tells it. Operators read all of it; a key holder
- * reads the own account's, without the attempts. Rows are written with the commit that ends a hold (db/journal.ts).
+ * Request records: one row per request, as in the admin API. Operators read everything; a key holder reads
+ * the records of their own account, without attempts. Rows are written in the commit that ends a hold
+ * (db/journal.ts).
  */
 import type { Db } from '../db/db.ts'
 import { sql, type Outcome, type RequestsTable } from '../db/schema/schema.ts'
-import { decimalOf } from '../lib/money.ts'
-import { pageOfRows } from './request-pages.ts'
+import { formatAmount } from '../lib/money.ts'
+import { listRequestRows } from './request-pages.ts'
 
 /** The platform's currency (specification §1), ISO 4217. */
 export const currency = 'CNY'
 
-/** The contract's record: money as decimal strings, times RFC 3339. */
+/** The record in the admin API: money as decimal strings, times as RFC 3339. */
 export interface RequestRecord {
   readonly request_id: string
   readonly time: string
   readonly account: string
   readonly key: string
   readonly model: string
-  /** The upstream that gave the answer; null when none did. */
+  /** The upstream that answered. null: none. */
   readonly upstream: string | null
   readonly http_status: number
   readonly outcome: Outcome
   readonly stream: boolean
-  /** The upstream's word. */
+  /** The finish reason reported by the upstream. */
   readonly finish: string | null
   readonly prompt_tokens: number
   readonly cached_tokens: number
   readonly completion_tokens: number
   readonly reasoning_tokens: number
-  /** Of the web, by the provider. */
+  /** Web searches by the provider. */
   readonly searches: number
-  /** null when nothing was used. */
+  /** null if nothing was used. */
   readonly usage_source: 'provider' | 'estimate' | null
-  /** The provider claimed more than the model can hold: charged up to that. */
+  /** The provider reported more usage than the model allows; charges are limited to that. */
   readonly usage_clamped: boolean
   readonly cost: string
   readonly currency: string
@@ -41,52 +42,55 @@ export interface RequestRecord {
   readonly attempts: readonly AttemptRecord[]
 }
 
-/** One try of one upstream; `cost` is what it cost us, null when unknown. */
+/** One attempt at one upstream. `cost` is what it cost us; null: unknown. */
 export interface AttemptRecord {
-  /** Its id. */
+  /** The upstream's id. */
   readonly upstream: string
   readonly outcome: string
   readonly http_status: number | null
   readonly duration_ms: number
   readonly cost: string | null
-  /** It claimed more usage than the model can hold. */
+  /** It reported more usage than the model allows. */
   readonly clamped?: true
-  /** Of the web, where it did any. */
+  /** Web searches, if there were any. */
   readonly searches?: number
 }
 
-/** What is not named is not asked for. Times in milliseconds since the epoch. */
+/** Omitted fields do not filter. Times in milliseconds since the epoch. */
 export interface RequestFilter {
   readonly account?: string
   readonly key?: string
   readonly model?: string
   readonly outcome?: Outcome
   readonly requestId?: string
-  /** From this moment on. */
+  /** Inclusive. */
   readonly from?: number
-  /** Before this moment. */
+  /** Exclusive. */
   readonly to?: number
 }
 
 export interface RequestPage {
   readonly limit: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string
 }
 
 interface WithAttempts {
-  /** As the row keeps them. */
+  /** As stored in the row. */
   readonly attempts: string
 }
 
-/** What of a row's attempts is everybody's to know; the text is searched first, for it is hardly ever there. */
+/**
+ * Customers may know this much about the attempts. The text is searched before it is parsed, because the
+ * field is rare.
+ */
 export function wasClamped({ attempts }: WithAttempts): boolean {
   if (!attempts.includes('"clamped"')) return false
   return (JSON.parse(attempts) as AttemptRecord[]).some(({ clamped }) => clamped === true)
 }
 
-/** The searches of the web that an answer took. */
-export function searchesOf({ attempts }: WithAttempts): number {
+/** The web searches of a response. */
+export function webSearchCount({ attempts }: WithAttempts): number {
   if (!attempts.includes('"searches"')) return 0
   return (JSON.parse(attempts) as AttemptRecord[]).at(-1)?.searches ?? 0
 }
@@ -107,10 +111,10 @@ function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
     cached_tokens: row.cached_tokens,
     completion_tokens: row.completion_tokens,
     reasoning_tokens: row.reasoning_tokens,
-    searches: searchesOf(row),
+    searches: webSearchCount(row),
     usage_source: row.usage_source,
     usage_clamped: wasClamped(row),
-    cost: decimalOf(row.cost_nanos),
+    cost: formatAmount(row.cost_nanos),
     currency,
     first_token_ms: row.first_token_ms,
     duration_ms: row.duration_ms,
@@ -118,13 +122,13 @@ function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
   }
 }
 
-/** Newest first. A page may be short and still lead on: see pages.ts. */
+/** Newest first. A page may be short although more follow: see request-pages.ts. */
 export async function listRequests(
   db: Db,
   filter: RequestFilter,
   page: RequestPage,
 ): Promise<{ data: RequestRecord[]; next: string | null }> {
-  const { rows, next } = await pageOfRows(db, filter, page)
+  const { rows, next } = await listRequestRows(db, filter, page)
   return { data: rows.map(recordOf), next }
 }
 

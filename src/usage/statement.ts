@@ -1,12 +1,12 @@
 /**
- * An account's statement: every movement of its money with the balance after it. Entries are append-only, so a
- * balance once shown never changes, and a page carries on from the balance where the page before ended.
+ * An account's statement: every movement of money with the balance after it. Entries are append-only, so a
+ * balance once shown never changes, and each page continues from the balance at which the previous one ended.
  */
-import { refuse } from '../errors.ts'
+import { apiError } from '../errors.ts'
 import type { Db } from '../db/db.ts'
 import type { EntriesTable } from '../db/schema/schema.ts'
 
-/** Nanos; positive is in the account's favour. */
+/** Nanos. A positive amount is in the account's favour. */
 export interface Movement {
   readonly id: number
   readonly at: number
@@ -16,7 +16,7 @@ export interface Movement {
   readonly balanceNanos: bigint
   readonly reason: string | null
   readonly source: string | null
-  /** The request's or the credit's id. */
+  /** The id of the request or the credit. */
   readonly reference: string | null
 }
 
@@ -25,11 +25,11 @@ type Row = Pick<EntriesTable, 'at' | 'credit' | 'amount_nanos' | 'kind' | 'reaso
   now_nanos: bigint | null
 }
 
-/** Where a page begins: below this entry, at this balance. */
-function startOf(cursor: string): { below: number; balance: bigint } {
+/** Where a page begins: below this entry, with this balance. */
+function parseCursor(cursor: string): { below: number; balance: bigint } {
   const match = /^(\d{1,15})\.(-?\d{1,19})$/.exec(cursor)
   if (match === null)
-    throw refuse('invalid_request', { param: 'cursor', message: 'cursor is not one of ours.' })
+    throw apiError('invalid_request', { param: 'cursor', message: 'Invalid cursor for this list.' })
   return { below: Number(match[1]), balance: BigInt(match[2] ?? '') }
 }
 
@@ -39,7 +39,7 @@ export async function listMovements(
   accountId: string,
   page: { readonly limit: number; readonly cursor?: string },
 ): Promise<{ data: Movement[]; next: string | null }> {
-  const start = page.cursor === undefined ? undefined : startOf(page.cursor)
+  const start = page.cursor === undefined ? undefined : parseCursor(page.cursor)
   const book = `account:${accountId}`
   const rows = await db.report<Row>({
     sql: `select id, at, credit, amount_nanos, kind, reason, source, ref,
@@ -82,7 +82,7 @@ type CreditRow = Pick<
   id: number
 }
 
-/** A movement seen without those around it. */
+/** A movement without its balance. */
 export type Credit = Omit<Movement, 'balanceNanos'>
 
 function creditOf(row: CreditRow, book: string): Credit {
@@ -94,7 +94,7 @@ function creditOf(row: CreditRow, book: string): Credit {
 const creditColumns = `id, at, credit, amount_nanos, kind, reason, source, ref
   from entries where account_id = ? and kind = 'credit'`
 
-/** Credits alone, newest first; they have an index of their own. */
+/** Credits only, newest first. They have an index of their own. */
 export async function listCredits(
   db: Db,
   accountId: string,
@@ -109,7 +109,7 @@ export async function listCredits(
   return { data, next: rows.length > page.limit ? String(data.at(-1)?.id) : null }
 }
 
-/** Credits of a span of time, oldest first. */
+/** Credits in a time span, oldest first. */
 export async function creditsBetween(db: Db, accountId: string, from: number, to: number): Promise<Credit[]> {
   const rows = await db.report<CreditRow>({
     sql: `select ${creditColumns} and at >= ? and at < ? order by id`,
@@ -118,7 +118,7 @@ export async function creditsBetween(db: Db, accountId: string, from: number, to
   return rows.map((row) => creditOf(row, `account:${accountId}`))
 }
 
-/** When the account's money moved for the first time; null: never. */
+/** When the account's money first moved. null: never. */
 export async function firstMovementAt(db: Db, accountId: string): Promise<number | null> {
   const [row] = await db.report<{ at: number }>({
     sql: 'select at from entries where account_id = ? order by id limit 1',

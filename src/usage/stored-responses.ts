@@ -1,30 +1,30 @@
 /**
- * What requests under an `Idempotency-Key` came to, for 24 hours: read and sealed here, written with the commit that ends
- * a request's hold (db/journal.ts).
+ * Responses stored under an `Idempotency-Key` for 24 hours. They are read and encrypted here, and written in
+ * the commit that ends the request's hold (db/journal.ts).
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { keptMs } from '../db/kept-answers.ts'
+import { storedResponseTtlMs } from '../db/retention/stored-responses.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isAway } from '../db/store-error.ts'
+import { isUnavailable } from '../db/store-error.ts'
 import type { Sealer } from '../lib/encryption.ts'
 
-/** A database that has just gone is waited for, as it is by whoever wants money of it. */
-const patienceMs = 5000
-const retryMs = 100
+/** A database that has just become unavailable is retried for as long as ledger operations wait for it. */
+const retryTimeoutMs = 5000
+const retryIntervalMs = 100
 
-export interface Kept {
-  /** The request that the key belongs to. */
+export interface StoredResponse {
+  /** The request that claimed the key. */
   readonly requestId: string
-  /** SHA-256 of its body, as base64url. */
+  /** SHA-256 of its body, in base64url. */
   readonly body: string
   readonly cost: bigint
-  /** What its caller was told, but for the price; null when it was cut off, or is too large to keep. */
-  readonly answer: Buffer | null
+  /** The response without its price. null if it was truncated or is too large to store. */
+  readonly response: Buffer | null
 }
 
-/** The disk's side of idempotent requests. */
-export class KeptAnswers {
+/** Reads and encrypts stored responses. */
+export class StoredResponses {
   readonly #db: Db
   readonly #sealer: Sealer
 
@@ -33,32 +33,35 @@ export class KeptAnswers {
     this.#sealer = sealer
   }
 
-  /** What an account's key came to within the last 24 hours; undefined when it is free, or its request still runs. */
-  async find(account: string, keyHash: string): Promise<Kept | undefined> {
-    for (const end = performance.now() + patienceMs; ; await delay(retryMs)) {
+  /**
+   * The result under an account's key within the last 24 hours. undefined if the key is free or its request
+   * is still running.
+   */
+  async find(account: string, keyHash: string): Promise<StoredResponse | undefined> {
+    for (const end = performance.now() + retryTimeoutMs; ; await delay(retryIntervalMs)) {
       try {
         return await this.#find(account, keyHash)
       } catch (error) {
-        if (!isAway(error) || performance.now() > end) throw error
+        if (!isUnavailable(error) || performance.now() > end) throw error
       }
     }
   }
 
-  async #find(account: string, keyHash: string): Promise<Kept | undefined> {
+  async #find(account: string, keyHash: string): Promise<StoredResponse | undefined> {
     const query = sql
       .selectFrom('kept_answers')
       .select(['request_id', 'body_hash', 'cost_nanos', 'answer'])
       .where('account_id', '=', account)
       .where('key_hash', '=', keyHash)
-      .where('at', '>', Date.now() - keptMs)
+      .where('at', '>', Date.now() - storedResponseTtlMs)
     const row = await this.#db.first(query)
     if (!row) return undefined
-    const { request_id: requestId, body_hash: body, cost_nanos: cost, answer } = row
-    return { requestId, body, cost, answer: answer && this.#sealer.unsealBytes(answer, requestId) }
+    const { request_id: requestId, body_hash: body, cost_nanos: cost, answer: response } = row
+    return { requestId, body, cost, response: response && this.#sealer.unsealBytes(response, requestId) }
   }
 
-  /** Seals an answer for the row of its request. */
-  seal(answer: Uint8Array, requestId: string): Uint8Array {
-    return this.#sealer.sealBytes(answer, requestId)
+  /** Encrypts a response for the row of its request. */
+  seal(response: Uint8Array, requestId: string): Uint8Array {
+    return this.#sealer.sealBytes(response, requestId)
   }
 }

@@ -1,40 +1,40 @@
 /**
- * The ways that requests take: from a key over a model to the upstream where they end. Read from the newest rows of a
- * time and no more than so many of them, so that it takes no longer on a busy relay than on a quiet one.
+ * Traffic flows: requests grouped from key over model to upstream. Read from the newest rows of a time span,
+ * up to a limit, so that a busy relay takes no longer than a quiet one.
  */
 import type { Db } from '../db/db.ts'
-import { nanosOfSum, splitSum } from '../db/money-sums.ts'
+import { joinSum, splitSumSql } from '../db/money-sums.ts'
 
-export interface Way {
+export interface TrafficFlow {
   readonly account: string
   readonly key: string
-  /** Empty: none that there is. */
+  /** Empty: the requested model does not exist. */
   readonly model: string
-  /** null: none was asked. */
+  /** null: no upstream was called. */
   readonly upstream: string | null
   readonly requests: number
   readonly failures: number
   readonly costNanos: bigint
 }
 
-export interface WaysTaken {
-  /** Milliseconds since the epoch: of the time that was asked for, or of the oldest row that was counted. */
+export interface TrafficFlows {
+  /** Milliseconds since the epoch: the start of the requested span, or the time of the oldest row counted. */
   readonly from: number
   readonly requests: number
   readonly isComplete: boolean
-  /** Busiest first. */
-  readonly ways: readonly Way[]
+  /** By descending number of requests. */
+  readonly flows: readonly TrafficFlow[]
 }
 
-export interface WaysAsked {
+export interface TrafficFlowFilter {
   readonly from: number
   readonly to: number
-  /** Names that callers invented are one. */
+  /** Unknown model names are combined into one. */
   readonly isModel: (id: string) => boolean
 }
 
-const rowsMost = 20_000
-const waysMost = 200
+const maxRows = 20_000
+const maxFlows = 200
 
 interface Row {
   account_id: string
@@ -48,11 +48,11 @@ interface Row {
   first_at: number
 }
 
-function nameOf(way: Way): string {
-  return JSON.stringify([way.key, way.model, way.upstream])
+function flowKey(flow: TrafficFlow): string {
+  return JSON.stringify([flow.key, flow.model, flow.upstream])
 }
 
-function added(left: Way | undefined, right: Way): Way {
+function mergeFlows(left: TrafficFlow | undefined, right: TrafficFlow): TrafficFlow {
   if (left === undefined) return right
   return {
     ...left,
@@ -62,36 +62,39 @@ function added(left: Way | undefined, right: Way): Way {
   }
 }
 
-export async function waysTaken(db: Db, { from, to, isModel }: WaysAsked): Promise<WaysTaken> {
+export async function loadTrafficFlows(
+  db: Db,
+  { from, to, isModel }: TrafficFlowFilter,
+): Promise<TrafficFlows> {
   const rows = await db.report<Row>({
     sql: `select account_id, key_id, model, upstream, count(*) as requests,
         sum(case when outcome in ('refused', 'failed', 'truncated', 'ended') then 1 else 0 end) as failures,
-        ${splitSum('cost_nanos', 'cost')}, min(at) as first_at
+        ${splitSumSql('cost_nanos', 'cost')}, min(at) as first_at
       from (select account_id, key_id, model, coalesce(upstream_id, fault_upstream, '') as upstream, outcome,
           cost_nanos, at
-        from requests where at >= ? and at < ? order by at desc limit ${rowsMost}) as newest
+        from requests where at >= ? and at < ? order by at desc limit ${maxRows}) as newest
       group by account_id, key_id, model, upstream`,
     parameters: [from, to],
   })
-  const ways = new Map<string, Way>()
+  const flows = new Map<string, TrafficFlow>()
   for (const row of rows) {
-    const way: Way = {
+    const flow: TrafficFlow = {
       account: row.account_id,
       key: row.key_id,
       model: isModel(row.model) ? row.model : '',
       upstream: row.upstream === '' ? null : row.upstream,
       requests: row.requests,
       failures: row.failures,
-      costNanos: nanosOfSum(row.cost_yuan, row.cost_rest_nanos),
+      costNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
     }
-    ways.set(nameOf(way), added(ways.get(nameOf(way)), way))
+    flows.set(flowKey(flow), mergeFlows(flows.get(flowKey(flow)), flow))
   }
   const requests = rows.reduce((sum, row) => sum + row.requests, 0)
-  const isComplete = requests < rowsMost
+  const isComplete = requests < maxRows
   return {
     from: isComplete ? from : Math.min(...rows.map((row) => row.first_at)),
     requests,
     isComplete,
-    ways: [...ways.values()].toSorted((left, right) => right.requests - left.requests).slice(0, waysMost),
+    flows: [...flows.values()].toSorted((left, right) => right.requests - left.requests).slice(0, maxFlows),
   }
 }

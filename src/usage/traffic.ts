@@ -1,21 +1,21 @@
 /**
- * What operators see of the whole relay: traffic and money by hour, day and model, and failures by cause and place. All
- * of it is read from roll-ups; what is not rolled up yet is there within a second.
+ * Traffic of the whole relay for operators: requests and money by hour, day and model, and failures by cause,
+ * upstream and model. Everything is read from roll-ups, which lag by at most a second.
  */
 import type { Db } from '../db/db.ts'
-import { nanosOfSum, splitSum } from '../db/money-sums.ts'
+import { joinSum, splitSumSql } from '../db/money-sums.ts'
 
-export interface Takings {
+export interface TrafficTotals {
   readonly requests: number
   readonly errors: number
   readonly revenueNanos: bigint
   readonly upstreamCostNanos: bigint
 }
 
-export const noTakings: Takings = { requests: 0, errors: 0, revenueNanos: 0n, upstreamCostNanos: 0n }
+export const noTraffic: TrafficTotals = { requests: 0, errors: 0, revenueNanos: 0n, upstreamCostNanos: 0n }
 
-export interface TakingsRow extends Takings {
-  /** The hour's start as text, or the model. */
+export interface TrafficGroup extends TrafficTotals {
+  /** The start of the hour as text, or the model. */
   readonly name: string
 }
 
@@ -29,15 +29,15 @@ interface Row {
   upstream_rest_nanos: bigint
 }
 
-/** Sums of a span of hours, by the hour or by the model. */
-export async function takingsBy(
+/** Sums over a span of hours, by hour or by model. */
+export async function trafficBy(
   db: Db,
   grouping: 'hour' | 'model',
   span: { readonly from: number; readonly to: number },
-): Promise<TakingsRow[]> {
+): Promise<TrafficGroup[]> {
   const rows = await db.report<Row>({
     sql: `select ${grouping} as name, sum(requests) as requests, sum(errors) as errors,
-        ${splitSum('cost_nanos', 'cost')}, ${splitSum('upstream_cost_nanos', 'upstream')}
+        ${splitSumSql('cost_nanos', 'cost')}, ${splitSumSql('upstream_cost_nanos', 'upstream')}
       from traffic_hourly where hour >= ? and hour < ? group by ${grouping} order by 1`,
     parameters: [span.from, span.to],
   })
@@ -45,12 +45,12 @@ export async function takingsBy(
     name: String(row.name),
     requests: row.requests,
     errors: row.errors,
-    revenueNanos: nanosOfSum(row.cost_yuan, row.cost_rest_nanos),
-    upstreamCostNanos: nanosOfSum(row.upstream_yuan, row.upstream_rest_nanos),
+    revenueNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
+    upstreamCostNanos: joinSum(row.upstream_yuan, row.upstream_rest_nanos),
   }))
 }
 
-export function addedTakings(left: Takings, right: Takings): Takings {
+export function addTotals(left: TrafficTotals, right: TrafficTotals): TrafficTotals {
   return {
     requests: left.requests + right.requests,
     errors: left.errors + right.errors,
@@ -61,7 +61,7 @@ export function addedTakings(left: Takings, right: Takings): Takings {
 
 export interface FailureGroup {
   readonly cause: string
-  /** null: no upstream was asked. */
+  /** null: no upstream was called. */
   readonly upstreamId: string | null
   readonly model: string
   readonly httpStatus: number
@@ -89,9 +89,9 @@ export interface FailureFilter {
   readonly upstream?: string | undefined
 }
 
-const groupsMost = 200
+const maxGroups = 200
 
-/** Most frequent first; whole hours that overlap with the span. */
+/** Most frequent first. Includes whole hours that overlap with the span. */
 export async function failureGroups(db: Db, filter: FailureFilter): Promise<FailureGroup[]> {
   const { from, to, model, upstream } = filter
   const named = Object.entries({ model, upstream_id: upstream }).filter(
@@ -102,7 +102,7 @@ export async function failureGroups(db: Db, filter: FailureFilter): Promise<Fail
     sql: `select cause, upstream_id, model, http_status, sum(requests) as requests,
         min(first_at) as first_at, max(last_at) as last_at, max(sample) as sample
       from failures_hourly where hour >= ? and hour < ?${conditions}
-      group by cause, upstream_id, model, http_status order by 5 desc, cause limit ${groupsMost}`,
+      group by cause, upstream_id, model, http_status order by 5 desc, cause limit ${maxGroups}`,
     parameters: [from - (from % 3_600_000), to, ...named.map(([, value]) => value)],
   })
   return rows.map((row) => ({
@@ -117,8 +117,8 @@ export async function failureGroups(db: Db, filter: FailureFilter): Promise<Fail
   }))
 }
 
-/** Requests whose row was written since a moment. */
-export async function requestsSince(db: Db, since: number): Promise<number> {
+/** The number of request rows written since a given time. */
+export async function countRequestsSince(db: Db, since: number): Promise<number> {
   const [row] = await db.report<{ requests: number }>({
     sql: 'select count(*) as requests from requests where at >= ?',
     parameters: [since],

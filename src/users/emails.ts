@@ -1,22 +1,22 @@
-/** The letters to people about signing in, in their language. `link` opens a page of the console. */
+/** E-mails about signing in, in the user's language. `link` opens a page of the console. */
 import type { Language } from './users.ts'
 
-type LetterKind = 'verify-email' | 'known-email' | 'reset-password'
+type EmailKind = 'verify-email' | 'known-email' | 'reset-password'
 
-interface Words {
+interface EmailTemplate {
   readonly subject: string
   readonly text: (link: string) => string
 }
 
-const letters: Record<LetterKind, Record<Language, Words>> = {
+const templates: Record<EmailKind, Record<Language, EmailTemplate>> = {
   'verify-email': {
     en: {
       subject: 'Confirm your e-mail address',
-      text: (link) => `Open this link within 24 hours to confirm your e-mail address and to sign in:
+      text: (link) => `Open this link within 24 hours to confirm your e-mail address and sign in:
 
 ${link}
 
-If you have not signed up, do nothing: no account is opened.
+If you did not sign up, ignore this e-mail: no account will be created.
 `,
     },
     'zh-CN': {
@@ -25,55 +25,55 @@ If you have not signed up, do nothing: no account is opened.
 
 ${link}
 
-如果您没有注册，请忽略本邮件，账户不会开通。
+如非本人操作，请忽略本邮件，系统不会创建账户。
 `,
     },
   },
   'known-email': {
     en: {
-      subject: 'You have an account already',
+      subject: 'You already have an account',
       text: (
         link,
-      ) => `Somebody, perhaps you, has signed up with this e-mail address, which has an account already.
+      ) => `Someone, perhaps you, tried to sign up with this e-mail address, which already has an account.
 
-Sign in here, or ask for a new password there: ${link}
+Sign in here, or reset your password there: ${link}
 `,
     },
     'zh-CN': {
       subject: '您已有账户',
-      text: (link) => `有人（也许是您本人）使用此邮箱地址注册，但该地址已有账户。
+      text: (link) => `有人（可能是您本人）使用此邮箱注册账户，但该邮箱已有账户。
 
-请在此登录，或在该页面重设密码：${link}
+请通过以下链接登录或重置密码：${link}
 `,
     },
   },
   'reset-password': {
     en: {
-      subject: 'Set a new password',
+      subject: 'Reset your password',
       text: (link) => `Open this link within an hour to set a new password:
 
 ${link}
 
-If you have not asked for it, do nothing: your password stays as it is.
+If you did not request this, ignore this e-mail: your password stays unchanged.
 `,
     },
     'zh-CN': {
-      subject: '重设密码',
-      text: (link) => `请在一小时内打开以下链接重设密码：
+      subject: '重置密码',
+      text: (link) => `请在 1 小时内打开以下链接重置密码：
 
 ${link}
 
-如果您没有提出请求，请忽略本邮件，密码不会改变。
+如非本人操作，请忽略本邮件，您的密码不会改变。
 `,
     },
   },
 }
 
-export function letterOf(
-  kind: LetterKind,
+export function renderEmail(
+  kind: EmailKind,
   language: Language,
   link: string,
 ): { readonly subject: string; readonly text: string } {
-  const { subject, text } = letters[kind][language]
+  const { subject, text } = templates[kind][language]
   return { subject, text: text(link) }
 }

@@ -1,23 +1,26 @@
-/** Invite codes: who has one may open an account where not everybody may. Of a code only its hash is kept. */
+/**
+ * Invite codes: with one, people can sign up where sign-up is not open to everybody. Only the hash of a code
+ * is stored.
+ */
 
-import { refuse } from '../errors.ts'
-import { auditRow } from '../db/audit.ts'
-import { expecting, type Db, type Query } from '../db/db.ts'
+import { apiError } from '../errors.ts'
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isUnmet } from '../db/store-error.ts'
+import { isExpectationFailureOf } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
-import { hashOfToken, newTypedCode, plainTypedCode } from './tokens.ts'
+import { hashToken, generateTypedCode, normalizeTypedCode } from './tokens.ts'
 
 export interface Invite {
   readonly id: string
-  /** Whom it is for, in an operator's words. */
+  /** An operator's note about whom it is for. */
   readonly note: string
   readonly usesLeft: number
   readonly expiresAt: number | null
   readonly createdAt: number
 }
 
-/** The code is shown once. Refuses with 400 for an end that lies in the past. */
+/** The code is returned only once. Throws 400 for an expiry in the past. */
 export async function createInvite(
   db: Db,
   input: { readonly note: string; readonly uses: number; readonly expiresAt: number | null },
@@ -26,12 +29,12 @@ export async function createInvite(
   const { note, uses, expiresAt } = input
   const now = Date.now()
   if (expiresAt !== null && expiresAt <= now) {
-    throw refuse('invalid_request', { param: 'expires_at', message: 'expires_at lies in the past.' })
+    throw apiError('invalid_request', { param: 'expires_at', message: 'expires_at must be in the future.' })
   }
-  const [id, code] = [newId('inv'), newTypedCode()]
+  const [id, code] = [newId('inv'), generateTypedCode()]
   const row = {
     id,
-    code_hash: hashOfToken(code),
+    code_hash: hashToken(code),
     note,
     uses_left: uses,
     expires_at: expiresAt,
@@ -39,7 +42,7 @@ export async function createInvite(
   }
   await db.write(
     sql.insertInto('invites').values(row),
-    auditRow(by, 'invite.create', id, { note, uses, expiresAt }),
+    auditStatement(by, 'invite.create', id, { note, uses, expiresAt }),
   )
   return { id, code }
 }
@@ -66,38 +69,38 @@ export async function listInvites(
   return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
 }
 
-/** Refuses with 404 for an unknown one. */
+/** Throws 404 for an unknown id. */
 export async function deleteInvite(db: Db, id: string, by: string): Promise<void> {
   try {
     const remove = sql.deleteFrom('invites').where('id', '=', id)
-    await db.write(expecting(remove, 1), auditRow(by, 'invite.delete', id))
+    await db.write(expectChanges(remove, 1), auditStatement(by, 'invite.delete', id))
   } catch (error) {
-    throw isUnmet(error, 0) ? refuse('not_found', { message: 'There is no such invite.' }) : error
+    throw isExpectationFailureOf(error, 0) ? apiError('not_found', { message: 'Invite not found.' }) : error
   }
 }
 
-function inviteBy(code: string) {
-  const plain = plainTypedCode(code)
-  return [hashOfToken(plain), Date.now()] as const
+function codeLookup(code: string) {
+  const plain = normalizeTypedCode(code)
+  return [hashToken(plain), Date.now()] as const
 }
 
-/** Throws 403 unless the code is good now. */
+/** Throws 403 unless the code is valid now. */
 export async function checkInvite(db: Db, code: string | undefined): Promise<void> {
-  const [hash, now] = inviteBy(code ?? '')
+  const [hash, now] = codeLookup(code ?? '')
   const row = await db.first(sql.selectFrom('invites').selectAll().where('code_hash', '=', hash))
-  const isOver =
+  const isInvalid =
     row === undefined || row.uses_left === 0 || (row.expires_at !== null && row.expires_at <= now)
-  if (isOver) throw refuse('invite_invalid', { param: 'invite' })
+  if (isInvalid) throw apiError('invite_invalid', { param: 'invite' })
 }
 
-/** For a batch's beginning: one use of the code is taken, or the batch does not happen. */
-export function takingInvite(code: string): Query {
-  const [hash, now] = inviteBy(code)
+/** The first statement of a batch: uses the code once, or fails the batch. */
+export function redeemInviteStatement(code: string): Query {
+  const [hash, now] = codeLookup(code)
   const update = sql
     .updateTable('invites')
     .set((build) => ({ uses_left: build('uses_left', '-', 1) }))
     .where('code_hash', '=', hash)
     .where('uses_left', '>', 0)
     .where((build) => build.or([build('expires_at', 'is', null), build('expires_at', '>', now)]))
-  return expecting(update, 1)
+  return expectChanges(update, 1)
 }

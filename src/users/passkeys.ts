@@ -1,6 +1,7 @@
 /**
- * Passkeys: signing in by a device that the person unlocks (WebAuthn). The device proves both that it is there and who
- * holds it, so no second factor is asked for. The challenge of each ceremony is a ticket, good once.
+ * Passkeys: signing in with a device that the user unlocks (WebAuthn). A passkey proves possession of the
+ * device and the identity of its user, so no second factor is needed. The challenge of each ceremony is
+ * stored in a one-time token.
  */
 
 import type {
@@ -8,23 +9,23 @@ import type {
   AuthenticatorTransport,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import { refuse } from '../errors.ts'
-import { auditRow } from '../db/audit.ts'
-import { expecting, type Db, type Query } from '../db/db.ts'
+import { apiError } from '../errors.ts'
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isTaken, isUnmet } from '../db/store-error.ts'
+import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import type { PasskeysTable } from '../db/schema/tables/users.ts'
-import { actorOf, personById, type Person } from './users.ts'
-import { makeTicket, takeTicket } from '../people/tickets.ts'
+import { actorOf, userById, type User } from './users.ts'
+import { issueOneTimeToken, consumeOneTimeToken } from './one-time-tokens.ts'
 
-/** A large library, and one that few need: loaded when a passkey is used. */
-const webauthn = () => import('@simplewebauthn/server')
+/** The library is large and rarely needed, so it is loaded on first use. */
+const loadWebauthn = () => import('@simplewebauthn/server')
 
-const nameOfParty = 'Sluice'
-const passkeysMost = 20
+const relyingPartyName = 'Sluice'
+const maxPasskeys = 20
 
-/** The origin of the console's pages, which passkeys belong to. */
-export interface Party {
+/** The origin of the console's pages, to which passkeys are bound. */
+export interface RelyingParty {
   readonly origin: string
 }
 
@@ -39,147 +40,165 @@ function passkeyOf(row: PasskeysTable): Passkey {
   return { id: row.id, name: row.name, createdAt: row.created_at, lastUsedAt: row.last_used_at }
 }
 
-function rowsOf(db: Db, personId: string): Promise<PasskeysTable[]> {
-  const query = sql.selectFrom('passkeys').selectAll().where('person_id', '=', personId)
+function passkeyRows(db: Db, userId: string): Promise<PasskeysTable[]> {
+  const query = sql.selectFrom('passkeys').selectAll().where('person_id', '=', userId)
   return db.all(query.orderBy('created_at'))
 }
 
 /** Oldest first. */
-export async function listPasskeys(db: Db, personId: string): Promise<Passkey[]> {
-  return (await rowsOf(db, personId)).map(passkeyOf)
+export async function listPasskeys(db: Db, userId: string): Promise<Passkey[]> {
+  return (await passkeyRows(db, userId)).map(passkeyOf)
 }
 
-function hostOf({ origin }: Party): string {
+function relyingPartyId({ origin }: RelyingParty): string {
   return new URL(origin).hostname
 }
 
-export interface Ceremony {
+export interface PasskeyChallenge {
   readonly ticket: string
-  /** For the browser's WebAuthn call, as it is. */
+  /** The options for the browser's WebAuthn call, passed through unchanged. */
   readonly options: Record<string, unknown>
 }
 
-/** Refuses with 409 where there are as many as there may be. */
-export async function beginPasskey(db: Db, person: Person, party: Party): Promise<Ceremony> {
-  const known = await rowsOf(db, person.id)
-  if (known.length >= passkeysMost) throw refuse('conflict', { message: 'Delete a passkey first.' })
+/** Throws 409 if the user has the maximum number of passkeys. */
+export async function startPasskeyRegistration(
+  db: Db,
+  user: User,
+  relyingParty: RelyingParty,
+): Promise<PasskeyChallenge> {
+  const existing = await passkeyRows(db, user.id)
+  if (existing.length >= maxPasskeys)
+    throw apiError('conflict', { message: `You already have ${maxPasskeys} passkeys. Delete one first.` })
   const options = await (
-    await webauthn()
+    await loadWebauthn()
   ).generateRegistrationOptions({
-    rpName: nameOfParty,
-    rpID: hostOf(party),
-    userID: new TextEncoder().encode(person.id),
-    userName: person.email,
-    userDisplayName: person.name === '' ? person.email : person.name,
+    rpName: relyingPartyName,
+    rpID: relyingPartyId(relyingParty),
+    userID: new TextEncoder().encode(user.id),
+    userName: user.email,
+    userDisplayName: user.name === '' ? user.email : user.name,
     attestationType: 'none',
-    excludeCredentials: known.map(({ id }) => ({ id })),
+    excludeCredentials: existing.map(({ id }) => ({ id })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   })
   const { challenge } = options
-  const detail = { challenge, origin: party.origin }
-  const { token } = await makeTicket(db, { kind: 'passkey-new', personId: person.id, detail, alone: true })
+  const detail = { challenge, origin: relyingParty.origin }
+  const { token } = await issueOneTimeToken(db, {
+    kind: 'passkey-new',
+    userId: user.id,
+    detail,
+    replacesOthers: true,
+  })
   return { ticket: token, options: { ...options } }
 }
 
-export interface PasskeyAnswer {
+export interface PasskeyResponse {
   readonly ticket: string
-  /** What the browser's call gave. */
+  /** The result of the browser's WebAuthn call. */
   readonly response: Record<string, unknown>
 }
 
-function refusedCeremony(cause?: unknown) {
-  const refusal = refuse('wrong_credentials', { message: 'This passkey could not be used.' })
-  if (cause !== undefined) refusal.cause = cause
-  return refusal
+function passkeyRejected(cause?: unknown) {
+  const error = apiError('wrong_credentials', { message: 'The passkey could not be verified.' })
+  if (cause !== undefined) error.cause = cause
+  return error
 }
 
-/** Keeps the passkey that the browser has made. Throws 401 when it does not prove what it has to. */
-export async function addPasskey(
+/** Stores the passkey created by the browser. Throws 401 if it cannot be verified. */
+export async function finishPasskeyRegistration(
   db: Db,
-  person: Person,
-  given: PasskeyAnswer & { readonly name: string },
+  user: User,
+  input: PasskeyResponse & { readonly name: string },
 ): Promise<Passkey> {
-  const { personId, detail } = await takeTicket(db, given.ticket, 'passkey-new')
-  if (personId !== person.id) throw refusedCeremony()
+  const { userId, detail } = await consumeOneTimeToken(db, input.ticket, 'passkey-new')
+  if (userId !== user.id) throw passkeyRejected()
   const origin = String(detail['origin'])
   const verified = await (
-    await webauthn()
+    await loadWebauthn()
   )
     .verifyRegistrationResponse({
-      // The library checks every part of it.
-      response: given.response as object as RegistrationResponseJSON,
+      // The library validates every part of it.
+      response: input.response as object as RegistrationResponseJSON,
       expectedChallenge: String(detail['challenge']),
       expectedOrigin: origin,
-      expectedRPID: hostOf({ origin }),
+      expectedRPID: relyingPartyId({ origin }),
       requireUserVerification: true,
     })
     .catch((error: unknown) => {
-      throw refusedCeremony(error)
+      throw passkeyRejected(error)
     })
-  if (!verified.verified) throw refusedCeremony()
+  if (!verified.verified) throw passkeyRejected()
   const { credential } = verified.registrationInfo
   const row: PasskeysTable = {
     id: credential.id,
-    person_id: person.id,
+    person_id: user.id,
     public_key: credential.publicKey,
     counter: credential.counter,
     transports: JSON.stringify(credential.transports ?? []),
-    name: given.name,
+    name: input.name,
     created_at: Date.now(),
     last_used_at: null,
   }
   try {
-    const audit = auditRow(actorOf(person), 'person.passkey_add', person.id, { name: given.name })
+    const audit = auditStatement(actorOf(user), 'person.passkey_add', user.id, { name: input.name })
     await db.write(sql.insertInto('passkeys').values(row), audit)
   } catch (error) {
-    throw isTaken(error, 'passkeys.id') ? refuse('conflict', { message: 'This passkey is known.' }) : error
+    throw isUniqueViolation(error, 'passkeys.id')
+      ? apiError('conflict', { message: 'This passkey is already registered.' })
+      : error
   }
   return passkeyOf(row)
 }
 
-/** False when the person has no such passkey. */
-export async function endPasskey(db: Db, person: Person, id: string): Promise<boolean> {
-  const remove = sql.deleteFrom('passkeys').where('id', '=', id).where('person_id', '=', person.id)
+/** False if the user has no such passkey. */
+export async function deletePasskey(db: Db, user: User, id: string): Promise<boolean> {
+  const remove = sql.deleteFrom('passkeys').where('id', '=', id).where('person_id', '=', user.id)
   try {
-    await db.write(expecting(remove, 1), auditRow(actorOf(person), 'person.passkey_end', person.id, { id }))
+    await db.write(
+      expectChanges(remove, 1),
+      auditStatement(actorOf(user), 'person.passkey_end', user.id, { id }),
+    )
     return true
   } catch (error) {
-    if (isUnmet(error, 0)) return false
+    if (isExpectationFailureOf(error, 0)) return false
     throw error
   }
 }
 
-/** For a batch: all passkeys of a person are forgotten. */
-export function endingPasskeys(personId: string): Query {
-  return sql.deleteFrom('passkeys').where('person_id', '=', personId)
+/** For a batch: deletes all passkeys of a user. */
+export function deletePasskeysStatement(userId: string): Query {
+  return sql.deleteFrom('passkeys').where('person_id', '=', userId)
 }
 
-export async function beginPasskeySignIn(db: Db, party: Party): Promise<Ceremony> {
+export async function startPasskeySignIn(db: Db, relyingParty: RelyingParty): Promise<PasskeyChallenge> {
   const options = await (
-    await webauthn()
-  ).generateAuthenticationOptions({ rpID: hostOf(party), userVerification: 'required' })
-  const detail = { challenge: options.challenge, origin: party.origin }
-  const { token } = await makeTicket(db, { kind: 'passkey-sign-in', detail })
+    await loadWebauthn()
+  ).generateAuthenticationOptions({ rpID: relyingPartyId(relyingParty), userVerification: 'required' })
+  const detail = { challenge: options.challenge, origin: relyingParty.origin }
+  const { token } = await issueOneTimeToken(db, { kind: 'passkey-sign-in', detail })
   return { ticket: token, options: { ...options } }
 }
 
-/** Who holds the passkey. Throws 401 when it does not prove it, or belongs to nobody who may come in. */
-export async function personByPasskey(db: Db, given: PasskeyAnswer): Promise<Person> {
-  const { detail } = await takeTicket(db, given.ticket, 'passkey-sign-in')
+/**
+ * The user who holds the passkey. Throws 401 if it cannot be verified or its user does not exist or is
+ * disabled.
+ */
+export async function userByPasskey(db: Db, input: PasskeyResponse): Promise<User> {
+  const { detail } = await consumeOneTimeToken(db, input.ticket, 'passkey-sign-in')
   const origin = String(detail['origin'])
-  const response = given.response as object as AuthenticationResponseJSON
+  const response = input.response as object as AuthenticationResponseJSON
   const query = sql.selectFrom('passkeys').selectAll().where('id', '=', String(response.id))
   const row = await db.first(query)
-  const person = row === undefined ? undefined : await personById(db, row.person_id)
-  if (row === undefined || person === undefined || person.disabledAt !== null) throw refusedCeremony()
+  const user = row === undefined ? undefined : await userById(db, row.person_id)
+  if (row === undefined || user === undefined || user.disabledAt !== null) throw passkeyRejected()
   const verified = await (
-    await webauthn()
+    await loadWebauthn()
   )
     .verifyAuthenticationResponse({
       response,
       expectedChallenge: String(detail['challenge']),
       expectedOrigin: origin,
-      expectedRPID: hostOf({ origin }),
+      expectedRPID: relyingPartyId({ origin }),
       credential: {
         id: row.id,
         publicKey: new Uint8Array(row.public_key),
@@ -189,10 +208,10 @@ export async function personByPasskey(db: Db, given: PasskeyAnswer): Promise<Per
       requireUserVerification: true,
     })
     .catch((error: unknown) => {
-      throw refusedCeremony(error)
+      throw passkeyRejected(error)
     })
-  if (!verified.verified) throw refusedCeremony()
+  if (!verified.verified) throw passkeyRejected()
   const used = { counter: verified.authenticationInfo.newCounter, last_used_at: Date.now() }
   await db.write(sql.updateTable('passkeys').set(used).where('id', '=', row.id))
-  return person
+  return user
 }

@@ -1,23 +1,23 @@
 /**
- * Passwords: argon2id, two at a time and off the event loop, so that a crowd at the door takes neither the memory nor
- * the loop of a relay at work. An unknown person costs the same time as a wrong password.
+ * Passwords: argon2id, two at a time and off the event loop, so that many sign-ins at once take neither the
+ * memory nor the event loop of a busy relay. An unknown user takes the same time as a wrong password.
  */
 
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
-import { refuse, type Refusal } from '../errors.ts'
+import { apiError, type ApiError } from '../errors.ts'
 
-/** OWASP's first recommendation: 46 MiB, one pass, one lane. */
-const cost = { memory: 47_104, passes: 1, parallelism: 1 } as const
+/** OWASP's first recommendation: 46 MiB, one pass, parallelism 1. */
+const argon2Parameters = { memory: 47_104, passes: 1, parallelism: 1 } as const
 const saltBytes = 16
 const hashBytes = 32
-const atOnceMost = 2
-const waitingMost = 200
+const maxConcurrent = 2
+const maxQueued = 200
 
-const shortest = 10
-const longest = 256
+const minLength = 10
+const maxLength = 256
 
-/** Those of the most used passwords that are long enough to pass otherwise. */
-const wellKnown = new Set(
+/** The most common passwords that would otherwise be long enough. */
+const commonPasswords = new Set(
   `1234567890 0123456789 12345678910 123456789a a123456789 1q2w3e4r5t 1qaz2wsx3edc qwertyuiop qwerty12345 qwerty123456
   1234qwerasdf q1w2e3r4t5 zaq12wsxcde password12 password123 password1234 password12345 passw0rd123 p@ssw0rd123
   p@ssword123 administrator admin12345 admin123456 iloveyou123 letmein123 welcome123 welcome1234 changeme123 football123
@@ -26,42 +26,46 @@ const wellKnown = new Set(
   a1234567890 1234567891 12345qwert 123456789q trustno1trustno1 correcthorsebatterystaple`.split(/\s+/),
 )
 
-function refused(message: string): Refusal {
-  return refuse('password_refused', { param: 'password', message })
+function rejected(message: string): ApiError {
+  return apiError('password_refused', { param: 'password', message })
 }
 
-/** Throws 400 for a password that is short, well known, or made of the person's own address. */
+/** Throws 400 for a password that is short, common, or derived from the user's own e-mail address. */
 export function checkNewPassword(password: string, email: string): void {
   const { length } = password
-  if (length < shortest) throw refused(`A password has at least ${shortest} characters.`)
-  if (length > longest) throw refused(`A password has at most ${longest} characters.`)
-  const small = password.toLowerCase()
+  if (length < minLength) throw rejected(`The password must have at least ${minLength} characters.`)
+  if (length > maxLength) throw rejected(`The password must have at most ${maxLength} characters.`)
+  const lowerCase = password.toLowerCase()
   const local = email.slice(0, email.lastIndexOf('@')).toLowerCase()
   const isOwn =
-    small === email.toLowerCase() || (local.length > 3 && small.replaceAll(/[\d\W_]/g, '') === local)
-  if (wellKnown.has(small) || isOwn || new Set(small).size < 4) {
-    throw refused('This password is easy to guess. Choose another one.')
+    lowerCase === email.toLowerCase() || (local.length > 3 && lowerCase.replaceAll(/[\d\W_]/g, '') === local)
+  if (commonPasswords.has(lowerCase) || isOwn || new Set(lowerCase).size < 4) {
+    throw rejected('This password is too easy to guess. Choose another one.')
   }
 }
 
 let running = 0
-const waiting: (() => void)[] = []
+const queue: (() => void)[] = []
 
-async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  if (running >= atOnceMost) {
-    if (waiting.length >= waitingMost) throw refuse('service_unavailable')
-    await new Promise<void>((resolve) => waiting.push(resolve))
+async function withConcurrencyLimit<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (running >= maxConcurrent) {
+    if (queue.length >= maxQueued) throw apiError('service_unavailable')
+    await new Promise<void>((resolve) => queue.push(resolve))
   } else running += 1
   try {
     return await work()
   } finally {
-    const next = waiting.shift()
-    if (next === undefined) running -= 1
-    else next()
+    const release = queue.shift()
+    if (release === undefined) running -= 1
+    else release()
   }
 }
 
-function derived(password: string, nonce: Uint8Array, parameters: typeof cost): Promise<Buffer> {
+function deriveKey(
+  password: string,
+  nonce: Uint8Array,
+  parameters: typeof argon2Parameters,
+): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const message = password.normalize('NFKC')
   argon2('argon2id', { message, nonce, tagLength: hashBytes, ...parameters }, (error, key) => {
@@ -71,34 +75,34 @@ function derived(password: string, nonce: Uint8Array, parameters: typeof cost): 
   return promise
 }
 
-function plainBase64(bytes: Uint8Array): string {
+function unpaddedBase64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('base64').replaceAll('=', '')
 }
 
-/** The text that is kept, in the PHC string format. */
-export function hashOfPassword(password: string): Promise<string> {
-  return inTurn(async () => {
+/** The hash to store, in the PHC string format. */
+export function hashPassword(password: string): Promise<string> {
+  return withConcurrencyLimit(async () => {
     const salt = randomBytes(saltBytes)
-    const key = await derived(password, salt, cost)
-    const { memory, passes, parallelism } = cost
-    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${plainBase64(salt)}$${plainBase64(key)}`
+    const key = await deriveKey(password, salt, argon2Parameters)
+    const { memory, passes, parallelism } = argon2Parameters
+    return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpaddedBase64(salt)}$${unpaddedBase64(key)}`
   })
 }
 
-const phc = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
-/** Belongs to nobody. */
-const nobodys = `$argon2id$v=19$m=47104,t=1,p=1$${plainBase64(new Uint8Array(saltBytes))}$${plainBase64(new Uint8Array(hashBytes))}`
+const phcPattern = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
+/** Matches no password. */
+const dummyHash = `$argon2id$v=19$m=47104,t=1,p=1$${unpaddedBase64(new Uint8Array(saltBytes))}$${unpaddedBase64(new Uint8Array(hashBytes))}`
 
-/** Whether the password is the one that was kept; `null`: there is none, which takes as long to say. */
-export function isPassword(password: string, kept: string | null): Promise<boolean> {
-  return inTurn(async () => {
-    const match = phc.exec(kept ?? nobodys)
-    if (match === null) throw new Error('A kept password is not in the form that we write.')
+/** Whether the password matches the stored hash. `null` never matches, but takes the same time. */
+export function verifyPassword(password: string, storedHash: string | null): Promise<boolean> {
+  return withConcurrencyLimit(async () => {
+    const match = phcPattern.exec(storedHash ?? dummyHash)
+    if (match === null) throw new Error('A stored password hash has an unknown format.')
     const [memory, passes, parallelism] = [Number(match[1]), Number(match[2]), Number(match[3])]
     const salt = Buffer.from(match[4] ?? '', 'base64')
     const expected = Buffer.from(match[5] ?? '', 'base64')
-    const parameters = { memory, passes, parallelism } as typeof cost
-    const key = await derived(password.length > longest ? '' : password, salt, parameters)
-    return timingSafeEqual(key, expected) && kept !== null
+    const parameters = { memory, passes, parallelism } as typeof argon2Parameters
+    const key = await deriveKey(password.length > maxLength ? '' : password, salt, parameters)
+    return timingSafeEqual(key, expected) && storedHash !== null
   })
 }

@@ -1,48 +1,49 @@
 /**
- * Sessions: opaque, kept here, ended here. The cookie has a random token, the table its hash; each sign-in gets a new
- * one. A session ends when it was idle for too long, at its absolute end, when it is revoked, or with its person.
+ * Sessions are opaque and stored on the server. The cookie contains a random token, the table its hash; each
+ * sign-in gets a new one. A session ends when it has been idle for too long, at its absolute expiry, when it
+ * is revoked, or with its user.
  */
 
-import { auditRow } from '../db/audit.ts'
+import { auditStatement } from '../db/audit.ts'
 import type { Db, Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import type { SessionsTable } from '../db/schema/tables/users.ts'
 import { newId } from '../lib/ids.ts'
-import { actorOf, personOf, type Person, type Role } from './users.ts'
-import { hashOfToken, newToken } from './tokens.ts'
+import { actorOf, userOf, type User, type Role } from './users.ts'
+import { hashToken, generateToken } from './tokens.ts'
 
 export interface Session {
   readonly id: string
-  readonly personId: string
-  readonly actingAccount: string | null
+  readonly userId: string
+  readonly impersonatedAccount: string | null
   readonly address: string
-  /** The browser's own words. */
+  /** The User-Agent header. */
   readonly agent: string
   readonly createdAt: number
   readonly seenAt: number
   readonly expiresAt: number
 }
 
-/** Who is signed in. */
-export interface SignedIn {
+/** The signed-in user and their session. */
+export interface SignedInUser {
   readonly session: Session
-  readonly person: Person
+  readonly user: User
 }
 
 const hourMs = 3_600_000
-/** Whoever runs the relay has more to lose. */
-const limitsOf: Record<Role, { readonly idleMs: number; readonly absoluteMs: number }> = {
+/** Operators have more to lose, so their sessions are shorter. */
+const lifetimes: Record<Role, { readonly idleMs: number; readonly absoluteMs: number }> = {
   customer: { idleMs: 72 * hourMs, absoluteMs: 30 * 24 * hourMs },
   operator: { idleMs: 12 * hourMs, absoluteMs: 7 * 24 * hourMs },
 }
-const seenEveryMs = 60_000
-const agentMost = 200
+const lastSeenUpdateMs = 60_000
+const maxAgentLength = 200
 
 function sessionOf(row: SessionsTable): Session {
   return {
     id: row.id,
-    personId: row.person_id,
-    actingAccount: row.acting_account,
+    userId: row.person_id,
+    impersonatedAccount: row.acting_account,
     address: row.address,
     agent: row.agent,
     createdAt: row.created_at,
@@ -51,106 +52,114 @@ function sessionOf(row: SessionsTable): Session {
   }
 }
 
-export interface Opening {
+export interface SignInDetails {
   readonly address: string
   readonly agent: string
-  /** How one came in, for the audit log: `password`, `totp`, `passkey`, `link`. */
-  readonly means: string
+  /** The method of sign-in for the audit log: `password`, `totp`, `passkey`, `link`. */
+  readonly method: string
 }
 
-/** Opens a session; the token is for the cookie and kept nowhere. */
+/** Opens a session. The token is for the cookie and is not stored. */
 export async function openSession(
   db: Db,
-  person: Person,
-  opening: Opening,
+  user: User,
+  signIn: SignInDetails,
 ): Promise<{ session: Session; token: string }> {
   const now = Date.now()
-  const token = newToken()
+  const token = generateToken()
   const row: SessionsTable = {
-    hash: hashOfToken(token),
+    hash: hashToken(token),
     id: newId('ses'),
-    person_id: person.id,
+    person_id: user.id,
     acting_account: null,
-    address: opening.address,
-    agent: opening.agent.slice(0, agentMost),
+    address: signIn.address,
+    agent: signIn.agent.slice(0, maxAgentLength),
     created_at: now,
     seen_at: now,
-    expires_at: now + limitsOf[person.role].absoluteMs,
+    expires_at: now + lifetimes[user.role].absoluteMs,
   }
-  const { address, means } = opening
+  const { address, method } = signIn
   await db.write(
     sql.insertInto('sessions').values(row),
-    sql.updateTable('persons').set({ last_sign_in_at: now }).where('id', '=', person.id),
-    auditRow(actorOf(person), 'person.sign_in', person.id, { address, means, session: row.id }),
+    sql.updateTable('persons').set({ last_sign_in_at: now }).where('id', '=', user.id),
+    auditStatement(actorOf(user), 'person.sign_in', user.id, { address, means: method, session: row.id }),
   )
   return { session: sessionOf(row), token }
 }
 
-/** Whose token it is, unless the session or the person has ended; notes now and then that it was seen. */
-export async function signedInBy(db: Db, token: string, now = Date.now()): Promise<SignedIn | undefined> {
-  const hash = hashOfToken(token)
+/** The session and user of a token, unless either has ended. Updates the last-seen time occasionally. */
+export async function userBySessionToken(
+  db: Db,
+  token: string,
+  now = Date.now(),
+): Promise<SignedInUser | undefined> {
+  const hash = hashToken(token)
   const row = await db.first(sql.selectFrom('sessions').selectAll().where('hash', '=', hash))
   if (row === undefined || row.expires_at <= now) return undefined
-  const personRow = await db.first(sql.selectFrom('persons').selectAll().where('id', '=', row.person_id))
-  if (personRow === undefined || personRow.disabled_at !== null) return undefined
-  if (now - row.seen_at > limitsOf[personRow.role].idleMs) return undefined
-  if (now - row.seen_at > seenEveryMs) {
+  const userRow = await db.first(sql.selectFrom('persons').selectAll().where('id', '=', row.person_id))
+  if (userRow === undefined || userRow.disabled_at !== null) return undefined
+  if (now - row.seen_at > lifetimes[userRow.role].idleMs) return undefined
+  if (now - row.seen_at > lastSeenUpdateMs) {
     await db.write(sql.updateTable('sessions').set({ seen_at: now }).where('hash', '=', hash))
   }
-  return { session: sessionOf(row), person: personOf(personRow) }
+  return { session: sessionOf(row), user: userOf(userRow) }
 }
 
-/** A person's open sessions, newest first. */
-export async function listSessions(db: Db, person: Person, now = Date.now()): Promise<Session[]> {
+/** A user's open sessions, newest first. */
+export async function listSessions(db: Db, user: User, now = Date.now()): Promise<Session[]> {
   const rows = await db.all(
     sql
       .selectFrom('sessions')
       .selectAll()
-      .where('person_id', '=', person.id)
+      .where('person_id', '=', user.id)
       .where('expires_at', '>', now)
-      .where('seen_at', '>', now - limitsOf[person.role].idleMs)
+      .where('seen_at', '>', now - lifetimes[user.role].idleMs)
       .orderBy('created_at', 'desc')
       .limit(200),
   )
   return rows.map(sessionOf)
 }
 
-/** Ends one session of a person; false when there is none of this id. */
-export async function endSession(db: Db, person: Person, id: string): Promise<boolean> {
+/** Ends one session of a user. False if there is none with this id. */
+export async function endSession(db: Db, user: User, id: string): Promise<boolean> {
   const [ended] = await db.write(
-    sql.deleteFrom('sessions').where('id', '=', id).where('person_id', '=', person.id),
-    auditRow(actorOf(person), 'person.sign_out', person.id, { session: id }),
+    sql.deleteFrom('sessions').where('id', '=', id).where('person_id', '=', user.id),
+    auditStatement(actorOf(user), 'person.sign_out', user.id, { session: id }),
   )
   return (ended?.changes ?? 0) > 0
 }
 
-/** For a batch: ends all sessions of a person, or all but one. */
-export function endingSessions(personId: string, except?: string): Query {
-  const all = sql.deleteFrom('sessions').where('person_id', '=', personId)
+/** For a batch: ends all sessions of a user, or all but one. */
+export function deleteSessionsStatement(userId: string, except?: string): Query {
+  const all = sql.deleteFrom('sessions').where('person_id', '=', userId)
   return except === undefined ? all : all.where('id', '!=', except)
 }
 
-export async function endOtherSessions(db: Db, { person, session }: SignedIn): Promise<number> {
+export async function endOtherSessions(db: Db, { user, session }: SignedInUser): Promise<number> {
   const [ended] = await db.write(
-    endingSessions(person.id, session.id),
-    auditRow(actorOf(person), 'person.end_sessions', person.id, { except: session.id }),
+    deleteSessionsStatement(user.id, session.id),
+    auditStatement(actorOf(user), 'person.end_sessions', user.id, { except: session.id }),
   )
   return ended?.changes ?? 0
 }
 
-/** An operator's session shows an account's pages from now on; `null`: no longer. */
-export async function actAs(db: Db, { person, session }: SignedIn, accountId: string | null): Promise<void> {
-  const object = accountId ?? session.actingAccount ?? person.id
+/** Starts impersonation: the operator's session shows an account's pages. `null` ends it. */
+export async function impersonate(
+  db: Db,
+  { user, session }: SignedInUser,
+  accountId: string | null,
+): Promise<void> {
+  const object = accountId ?? session.impersonatedAccount ?? user.id
   await db.write(
     sql.updateTable('sessions').set({ acting_account: accountId }).where('id', '=', session.id),
-    auditRow(actorOf(person), accountId === null ? 'account.act_end' : 'account.act', object, {
+    auditStatement(actorOf(user), accountId === null ? 'account.act_end' : 'account.act', object, {
       session: session.id,
     }),
   )
 }
 
-/** Throws away what has ended, so that the tables do not grow. */
-export async function sweepSessions(db: Db, now = Date.now()): Promise<void> {
+/** Deletes expired sessions and tokens, so that the tables do not grow. */
+export async function deleteExpiredSessions(db: Db, now = Date.now()): Promise<void> {
   await db.write(
     sql.deleteFrom('sessions').where('expires_at', '<=', now),
     sql.deleteFrom('tickets').where('expires_at', '<=', now),

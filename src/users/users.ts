@@ -1,13 +1,14 @@
 /**
- * People: who signs in to the console. A customer has an account; an operator runs the relay and may have none. An
- * address is handed in as accounts/fields.ts cleans it; every change is one batch with its line in the audit log.
+ * Users who sign in to the console. A customer has an account; an operator runs the relay and may have none.
+ * Callers pass e-mail addresses normalised by accounts/fields.ts. Every change is one batch with its line in
+ * the audit log.
  */
 
-import { refuse, type Refusal } from '../errors.ts'
-import { auditRow } from '../db/audit.ts'
-import { expecting, statementOf, type Db, type Query } from '../db/db.ts'
+import { apiError, type ApiError } from '../errors.ts'
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, compileQuery, type Db, type Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isTaken, isUnmet } from '../db/store-error.ts'
+import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import type { PersonsTable } from '../db/schema/tables/users.ts'
 import { newId } from '../lib/ids.ts'
 
@@ -15,7 +16,7 @@ export type Role = PersonsTable['role']
 export const languages = ['en', 'zh-CN'] as const
 export type Language = (typeof languages)[number]
 
-export interface Person {
+export interface User {
   readonly id: string
   readonly email: string
   readonly name: string
@@ -23,7 +24,7 @@ export interface Person {
   readonly accountId: string | null
   readonly language: Language
   readonly passwordHash: string | null
-  /** A code of an authenticator app is asked for. */
+  /** Signing in requires a code of an authenticator app. */
   readonly hasTotp: boolean
   readonly emailVerifiedAt: number | null
   readonly disabledAt: number | null
@@ -31,7 +32,7 @@ export interface Person {
   readonly createdAt: number
 }
 
-export interface PersonInput {
+export interface UserInput {
   readonly email: string
   readonly normalised: string
   readonly name: string
@@ -42,7 +43,7 @@ export interface PersonInput {
   readonly isVerified: boolean
 }
 
-export function personOf(row: PersonsTable): Person {
+export function userOf(row: PersonsTable): User {
   return {
     id: row.id,
     email: row.email,
@@ -59,12 +60,12 @@ export function personOf(row: PersonsTable): Person {
   }
 }
 
-export function noSuchPerson(): Refusal {
-  return refuse('not_found', { message: 'There is no such person.' })
+export function userNotFound(): ApiError {
+  return apiError('not_found', { message: 'User not found.' })
 }
 
-/** The person and the statements that enter it, for a batch that may hold more. */
-export function newPerson(input: PersonInput, by?: string): { person: Person; statements: Query[] } {
+/** A new user and the statements that insert it, for a larger batch. */
+export function buildUser(input: UserInput, by?: string): { user: User; statements: Query[] } {
   const now = Date.now()
   const row: PersonsTable = {
     id: newId('per'),
@@ -85,44 +86,44 @@ export function newPerson(input: PersonInput, by?: string): { person: Person; st
     updated_at: now,
   }
   const { email, role, account_id: account } = row
-  const audit = auditRow(by ?? actorOf(row), 'person.create', row.id, { email, role, account })
-  return { person: personOf(row), statements: [sql.insertInto('persons').values(row), audit] }
+  const audit = auditStatement(by ?? actorOf(row), 'person.create', row.id, { email, role, account })
+  return { user: userOf(row), statements: [sql.insertInto('persons').values(row), audit] }
 }
 
-/** A person as the audit log names who acts. */
+/** The name of a user as the actor in the audit log. */
 export function actorOf({ email, role }: { readonly email: string; readonly role: Role }): string {
   return `${role}:${email}`
 }
 
-/** Refuses with 409 when the address has a person. */
-export async function createPerson(db: Db, input: PersonInput, by?: string): Promise<Person> {
-  const { person, statements } = newPerson(input, by)
+/** Throws 409 if the e-mail address is taken. */
+export async function createUser(db: Db, input: UserInput, by?: string): Promise<User> {
+  const { user, statements } = buildUser(input, by)
   try {
     await db.write(...statements)
   } catch (error) {
-    throw isTaken(error, 'persons.email_normalised') ? emailTaken() : error
+    throw isUniqueViolation(error, 'persons.email_normalised') ? emailTaken() : error
   }
-  return person
+  return user
 }
 
-export function emailTaken(): Refusal {
-  return refuse('conflict', { param: 'email', message: 'Somebody with this e-mail address exists.' })
+export function emailTaken(): ApiError {
+  return apiError('conflict', { param: 'email', message: 'A user with this e-mail address already exists.' })
 }
 
-export async function personById(db: Db, id: string): Promise<Person | undefined> {
+export async function userById(db: Db, id: string): Promise<User | undefined> {
   const row = await db.first(sql.selectFrom('persons').selectAll().where('id', '=', id))
-  return row === undefined ? undefined : personOf(row)
+  return row === undefined ? undefined : userOf(row)
 }
 
-export async function personByEmail(db: Db, normalised: string): Promise<Person | undefined> {
+export async function userByEmail(db: Db, normalised: string): Promise<User | undefined> {
   const query = sql.selectFrom('persons').selectAll().where('email_normalised', '=', normalised)
   const row = await db.first(query)
-  return row === undefined ? undefined : personOf(row)
+  return row === undefined ? undefined : userOf(row)
 }
 
-export async function peopleOfAccount(db: Db, accountId: string): Promise<Person[]> {
+export async function usersOfAccount(db: Db, accountId: string): Promise<User[]> {
   const query = sql.selectFrom('persons').selectAll().where('account_id', '=', accountId).orderBy('id')
-  return (await db.all(query)).map(personOf)
+  return (await db.all(query)).map(userOf)
 }
 
 export async function hasOperator(db: Db): Promise<boolean> {
@@ -130,16 +131,16 @@ export async function hasOperator(db: Db): Promise<boolean> {
   return (await db.first(query)) !== undefined
 }
 
-export interface PeoplePage {
+export interface UsersPage {
   readonly limit: number
-  /** The last id of the page before. */
+  /** The last id of the previous page. */
   readonly cursor?: string
   readonly account?: string
   readonly role?: Role
 }
 
 /** Newest first. */
-export async function listPeople(db: Db, page: PeoplePage): Promise<{ data: Person[]; next: string | null }> {
+export async function listUsers(db: Db, page: UsersPage): Promise<{ data: User[]; next: string | null }> {
   let query = sql
     .selectFrom('persons')
     .selectAll()
@@ -149,11 +150,11 @@ export async function listPeople(db: Db, page: PeoplePage): Promise<{ data: Pers
   if (page.account !== undefined) query = query.where('account_id', '=', page.account)
   if (page.role !== undefined) query = query.where('role', '=', page.role)
   const rows = await db.all(query)
-  const data = rows.slice(0, page.limit).map(personOf)
+  const data = rows.slice(0, page.limit).map(userOf)
   return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
 }
 
-export interface PersonPatch {
+export interface UserPatch {
   readonly name?: string
   readonly language?: Language
   readonly passwordHash?: string
@@ -161,34 +162,40 @@ export interface PersonPatch {
   readonly isDisabled?: boolean
 }
 
-/** What a patch changes, and how the audit log tells it: a password is named, never written. */
-function changesOf(patch: PersonPatch, now: number): [Partial<PersonsTable>, object] {
+/**
+ * The columns that a patch sets, and its detail for the audit log. A password is mentioned but never written.
+ */
+function toColumns(patch: UserPatch, now: number): [Partial<PersonsTable>, object] {
   const set: Partial<PersonsTable> = { updated_at: now }
   if (patch.name !== undefined) set.name = patch.name
   if (patch.language !== undefined) set.language = patch.language
   if (patch.passwordHash !== undefined) set.password_hash = patch.passwordHash
   if (patch.isVerified === true) set.email_verified_at = now
   if (patch.isDisabled !== undefined) set.disabled_at = patch.isDisabled ? now : null
-  const { passwordHash, ...told } = patch
-  return [set, passwordHash === undefined ? told : { ...told, password: 'changed' }]
+  const { passwordHash, ...auditDetail } = patch
+  return [set, passwordHash === undefined ? auditDetail : { ...auditDetail, password: 'changed' }]
 }
 
-/** Changes a person, with further statements in the same batch. Refuses with 404 for an unknown id. */
-export async function updatePerson(
+/** Updates a user, with further statements in the same batch. Throws 404 for an unknown id. */
+export async function updateUser(
   db: Db,
   id: string,
-  patch: PersonPatch,
-  { by, also = [] }: { readonly by: string; readonly also?: readonly Query[] },
-): Promise<Person> {
-  const [set, told] = changesOf(patch, Date.now())
+  patch: UserPatch,
+  { by, extraStatements = [] }: { readonly by: string; readonly extraStatements?: readonly Query[] },
+): Promise<User> {
+  const [set, auditDetail] = toColumns(patch, Date.now())
   const update = sql.updateTable('persons').set(set).where('id', '=', id)
-  const further = also.map((query) => statementOf(query))
+  const statements = extraStatements.map((query) => compileQuery(query))
   try {
-    await db.write(expecting(update, 1), ...further, auditRow(by, 'person.update', id, told))
+    await db.write(
+      expectChanges(update, 1),
+      ...statements,
+      auditStatement(by, 'person.update', id, auditDetail),
+    )
   } catch (error) {
-    throw isUnmet(error, 0) ? noSuchPerson() : error
+    throw isExpectationFailureOf(error, 0) ? userNotFound() : error
   }
-  const person = await personById(db, id)
-  if (person === undefined) throw noSuchPerson()
-  return person
+  const user = await userById(db, id)
+  if (user === undefined) throw userNotFound()
+  return user
 }

@@ -1,15 +1,16 @@
 /**
- * The crash harness: streams and whole requests run against an upstream that keeps its own meter, something dies, and
- * afterwards three witnesses are compared: what callers got, what the upstream sent, what the relay has charged.
+ * The load and the comparison of the crash tests: streams and other requests run against an upstream that counts what it
+ * sends, something is killed, and afterwards what clients received, what the upstream sent and what the relay charged
+ * are compared.
  */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { nanosOf } from '../../src/lib/money.ts'
-import { question, type Account, type RequestRecord } from '../support/server/account.ts'
+import { parseAmount } from '../../src/lib/money.ts'
+import { chatRequest, type Account, type RequestRecord } from '../support/server/account.ts'
 import type { Script } from '../support/upstream/exchange.ts'
-import type { House } from '../support/server/test-server.ts'
-import { slow } from '../support/upstream/fault-injection.ts'
-import { saying, words } from '../support/upstream/scripted-responses.ts'
+import type { TestServer } from '../support/server/test-server.ts'
+import { paceEvents } from '../support/upstream/fault-injection.ts'
+import { respondWith, numberedWords } from '../support/upstream/scripted-responses.ts'
 
 /** In nanos per token. */
 const price = { input: 2000n, output: 8000n }
@@ -17,21 +18,21 @@ export const prices: [string, string] = ['0.002', '0.008']
 const inputTokens = 10
 const markLead = 64
 
-/** Tokens by the estimate rule, of these English words. */
-function estimateOf(text: string): number {
+/** The relay's token estimate for these English words. */
+function estimateTokens(text: string): number {
   return Math.ceil(text.length / 4)
 }
 
-/** An upstream that answers each call with its own number of words, and counts what it has sent. */
-export class Meter {
-  /** Words sent, by the call's name. */
+/** An upstream that responds to each call with its own number of words and counts what it sends. */
+export class WordMeter {
+  /** Words sent, by call name. */
   readonly sent = new Map<string, number>()
 
   readonly script: Script = (exchange) => {
-    const name = nameIn(exchange.request.text)
+    const name = callNameIn(exchange.request.text)
     const { deltas, paceMs } = planOf(name)
-    const usage = { input: inputTokens, output: billedFor(name) }
-    const script = saying(words(deltas).join(''), usage, { deltas: words(deltas) })
+    const usage = { input: inputTokens, output: billedTokens(name) }
+    const script = respondWith(numberedWords(deltas).join(''), usage, { deltas: numberedWords(deltas) })
     if (exchange.request.json['stream'] !== true) return script(exchange)
     const { sent } = this
     const counting: Script = (inner) =>
@@ -42,116 +43,120 @@ export class Meter {
           return inner.event.call(this, payload, eventName)
         },
       })
-    return slow(counting, paceMs)(exchange)
+    return paceEvents(counting, paceMs)(exchange)
   }
 }
 
-function nameIn(text: string): string {
+function callNameIn(text: string): string {
   return /call-\d+-\d+-\d+/.exec(text)?.[0] ?? ''
 }
 
-/** How long an answer is and how slowly it comes, told by the call's name alone. */
+/** The length and speed of a response, derived from the call's name alone. */
 function planOf(name: string): { deltas: number; paceMs: number } {
   const [, , deltas = 0, paceMs = 0] = name.split('-').map(Number)
   return { deltas, paceMs }
 }
 
-/** What the provider bills differs from the estimate, so that the two are told apart. */
-function billedFor(name: string): number {
+/** The provider's usage differs from the estimate, so that the two can be distinguished. */
+function billedTokens(name: string): number {
   return planOf(name).deltas * 2 + 1
 }
 
-interface Followed {
+interface CallResult {
   readonly name: string
   readonly id: string
-  /** The words that arrived. */
+  /** The text that arrived. */
   readonly text: string
-  /** It came to its regular end. */
+  /** The response ended normally. */
   readonly isComplete: boolean
 }
 
-/** Callers of one load: what comes after the freeze, nobody has seen. */
-interface Callers {
+/** What the clients of one load share. After the freeze they ignore everything that arrives. */
+interface LoadContext {
   readonly account: Account
   readonly url: string
   isFrozen: boolean
 }
 
-/** One call, read until its end or until the connection breaks. */
-function follow(callers: Callers, name: string, stream: boolean): Promise<Followed> {
-  const { account, url } = callers
-  const body = question('m', { stream, messages: [{ role: 'user', content: name }] })
+/** Sends one request and reads until its end or until the connection breaks. */
+function sendRequest(context: LoadContext, name: string, stream: boolean): Promise<CallResult> {
+  const { account, url } = context
+  const body = chatRequest('m', { stream, messages: [{ role: 'user', content: name }] })
   const headers = { authorization: `Bearer ${account.key.secret}`, 'content-type': 'application/json' }
-  const { promise, resolve } = Promise.withResolvers<Followed>()
+  const { promise, resolve } = Promise.withResolvers<CallResult>()
   let id = ''
   let raw = ''
-  const over = (isEnded: boolean): void => {
+  const finish = (isEnded: boolean): void => {
     const text = Array.from(raw.matchAll(/"content":"( w\d+)"/g), ([, word]) => word).join('')
     const isComplete = stream ? raw.includes('[DONE]') : isEnded && raw.includes('"finish_reason":"stop"')
     resolve({ name, id, text, isComplete })
   }
-  const asking = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent: false }, (reply) => {
-    id = String(reply.headers['x-request-id'])
-    reply.setEncoding('utf8')
-    reply.on('data', (part: string) => (raw += callers.isFrozen ? '' : part))
-    reply.on('end', () => over(reply.complete && !callers.isFrozen))
-    reply.on('error', () => over(false))
-  })
-  asking.on('error', () => over(false))
-  asking.end(JSON.stringify(body))
+  const outgoing = request(
+    `${url}/v1/chat/completions`,
+    { method: 'POST', headers, agent: false },
+    (response) => {
+      id = String(response.headers['x-request-id'])
+      response.setEncoding('utf8')
+      response.on('data', (part: string) => (raw += context.isFrozen ? '' : part))
+      response.on('end', () => finish(response.complete && !context.isFrozen))
+      response.on('error', () => finish(false))
+    },
+  )
+  outgoing.on('error', () => finish(false))
+  outgoing.end(JSON.stringify(body))
   return promise
 }
 
-/** Streams that are open and whole requests that come one after the other, until something ends them. */
-export class Load {
-  readonly #callers: Callers
-  readonly #followed: Promise<Followed>[] = []
+/** Open streams, and clients that send one request after the other, until something ends them. */
+export class CrashLoad {
+  readonly #context: LoadContext
+  readonly #results: Promise<CallResult>[] = []
   #number = 0
-  #isOver = false
+  #isStopped = false
 
   constructor(account: Account, url: string) {
-    this.#callers = { account, url, isFrozen: false }
+    this.#context = { account, url, isFrozen: false }
   }
 
-  /** Opens so many streams, each of another length and pace. */
+  /** Opens streams, each with a different length and speed. */
   stream(count: number): void {
     for (let index = 0; index < count; index += 1) {
       const name = `call-${this.#number++}-${20 + ((index * 37) % 150)}-${1 + (index % 9)}`
-      this.#followed.push(follow(this.#callers, name, true))
+      this.#results.push(sendRequest(this.#context, name, true))
     }
   }
 
-  /** So many callers, each asking again as soon as it is answered, streamed and whole by turns. */
-  repeat(callers: number): void {
-    for (let index = 0; index < callers; index += 1) void this.#repeat(index)
+  /** Starts clients that send one request after the other, streaming and non-streaming in turn. */
+  repeat(clients: number): void {
+    for (let index = 0; index < clients; index += 1) void this.#repeat(index)
   }
 
   async #repeat(index: number): Promise<void> {
-    for (let turn = index; !this.#isOver; turn += 1) {
-      const following = follow(this.#callers, `call-${this.#number++}-3-0`, turn % 2 === 0)
-      this.#followed.push(following)
-      if (!(await following).isComplete) return
+    for (let turn = index; !this.#isStopped; turn += 1) {
+      const result = sendRequest(this.#context, `call-${this.#number++}-3-0`, turn % 2 === 0)
+      this.#results.push(result)
+      if (!(await result).isComplete) return
     }
   }
 
-  /** From this moment on nobody sees anything any more. */
+  /** From now on the clients ignore everything that arrives. */
   freeze(): void {
-    this.#isOver = true
-    this.#callers.isFrozen = true
+    this.#isStopped = true
+    this.#context.isFrozen = true
   }
 
-  /** Nothing more is asked; what came of everything. */
-  async ended(): Promise<Followed[]> {
-    this.#isOver = true
-    return Promise.all(this.#followed)
+  /** Sends nothing more and returns all results. */
+  async finish(): Promise<CallResult[]> {
+    this.#isStopped = true
+    return Promise.all(this.#results)
   }
 }
 
-async function allRecords(house: House, account: Account): Promise<Map<string, RequestRecord>> {
+async function listAllRecords(server: TestServer, account: Account): Promise<Map<string, RequestRecord>> {
   const records = new Map<string, RequestRecord>()
   for (let cursor: string | null = ''; cursor !== null;) {
     const query: string = cursor === '' ? '' : `&cursor=${cursor}`
-    const page: { data: RequestRecord[]; next: string | null } = await house.admin(
+    const page: { data: RequestRecord[]; next: string | null } = await server.admin(
       'GET',
       `/requests?account=${account.id}&limit=100${query}`,
     )
@@ -169,49 +174,49 @@ export interface Comparison {
   readonly interrupted: number
 }
 
-/** Compares what callers got, what the upstream sent and what was charged. `balance`: what the account began with. */
-export async function compare(
-  house: House,
+/** Compares what clients received, what the upstream sent and what was charged. `balance`: the initial balance. */
+export async function compareCharges(
+  server: TestServer,
   account: Account,
-  followed: readonly Followed[],
-  about: { readonly meter: Meter; readonly balance: string },
+  results: readonly CallResult[],
+  expected: { readonly meter: WordMeter; readonly balance: string },
 ): Promise<Comparison> {
-  await house.nothingHeld()
-  const records = await allRecords(house, account)
+  await server.assertNoOpenHolds()
+  const records = await listAllRecords(server, account)
   let completed = 0
   let interrupted = 0
-  for (const { name, id, text, isComplete } of followed) {
+  for (const { name, id, text, isComplete } of results) {
     const record = records.get(id)
     if (isComplete) {
       completed += 1
-      assert.ok(record, `${name} was completed and has no record`)
-      assert.deepEqual([record.outcome, record.completion_tokens], ['ok', billedFor(name)], name)
+      assert.ok(record, `${name} is complete but has no record`)
+      assert.deepEqual([record.outcome, record.completion_tokens], ['ok', billedTokens(name)], name)
       continue
     }
     interrupted += 1
     const charged = record?.completion_tokens ?? 0
-    // What was complete and settled, but whose last event the crash swallowed, is charged as its provider says.
+    // A settled request whose last event was lost in the crash is charged the provider's usage.
     if (record?.outcome === 'ok') {
-      assert.equal(charged, billedFor(name))
+      assert.equal(charged, billedTokens(name))
       continue
     }
-    const delivered = estimateOf(text)
-    const received = estimateOf(words(about.meter.sent.get(name) ?? 0).join(''))
+    const delivered = estimateTokens(text)
+    const received = estimateTokens(numberedWords(expected.meter.sent.get(name) ?? 0).join(''))
     assert.ok(charged >= delivered - markLead, `${name}: ${charged} charged of ${delivered} delivered`)
     assert.ok(charged <= received, `${name}: ${charged} charged of ${received} that the upstream sent`)
   }
   let cost = 0n
   for (const record of records.values()) {
     const { prompt_tokens: input, completion_tokens: output } = record
-    assert.equal(nanosOf(record.cost), BigInt(input) * price.input + BigInt(output) * price.output)
-    cost += nanosOf(record.cost)
+    assert.equal(parseAmount(record.cost), BigInt(input) * price.input + BigInt(output) * price.output)
+    cost += parseAmount(record.cost)
   }
   assert.equal(
-    nanosOf(await account.balance()),
-    nanosOf(about.balance) - cost,
-    'the balance is what the records leave',
+    parseAmount(await account.balance()),
+    parseAmount(expected.balance) - cost,
+    'the balance matches the records',
   )
-  const { ok, drift, open_holds: open } = await house.verify()
+  const { ok, drift, open_holds: open } = await server.verify()
   assert.deepEqual({ ok, drift, open }, { ok: true, drift: '0', open: 0 })
   return { completed, interrupted }
 }

@@ -1,44 +1,48 @@
-/** Runs power-trials.ts in namespaces of its own, which take everything along that it started and mounted when it ends. */
+/** Runs power-cut-process.ts in its own namespaces, so that everything it started and mounted ends with it. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { TestContext } from 'node:test'
 
-import { apart } from '../../sim/power-cut.ts'
+import { unshareOptions } from '../../sim/power-cut.ts'
 
-const program = fileURLToPath(new URL('power-trials.ts', import.meta.url))
+const program = fileURLToPath(new URL('./power-cut-process.ts', import.meta.url))
 
-export interface Trial {
+export interface PowerCutTrial {
   readonly trial: number
   readonly cut: {
     readonly writes: number
     readonly flushes: number
-    readonly unsure: number
+    readonly unflushed: number
     readonly lost: number
   }
-  /** Of a plain database: commits that it had told, that were there again, and the difference. */
-  readonly told: number
+  /** For a plain database: acknowledged commits, those found after the power cut, and the difference. */
+  readonly committed: number
   readonly kept: number
   readonly lost: number
   readonly check: string
-  /** Of a relay. */
+  /** For a relay. */
   readonly completed: number
   readonly interrupted: number
 }
 
-/** `what`: `relay`, or what a plain database has as its `synchronous`. Every trial has held, or this fails. */
-export async function powerTrials(t: TestContext, what: string, count: number): Promise<Trial[]> {
-  const child = spawn('unshare', [...apart, process.execPath, program, what, String(count)], {
+/** `target`: `relay`, or the `synchronous` mode of a plain database. Fails if any trial fails. */
+export async function runPowerCutTrials(
+  t: TestContext,
+  target: string,
+  count: number,
+): Promise<PowerCutTrial[]> {
+  const child = spawn('unshare', [...unshareOptions, process.execPath, program, target, String(count)], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.after(() => child.kill('SIGKILL'))
-  let [told, failed] = ['', '']
-  child.stdout.setEncoding('utf8').on('data', (part: string) => (told += part))
-  child.stderr.setEncoding('utf8').on('data', (part: string) => (failed += part))
+  let [output, errorOutput] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (output += part))
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (errorOutput += part))
   const [code] = (await once(child, 'close')) as [number | null]
-  const [first = '', ...lines] = told.trimEnd().split('\n')
+  const [first = '', ...lines] = output.trimEnd().split('\n')
   t.diagnostic(`seed ${first}`)
-  assert.equal(code, 0, failed)
-  return lines.map((line) => JSON.parse(line) as Trial)
+  assert.equal(code, 0, errorOutput)
+  return lines.map((line) => JSON.parse(line) as PowerCutTrial)
 }

@@ -1,14 +1,14 @@
 /**
- * Callers at a steady pace, in a thread of their own with an upstream of their own, so that nothing else that a test
- * does is in what they measure. Each call is timed from the moment at which it was due.
+ * Requests at a constant rate, from a separate thread with its own upstream, so that nothing else in the test affects the
+ * measurement. The latency of each request counts from the moment at which it was due.
  */
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
-import { openUpstream } from '../support/upstream/scripted-upstream.ts'
-import { saying } from '../support/upstream/scripted-responses.ts'
+import { startScriptedUpstream } from '../support/upstream/scripted-upstream.ts'
+import { respondWith } from '../support/upstream/scripted-responses.ts'
 
-export interface Round {
+export interface LoadRound {
   readonly url: string
   readonly secret: string
   readonly model: string
@@ -16,7 +16,7 @@ export interface Round {
   readonly seconds: number
 }
 
-export class SteadyCalls {
+export class SteadyLoad {
   readonly upstreamUrl: string
   readonly #worker: Worker
 
@@ -25,19 +25,19 @@ export class SteadyCalls {
     this.upstreamUrl = upstreamUrl
   }
 
-  static async open(): Promise<SteadyCalls> {
+  static async open(): Promise<SteadyLoad> {
     const worker = new Worker(fileURLToPath(import.meta.url))
     const [url] = (await once(worker, 'message')) as [string]
-    return new SteadyCalls(worker, url)
+    return new SteadyLoad(worker, url)
   }
 
-  /** How long each call took, in ms. Throws when one was not answered with 200. */
-  async measure(round: Round): Promise<readonly number[]> {
-    const answer = once(this.#worker, 'message')
+  /** The latency of each request in ms. Throws if a status is not 200. */
+  async measure(round: LoadRound): Promise<readonly number[]> {
+    const response = once(this.#worker, 'message')
     this.#worker.postMessage(round)
-    const [took] = (await answer) as [readonly number[] | string]
-    if (typeof took === 'string') throw new Error(took)
-    return took
+    const [latenciesMs] = (await response) as [readonly number[] | string]
+    if (typeof latenciesMs === 'string') throw new Error(latenciesMs)
+    return latenciesMs
   }
 
   async close(): Promise<void> {
@@ -45,18 +45,18 @@ export class SteadyCalls {
   }
 }
 
-async function call({ url, secret, model }: Round, dueMs: number): Promise<number> {
-  const reply = await fetch(`${url}/v1/chat/completions`, {
+async function sendRequest({ url, secret, model }: LoadRound, dueMs: number): Promise<number> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 10 }),
   })
-  const text = await reply.text()
-  if (reply.status !== 200) throw new Error(text)
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(text)
   return performance.now() - dueMs
 }
 
-function carryOut(round: Round): Promise<readonly number[]> {
+function runRound(round: LoadRound): Promise<readonly number[]> {
   const calls: Promise<number>[] = []
   const startMs = performance.now()
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -64,7 +64,7 @@ function carryOut(round: Round): Promise<readonly number[]> {
   const all = round.perSecond * round.seconds
   const timer = setInterval(() => {
     while (calls.length < all && performance.now() >= startMs + calls.length * everyMs) {
-      calls.push(call(round, startMs + calls.length * everyMs))
+      calls.push(sendRequest(round, startMs + calls.length * everyMs))
     }
     if (calls.length < all) return
     clearInterval(timer)
@@ -75,9 +75,9 @@ function carryOut(round: Round): Promise<readonly number[]> {
 
 if (!isMainThread && parentPort !== null) {
   const port = parentPort
-  const upstream = await openUpstream(saying('Hello!', { input: 10, output: 2 }))
-  port.on('message', (round: Round) => {
-    carryOut(round).then(
+  const upstream = await startScriptedUpstream(respondWith('Hello!', { input: 10, output: 2 }))
+  port.on('message', (round: LoadRound) => {
+    runRound(round).then(
       (took) => port.postMessage(took),
       (error: unknown) => port.postMessage(String(error)),
     )

@@ -1,13 +1,13 @@
 /**
- * Proves a history: what callers were told, what the upstreams have sent, and what the relay has charged are held
- * against each other, call by call and in all. Nothing is lost, nothing is doubled, nothing stays held.
+ * Verifies a history: compares what clients received, what the upstreams sent and what the relay charged, call by call
+ * and in total. Nothing may be lost or duplicated, and no hold may stay open.
  */
 import assert from 'node:assert/strict'
-import { nanosOf } from '../../src/lib/money.ts'
+import { parseAmount } from '../../src/lib/money.ts'
 import type { Account, RequestRecord } from '../support/server/account.ts'
-import { billOf, type Told, type UpstreamMeter } from '../support/client/concurrent-clients.ts'
-import type { House } from '../support/server/test-server.ts'
-import { words } from '../support/upstream/scripted-responses.ts'
+import { billedUsage, type ObservedCall, type UpstreamMeter } from '../support/client/concurrent-clients.ts'
+import type { TestServer } from '../support/server/test-server.ts'
+import { numberedWords } from '../support/upstream/scripted-responses.ts'
 
 /** In nanos per token. */
 const price = { input: 2000n, output: 8000n }
@@ -15,13 +15,13 @@ export const historyPrices: [string, string] = ['0.002', '0.008']
 const markLead = 64
 const pageRows = 1000
 
-const estimateOf = (text: string): number => Math.ceil(text.length / 4)
+const estimateTokens = (text: string): number => Math.ceil(text.length / 4)
 
-async function recordsOf(house: House, account: Account): Promise<Map<string, RequestRecord>> {
+async function listAllRecords(server: TestServer, account: Account): Promise<Map<string, RequestRecord>> {
   const records = new Map<string, RequestRecord>()
   for (let cursor: string | null = ''; cursor !== null;) {
     const query: string = cursor === '' ? '' : `&cursor=${cursor}`
-    const page: { data: RequestRecord[]; next: string | null } = await house.admin(
+    const page: { data: RequestRecord[]; next: string | null } = await server.admin(
       'GET',
       `/requests?account=${account.id}&limit=${pageRows}${query}`,
     )
@@ -34,29 +34,37 @@ async function recordsOf(house: House, account: Account): Promise<Map<string, Re
   return records
 }
 
-function checkWhole({ name }: Told, record: RequestRecord | undefined, meter: UpstreamMeter): void {
-  assert.ok(record, `${name} was answered and has no record`)
-  assert.deepEqual([record.outcome, record.completion_tokens], ['ok', billOf(name).output], name)
-  assert.ok((meter.answered.get(name) ?? 0) >= 1, `${name} was answered by nobody`)
+function checkComplete(
+  { name }: ObservedCall,
+  record: RequestRecord | undefined,
+  meter: UpstreamMeter,
+): void {
+  assert.ok(record, `${name} is complete but has no record`)
+  assert.deepEqual([record.outcome, record.completion_tokens], ['ok', billedUsage(name).output], name)
+  assert.ok((meter.completed.get(name) ?? 0) >= 1, `${name} was completed by no upstream`)
 }
 
-/** Refused or broken off: charged for no more than was sent, and for what was delivered but for the last tokens. */
-function checkBroken(told: Told, record: RequestRecord | undefined, meter: UpstreamMeter): void {
-  const { name, text } = told
+/** Rejected or interrupted: charged at most what was sent, and at least what was delivered less the last tokens. */
+function checkIncomplete(call: ObservedCall, record: RequestRecord | undefined, meter: UpstreamMeter): void {
+  const { name, text } = call
   const charged = record?.completion_tokens ?? 0
-  if (record?.outcome === 'ok') return assert.equal(charged, billOf(name).output, name)
-  const delivered = estimateOf(text)
-  const sent = estimateOf(words(meter.words.get(name) ?? 0).join(''))
+  if (record?.outcome === 'ok') return assert.equal(charged, billedUsage(name).output, name)
+  const delivered = estimateTokens(text)
+  const sent = estimateTokens(numberedWords(meter.words.get(name) ?? 0).join(''))
   assert.ok(charged >= delivered - markLead, `${name}: ${charged} charged of ${delivered} delivered`)
   assert.ok(charged <= sent, `${name}: ${charged} charged of ${sent} that the upstreams sent`)
 }
 
-/** Records of which no caller knows belong to calls whose connections broke before anything came back; each to one. */
-function checkUnseen(records: Iterable<RequestRecord>, calls: readonly Told[], meter: UpstreamMeter): void {
+/** Each record unknown to the clients belongs to one call whose connection broke before its response. */
+function checkUnseen(
+  records: Iterable<RequestRecord>,
+  calls: readonly ObservedCall[],
+  meter: UpstreamMeter,
+): void {
   const bills = new Map<number, number>()
   for (const { name } of calls) {
-    if (!meter.answered.has(name)) continue
-    const { output } = billOf(name)
+    if (!meter.completed.has(name)) continue
+    const { output } = billedUsage(name)
     bills.set(output, (bills.get(output) ?? 0) + 1)
   }
   let unseen = 0
@@ -64,28 +72,28 @@ function checkUnseen(records: Iterable<RequestRecord>, calls: readonly Told[], m
     unseen += 1
     if (outcome !== 'ok') continue
     const left = bills.get(tokens) ?? 0
-    assert.ok(left > 0, `${id} was charged ${tokens} tokens that no caller has asked for`)
+    assert.ok(left > 0, `${id} was charged ${tokens} tokens that no client requested`)
     bills.set(tokens, left - 1)
   }
-  assert.ok(unseen <= calls.length, `${unseen} records of ${calls.length} calls that nobody answered`)
+  assert.ok(unseen <= calls.length, `${unseen} records for ${calls.length} calls without a response`)
 }
 
-/** `balance`: what the account began with. */
-export async function proveHistory(
-  house: House,
+/** `balance`: the initial balance. */
+export async function verifyHistory(
+  server: TestServer,
   account: Account,
-  calls: readonly Told[],
-  about: { readonly meter: UpstreamMeter; readonly balance: string },
+  calls: readonly ObservedCall[],
+  expected: { readonly meter: UpstreamMeter; readonly balance: string },
 ): Promise<void> {
-  const { meter, balance } = about
-  await house.nothingHeld()
-  const records = await recordsOf(house, account)
+  const { meter, balance } = expected
+  await server.assertNoOpenHolds()
+  const records = await listAllRecords(server, account)
   const unseen = new Map(records)
-  for (const told of calls) {
-    const record = records.get(told.id)
-    unseen.delete(told.id)
-    if (told.isWhole) checkWhole(told, record, meter)
-    else checkBroken(told, record, meter)
+  for (const call of calls) {
+    const record = records.get(call.id)
+    unseen.delete(call.id)
+    if (call.isComplete) checkComplete(call, record, meter)
+    else checkIncomplete(call, record, meter)
   }
   checkUnseen(
     unseen.values(),
@@ -95,10 +103,14 @@ export async function proveHistory(
   let cost = 0n
   for (const record of records.values()) {
     const { prompt_tokens: input, completion_tokens: output } = record
-    assert.equal(nanosOf(record.cost), BigInt(input) * price.input + BigInt(output) * price.output)
-    cost += nanosOf(record.cost)
+    assert.equal(parseAmount(record.cost), BigInt(input) * price.input + BigInt(output) * price.output)
+    cost += parseAmount(record.cost)
   }
-  assert.equal(nanosOf(await account.balance()), nanosOf(balance) - cost, 'the balance is what records leave')
-  const { ok, drift, open_holds: open, overrun } = await house.verify()
+  assert.equal(
+    parseAmount(await account.balance()),
+    parseAmount(balance) - cost,
+    'the balance matches the records',
+  )
+  const { ok, drift, open_holds: open, overrun } = await server.verify()
   assert.deepEqual({ ok, drift, open, overrun }, { ok: true, drift: '0', open: 0, overrun: '0' })
 }

@@ -1,18 +1,19 @@
 /**
- * The project's source as text, for the test that holds the house (tidy.test.ts): every file with its lines, its
- * imports, and its code without comments and without what stands in strings. Reading text takes milliseconds; a parser
- * would have to be kept in step with the language.
+ * The project's source as text, for architecture.test.ts and conventions.test.ts: every file with its lines, its
+ * imports, and its code without comments and string contents. Reading text takes milliseconds; a parser would have to
+ * keep up with the language.
  */
+import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const root = fileURLToPath(new URL('..', import.meta.url))
+export const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Import {
-  /** As it is written: `./money.ts`, `node:net`, `zod`. */
+  /** As it is written: `./client/parallel-requests.ts`, `node:net`, `zod`. */
   readonly specifier: string
-  /** The file of the project that it names, from the root. */
+  /** The path of the imported file from the root; undefined for packages. */
   readonly target: string | undefined
   readonly names: readonly string[]
   readonly typeOnly: boolean
@@ -20,7 +21,7 @@ export interface Import {
 }
 
 export interface SourceFile {
-  /** From the root: `src/ledger/step.ts`. */
+  /** From the root: `src/ledger/operations.ts`. */
   readonly path: string
   readonly text: string
   /** Comments blanked out, at the same places. */
@@ -45,7 +46,7 @@ export function sourceFileOf(path: string, text: string): SourceFile {
   return { path, text, uncommented, code, lineCount, imports: importsOf(path, text, code) }
 }
 
-/** Tests and what only they import. */
+/** Tests and their fixtures. */
 export function isTest(file: SourceFile): boolean {
   return /\.(test|long|fixture)\.ts$/.test(file.path)
 }
@@ -56,8 +57,17 @@ export function lineAt(text: string, index: number): number {
   return line
 }
 
-/** Where the pattern (with the flag g) is found in the code of these files, as `path:line what`. */
-export function places(files: readonly SourceFile[], pattern: RegExp, part: 'code' | 'uncommented' = 'code') {
+/** Fails with the list of offences and what to do about them. */
+export function assertNone(offences: readonly string[], whatToDo: string): void {
+  if (offences.length > 0) assert.fail(`${whatToDo}\n  ${offences.join('\n  ')}`)
+}
+
+/** Where the pattern (with the flag g) occurs in the code of these files, as `path:line match`. */
+export function findPlaces(
+  files: readonly SourceFile[],
+  pattern: RegExp,
+  part: 'code' | 'uncommented' = 'code',
+) {
   return files.flatMap((file) =>
     Array.from(file[part].matchAll(pattern), (match) => {
       const found = match[0].trim().replaceAll(/\s+/g, ' ')
@@ -71,7 +81,7 @@ const openings = [
   /\b(?:import|export)\s+(?<type>type\s)?(?<names>[^'"`;()=]*?)\sfrom\s*(?=['"])/g,
   // import '…' and import('…')
   /\bimport\s*\(?\s*(?=['"])/g,
-  // new URL('./thread.ts', import.meta.url), with which a thread is started
+  // new URL('./thread.ts', import.meta.url), which starts a thread
   /\bnew URL\(\s*(?=['"])/g,
 ]
 
@@ -95,14 +105,14 @@ function importsOf(path: string, text: string, code: string): Import[] {
   return found
 }
 
-// In the order in which they have to be tried at each place; a template ends early at `${` and goes on at its `}`.
+// Tried in this order at each position. A template literal ends at `${` and continues after its `}`.
 const comment = /\/\/[^\n]*|\/\*[\s\S]*?\*\//y
 const string = /'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"/y
 const regularExpression = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/y
 const templatePart = /[`}](?:\\[\s\S]|\$(?!\{)|[^`\\$])*(?:`|\$\{)/y
 const word = /[\w$]+|\s+|[^]/y
 
-/** After a value a slash divides; after anything else it opens a regular expression. */
+/** After a value, a slash is a division; otherwise it begins a regular expression. */
 function dividesAfter(token: string): boolean {
   if (/^(return|typeof|case|of|in|do|else|void|throw|yield|await|default)$/.test(token)) return false
   return /[\w$)\]'"`]$/.test(token)
@@ -112,7 +122,7 @@ function blank(text: string): { uncommented: string; code: string } {
   let uncommented = ''
   let code = ''
   let last = ''
-  /** One entry per open `${`, counting the braces open inside it. */
+  /** One entry per open `${`: the number of braces open inside it. */
   const templates: number[] = []
   const take = (pattern: RegExp, at: number): string | undefined => {
     pattern.lastIndex = at

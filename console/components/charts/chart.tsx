@@ -1,7 +1,7 @@
-/** Charts drawn by hand: bars over time with one figure each, readable in both themes, with a table behind them. */
+/** Bar charts over time as plain SVG, readable in both themes, with the same data as a table. */
 import { useState, type ReactNode } from 'react'
-import { useLanguage, useWords } from '../../language.ts'
-import { dayText, exactText } from '../format.ts'
+import { useLanguage, useMessages } from '../../locales/messages.ts'
+import { formatDay, formatDateTime } from '../format.ts'
 import { Table } from '../tables/table.tsx'
 
 export interface ChartPoint {
@@ -14,53 +14,53 @@ export interface ChartProps {
   readonly title: string
   readonly points: readonly ChartPoint[]
   readonly step: 'hour' | 'day'
-  /** How a value is written. */
-  readonly textOf: (value: number) => string
-  readonly tone?: 'accent' | 'bad' | 'second'
+  /** Formats a value. */
+  readonly format: (value: number) => string
+  readonly tone?: 'primary' | 'danger' | 'secondary'
 }
 
 const width = 600
 const height = 120
 const gap = 0.25
 
-/** A round number that is not less, so that the scale can be read. */
-function niceTop(most: number): number {
-  if (most <= 0) return 1
-  const size = 10 ** Math.floor(Math.log10(most))
-  return [1, 2, 2.5, 5, 10].map((step) => step * size).find((top) => top >= most) ?? most
+/** The next round number that is at least `max`, for a readable scale. */
+function roundUpToNice(max: number): number {
+  if (max <= 0) return 1
+  const magnitude = 10 ** Math.floor(Math.log10(max))
+  return [1, 2, 2.5, 5, 10].map((step) => step * magnitude).find((top) => top >= max) ?? max
 }
 
-function timeText(time: string, step: 'hour' | 'day', language: 'en' | 'zh-CN'): string {
+function formatAxisTime(time: string, step: 'hour' | 'day', language: 'en' | 'zh-CN'): string {
   const at = Date.parse(time)
-  if (step === 'day') return dayText(at, language)
+  if (step === 'day') return formatDay(at, language)
   return new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', hour12: false }).format(at)
 }
 
-export function Chart({ title, points, step, textOf, tone = 'accent' }: ChartProps) {
-  const words = useWords('shell')
+export function Chart({ title, points, step, format, tone = 'primary' }: ChartProps) {
+  const t = useMessages('shell')
   const language = useLanguage()
   const [isTable, setTable] = useState(false)
-  const [shown, setShown] = useState<number | null>(null)
-  const top = niceTop(Math.max(0, ...points.map(({ value }) => value)))
-  const slot = width / Math.max(points.length, 1)
-  const point = shown === null ? undefined : points[shown]
+  const [hoveredIndex, setHoveredIndex] = useState<number | null>(null)
+  const scaleMax = roundUpToNice(Math.max(0, ...points.map(({ value }) => value)))
+  const slotWidth = width / Math.max(points.length, 1)
+  const point = hoveredIndex === null ? undefined : points[hoveredIndex]
   const total = points.reduce((sum, { value }) => sum + value, 0)
   return (
-    <figure className="panel chart-box" aria-label={title}>
+    <figure className="panel chart-container" aria-label={title}>
       <figcaption className="row spread">
         <strong>{title}</strong>
-        <span className="quiet num" aria-live="polite">
-          {point ? `${exactOrDay(point.time, step, language)}: ${textOf(point.value)}` : textOf(total)}
+        <span className="muted num" aria-live="polite">
+          {point ? `${formatPointTime(point.time, step, language)}: ${format(point.value)}` : format(total)}
         </span>
       </figcaption>
       {isTable ? (
         <Table
           label={title}
           rows={points.filter(({ value }) => value !== 0)}
-          idOf={({ time }) => time}
+          rowId={({ time }) => time}
           columns={[
-            { head: words.time, names: true, cell: ({ time }) => exactOrDay(time, step, language) },
-            { head: title, figures: true, cell: ({ value }) => textOf(value) },
+            { header: t.time, primary: true, cell: ({ time }) => formatPointTime(time, step, language) },
+            { header: title, numeric: true, cell: ({ value }) => format(value) },
           ]}
         />
       ) : (
@@ -69,7 +69,7 @@ export function Chart({ title, points, step, textOf, tone = 'accent' }: ChartPro
           viewBox={`0 0 ${width} ${height}`}
           preserveAspectRatio="none"
           aria-hidden="true"
-          onMouseLeave={() => setShown(null)}
+          onMouseLeave={() => setHoveredIndex(null)}
         >
           {[0.5, 1].map((part) => (
             <line
@@ -81,16 +81,16 @@ export function Chart({ title, points, step, textOf, tone = 'accent' }: ChartPro
             />
           ))}
           {points.map(({ time, value }, at) => {
-            const tall = (value / top) * height
+            const barHeight = (value / scaleMax) * height
             return (
-              <g key={time} onMouseEnter={() => setShown(at)}>
-                <rect className="field" x={at * slot} y="0" width={slot} height={height} />
+              <g key={time} onMouseEnter={() => setHoveredIndex(at)}>
+                <rect className="hit-area" x={at * slotWidth} y="0" width={slotWidth} height={height} />
                 <rect
                   className="bar"
-                  x={at * slot + (slot * gap) / 2}
-                  y={height - tall}
-                  width={slot * (1 - gap)}
-                  height={value > 0 ? Math.max(tall, 1) : 0}
+                  x={at * slotWidth + (slotWidth * gap) / 2}
+                  y={height - barHeight}
+                  width={slotWidth * (1 - gap)}
+                  height={value > 0 ? Math.max(barHeight, 1) : 0}
                 />
               </g>
             )
@@ -98,40 +98,40 @@ export function Chart({ title, points, step, textOf, tone = 'accent' }: ChartPro
           <line x1="0" x2={width} y1={height - 0.5} y2={height - 0.5} />
         </svg>
       )}
-      <div className="row spread quiet chart-foot">
-        <span>{points[0] ? timeText(points[0].time, step, language) : ''}</span>
+      <div className="row spread muted chart-footer">
+        <span>{points[0] ? formatAxisTime(points[0].time, step, language) : ''}</span>
         <button type="button" className="link" onClick={() => setTable(!isTable)}>
-          {isTable ? words.asChart : words.asTable}
+          {isTable ? t.asChart : t.asTable}
         </button>
-        <span>{points.length > 0 ? timeText(points.at(-1)?.time ?? '', step, language) : ''}</span>
+        <span>{points.length > 0 ? formatAxisTime(points.at(-1)?.time ?? '', step, language) : ''}</span>
       </div>
     </figure>
   )
 }
 
-function exactOrDay(time: string, step: 'hour' | 'day', language: 'en' | 'zh-CN'): string {
-  if (step === 'day') return dayText(Date.parse(time), language)
-  return exactText(Date.parse(time), language)
+function formatPointTime(time: string, step: 'hour' | 'day', language: 'en' | 'zh-CN'): string {
+  if (step === 'day') return formatDay(Date.parse(time), language)
+  return formatDateTime(Date.parse(time), language)
 }
 
 export interface MeterProps {
   readonly label: string
-  /** 0 to 1 and more. */
+  /** From 0; 1 is the whole cap, and more is possible. */
   readonly share: number
   readonly children?: ReactNode
 }
 
-function toneOf(share: number): 'bad' | 'warn' | 'accent' {
-  if (share >= 1) return 'bad'
-  return share >= 0.8 ? 'warn' : 'accent'
+function meterTone(share: number): 'danger' | 'warning' | 'primary' {
+  if (share >= 1) return 'danger'
+  return share >= 0.8 ? 'warning' : 'primary'
 }
 
-/** How much of a cap is used: calm below 80 %, a warning above, red when it is reached. */
+/** How much of a cap is used: a warning from 80%, red when it is reached. */
 export function Meter({ label, share, children }: MeterProps) {
   const percent = Math.round(share * 100)
-  const tone = toneOf(share)
+  const tone = meterTone(share)
   return (
-    <div className="meter-box">
+    <div className="meter-container">
       <div
         className={`meter ${tone}`}
         role="meter"

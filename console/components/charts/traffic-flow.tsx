@@ -1,39 +1,39 @@
-/** Where requests go, as a picture: from keys over models to upstreams, what fails in red; and the same as a table. */
+/** The traffic flow from API keys through models to upstreams, failures in red; also as a table. */
 import { queryOptions } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { get } from '../../api/client.ts'
-import type { Flow as FlowAnswer } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { boxWidth, columnsX, pictureWidth, shapeOf, type Box, type Step } from './flow-layout.ts'
-import { numberText, percentText } from '../format.ts'
-import { Asked } from '../feedback/query-boundary.tsx'
+import type { Flow as FlowData } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { boxWidth, columnsX, diagramWidth, layOutFlow, type NodeBox, type FlowPath } from './flow-layout.ts'
+import { formatNumber, formatPercent } from '../format.ts'
+import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
-import { exactTime } from '../tables/format-cells.tsx'
+import { formatExactTime } from '../tables/format-cells.tsx'
 import { Table } from '../tables/table.tsx'
 
 const flowQuery = queryOptions({
   queryKey: ['admin', 'flow'],
-  queryFn: () => get<FlowAnswer>('/admin/flow'),
+  queryFn: () => get<FlowData>('/admin/flow'),
   refetchInterval: 10_000,
 })
 
-export function Flow() {
-  return <Asked options={flowQuery}>{(flow) => <Shown flow={flow} />}</Asked>
+export function TrafficFlow() {
+  return <QueryBoundary options={flowQuery}>{(flow) => <FlowSection flow={flow} />}</QueryBoundary>
 }
 
-type Way = FlowAnswer['data'][number]
+type FlowRow = FlowData['data'][number]
 
-function Shown({ flow }: { readonly flow: FlowAnswer }) {
-  const words = useWords('traffic').flow
-  const shell = useWords('shell')
+function FlowSection({ flow }: { readonly flow: FlowData }) {
+  const t = useMessages('traffic').flow
+  const shell = useMessages('shell')
   const [isTable, setTable] = useState(false)
-  const count = numberText(flow.requests)
-  const lead = flow.complete ? words.lead(count) : words.leadOfNewest(count, exactTime(flow.from))
+  const count = formatNumber(flow.requests)
+  const lead = flow.complete ? t.lead(count) : t.leadOfNewest(count, formatExactTime(flow.from))
   if (flow.data.length === 0) {
     return (
-      <Section title={words.title}>
-        <p className="quiet">{words.none}</p>
+      <Section title={t.title}>
+        <p className="muted">{t.none}</p>
       </Section>
     )
   }
@@ -43,97 +43,97 @@ function Shown({ flow }: { readonly flow: FlowAnswer }) {
     </button>
   )
   return (
-    <Section title={words.title} lead={lead} actions={toggle}>
-      {!isTable && <Picture flow={flow} />}
+    <Section title={t.title} lead={lead} actions={toggle}>
+      {!isTable && <FlowDiagram flow={flow} />}
       <div className={isTable ? '' : 'flow-table'}>
-        <Ways flow={flow} />
+        <FlowTable flow={flow} />
       </div>
     </Section>
   )
 }
 
-/** Names are cut to what stands in the room beside a box. */
-function cut(name: string): string {
+/** Names are truncated to the space next to a box. */
+function truncateName(name: string): string {
   return name.length > 34 ? `${name.slice(0, 33)}…` : name
 }
 
-function Picture({ flow }: { readonly flow: FlowAnswer }) {
-  const words = useWords('traffic').flow
-  const [shown, setShown] = useState<Box | null>(null)
-  const steps = flow.data.map((way: Way): Step => {
-    const key = { id: way.key, name: `${way.email} · ${way.key_name}` }
-    const model = { id: way.model, name: way.model === '' ? words.noModel : way.model }
-    const upstream = { id: way.upstream ?? '', name: way.upstream_name ?? words.noUpstream }
-    return { boxes: [key, model, upstream], requests: way.requests, failures: way.failures }
+function FlowDiagram({ flow }: { readonly flow: FlowData }) {
+  const t = useMessages('traffic').flow
+  const [hovered, setHovered] = useState<NodeBox | null>(null)
+  const steps = flow.data.map((row: FlowRow): FlowPath => {
+    const key = { id: row.key, name: `${row.email} · ${row.key_name}` }
+    const model = { id: row.model, name: row.model === '' ? t.noModel : row.model }
+    const upstream = { id: row.upstream ?? '', name: row.upstream_name ?? t.noUpstream }
+    return { nodes: [key, model, upstream], requests: row.requests, failures: row.failures }
   })
-  const { boxes, bands, height } = shapeOf(steps, words.others)
+  const { boxes, bands, height } = layOutFlow(steps, t.others)
   const isFaint = (from: string, to: string): boolean =>
-    shown !== null && ![from, to].includes(`${shown.column} ${shown.id}`)
-  const told =
-    shown === null
-      ? words.failedShade
-      : `${shown.name}: ${words.told(numberText(shown.requests), percentText(shown.requests / Math.max(1, flow.requests)), numberText(shown.failures))}`
+    hovered !== null && ![from, to].includes(`${hovered.column} ${hovered.id}`)
+  const caption =
+    hovered === null
+      ? t.legend
+      : `${hovered.name}: ${t.summary(formatNumber(hovered.requests), formatPercent(hovered.requests / Math.max(1, flow.requests)), formatNumber(hovered.failures))}`
   return (
-    <figure className="panel flow-picture" aria-label={words.title}>
-      <figcaption className="quiet" aria-live="polite">
-        {told}
+    <figure className="panel flow-diagram" aria-label={t.title}>
+      <figcaption className="muted" aria-live="polite">
+        {caption}
       </figcaption>
       <svg
-        viewBox={`0 -24 ${pictureWidth} ${height + 28}`}
+        viewBox={`0 -24 ${diagramWidth} ${height + 28}`}
         aria-hidden="true"
-        onMouseLeave={() => setShown(null)}
+        onMouseLeave={() => setHovered(null)}
       >
-        {[words.key, words.model, words.upstream].map((head, column) => (
-          <text key={head} className="head" y="-12" {...besideOf(column)}>
+        {[t.key, t.model, t.upstream].map((head, column) => (
+          <text key={head} className="column-label" y="-12" {...labelPosition(column)}>
             {head}
           </text>
         ))}
-        {bands.map(({ id, from, to, good, bad }) => (
-          <g key={id} className={isFaint(from, to) ? 'faint' : ''}>
-            <path className="good" d={good} />
-            {bad !== '' && <path className="bad" d={bad} />}
+        {bands.map(({ id, from, to, succeeded, failed }) => (
+          <g key={id} className={isFaint(from, to) ? 'dimmed' : ''}>
+            <path className="succeeded" d={succeeded} />
+            {failed !== '' && <path className="failed" d={failed} />}
           </g>
         ))}
         {boxes.map((box) => (
-          <Spot key={`${box.column} ${box.id}`} box={box} show={() => setShown(box)} />
+          <DiagramNode key={`${box.column} ${box.id}`} box={box} onHover={() => setHovered(box)} />
         ))}
       </svg>
     </figure>
   )
 }
 
-/** Where words stand beside the boxes of a column: before those of the first, behind all others. */
-function besideOf(column: number) {
+/** Labels stand left of the first column's boxes and right of all others. */
+function labelPosition(column: number) {
   const x = columnsX[column] ?? 0
   return column === 0
     ? ({ x: x - 8, textAnchor: 'end' } as const)
     : ({ x: x + boxWidth + 8, textAnchor: 'start' } as const)
 }
 
-function Spot({ box, show }: { readonly box: Box; readonly show: () => void }) {
+function DiagramNode({ box, onHover }: { readonly box: NodeBox; readonly onHover: () => void }) {
   const x = columnsX[box.column] ?? 0
   return (
-    <g onMouseEnter={show}>
+    <g onMouseEnter={onHover}>
       <title>{box.name}</title>
-      <rect className="box" x={x} y={box.y} width={boxWidth} height={box.height} />
-      <text y={box.y + box.height / 2} dy="0.35em" {...besideOf(box.column)}>
-        {cut(box.name)}
+      <rect className="node" x={x} y={box.y} width={boxWidth} height={box.height} />
+      <text y={box.y + box.height / 2} dy="0.35em" {...labelPosition(box.column)}>
+        {truncateName(box.name)}
       </text>
     </g>
   )
 }
 
-function Ways({ flow }: { readonly flow: FlowAnswer }) {
-  const words = useWords('traffic').flow
+function FlowTable({ flow }: { readonly flow: FlowData }) {
+  const t = useMessages('traffic').flow
   return (
     <Table
-      label={words.title}
+      label={t.title}
       rows={flow.data}
-      idOf={({ key, model, upstream }) => JSON.stringify([key, model, upstream])}
+      rowId={({ key, model, upstream }) => JSON.stringify([key, model, upstream])}
       columns={[
         {
-          head: words.key,
-          names: true,
+          header: t.key,
+          primary: true,
           cell: ({ account, email, key_name: name }) => (
             <>
               <Link to="/operator/accounts/$id" params={{ id: account }}>
@@ -144,10 +144,10 @@ function Ways({ flow }: { readonly flow: FlowAnswer }) {
           ),
         },
         {
-          head: words.model,
+          header: t.model,
           cell: ({ model }) =>
             model === '' ? (
-              <span className="quiet">{words.noModel}</span>
+              <span className="muted">{t.noModel}</span>
             ) : (
               <Link to="/operator/models/$id" params={{ id: model }}>
                 {model}
@@ -155,23 +155,23 @@ function Ways({ flow }: { readonly flow: FlowAnswer }) {
             ),
         },
         {
-          head: words.upstream,
+          header: t.upstream,
           cell: ({ upstream, upstream_name: name }) =>
             upstream === null ? (
-              <span className="quiet">{words.noUpstream}</span>
+              <span className="muted">{t.noUpstream}</span>
             ) : (
               <Link to="/operator/upstreams/$id" params={{ id: upstream }}>
                 {name ?? upstream}
               </Link>
             ),
         },
-        { head: words.requests, figures: true, cell: ({ requests }) => numberText(requests) },
+        { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
         {
-          head: words.share,
-          figures: true,
-          cell: ({ requests }) => percentText(requests / Math.max(1, flow.requests)),
+          header: t.share,
+          numeric: true,
+          cell: ({ requests }) => formatPercent(requests / Math.max(1, flow.requests)),
         },
-        { head: words.failures, figures: true, cell: ({ failures }) => numberText(failures) },
+        { header: t.failures, numeric: true, cell: ({ failures }) => formatNumber(failures) },
       ]}
     />
   )

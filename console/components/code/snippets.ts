@@ -1,23 +1,23 @@
-/** Ready-to-paste calls with this deployment's address and one of its models. */
+/** Ready-to-paste calls with this deployment's base URL and one of its models. */
 
-export interface SnippetTerms {
-  /** With its `/v1`. */
+export interface SnippetOptions {
+  /** Including `/v1`. */
   readonly baseUrl: string
   readonly model: string
-  /** The secret, right after it was made; else a name for it. */
+  /** The secret right after it was created; null refers to an environment variable instead. */
   readonly secret: string | null
 }
 
-export const snippetNames = ['curl', 'Python', 'Node.js', 'Go'] as const
-export type SnippetName = (typeof snippetNames)[number]
+export const snippetLanguages = ['curl', 'Python', 'Node.js', 'Go'] as const
+export type SnippetLanguage = (typeof snippetLanguages)[number]
 
-const keyName = 'SLUICE_KEY'
+const keyVariable = 'SLUICE_KEY'
 
-export function snippetOf(name: SnippetName, { baseUrl, model, secret }: SnippetTerms): string {
+export function snippetFor(name: SnippetLanguage, { baseUrl, model, secret }: SnippetOptions): string {
   switch (name) {
     case 'curl':
       return `curl ${baseUrl}/chat/completions \\
-  -H "Authorization: Bearer ${secret ?? `$${keyName}`}" \\
+  -H "Authorization: Bearer ${secret ?? `$${keyVariable}`}" \\
   -H "Content-Type: application/json" \\
   -d '{
     "model": "${model}",
@@ -28,7 +28,7 @@ export function snippetOf(name: SnippetName, { baseUrl, model, secret }: Snippet
 
 client = OpenAI(
     base_url="${baseUrl}",
-    api_key=${secret === null ? `os.environ["${keyName}"]` : `"${secret}"`},
+    api_key=${secret === null ? `os.environ["${keyVariable}"]` : `"${secret}"`},
 )
 answer = client.chat.completions.create(
     model="${model}",
@@ -40,7 +40,7 @@ print(answer.choices[0].message.content)`
 
 const client = new OpenAI({
   baseURL: '${baseUrl}',
-  apiKey: ${secret === null ? `process.env.${keyName}` : `'${secret}'`},
+  apiKey: ${secret === null ? `process.env.${keyVariable}` : `'${secret}'`},
 })
 const answer = await client.chat.completions.create({
   model: '${model}',
@@ -50,7 +50,7 @@ console.log(answer.choices[0].message.content)`
     case 'Go':
       return `client := openai.NewClient(
 	option.WithBaseURL("${baseUrl}"),
-	option.WithAPIKey(${secret === null ? `os.Getenv("${keyName}")` : `"${secret}"`}),
+	option.WithAPIKey(${secret === null ? `os.Getenv("${keyVariable}")` : `"${secret}"`}),
 )
 answer, err := client.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{
 	Model:    "${model}",
@@ -59,12 +59,12 @@ answer, err := client.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{
   }
 }
 
-/** Where common applications want address and key, in their own words. */
-export const applications = [
-  { name: 'Cherry Studio', way: 'Settings → Model Provider → OpenAI', wantsVersion: false },
-  { name: 'LobeChat', way: 'Settings → Language Model → OpenAI', wantsVersion: true },
-  { name: 'NextChat', way: 'Settings → Custom Endpoint', wantsVersion: false },
-  { name: 'Open WebUI', way: 'Settings → Connections → OpenAI API', wantsVersion: true },
-  { name: 'Cursor', way: 'Settings → Models → Override OpenAI Base URL', wantsVersion: true },
-  { name: 'Continue', way: 'config.yaml: provider: openai, apiBase', wantsVersion: true },
+/** Where common client applications expect the base URL and the key, in the words of their own settings. */
+export const clientApps = [
+  { name: 'Cherry Studio', settingsPath: 'Settings → Model Provider → OpenAI', wantsVersion: false },
+  { name: 'LobeChat', settingsPath: 'Settings → Language Model → OpenAI', wantsVersion: true },
+  { name: 'NextChat', settingsPath: 'Settings → Custom Endpoint', wantsVersion: false },
+  { name: 'Open WebUI', settingsPath: 'Settings → Connections → OpenAI API', wantsVersion: true },
+  { name: 'Cursor', settingsPath: 'Settings → Models → Override OpenAI Base URL', wantsVersion: true },
+  { name: 'Continue', settingsPath: 'config.yaml: provider: openai, apiBase', wantsVersion: true },
 ] as const

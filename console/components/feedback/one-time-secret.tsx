@@ -1,26 +1,26 @@
-/** A secret that is shown this once. */
+/** A secret that is shown only once. */
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useWords } from '../../language.ts'
-import { Copyable } from '../tables/format-cells.tsx'
+import { useMessages } from '../../locales/messages.ts'
+import { CopyButton } from '../tables/format-cells.tsx'
 
-export interface SecretProps {
+export interface OneTimeSecretProps {
   readonly secret: string
   readonly close: () => void
   readonly children?: ReactNode
 }
 
-export function Secret({ secret, close, children }: SecretProps) {
-  const words = useWords('shell')
+export function OneTimeSecret({ secret, close, children }: OneTimeSecretProps) {
+  const t = useMessages('shell')
   return (
     <div className="stack">
-      <p className="hint warn">{words.secretOnce}</p>
+      <p className="callout warning">{t.secretOnce}</p>
       <div className="secret">
-        <Copyable text={secret} />
+        <CopyButton text={secret} />
       </div>
       {children}
       <div className="row end">
-        <Button onClick={close}>{words.secretKept}</Button>
+        <Button onClick={close}>{t.secretSaved}</Button>
       </div>
     </div>
   )

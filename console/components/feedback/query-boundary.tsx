@@ -1,4 +1,4 @@
-/** The three states of what is asked of the server, in one place: it loads, it was refused, it is here. */
+/** Renders the three states of a query in one place: loading, error, data. */
 import { Button } from '@mantine/core'
 import {
   useInfiniteQuery,
@@ -8,69 +8,78 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { get, queryOf, type ApiError } from '../../api/client.ts'
-import type { Page } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { Loading, Refused } from './empty-state.tsx'
+import { get, queryString, type ApiError } from '../../api/client.ts'
+import type { Page } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { Loading, ErrorMessage } from './empty-state.tsx'
 import { Page as Frame } from '../layout/page.tsx'
 
-export interface LoadedProps<Answer> {
-  readonly query: UseQueryResult<Answer>
-  /** Of a page that is called after what is asked for, until it is here. */
+export interface QueryResultProps<Data> {
+  readonly query: UseQueryResult<Data>
+  /** The title of the page while its data is loading, for pages that are named after their data. */
   readonly title?: string | undefined
-  readonly children: (answer: Answer) => ReactNode
+  readonly children: (data: Data) => ReactNode
 }
 
-export function Loaded<Answer>({ query, title, children }: LoadedProps<Answer>) {
+export function QueryResult<Data>({ query, title, children }: QueryResultProps<Data>) {
   if (query.data !== undefined) return children(query.data)
   const state = query.isError ? (
-    <Refused error={query.error} retry={() => void query.refetch()} />
+    <ErrorMessage error={query.error} retry={() => void query.refetch()} />
   ) : (
     <Loading />
   )
   return title === undefined ? state : <Frame title={title}>{state}</Frame>
 }
 
-export interface AskedProps<Answer, Name extends QueryKey> {
-  readonly options: UseQueryOptions<Answer, Error, Answer, Name>
+export interface QueryBoundaryProps<Data, Key extends QueryKey> {
+  readonly options: UseQueryOptions<Data, Error, Data, Key>
   readonly title?: string
-  readonly children: (answer: Answer) => ReactNode
+  readonly children: (data: Data) => ReactNode
 }
 
-/** What a question answers; asked again whenever its name says something else. */
-export function Asked<Answer, Name extends QueryKey>({ options, title, children }: AskedProps<Answer, Name>) {
+/** Runs a query and renders its data. */
+export function QueryBoundary<Data, Key extends QueryKey>({
+  options,
+  title,
+  children,
+}: QueryBoundaryProps<Data, Key>) {
   return (
-    <Loaded query={useQuery(options)} title={title}>
+    <QueryResult query={useQuery(options)} title={title}>
       {children}
-    </Loaded>
+    </QueryResult>
   )
 }
 
-export interface PagedProps<Item> {
-  readonly name: QueryKey
-  /** Under /api. */
+export interface PagedListProps<Item> {
+  readonly queryKey: QueryKey
+  /** Relative to /api. */
   readonly path: string
   readonly filter?: Readonly<Record<string, string | undefined>>
   readonly empty: ReactNode
   readonly limit?: number
-  /** Asked anew after so long, for lists that grow by themselves. */
-  readonly freshMs?: number
+  /** The refetch interval of lists that grow by themselves. */
+  readonly refreshMs?: number
   readonly children: (items: readonly Item[]) => ReactNode
 }
 
-/** A list that the server gives page by page; what is there stays while more comes. */
-export function Paged<Item>(props: PagedProps<Item>) {
-  const { name, path, filter = {}, empty, limit = 50, freshMs = false, children } = props
-  const words = useWords('shell')
+/** A paginated list. Loaded pages stay visible while the next one loads. */
+export function PagedList<Item>(props: PagedListProps<Item>) {
+  const { queryKey, path, filter = {}, empty, limit = 50, refreshMs = false, children } = props
+  const t = useMessages('shell')
   const query = useInfiniteQuery<Page<Item>, ApiError, { pages: Page<Item>[] }, QueryKey, string | null>({
-    queryKey: [...name, filter],
-    queryFn: ({ pageParam }) => get<Page<Item>>(`${path}${queryOf({ ...filter, limit, cursor: pageParam })}`),
+    queryKey: [...queryKey, filter],
+    queryFn: ({ pageParam }) =>
+      get<Page<Item>>(`${path}${queryString({ ...filter, limit, cursor: pageParam })}`),
     initialPageParam: null,
     getNextPageParam: ({ next }) => next,
-    refetchInterval: freshMs,
+    refetchInterval: refreshMs,
   })
   if (query.data === undefined) {
-    return query.isError ? <Refused error={query.error} retry={() => void query.refetch()} /> : <Loading />
+    return query.isError ? (
+      <ErrorMessage error={query.error} retry={() => void query.refetch()} />
+    ) : (
+      <Loading />
+    )
   }
   const items = query.data.pages.flatMap(({ data }) => data)
   if (items.length === 0 && !query.hasNextPage) return empty
@@ -78,13 +87,13 @@ export function Paged<Item>(props: PagedProps<Item>) {
     <div>
       {children(items)}
       {query.hasNextPage && (
-        <div className="more-row">
+        <div className="load-more">
           <Button
             variant="default"
             loading={query.isFetchingNextPage}
             onClick={() => void query.fetchNextPage()}
           >
-            {words.more}
+            {t.more}
           </Button>
         </div>
       )}

@@ -1,25 +1,25 @@
-/** A short word that something was done. It stands long enough to be read and takes no clicks from the page. */
+/** Short confirmations that disappear by themselves and never intercept clicks. */
 import { useEffect, useSyncExternalStore } from 'react'
 import { Icon } from '../layout/icon.tsx'
 
-const shownMs = 5000
+const visibleMs = 5000
 
-interface Said {
+interface ToastMessage {
   readonly id: number
   readonly text: string
 }
 
-let said: readonly Said[] = []
-let count = 0
+let toasts: readonly ToastMessage[] = []
+let lastId = 0
 const listeners = new Set<() => void>()
 
-function change(next: readonly Said[]): void {
-  said = next
+function setToasts(next: readonly ToastMessage[]): void {
+  toasts = next
   for (const listener of listeners) listener()
 }
 
-export function say(text: string): void {
-  change([...said, { id: ++count, text }])
+export function showToast(text: string): void {
+  setToasts([...toasts, { id: ++lastId, text }])
 }
 
 function subscribe(listener: () => void): () => void {
@@ -27,9 +27,9 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-function Toast({ id, text }: Said) {
+function Toast({ id, text }: ToastMessage) {
   useEffect(() => {
-    const timer = setTimeout(() => change(said.filter((each) => each.id !== id)), shownMs)
+    const timer = setTimeout(() => setToasts(toasts.filter((item) => item.id !== id)), visibleMs)
     return () => clearTimeout(timer)
   }, [id])
   return (
@@ -39,13 +39,13 @@ function Toast({ id, text }: Said) {
   )
 }
 
-/** Stands once in the shell. */
-export function Toasts() {
-  const all = useSyncExternalStore(subscribe, () => said)
+/** Rendered once, in the shell. */
+export function ToastList() {
+  const all = useSyncExternalStore(subscribe, () => toasts)
   return (
     <div className="toasts" role="status" aria-live="polite">
-      {all.map((each) => (
-        <Toast key={each.id} {...each} />
+      {all.map((item) => (
+        <Toast key={item.id} {...item} />
       ))}
     </div>
   )

@@ -1,29 +1,29 @@
-/** An account's tier, limits of its own, caps, price factor and time zone. */
+/** An account's tier, rate limits, caps, price factor and time zone. */
 import { useQuery } from '@tanstack/react-query'
 import { TextInput } from '@mantine/core'
-import { change, tiersQuery } from '../../api/admin-queries.ts'
-import type { Account } from '../../contract.ts'
-import { useWords } from '../../language.ts'
+import { mutateAdmin, tiersQuery } from '../../api/admin-queries.ts'
+import type { Account } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
-import { AmountField, Choice, Form, useDraft } from './fields.tsx'
+import { AmountField, SelectField, Form, useDraft } from './fields.tsx'
 import { limitNames } from './limit-fields.tsx'
-import { say } from '../feedback/toast.tsx'
+import { showToast } from '../feedback/toast.tsx'
 
-export interface LimitsFormProps {
+export interface AccountLimitsFormProps {
   readonly account: Account
   readonly close: () => void
 }
 
-/** Empty is the tier's; a word for none at all. */
-function limitOf(text: string): number | 'unlimited' | null {
+/** Empty inherits the tier's limit; `unlimited` removes it. */
+function parseLimit(text: string): number | 'unlimited' | null {
   const trimmed = text.trim()
   if (trimmed === '') return null
   return trimmed === 'unlimited' ? 'unlimited' : Number(trimmed)
 }
 
-export function LimitsForm({ account, close }: LimitsFormProps) {
-  const words = useWords('clients').limits
-  const shell = useWords('shell')
+export function AccountLimitsForm({ account, close }: AccountLimitsFormProps) {
+  const t = useMessages('customers').limits
+  const shell = useMessages('shell')
   const tiers = useQuery(tiersQuery).data?.data ?? []
   const { draft, field } = useDraft({
     tier: account.tier,
@@ -41,71 +41,71 @@ export function LimitsForm({ account, close }: LimitsFormProps) {
     const body = {
       tier: draft.tier,
       caps: { daily: amount(draft.daily), monthly: amount(draft.monthly) },
-      limits: Object.fromEntries(limitNames.map((name) => [name, limitOf(draft[name])])) as object,
+      limits: Object.fromEntries(limitNames.map((name) => [name, parseLimit(draft[name])])) as object,
       price_factor: amount(draft.price_factor),
       timezone: draft.timezone.trim(),
     }
-    await change('PATCH', `/accounts/${account.id}`, body)
-    say(shell.saved)
+    await mutateAdmin('PATCH', `/accounts/${account.id}`, body)
+    showToast(shell.saved)
     close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   return (
     <Form
       action={save}
-      verb={shell.save}
+      submitLabel={shell.save}
       cancel={close}
-      beside={['tier', 'caps', 'limits', 'price_factor', 'timezone']}
+      inlineErrors={['tier', 'caps', 'limits', 'price_factor', 'timezone']}
     >
       <div className="fields">
-        <Choice
-          label={words.tier}
-          choices={tiers.map(({ name }) => ({ value: name, label: name }))}
-          error={errorOf('tier')}
+        <SelectField
+          label={t.tier}
+          options={tiers.map(({ name }) => ({ value: name, label: name }))}
+          error={fieldError('tier')}
           {...field('tier')}
         />
         <AmountField
-          label={words.factor}
-          placeholder={words.asTier}
-          error={errorOf('price_factor')}
+          label={t.factor}
+          placeholder={t.inherited}
+          error={fieldError('price_factor')}
           {...field('price_factor')}
         />
         <AmountField
-          label={words.daily}
+          label={t.daily}
           placeholder={shell.none}
-          error={errorOf('caps.daily')}
+          error={fieldError('caps.daily')}
           {...field('daily')}
         />
         <AmountField
-          label={words.monthly}
+          label={t.monthly}
           placeholder={shell.none}
-          error={errorOf('caps.monthly')}
+          error={fieldError('caps.monthly')}
           {...field('monthly')}
         />
       </div>
-      <p className="quiet">{words.capsLead}</p>
-      <fieldset className="group">
-        <legend>{words.own}</legend>
-        <p className="quiet">{words.ownLead}</p>
+      <p className="muted">{t.capsLead}</p>
+      <fieldset className="field-group">
+        <legend>{t.accountLimits}</legend>
+        <p className="muted">{t.accountLimitsLead}</p>
         <div className="fields">
           {limitNames.map((name) => (
             <TextInput
               key={name}
               label={shell.limits[name]}
-              placeholder={words.asTier}
+              placeholder={t.inherited}
               autoComplete="off"
-              error={errorOf(`limits.${name}`)}
+              error={fieldError(`limits.${name}`)}
               {...field(name)}
             />
           ))}
         </div>
       </fieldset>
       <TextInput
-        label={words.timezone}
-        description={words.timezoneHint}
+        label={t.timezone}
+        description={t.timezoneHint}
         required
         autoComplete="off"
-        error={errorOf('timezone')}
+        error={fieldError('timezone')}
         {...field('timezone')}
       />
     </Form>

@@ -1,59 +1,68 @@
-/** An amount and the reason for it, entered once however often it is sent: what a credit and a refund have in common. */
+/** The form of an amount with a reason, idempotent on retry; shared by credits and refunds. */
 import { TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
-import { change } from '../../api/admin-queries.ts'
+import { mutateAdmin } from '../../api/admin-queries.ts'
 import { useAction, useFieldError } from './use-action.ts'
 import { AmountField, Form, isDecimal, useDraft } from './fields.tsx'
 
-export interface OrderFormProps<Answer> {
-  /** Where it is sent, below /admin. */
+export interface AmountFormProps<Data> {
+  /** The endpoint, relative to /admin. */
   readonly path: string
-  /** The amount that is proposed. */
+  /** The initial amount. */
   readonly amount?: string
-  readonly mayBe: (amount: number) => boolean
-  readonly words: Readonly<Record<'amount' | 'amountHint' | 'reason' | 'reasonHint', string>>
-  readonly verbFor: (amount: string) => string
-  readonly done: (answer: Answer) => void
+  readonly isValidAmount: (amount: number) => boolean
+  readonly labels: Readonly<Record<'amount' | 'amountHint' | 'reason' | 'reasonHint', string>>
+  readonly submitLabelFor: (amount: string) => string
+  readonly onSuccess: (data: Data) => void
   readonly close: () => void
-  /** What it would do, shown while the amount is one. */
+  /** A preview of the effect, shown while the amount is valid. */
   readonly children?: (amount: string) => ReactNode
 }
 
-export function OrderForm<Answer>(props: OrderFormProps<Answer>) {
-  const { path, amount: proposed = '', mayBe, words, verbFor, done, close, children } = props
-  const { draft, field } = useDraft({ amount: proposed, reason: '' })
-  // The same form sent twice is one order.
-  const [key] = useState(() => `console-${crypto.randomUUID()}`)
+export function AmountForm<Data>(props: AmountFormProps<Data>) {
+  const {
+    path,
+    amount: initialAmount = '',
+    isValidAmount,
+    labels,
+    submitLabelFor,
+    onSuccess,
+    close,
+    children,
+  } = props
+  const { draft, field } = useDraft({ amount: initialAmount, reason: '' })
+  // Submitting the same form twice books the amount once.
+  const [idempotencyKey] = useState(() => `console-${crypto.randomUUID()}`)
   const amount = draft.amount.trim()
   const reason = draft.reason.trim()
-  const give = useAction(async () => {
-    done(await change<Answer>('POST', path, { amount, reason, idempotency_key: key }))
+  const submit = useAction(async () => {
+    onSuccess(await mutateAdmin<Data>('POST', path, { amount, reason, idempotency_key: idempotencyKey }))
     close()
   })
-  const errorOf = useFieldError(give.error)
-  const isReady = isDecimal(amount) && mayBe(Number(amount))
+  const fieldError = useFieldError(submit.error)
+  const isReady = isDecimal(amount) && isValidAmount(Number(amount))
   return (
     <Form
-      action={give}
-      verb={verbFor(amount)}
+      action={submit}
+      submitLabel={submitLabelFor(amount)}
       cancel={close}
-      beside={['amount', 'reason']}
+      inlineErrors={['amount', 'reason']}
       isIncomplete={!isReady || reason === ''}
     >
       <AmountField
-        label={words.amount}
-        description={words.amountHint}
+        label={labels.amount}
+        description={labels.amountHint}
         required
-        error={errorOf('amount')}
+        error={fieldError('amount')}
         {...field('amount')}
       />
       <TextInput
-        label={words.reason}
-        description={words.reasonHint}
+        label={labels.reason}
+        description={labels.reasonHint}
         required
         maxLength={500}
         autoComplete="off"
-        error={errorOf('reason')}
+        error={fieldError('reason')}
         {...field('reason')}
       />
       {isReady && children?.(amount)}

@@ -1,39 +1,39 @@
-/** The forms of an account's own keys: a new one with its snippet, its terms, a successor with a grace period. */
+/** The forms of a customer's own API keys: create, edit, and rotate with a grace period. */
 import { Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { OwnKey, OwnNewKey } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { changeOwn, offeredQuery, overviewQuery } from '../../api/account-queries.ts'
+import type { ApiKey, NewApiKey } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { mutateAccount, offeredModelsQuery, overviewQuery } from '../../api/account-queries.ts'
 import { useSession } from '../../api/session.ts'
 import { useAction, useFieldError } from './use-action.ts'
-import { Snippets } from '../../parts/code.tsx'
-import { AmountField, Choice, Form, useDraft } from './fields.tsx'
+import { CodeSnippets } from '../code/code-block.tsx'
+import { AmountField, SelectField, Form, useDraft } from './fields.tsx'
 import { LimitFields, limitNames } from './limit-fields.tsx'
-import { Secret } from '../feedback/one-time-secret.tsx'
-import { TestRequest } from '../../parts/test-request.tsx'
-import { say } from '../feedback/toast.tsx'
+import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
+import { TestRequest } from '../code/test-request.tsx'
+import { showToast } from '../feedback/toast.tsx'
 
-function draftOf(its: OwnKey | null) {
+function draftFrom(apiKey: ApiKey | null) {
   const text = (value: number | null | undefined): string => (typeof value === 'number' ? String(value) : '')
   return {
-    name: its?.name ?? '',
-    expires: its?.expires_at?.slice(0, 10) ?? '',
-    models: its?.models?.join('\n') ?? '',
-    ips: its?.ips?.join('\n') ?? '',
-    daily: its?.caps.daily ?? '',
-    monthly: its?.caps.monthly ?? '',
-    total: its?.caps.total ?? '',
-    rpm: text(its?.limits.rpm),
-    tpm: text(its?.limits.tpm),
-    rpd: text(its?.limits.rpd),
-    concurrency: text(its?.limits.concurrency),
+    name: apiKey?.name ?? '',
+    expires: apiKey?.expires_at?.slice(0, 10) ?? '',
+    models: apiKey?.models?.join('\n') ?? '',
+    ips: apiKey?.ips?.join('\n') ?? '',
+    daily: apiKey?.caps.daily ?? '',
+    monthly: apiKey?.caps.monthly ?? '',
+    total: apiKey?.caps.total ?? '',
+    rpm: text(apiKey?.limits.rpm),
+    tpm: text(apiKey?.limits.tpm),
+    rpd: text(apiKey?.limits.rpd),
+    concurrency: text(apiKey?.limits.concurrency),
   }
 }
 
-type Draft = ReturnType<typeof draftOf>
+type Draft = ReturnType<typeof draftFrom>
 
-function bodyOf(draft: Draft) {
+function bodyFrom(draft: Draft) {
   const lines = (text: string): string[] | null => {
     const all = text.split(/[\s,]+/).filter((line) => line !== '')
     return all.length === 0 ? null : all
@@ -50,97 +50,101 @@ function bodyOf(draft: Draft) {
   }
 }
 
-export interface OwnKeyFormProps {
-  /** null for a new one. */
-  readonly its: OwnKey | null
+export interface ApiKeyFormProps {
+  /** null creates a new one. */
+  readonly apiKey: ApiKey | null
   readonly close: () => void
-  /** Told a new key with its secret. */
-  readonly made?: (key: OwnNewKey) => void
+  /** Called with the new key and its secret. */
+  readonly onCreated?: (key: NewApiKey) => void
 }
 
-export function OwnKeyForm({ its, close, made }: OwnKeyFormProps) {
-  const words = useWords('account').keys
-  const shell = useWords('shell')
-  const models = useQuery(offeredQuery).data?.data ?? []
-  const { draft, set, field } = useDraft(draftOf(its))
+export function ApiKeyForm({ apiKey, close, onCreated }: ApiKeyFormProps) {
+  const t = useMessages('account').keys
+  const shell = useMessages('shell')
+  const models = useQuery(offeredModelsQuery).data?.data ?? []
+  const { draft, set, field } = useDraft(draftFrom(apiKey))
   const save = useAction(async () => {
-    if (its === null) {
-      made?.(await changeOwn<OwnNewKey>('POST', '/keys', bodyOf(draft)))
+    if (apiKey === null) {
+      onCreated?.(await mutateAccount<NewApiKey>('POST', '/keys', bodyFrom(draft)))
       return
     }
-    await changeOwn('PATCH', `/keys/${its.id}`, bodyOf(draft))
-    say(shell.saved)
+    await mutateAccount('PATCH', `/keys/${apiKey.id}`, bodyFrom(draft))
+    showToast(shell.saved)
     close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   return (
     <Form
       action={save}
-      verb={its === null ? words.create : shell.save}
+      submitLabel={apiKey === null ? t.create : shell.save}
       cancel={close}
-      beside={['name', 'expires_at', 'models', 'ips', 'caps', 'limits']}
+      inlineErrors={['name', 'expires_at', 'models', 'ips', 'caps', 'limits']}
     >
       <TextInput
-        label={words.name}
-        description={words.nameHint}
+        label={t.name}
+        description={t.nameHint}
         required
         maxLength={100}
         autoComplete="off"
-        error={errorOf('name')}
+        error={fieldError('name')}
         {...field('name')}
       />
       <div className="fields">
         <AmountField
-          label={words.dailyCap}
-          description={words.capHint}
+          label={t.dailyCap}
+          description={t.capHint}
           placeholder={shell.none}
-          error={errorOf('caps.daily')}
+          error={fieldError('caps.daily')}
           {...field('daily')}
         />
         <AmountField
-          label={words.monthlyCap}
+          label={t.monthlyCap}
           placeholder={shell.none}
-          error={errorOf('caps.monthly')}
+          error={fieldError('caps.monthly')}
           {...field('monthly')}
         />
         <AmountField
-          label={words.totalCap}
+          label={t.totalCap}
           placeholder={shell.none}
-          error={errorOf('caps.total')}
+          error={fieldError('caps.total')}
           {...field('total')}
         />
       </div>
-      <details className="more">
-        <summary>{words.moreTerms}</summary>
+      <details className="disclosure">
+        <summary>{t.moreOptions}</summary>
         <div className="fields">
           <TextInput
-            label={words.expires}
-            description={words.expiresHint}
+            label={t.expires}
+            description={t.expiresHint}
             type="date"
-            error={errorOf('expires_at')}
+            error={fieldError('expires_at')}
             {...field('expires')}
           />
-          <LimitFields placeholder={shell.none} field={field} errorOf={(name) => errorOf(`limits.${name}`)} />
+          <LimitFields
+            placeholder={shell.none}
+            field={field}
+            fieldError={(name) => fieldError(`limits.${name}`)}
+          />
           <Textarea
-            className="whole"
-            label={words.models}
-            description={words.modelsHint(
+            className="full-width"
+            label={t.models}
+            description={t.modelsHint(
               models
                 .map(({ id }) => id)
                 .slice(0, 3)
                 .join(', '),
             )}
             rows={2}
-            error={errorOf('models')}
+            error={fieldError('models')}
             value={draft.models}
             onChange={(event) => set('models', event.currentTarget.value)}
           />
           <Textarea
-            className="whole"
-            label={words.ips}
-            description={words.ipsHint}
+            className="full-width"
+            label={t.ips}
+            description={t.ipsHint}
             rows={2}
-            error={errorOf('ips')}
+            error={fieldError('ips')}
             value={draft.ips}
             onChange={(event) => set('ips', event.currentTarget.value)}
           />
@@ -150,56 +154,56 @@ export function OwnKeyForm({ its, close, made }: OwnKeyFormProps) {
   )
 }
 
-/** The form, then the secret with a call to paste and a button that tries it. */
-export function NewOwnKey({ close }: { readonly close: () => void }) {
-  const [made, setMade] = useState<OwnNewKey | null>(null)
-  if (made === null) return <OwnKeyForm its={null} close={close} made={setMade} />
-  return <ShownOnce secret={made.secret} close={close} />
+/** The form, then the secret with a snippet to paste and a test request. */
+export function CreateApiKey({ close }: { readonly close: () => void }) {
+  const [created, setCreated] = useState<NewApiKey | null>(null)
+  if (created === null) return <ApiKeyForm apiKey={null} close={close} onCreated={setCreated} />
+  return <NewKeySecret secret={created.secret} close={close} />
 }
 
-interface ShownOnceProps {
+interface NewKeySecretProps {
   readonly secret: string
   readonly close: () => void
 }
 
-function ShownOnce({ secret, close }: ShownOnceProps) {
+function NewKeySecret({ secret, close }: NewKeySecretProps) {
   const { platform } = useSession()
   const model = useQuery(overviewQuery).data?.example_model ?? null
   const [baseUrl = ''] = platform.base_urls
   return (
-    <Secret secret={secret} close={close}>
+    <OneTimeSecret secret={secret} close={close}>
       {model !== null && (
         <>
-          <Snippets baseUrl={baseUrl} model={model} secret={secret} />
+          <CodeSnippets baseUrl={baseUrl} model={model} secret={secret} />
           <TestRequest model={model} />
         </>
       )}
-    </Secret>
+    </OneTimeSecret>
   )
 }
 
-export interface RotateKeyProps {
-  readonly its: OwnKey
+export interface RotateApiKeyProps {
+  readonly apiKey: ApiKey
   readonly close: () => void
 }
 
-export function RotateKey({ its, close }: RotateKeyProps) {
-  const words = useWords('account').keys
+export function RotateApiKey({ apiKey, close }: RotateApiKeyProps) {
+  const t = useMessages('account').keys
   const [secret, setSecret] = useState<string | null>(null)
   const { draft, field } = useDraft({ grace: '24' })
   const rotate = useAction(async () => {
     const body = { grace_hours: Number(draft.grace) }
-    const { key } = await changeOwn<{ key: OwnNewKey }>('POST', `/keys/${its.id}/rotate`, body)
+    const { key } = await mutateAccount<{ key: NewApiKey }>('POST', `/keys/${apiKey.id}/rotate`, body)
     setSecret(key.secret)
   })
-  if (secret !== null) return <ShownOnce secret={secret} close={close} />
+  if (secret !== null) return <NewKeySecret secret={secret} close={close} />
   const hours = ['0', '1', '24', '72', '168']
   return (
-    <Form action={rotate} verb={words.rotate} cancel={close}>
-      <p>{words.rotateEffect}</p>
-      <Choice
-        label={words.grace}
-        choices={hours.map((value) => ({ value, label: words.graceHours(Number(value)) }))}
+    <Form action={rotate} submitLabel={t.rotate} cancel={close}>
+      <p>{t.rotateEffect}</p>
+      <SelectField
+        label={t.grace}
+        options={hours.map((value) => ({ value, label: t.graceHours(Number(value)) }))}
         {...field('grace')}
       />
     </Form>

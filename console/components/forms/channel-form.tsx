@@ -1,27 +1,35 @@
-/** The form of a channel for notices. What it leads to and its secret go in and never come out again. */
+/** The form of a notification channel. Its address and secret are write-only. */
 import { Checkbox, PasswordInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { change } from '../../api/admin-queries.ts'
-import type { Channel, NewChannel } from '../../contract.ts'
-import { language as currentLanguage, useWords } from '../../language.ts'
+import { mutateAdmin } from '../../api/admin-queries.ts'
+import type { Channel, NewChannel } from '../../api/contract.ts'
+import { currentLanguage, useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
-import { Choice, Form, useDraft } from './fields.tsx'
-import { Secret } from '../feedback/one-time-secret.tsx'
-import { say } from '../feedback/toast.tsx'
+import { SelectField, Form, useDraft } from './fields.tsx'
+import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
+import { showToast } from '../feedback/toast.tsx'
 
-export type Kind = Channel['kind']
+export type ChannelKind = Channel['kind']
 
-/** What the secret of each kind is for; where none is named there is none. */
-const secretOf: Partial<Record<Kind, 'webhook' | 'sign' | 'token'>> = {
+/** What the secret of each kind is; kinds not listed have none. */
+const secretKinds: Partial<Record<ChannelKind, 'webhook' | 'sign' | 'token'>> = {
   webhook: 'webhook',
   feishu: 'sign',
   dingtalk: 'sign',
   telegram: 'token',
 }
-const kinds: readonly Kind[] = ['email', 'webhook', 'feishu', 'dingtalk', 'wecom', 'slack', 'telegram']
-export const noticeKinds = ['incident', 'availability', 'address', 'backup', 'promotion'] as const
+const channelKinds: readonly ChannelKind[] = [
+  'email',
+  'webhook',
+  'feishu',
+  'dingtalk',
+  'wecom',
+  'slack',
+  'telegram',
+]
+export const notificationKinds = ['incident', 'availability', 'address', 'backup', 'promotion'] as const
 
-function draftOf(channel: Channel | null) {
+function draftFrom(channel: Channel | null) {
   return {
     kind: channel?.kind ?? 'email',
     name: channel?.name ?? '',
@@ -32,149 +40,149 @@ function draftOf(channel: Channel | null) {
   }
 }
 
-type Draft = ReturnType<typeof draftOf>
+type Draft = ReturnType<typeof draftFrom>
 
-function bodyOf(draft: Draft, isNew: boolean, chosen: readonly string[]): object {
-  const given = (name: 'address' | 'secret' | 'server'): object =>
+function bodyFrom(draft: Draft, isNew: boolean, selectedKinds: readonly string[]): object {
+  const ifFilled = (name: 'address' | 'secret' | 'server'): object =>
     draft[name].trim() === '' ? {} : { [name]: draft[name].trim() }
   return {
     name: draft.name.trim(),
     language: draft.language,
-    notices: chosen.length === 0 ? null : chosen,
-    ...given('address'),
-    ...given('secret'),
-    ...given('server'),
+    notices: selectedKinds.length === 0 ? null : selectedKinds,
+    ...ifFilled('address'),
+    ...ifFilled('secret'),
+    ...ifFilled('server'),
     ...(isNew ? { kind: draft.kind, address: draft.address.trim() } : {}),
   }
 }
 
 export interface ChannelFormProps {
-  /** null for a new one. */
+  /** null creates a new one. */
   readonly channel: Channel | null
   readonly close: () => void
 }
 
 export function ChannelForm({ channel, close }: ChannelFormProps) {
-  const words = useWords('upkeep').channels
-  const shell = useWords('shell')
-  const { draft, field } = useDraft<Draft>(draftOf(channel))
-  const [chosen, setChosen] = useState<readonly string[]>(channel?.notices ?? [])
+  const t = useMessages('maintenance').channels
+  const shell = useMessages('shell')
+  const { draft, field } = useDraft<Draft>(draftFrom(channel))
+  const [selectedKinds, setSelectedKinds] = useState<readonly string[]>(channel?.notices ?? [])
   const [secret, setSecret] = useState<string | null>(null)
   const isNew = channel === null
   const save = useAction(async () => {
     const path = isNew ? '/channels' : `/channels/${channel.id}`
-    const body = bodyOf(draft, isNew, chosen)
-    const saved = await change<Partial<NewChannel>>(isNew ? 'POST' : 'PATCH', path, body)
-    say(words.saved)
+    const body = bodyFrom(draft, isNew, selectedKinds)
+    const saved = await mutateAdmin<Partial<NewChannel>>(isNew ? 'POST' : 'PATCH', path, body)
+    showToast(t.saved)
     if (saved.secret) setSecret(saved.secret)
     else close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   if (secret !== null) {
     return (
-      <Secret secret={secret} close={close}>
-        <p className="quiet">{words.secretLead}</p>
-      </Secret>
+      <OneTimeSecret secret={secret} close={close}>
+        <p className="muted">{t.secretLead}</p>
+      </OneTimeSecret>
     )
   }
   return (
     <Form
       action={save}
-      verb={isNew ? words.add : shell.save}
+      submitLabel={isNew ? t.add : shell.save}
       cancel={close}
-      beside={['name', 'kind', 'address', 'secret', 'server']}
+      inlineErrors={['name', 'kind', 'address', 'secret', 'server']}
     >
       <div className="fields">
         {isNew && (
-          <Choice
-            label={words.kind}
-            choices={kinds.map((value) => ({ value, label: words.kinds[value] }))}
+          <SelectField
+            label={t.kind}
+            options={channelKinds.map((value) => ({ value, label: t.kinds[value] }))}
             {...field('kind')}
           />
         )}
         <TextInput
-          label={words.name}
-          description={words.nameHint}
+          label={t.name}
+          description={t.nameHint}
           required
           autoComplete="off"
-          error={errorOf('name')}
+          error={fieldError('name')}
           {...field('name')}
         />
       </div>
-      <Target draft={draft} field={field} isNew={isNew} errorOf={errorOf} />
-      <fieldset className="group">
-        <legend>{words.what}</legend>
+      <TargetFields draft={draft} field={field} isNew={isNew} fieldError={fieldError} />
+      <fieldset className="field-group">
+        <legend>{t.content}</legend>
         <div className="stack">
-          <p className="quiet">{words.whatHint}</p>
-          {noticeKinds.map((kind) => (
+          <p className="muted">{t.contentHint}</p>
+          {notificationKinds.map((kind) => (
             <Checkbox
               key={kind}
-              label={words.notices[kind]}
-              checked={chosen.includes(kind)}
+              label={t.notificationKinds[kind]}
+              checked={selectedKinds.includes(kind)}
               onChange={(event) => {
-                const others = chosen.filter((each) => each !== kind)
-                setChosen(event.currentTarget.checked ? [...others, kind] : others)
+                const others = selectedKinds.filter((item) => item !== kind)
+                setSelectedKinds(event.currentTarget.checked ? [...others, kind] : others)
               }}
             />
           ))}
         </div>
       </fieldset>
-      <Choice
-        label={words.language}
-        choices={(['en', 'zh-CN'] as const).map((value) => ({ value, label: words.languages[value] }))}
+      <SelectField
+        label={t.language}
+        options={(['en', 'zh-CN'] as const).map((value) => ({ value, label: t.languages[value] }))}
         {...field('language')}
       />
     </Form>
   )
 }
 
-interface TargetProps {
+interface TargetFieldsProps {
   readonly draft: Draft
   readonly field: ReturnType<typeof useDraft<Draft>>['field']
   readonly isNew: boolean
-  readonly errorOf: (...params: string[]) => string | undefined
+  readonly fieldError: (...params: string[]) => string | undefined
 }
 
-/** Where it leads, and what proves it: each kind asks for something else. */
-function Target({ draft, field, isNew, errorOf }: TargetProps) {
-  const words = useWords('upkeep').channels
-  const secretKind = secretOf[draft.kind]
+/** The address and the secret, which differ by kind. */
+function TargetFields({ draft, field, isNew, fieldError }: TargetFieldsProps) {
+  const t = useMessages('maintenance').channels
+  const secretKind = secretKinds[draft.kind]
   const isChat = draft.kind === 'telegram'
   const isMail = draft.kind === 'email'
   const secretHints = {
-    webhook: words.secretMade,
-    sign: words.secretOptional,
-    token: words.secretNever,
+    webhook: t.secretGenerated,
+    sign: t.secretOptional,
+    token: t.secretHidden,
   }
-  const addressHint = isChat ? words.chatHint : undefined
+  const addressHint = isChat ? t.chatHint : undefined
   return (
     <>
       <TextInput
-        label={isMail ? words.addresses.email : words.addresses[isChat ? 'chat' : 'url']}
-        description={isNew ? addressHint : words.addressKept}
+        label={isMail ? t.addresses.email : t.addresses[isChat ? 'chat' : 'url']}
+        description={isNew ? addressHint : t.addressUnchanged}
         placeholder={isMail || isChat ? undefined : 'https://'}
         type={isMail ? 'email' : 'text'}
         required={isNew}
         autoComplete="off"
-        error={errorOf('address')}
+        error={fieldError('address')}
         {...field('address')}
       />
       {secretKind !== undefined && (
         <PasswordInput
-          label={words.secrets[secretKind]}
-          description={isNew ? secretHints[secretKind] : words.addressKept}
+          label={t.secrets[secretKind]}
+          description={isNew ? secretHints[secretKind] : t.addressUnchanged}
           required={isNew && secretKind === 'token'}
           autoComplete="off"
-          error={errorOf('secret')}
+          error={fieldError('secret')}
           {...field('secret')}
         />
       )}
       {isChat && (
         <TextInput
-          label={words.server}
-          description={words.serverHint}
+          label={t.server}
+          description={t.serverHint}
           autoComplete="off"
-          error={errorOf('server')}
+          error={fieldError('server')}
           {...field('server')}
         />
       )}

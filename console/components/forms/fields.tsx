@@ -1,11 +1,11 @@
-/** Fields that forms share: amounts, whole numbers, choices, and a dialogue that holds a form. */
+/** Shared form fields (amounts, integers, selects), the form itself and the dialog that holds it. */
 import { Button, Modal, NativeSelect, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
-import { useWords } from '../../language.ts'
-import { submitting, type Action } from './use-action.ts'
-import { Refused } from '../feedback/empty-state.tsx'
+import { useMessages } from '../../locales/messages.ts'
+import { submitHandler, type Action } from './use-action.ts'
+import { ErrorMessage } from '../feedback/empty-state.tsx'
 
-/** The state of a form: its values, and what binds one of them to a field. */
+/** The state of a form: its values, and the props that bind a value to a field. */
 export function useDraft<Draft extends Record<string, string>>(initial: Draft) {
   const [draft, setDraft] = useState(initial)
   const set = (name: keyof Draft, value: string): void => setDraft((before) => ({ ...before, [name]: value }))
@@ -17,12 +17,12 @@ export function useDraft<Draft extends Record<string, string>>(initial: Draft) {
   return { draft, set, field }
 }
 
-/** A decimal of at most nine digits after the point; an empty text where none is asked. */
+/** Accepts at most nine decimals. */
 export function isDecimal(text: string): boolean {
   return /^-?\d{1,12}(\.\d{1,9})?$/.test(text.trim())
 }
 
-export function isWhole(text: string): boolean {
+export function isInteger(text: string): boolean {
   return /^\d{1,15}$/.test(text.trim())
 }
 
@@ -37,44 +37,30 @@ export interface ValueFieldProps {
   readonly error?: string | undefined
 }
 
-/** Says what is wrong as soon as it is wrong. */
+/** Validates while typing. */
 export function AmountField({ error, ...props }: ValueFieldProps) {
-  const words = useWords('shell')
-  const isWrong = props.value.trim() !== '' && !isDecimal(props.value)
+  const t = useMessages('shell')
+  const isInvalid = props.value.trim() !== '' && !isDecimal(props.value)
+  return <TextInput {...props} inputMode="decimal" autoComplete="off" error={isInvalid ? t.decimal : error} />
+}
+
+export function IntegerField({ error, ...props }: ValueFieldProps) {
+  const t = useMessages('shell')
+  const isInvalid = props.value.trim() !== '' && !isInteger(props.value)
   return (
-    <TextInput
-      {...props}
-      inputMode="decimal"
-      autoComplete="off"
-      error={isWrong ? words.decimal : error}
-      className="amount"
-    />
+    <TextInput {...props} inputMode="numeric" autoComplete="off" error={isInvalid ? t.wholeNumber : error} />
   )
 }
 
-export function WholeField({ error, ...props }: ValueFieldProps) {
-  const words = useWords('shell')
-  const isWrong = props.value.trim() !== '' && !isWhole(props.value)
-  return (
-    <TextInput
-      {...props}
-      inputMode="numeric"
-      autoComplete="off"
-      error={isWrong ? words.wholeNumber : error}
-      className="amount"
-    />
-  )
+export interface SelectFieldProps extends ValueFieldProps {
+  /** The label of the empty option; without it a choice is required. */
+  readonly anyLabel?: string
+  readonly options: readonly { readonly value: string; readonly label: string }[]
 }
 
-export interface ChoiceProps extends ValueFieldProps {
-  /** The words for no choice, where none has to be made. */
-  readonly any?: string
-  readonly choices: readonly { readonly value: string; readonly label: string }[]
-}
-
-export function Choice({ any, choices, ...props }: ChoiceProps) {
-  const none = any === undefined ? [] : [{ value: '', label: any }]
-  return <NativeSelect {...props} data={[...none, ...choices]} />
+export function SelectField({ anyLabel, options, ...props }: SelectFieldProps) {
+  const none = anyLabel === undefined ? [] : [{ value: '', label: anyLabel }]
+  return <NativeSelect {...props} data={[...none, ...options]} />
 }
 
 export interface DialogProps {
@@ -86,14 +72,14 @@ export interface DialogProps {
 }
 
 export function Dialog({ title, opened, close, children, size = '32rem' }: DialogProps) {
-  const words = useWords('shell')
+  const t = useMessages('shell')
   return (
     <Modal
       opened={opened}
       onClose={close}
       title={title}
       size={size}
-      closeButtonProps={{ 'aria-label': words.close }}
+      closeButtonProps={{ 'aria-label': t.close }}
     >
       {children}
     </Modal>
@@ -102,34 +88,42 @@ export function Dialog({ title, opened, close, children, size = '32rem' }: Dialo
 
 export interface FormProps {
   readonly action: Action<[]>
-  /** The verb on its button. */
-  readonly verb: string
+  /** The label of the submit button. */
+  readonly submitLabel: string
   readonly cancel: () => void
   readonly children: ReactNode
-  /** What the server refuses beside these fields is shown there, everything else below. */
-  readonly beside?: readonly string[]
+  /** Parameters whose errors are shown at their field; all other errors are shown below the form. */
+  readonly inlineErrors?: readonly string[]
   readonly isIncomplete?: boolean
 }
 
-/** A dialogue puts the cursor where this mark is: into the first field. */
-function beginAtFirst(form: HTMLFormElement | null): void {
+/** A dialog focuses the element with this attribute. */
+function focusFirstField(form: HTMLFormElement | null): void {
   form?.querySelector('input, select, textarea')?.setAttribute('data-autofocus', '')
 }
 
-export function Form({ action, verb, cancel, children, beside = [], isIncomplete = false }: FormProps) {
-  const words = useWords('shell')
+export function Form({
+  action,
+  submitLabel,
+  cancel,
+  children,
+  inlineErrors = [],
+  isIncomplete = false,
+}: FormProps) {
+  const t = useMessages('shell')
   const param = action.error?.param ?? null
-  const isBeside = param !== null && beside.some((name) => param === name || param.startsWith(`${name}.`))
+  const isInline =
+    param !== null && inlineErrors.some((name) => param === name || param.startsWith(`${name}.`))
   return (
-    <form ref={beginAtFirst} className="stack" onSubmit={submitting(action.run)}>
+    <form ref={focusFirstField} className="stack" onSubmit={submitHandler(action.run)}>
       {children}
-      {action.error && !isBeside && <Refused error={action.error} />}
+      {action.error && !isInline && <ErrorMessage error={action.error} />}
       <div className="row end">
         <Button variant="default" onClick={cancel}>
-          {words.cancel}
+          {t.cancel}
         </Button>
         <Button type="submit" loading={action.isRunning} disabled={isIncomplete}>
-          {verb}
+          {submitLabel}
         </Button>
       </div>
     </form>

@@ -1,31 +1,43 @@
-/** The four limits of rates, wherever they are shown or filled in. */
-import { useWords } from '../../language.ts'
-import { WholeField } from './fields.tsx'
+/** The four rate limits: as form fields, and as the text of a requested increase. */
+import type { LimitRequest } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { formatNumber } from '../format.ts'
+import { IntegerField } from './fields.tsx'
 
 export const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 export type LimitName = (typeof limitNames)[number]
 
 export interface LimitFieldsProps {
   readonly placeholder: string
-  /** What binds one of them to its field. */
+  /** Binds a limit to its field. */
   readonly field: (name: LimitName) => {
     readonly name: string
     readonly value: string
     readonly onChange: (event: { currentTarget: { value: string } }) => void
   }
-  /** What the server says against one of them. */
-  readonly errorOf: (name: LimitName) => string | undefined
+  /** The error of the server about a limit. */
+  readonly fieldError: (name: LimitName) => string | undefined
 }
 
-export function LimitFields({ placeholder, field, errorOf }: LimitFieldsProps) {
-  const { limits } = useWords('shell')
+export function LimitFields({ placeholder, field, fieldError }: LimitFieldsProps) {
+  const { limits } = useMessages('shell')
   return limitNames.map((name) => (
-    <WholeField
+    <IntegerField
       key={name}
       label={limits[name]}
       placeholder={placeholder}
-      error={errorOf(name)}
+      error={fieldError(name)}
       {...field(name)}
     />
   ))
+}
+
+export function RequestedLimits({ wanted }: { readonly wanted: LimitRequest['wanted'] }) {
+  const { limits } = useMessages('shell')
+  return limitNames
+    .flatMap((name) => {
+      const limit = wanted[name]
+      return typeof limit === 'number' ? [`${limits[name]}: ${formatNumber(limit)}`] : []
+    })
+    .join(', ')
 }

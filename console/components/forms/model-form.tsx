@@ -1,24 +1,24 @@
-/** The form of a model: what it is called, what it holds, what it costs, where it goes. */
+/** The form of a model: id, context length, price and routes. */
 import { Checkbox, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { change } from '../../api/admin-queries.ts'
-import type { Model } from '../../contract.ts'
-import { useWords } from '../../language.ts'
+import { mutateAdmin } from '../../api/admin-queries.ts'
+import type { Model } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
-import { Form, isWhole, useDraft, WholeField } from './fields.tsx'
-import { isPriced, priceDraftOf, PriceFields, pricesOf } from './price-fields.tsx'
-import { routesOf, RoutesFields, type RouteDraft } from './route-fields.tsx'
+import { Form, isInteger, useDraft, IntegerField } from './fields.tsx'
+import { hasPrices, priceDraftFrom, PriceFields, pricesFromDraft } from './price-fields.tsx'
+import { routesFromDrafts, RouteFields, type RouteDraft } from './route-fields.tsx'
 
 export interface ModelFormProps {
-  /** null for a new one, which also gets its price here; later prices are versions of their own. */
+  /** null creates a model, with its first price; later prices are new versions. */
   readonly model: Model | null
   readonly close: () => void
   readonly saved: (model: Model) => void
 }
 
 export function ModelForm({ model, close, saved }: ModelFormProps) {
-  const words = useWords('offer').models
-  const shell = useWords('shell')
+  const t = useMessages('catalog').models
+  const shell = useMessages('shell')
   const { draft, set, field } = useDraft({
     id: model?.id ?? '',
     context_tokens: model === null ? '' : String(model.context_tokens),
@@ -27,7 +27,7 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
     owned_by: model?.owned_by ?? '',
     listed: model?.listed === false ? '' : 'yes',
   })
-  const prices = useDraft(priceDraftOf(null))
+  const prices = useDraft(priceDraftFrom(null))
   const [routes, setRoutes] = useState<readonly RouteDraft[]>(() =>
     (model?.routes ?? []).map((route) => ({
       upstream: route.upstream,
@@ -41,63 +41,63 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
       max_output_tokens: draft.max_output_tokens === '' ? null : Number(draft.max_output_tokens),
       ...(draft.owned_by.trim() === '' ? {} : { owned_by: draft.owned_by.trim() }),
       listed: draft.listed !== '',
-      routes: routesOf(routes),
+      routes: routesFromDrafts(routes),
     }
-    const answer =
+    const savedModel =
       model === null
-        ? await change<Model>('POST', '/models', {
+        ? await mutateAdmin<Model>('POST', '/models', {
             ...body,
             id: draft.id.trim(),
-            prices: pricesOf(prices.draft),
+            prices: pricesFromDraft(prices.draft),
           })
-        : await change<Model>('PATCH', `/models/${encodeURIComponent(model.id)}`, body)
-    saved(answer)
+        : await mutateAdmin<Model>('PATCH', `/models/${encodeURIComponent(model.id)}`, body)
+    saved(savedModel)
   })
-  const errorOf = useFieldError(save.error)
-  const isIncomplete = !isWhole(draft.context_tokens) || (model === null && !isPriced(prices.draft))
+  const fieldError = useFieldError(save.error)
+  const isIncomplete = !isInteger(draft.context_tokens) || (model === null && !hasPrices(prices.draft))
   return (
     <Form
       action={save}
-      verb={model === null ? shell.create : shell.save}
+      submitLabel={model === null ? shell.create : shell.save}
       cancel={close}
-      beside={['id', 'context_tokens', 'max_output_tokens', 'prices', 'owned_by']}
+      inlineErrors={['id', 'context_tokens', 'max_output_tokens', 'prices', 'owned_by']}
       isIncomplete={isIncomplete}
     >
       <div className="fields">
         {model === null && (
           <TextInput
-            className="whole"
-            label={words.id}
-            description={words.idHint}
+            className="full-width"
+            label={t.id}
+            description={t.idHint}
             required
             autoComplete="off"
-            error={errorOf('id')}
+            error={fieldError('id')}
             {...field('id')}
           />
         )}
-        <WholeField
-          label={words.context}
+        <IntegerField
+          label={t.context}
           required
-          error={errorOf('context_tokens')}
+          error={fieldError('context_tokens')}
           {...field('context_tokens')}
         />
-        <WholeField
-          label={words.maxOutput}
+        <IntegerField
+          label={t.maxOutput}
           placeholder={shell.none}
-          error={errorOf('max_output_tokens')}
+          error={fieldError('max_output_tokens')}
           {...field('max_output_tokens')}
         />
         <TextInput
-          label={words.ownedBy}
+          label={t.ownedBy}
           autoComplete="off"
-          error={errorOf('owned_by')}
+          error={fieldError('owned_by')}
           {...field('owned_by')}
         />
       </div>
-      {model === null && <PriceFields draft={prices.draft} set={prices.set} errorOf={errorOf} />}
-      <RoutesFields modelId={draft.id} routes={routes} set={setRoutes} />
+      {model === null && <PriceFields draft={prices.draft} set={prices.set} fieldError={fieldError} />}
+      <RouteFields modelId={draft.id} routes={routes} set={setRoutes} />
       <Checkbox
-        label={words.listedHint}
+        label={t.listedHint}
         checked={draft.listed !== ''}
         onChange={(event) => set('listed', event.currentTarget.checked ? 'yes' : '')}
       />

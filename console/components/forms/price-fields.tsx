@@ -1,10 +1,10 @@
-/** Prices per 1,000 tokens: as fields, as words, and as what changes. */
+/** Prices per 1,000 tokens: as form fields, as text, and as a diff. */
 import { Checkbox } from '@mantine/core'
 import type { ReactNode } from 'react'
-import type { Model } from '../../contract.ts'
-import { useWords } from '../../language.ts'
+import type { Model } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { AmountField, isDecimal } from './fields.tsx'
-import { decimalOf, nanosOf } from '../format.ts'
+import { fromNanos, toNanos } from '../format.ts'
 import { Money } from '../tables/format-cells.tsx'
 
 export type Prices = Model['prices']
@@ -22,7 +22,7 @@ export const priceNames = [
 export type PriceName = (typeof priceNames)[number]
 export type PriceDraft = Record<PriceName, string> & { free: string }
 
-export function priceDraftOf(prices: Prices | null): PriceDraft {
+export function priceDraftFrom(prices: Prices | null): PriceDraft {
   return {
     input: prices?.input ?? '',
     output: prices?.output ?? '',
@@ -36,8 +36,8 @@ export function priceDraftOf(prices: Prices | null): PriceDraft {
   }
 }
 
-/** What the interface takes; a price that is left empty costs as its parent. */
-export function pricesOf(draft: PriceDraft): Prices {
+/** The API's representation; an empty price inherits that of its parent kind. */
+export function pricesFromDraft(draft: PriceDraft): Prices {
   if (draft.free !== '') return { free: true }
   const given = priceNames.flatMap((name) => {
     const text = draft[name].trim()
@@ -46,7 +46,7 @@ export function pricesOf(draft: PriceDraft): Prices {
   return Object.fromEntries(given)
 }
 
-export function isPriced(draft: PriceDraft): boolean {
+export function hasPrices(draft: PriceDraft): boolean {
   if (draft.free !== '') return true
   return isDecimal(draft.input) && isDecimal(draft.output) && !draft.input.startsWith('-')
 }
@@ -54,28 +54,28 @@ export function isPriced(draft: PriceDraft): boolean {
 export interface PriceFieldsProps {
   readonly draft: PriceDraft
   readonly set: (name: keyof PriceDraft, value: string) => void
-  readonly errorOf: (...params: string[]) => string | undefined
+  readonly fieldError: (...params: string[]) => string | undefined
 }
 
-export function PriceFields({ draft, set, errorOf }: PriceFieldsProps) {
-  const words = useWords('offer').prices
-  const field = (name: PriceName, isNeeded = false) => (
+export function PriceFields({ draft, set, fieldError }: PriceFieldsProps) {
+  const t = useMessages('catalog').prices
+  const field = (name: PriceName, isRequired = false) => (
     <AmountField
       key={name}
-      label={words[name]}
+      label={t[name]}
       name={name}
-      required={isNeeded}
+      required={isRequired}
       value={draft[name]}
-      error={errorOf(`prices.${name}`)}
+      error={fieldError(`prices.${name}`)}
       onChange={(event) => set(name, event.currentTarget.value)}
     />
   )
   return (
-    <fieldset className="group">
-      <legend>{words.legend}</legend>
+    <fieldset className="field-group">
+      <legend>{t.legend}</legend>
       <div className="stack">
         <Checkbox
-          label={words.free}
+          label={t.free}
           checked={draft.free !== ''}
           onChange={(event) => set('free', event.currentTarget.checked ? 'yes' : '')}
         />
@@ -85,9 +85,9 @@ export function PriceFields({ draft, set, errorOf }: PriceFieldsProps) {
               {field('input', true)}
               {field('output', true)}
             </div>
-            <details className="more" open={priceNames.slice(2).some((name) => draft[name] !== '')}>
-              <summary>{words.more}</summary>
-              <p className="quiet">{words.moreLead}</p>
+            <details className="disclosure" open={priceNames.slice(2).some((name) => draft[name] !== '')}>
+              <summary>{t.more}</summary>
+              <p className="muted">{t.moreLead}</p>
               <div className="fields">{priceNames.slice(2).map((name) => field(name))}</div>
             </details>
           </>
@@ -97,9 +97,9 @@ export function PriceFields({ draft, set, errorOf }: PriceFieldsProps) {
   )
 }
 
-/** `¥0.002 / ¥0.008`, or that it is free. */
+/** `¥0.002 / ¥0.008`, or a tag for a free model. */
 export function PricePair({ prices }: { readonly prices: Prices }) {
-  const { free } = useWords('offer').prices
+  const { free } = useMessages('catalog').prices
   if (prices.free === true) return <span className="tag">{free}</span>
   return (
     <span className="nowrap">
@@ -108,18 +108,18 @@ export function PricePair({ prices }: { readonly prices: Prices }) {
   )
 }
 
-/** The change in hundredths, with its sign. */
-export function changeText(from: string, to: string): string {
+/** The signed change in percent. */
+export function formatPercentChange(from: string, to: string): string {
   const before = Number(from)
   if (before === 0) return ''
   const percent = ((Number(to) - before) / before) * 100
-  if (percent === 0) return '±0 %'
-  return `${percent > 0 ? '+' : '−'}${Math.abs(percent).toLocaleString('en-US', { maximumFractionDigits: 1 })} %`
+  if (percent === 0) return '±0%'
+  return `${percent > 0 ? '+' : '−'}${Math.abs(percent).toLocaleString('en-US', { maximumFractionDigits: 1 })}%`
 }
 
-/** A price times a factor such as "1.1", exactly, rounded to nine digits. */
-export function timesFactor(price: string, factor: string): string {
-  return decimalOf((nanosOf(price) * nanosOf(factor)) / 1_000_000_000n)
+/** A price times a factor such as "1.1", computed exactly and truncated to nine decimals. */
+export function multiplyPrice(price: string, factor: string): string {
+  return fromNanos((toNanos(price) * toNanos(factor)) / 1_000_000_000n)
 }
 
 export interface PriceChangeProps {
@@ -127,28 +127,30 @@ export interface PriceChangeProps {
   readonly after: PriceDraft
 }
 
-/** Old → new for every price that changes. */
+/** Old → new for each changed price. */
 export function PriceChange({ before, after }: PriceChangeProps): ReactNode {
-  const words = useWords('offer').prices
-  const old = priceDraftOf(before)
+  const t = useMessages('catalog').prices
+  const old = priceDraftFrom(before)
   const rows = priceNames.filter((name) => old[name] !== after[name].trim())
   if ((old.free !== '') !== (after.free !== '')) {
-    return <p>{after.free === '' ? words.notFreeAnyMore : words.freeFromNow}</p>
+    return <p>{after.free === '' ? t.noLongerFree : t.nowFree}</p>
   }
-  if (after.free !== '' || rows.length === 0) return <p className="quiet">{words.noChange}</p>
+  if (after.free !== '' || rows.length === 0) return <p className="muted">{t.noChange}</p>
   return (
-    <table className="table plain-table" aria-label={words.change}>
+    <table className="table plain-table" aria-label={t.change}>
       <tbody>
         {rows.map((name) => (
           <tr key={name}>
-            <th scope="row">{words[name]}</th>
-            <td className="figures">{old[name] === '' ? words.asParent : <Money amount={old[name]} />}</td>
+            <th scope="row">{t[name]}</th>
+            <td className="numeric">{old[name] === '' ? t.inherited[name] : <Money amount={old[name]} />}</td>
             <td>→</td>
-            <td className="figures">
-              {after[name].trim() === '' ? words.asParent : <Money amount={after[name].trim()} />}
+            <td className="numeric">
+              {after[name].trim() === '' ? t.inherited[name] : <Money amount={after[name].trim()} />}
             </td>
-            <td className="figures">
-              {old[name] !== '' && isDecimal(after[name]) ? changeText(old[name], after[name].trim()) : ''}
+            <td className="numeric">
+              {old[name] !== '' && isDecimal(after[name])
+                ? formatPercentChange(old[name], after[name].trim())
+                : ''}
             </td>
           </tr>
         ))}

@@ -1,21 +1,21 @@
-/** A new version of a model's prices: old → new, what it would have meant for the last month, and the margin. */
+/** A new price version of a model: the diff, the volume of the last 30 days and the margin. */
 import { useQuery, type UseQueryOptions } from '@tanstack/react-query'
-import { change, upstreamsQuery } from '../../api/admin-queries.ts'
-import type { Model, Page, UsageRow } from '../../contract.ts'
-import { useWords } from '../../language.ts'
+import { mutateAdmin, upstreamsQuery } from '../../api/admin-queries.ts'
+import type { Model, Page, UsageRow } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
 import { Form, useDraft } from './fields.tsx'
-import { numberText } from '../format.ts'
+import { formatNumber } from '../format.ts'
 import {
-  isPriced,
+  hasPrices,
   PriceChange,
-  priceDraftOf,
+  priceDraftFrom,
   PriceFields,
-  pricesOf,
+  pricesFromDraft,
   type PriceDraft,
 } from './price-fields.tsx'
 import { Money } from '../tables/format-cells.tsx'
-import { say } from '../feedback/toast.tsx'
+import { showToast } from '../feedback/toast.tsx'
 
 export interface PriceFormProps {
   readonly model: Model
@@ -24,34 +24,34 @@ export interface PriceFormProps {
 }
 
 export function PriceForm({ model, close, usage }: PriceFormProps) {
-  const words = useWords('offer').models
-  const { draft, set } = useDraft(priceDraftOf(model.prices))
+  const t = useMessages('catalog').models
+  const { draft, set } = useDraft(priceDraftFrom(model.prices))
   const save = useAction(async () => {
-    await change('PATCH', `/models/${encodeURIComponent(model.id)}`, { prices: pricesOf(draft) })
-    say(words.priceChanged)
+    await mutateAdmin('PATCH', `/models/${encodeURIComponent(model.id)}`, { prices: pricesFromDraft(draft) })
+    showToast(t.priceChanged)
     close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   const sums = useQuery(usage).data?.data[0]
   return (
     <Form
       action={save}
-      verb={words.changePrice}
+      submitLabel={t.changePrice}
       cancel={close}
-      beside={['prices']}
-      isIncomplete={!isPriced(draft)}
+      inlineErrors={['prices']}
+      isIncomplete={!hasPrices(draft)}
     >
-      <PriceFields draft={draft} set={set} errorOf={errorOf} />
+      <PriceFields draft={draft} set={set} fieldError={fieldError} />
       <PriceChange before={model.prices} after={draft} />
-      {isPriced(draft) && <Margin model={model} draft={draft} />}
-      <p className="quiet">
+      {hasPrices(draft) && <Margin model={model} draft={draft} />}
+      <p className="muted">
         {sums === undefined
-          ? words.noVolume
-          : words.volume(
-              numberText(sums.requests),
-              numberText(sums.prompt_tokens + sums.completion_tokens),
+          ? t.noVolume
+          : t.volume(
+              formatNumber(sums.requests),
+              formatNumber(sums.prompt_tokens + sums.completion_tokens),
             )}{' '}
-        {words.effective}
+        {t.effective}
       </p>
     </Form>
   )
@@ -62,9 +62,9 @@ interface MarginProps {
   readonly draft: PriceDraft
 }
 
-/** What is left of a price after the upstream that is tried first has been paid. */
+/** The margin over the cost of the upstream that is tried first. */
 function Margin({ model, draft }: MarginProps) {
-  const words = useWords('offer').models
+  const t = useMessages('catalog').models
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
   const first = model.routes
     .map(({ upstream, priority }) => {
@@ -75,12 +75,12 @@ function Margin({ model, draft }: MarginProps) {
   const cost = first?.prices
   if (!cost || draft.free !== '') return null
   const rate = Number(cost.rate)
-  const left = (price: string, paid: string | undefined): string =>
+  const margin = (price: string, paid: string | undefined): string =>
     (Number(price) - Number(paid ?? 0) * rate).toFixed(9).replace(/0+$/, '')
   return (
     <p>
-      {words.marginAt(first.name)} <Money amount={left(draft.input, cost.input)} /> /{' '}
-      <Money amount={left(draft.output, cost.output)} />
+      {t.marginVia(first.name)} <Money amount={margin(draft.input, cost.input)} /> /{' '}
+      <Money amount={margin(draft.output, cost.output)} />
     </p>
   )
 }

@@ -1,95 +1,100 @@
-/** The reference models with their prices: looked at first, then offered with one upstream behind them. */
+/** Adds models from the reference list with their prices, optionally routed to one upstream. */
 import { Checkbox, NativeSelect } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { change, modelsQuery, upstreamsQuery } from '../../api/admin-queries.ts'
+import { mutateAdmin, modelsQuery, upstreamsQuery } from '../../api/admin-queries.ts'
 import { get } from '../../api/client.ts'
-import type { Page, ReferenceModel } from '../../contract.ts'
-import { useWords } from '../../language.ts'
+import type { Page, ReferenceModel } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { useAction } from './use-action.ts'
 import { Form } from './fields.tsx'
-import { numberText } from '../format.ts'
-import { Asked } from '../feedback/query-boundary.tsx'
+import { formatNumber } from '../format.ts'
+import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { PricePair } from './price-fields.tsx'
 import { Table } from '../tables/table.tsx'
-import { say } from '../feedback/toast.tsx'
+import { showToast } from '../feedback/toast.tsx'
 
-const referenceQuery = queryOptions({
+const referenceModelsQuery = queryOptions({
   queryKey: ['admin', 'reference-models'],
   queryFn: () => get<Page<ReferenceModel>>('/admin/reference-models'),
   staleTime: Infinity,
 })
 
-export function SeedForm({ close }: { readonly close: () => void }) {
+export function ReferenceModelsForm({ close }: { readonly close: () => void }) {
   const existing = useQuery(modelsQuery).data?.data ?? []
   return (
-    <Asked options={referenceQuery}>
+    <QueryBoundary options={referenceModelsQuery}>
       {({ data }) => (
-        <SeedChoice
+        <ReferenceModelSelection
           models={data.filter(({ id }) => !existing.some((model) => model.id === id))}
           close={close}
         />
       )}
-    </Asked>
+    </QueryBoundary>
   )
 }
 
-interface SeedChoiceProps {
+interface ReferenceModelSelectionProps {
   readonly models: readonly ReferenceModel[]
   readonly close: () => void
 }
 
-function SeedChoice({ models, close }: SeedChoiceProps) {
-  const words = useWords('offer').models
+function ReferenceModelSelection({ models, close }: ReferenceModelSelectionProps) {
+  const t = useMessages('catalog').models
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(() => new Set(models.map(({ id }) => id)))
+  const [selected, setSelected] = useState<ReadonlySet<string>>(() => new Set(models.map(({ id }) => id)))
   const [upstream, setUpstream] = useState('')
-  const seed = useAction(async () => {
-    for (const { price_source: _, ...model } of models.filter(({ id }) => chosen.has(id))) {
+  const addModels = useAction(async () => {
+    for (const { price_source: _, ...model } of models.filter(({ id }) => selected.has(id))) {
       const routes = upstream === '' ? [] : [{ upstream, model: model.id }]
-      await change('POST', '/models', { ...model, listed: upstream !== '', routes })
+      await mutateAdmin('POST', '/models', { ...model, listed: upstream !== '', routes })
     }
-    say(words.seeded(chosen.size))
+    showToast(t.imported(selected.size))
     close()
   })
-  const choose = (id: string, isChosen: boolean): void =>
-    setChosen((before) => (isChosen ? before.union(new Set([id])) : before.difference(new Set([id]))))
-  if (models.length === 0) return <p>{words.allSeeded}</p>
+  const select = (id: string, isSelected: boolean): void =>
+    setSelected((before) => (isSelected ? before.union(new Set([id])) : before.difference(new Set([id]))))
+  if (models.length === 0) return <p>{t.allImported}</p>
   return (
-    <Form action={seed} verb={words.seedVerb(chosen.size)} cancel={close} isIncomplete={chosen.size === 0}>
-      <p className="quiet">{words.seedLead}</p>
+    <Form
+      action={addModels}
+      submitLabel={t.importVerb(selected.size)}
+      cancel={close}
+      isIncomplete={selected.size === 0}
+    >
+      <p className="muted">{t.importLead}</p>
       <NativeSelect
-        label={words.seedUpstream}
-        description={words.seedUpstreamHint}
+        label={t.importUpstream}
+        description={t.importUpstreamHint}
         data={[
-          { value: '', label: words.noUpstream },
+          { value: '', label: t.noUpstream },
           ...upstreams.map(({ id, name }) => ({ value: id, label: name })),
         ]}
         value={upstream}
         onChange={(event) => setUpstream(event.currentTarget.value)}
       />
       <Table
-        label={words.seed}
+        label={t.importReference}
         rows={models}
-        idOf={({ id }) => id}
+        rowId={({ id }) => id}
         columns={[
           {
-            head: words.id,
-            names: true,
+            header: t.id,
+            primary: true,
             cell: ({ id }) => (
               <Checkbox
                 label={id}
-                checked={chosen.has(id)}
-                onChange={(event) => choose(id, event.currentTarget.checked)}
+                checked={selected.has(id)}
+                onChange={(event) => select(id, event.currentTarget.checked)}
               />
             ),
           },
-          { head: words.price, figures: true, cell: ({ prices }) => <PricePair prices={prices} /> },
+          { header: t.price, numeric: true, cell: ({ prices }) => <PricePair prices={prices} /> },
           {
-            head: words.priceSource,
-            cell: ({ price_source: source }) => (source === 'list' ? words.fromList : words.fromReference),
+            header: t.priceSource,
+            cell: ({ price_source: source }) => (source === 'list' ? t.fromList : t.fromReference),
           },
-          { head: words.context, figures: true, cell: (model) => numberText(model.context_tokens) },
+          { header: t.context, numeric: true, cell: (model) => formatNumber(model.context_tokens) },
         ]}
       />
     </Form>

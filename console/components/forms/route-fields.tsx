@@ -1,76 +1,76 @@
-/** Where requests for a model go: upstreams with their own name of it, tried by priority. */
+/** The routes of a model: upstreams, the model's name there, and their priority. */
 import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { upstreamsQuery } from '../../api/admin-queries.ts'
-import { useWords } from '../../language.ts'
-import { isWhole } from './fields.tsx'
+import { useMessages } from '../../locales/messages.ts'
+import { isInteger } from './fields.tsx'
 import { Icon } from '../layout/icon.tsx'
 
 export interface RouteDraft {
   readonly upstream: string
   readonly model: string
-  /** Empty is the upstream's own. */
+  /** Empty inherits the upstream's priority. */
   readonly priority: string
 }
 
-export function routesOf(drafts: readonly RouteDraft[]) {
+export function routesFromDrafts(drafts: readonly RouteDraft[]) {
   return drafts
     .filter(({ upstream }) => upstream !== '')
     .map(({ upstream, model, priority }) => ({
       upstream,
       model: model.trim(),
-      priority: isWhole(priority) ? Number(priority) : null,
+      priority: isInteger(priority) ? Number(priority) : null,
     }))
 }
 
-export interface RoutesFieldsProps {
-  /** What callers name, as the usual name at an upstream. */
+export interface RouteFieldsProps {
+  /** The public model id, the default for the name at an upstream. */
   readonly modelId: string
   readonly routes: readonly RouteDraft[]
   readonly set: (routes: readonly RouteDraft[]) => void
 }
 
-export function RoutesFields({ modelId, routes, set }: RoutesFieldsProps) {
-  const words = useWords('offer').routes
+export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
+  const t = useMessages('catalog').routes
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
-  const change = (at: number, part: Partial<RouteDraft>): void =>
-    set(routes.map((route, index) => (index === at ? { ...route, ...part } : route)))
+  const change = (at: number, patch: Partial<RouteDraft>): void =>
+    set(routes.map((route, index) => (index === at ? { ...route, ...patch } : route)))
   const add = (): void => {
     const unused = upstreams.find(({ id }) => !routes.some(({ upstream }) => upstream === id))
     set([...routes, { upstream: unused?.id ?? upstreams[0]?.id ?? '', model: modelId, priority: '' }])
   }
   return (
-    <fieldset className="group">
-      <legend>{words.legend}</legend>
+    <fieldset className="field-group">
+      <legend>{t.legend}</legend>
       <div className="stack">
-        {routes.length === 0 && <p className="quiet">{words.none}</p>}
+        {routes.length === 0 && <p className="muted">{t.none}</p>}
         {routes.map((route, at) => (
           <div className="route-row" key={`${at} ${route.upstream}`}>
             <NativeSelect
-              label={words.upstream}
+              label={t.upstream}
               data={upstreams.map(({ id, name, enabled }) => ({
                 value: id,
-                label: enabled ? name : `${name} (${words.off})`,
+                label: enabled ? name : `${name} (${t.off})`,
               }))}
               value={route.upstream}
               onChange={(event) => change(at, { upstream: event.currentTarget.value })}
             />
             <TextInput
-              label={words.model}
+              label={t.model}
               required
               value={route.model}
               onChange={(event) => change(at, { model: event.currentTarget.value })}
             />
             <TextInput
-              label={words.priority}
-              placeholder={words.usual}
+              label={t.priority}
+              placeholder={t.inherited}
               inputMode="numeric"
               value={route.priority}
               onChange={(event) => change(at, { priority: event.currentTarget.value })}
             />
             <ActionIcon
-              aria-label={words.remove}
-              title={words.remove}
+              aria-label={t.remove}
+              title={t.remove}
               onClick={() => set(routes.filter((_, index) => index !== at))}
             >
               <Icon name="close" />
@@ -79,12 +79,12 @@ export function RoutesFields({ modelId, routes, set }: RoutesFieldsProps) {
         ))}
         <Button
           variant="default"
-          className="at-start"
+          className="align-start"
           leftSection={<Icon name="plus" />}
           onClick={add}
           disabled={upstreams.length === 0}
         >
-          {words.add}
+          {t.add}
         </Button>
       </div>
     </fieldset>

@@ -2,153 +2,157 @@
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import { useWords } from '../../language.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { useSession } from '../../api/session.ts'
-import { submitting, useAction } from './use-action.ts'
+import { submitHandler, useAction } from './use-action.ts'
 import { Dialog, useDraft } from './fields.tsx'
-import { Refused } from '../feedback/empty-state.tsx'
-import { Copyable, State } from '../tables/format-cells.tsx'
-import { say } from '../feedback/toast.tsx'
+import { ErrorMessage } from '../feedback/empty-state.tsx'
+import { CopyButton, StatusLabel } from '../tables/format-cells.tsx'
+import { showToast } from '../feedback/toast.tsx'
 
-interface Begun {
+interface TotpSetUp {
   readonly secret: string
   readonly uri: string
   /** An SVG. */
   readonly qr: string
 }
 
-type Doing = 'begin' | 'end' | 'codes'
+type TwoFactorFlow = 'begin' | 'end' | 'codes'
 
-export function TwoFactor({ changed }: { readonly changed: () => Promise<void> }) {
-  const words = useWords('customer').profile
+export function TwoFactor({ onChanged }: { readonly onChanged: () => Promise<void> }) {
+  const t = useMessages('portal').profile
   const { person } = useSession()
-  const [doing, setDoing] = useState<Doing | null>(null)
+  const [flow, setFlow] = useState<TwoFactorFlow | null>(null)
   if (person === null) return null
   return (
     <div className="panel row spread">
-      <State tone={person.totp ? 'good' : 'warn'}>{person.totp ? words.totpOn : words.totpOff}</State>
+      <StatusLabel tone={person.totp ? 'success' : 'warning'}>
+        {person.totp ? t.totpOn : t.totpOff}
+      </StatusLabel>
       {person.totp ? (
         <div className="row">
-          <span className="quiet">{words.codesLeft(person.recovery_codes_left)}</span>
-          <Button variant="default" onClick={() => setDoing('codes')}>
-            {words.newCodes}
+          <span className="muted">{t.codesLeft(person.recovery_codes_left)}</span>
+          <Button variant="default" onClick={() => setFlow('codes')}>
+            {t.newCodes}
           </Button>
-          <Button variant="default" color="red" onClick={() => setDoing('end')}>
-            {words.endTotp}
+          <Button variant="default" color="red" onClick={() => setFlow('end')}>
+            {t.turnOffTotp}
           </Button>
         </div>
       ) : (
-        <Button onClick={() => setDoing('begin')}>{words.beginTotp}</Button>
+        <Button onClick={() => setFlow('begin')}>{t.setUpTotp}</Button>
       )}
-      <Dialog title={words.twoFactor} opened={doing !== null} close={() => setDoing(null)}>
-        {doing !== null && <Steps doing={doing} changed={changed} close={() => setDoing(null)} />}
+      <Dialog title={t.twoFactor} opened={flow !== null} close={() => setFlow(null)}>
+        {flow !== null && <TwoFactorSteps flow={flow} onChanged={onChanged} close={() => setFlow(null)} />}
       </Dialog>
     </div>
   )
 }
 
-interface StepsProps {
-  readonly doing: Doing
-  readonly changed: () => Promise<void>
+interface TwoFactorStepsProps {
+  readonly flow: TwoFactorFlow
+  readonly onChanged: () => Promise<void>
   readonly close: () => void
 }
 
-function Steps({ doing, changed, close }: StepsProps) {
-  const words = useWords('customer').profile
+function TwoFactorSteps({ flow, onChanged, close }: TwoFactorStepsProps) {
+  const t = useMessages('portal').profile
   const { draft, field } = useDraft({ password: '' })
-  const [begun, setBegun] = useState<Begun | null>(null)
+  const [setUp, setSetUp] = useState<TotpSetUp | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
   const next = useAction(async () => {
     const proof = { password: draft.password }
-    if (doing === 'begin') {
-      setBegun(await call<Begun>('POST', '/console/me/totp', proof))
-    } else if (doing === 'codes') {
-      const answer = await call<{ recovery_codes: string[] }>('POST', '/console/me/recovery-codes', proof)
-      setCodes(answer.recovery_codes)
+    if (flow === 'begin') {
+      setSetUp(await call<TotpSetUp>('POST', '/console/me/totp', proof))
+    } else if (flow === 'codes') {
+      const result = await call<{ recovery_codes: string[] }>('POST', '/console/me/recovery-codes', proof)
+      setCodes(result.recovery_codes)
     } else {
       await call('POST', '/console/me/totp/end', proof)
-      await changed()
-      say(words.totpEnded)
+      await onChanged()
+      showToast(t.totpTurnedOff)
       close()
     }
   })
-  if (codes !== null) return <RecoveryCodes codes={codes} changed={changed} close={close} />
-  if (begun !== null) return <Confirm begun={begun} told={setCodes} />
+  if (codes !== null) return <RecoveryCodes codes={codes} onChanged={onChanged} close={close} />
+  if (setUp !== null) return <ConfirmTotp setUp={setUp} onCodes={setCodes} />
   return (
-    <form className="stack" onSubmit={submitting(next.run)}>
-      <p>{words.proof}</p>
+    <form className="stack" onSubmit={submitHandler(next.run)}>
+      <p>{t.proof}</p>
       <PasswordInput
-        label={words.current}
+        label={t.current}
         autoComplete="current-password"
         required
         data-autofocus
         {...field('password')}
       />
-      {next.error && <Refused error={next.error} />}
+      {next.error && <ErrorMessage error={next.error} />}
       <Button type="submit" loading={next.isRunning}>
-        {words.goOn}
+        {t.next}
       </Button>
     </form>
   )
 }
 
-interface ConfirmProps {
-  readonly begun: Begun
-  readonly told: (codes: readonly string[]) => void
+interface ConfirmTotpProps {
+  readonly setUp: TotpSetUp
+  readonly onCodes: (codes: readonly string[]) => void
 }
 
-function Confirm({ begun, told }: ConfirmProps) {
-  const words = useWords('customer').profile
+function ConfirmTotp({ setUp, onCodes }: ConfirmTotpProps) {
+  const t = useMessages('portal').profile
   const { draft, field } = useDraft({ code: '' })
   const check = useAction(async () => {
     const body = { code: draft.code.trim() }
-    told((await call<{ recovery_codes: string[] }>('POST', '/console/me/totp/confirm', body)).recovery_codes)
+    onCodes(
+      (await call<{ recovery_codes: string[] }>('POST', '/console/me/totp/confirm', body)).recovery_codes,
+    )
   })
   return (
-    <form className="stack" onSubmit={submitting(check.run)}>
-      <p>{words.scan}</p>
-      <img className="qr" alt={words.qr} src={`data:image/svg+xml,${encodeURIComponent(begun.qr)}`} />
+    <form className="stack" onSubmit={submitHandler(check.run)}>
+      <p>{t.scan}</p>
+      <img className="qr" alt={t.qr} src={`data:image/svg+xml,${encodeURIComponent(setUp.qr)}`} />
       <p>
-        {words.orType} <Copyable text={begun.secret} />
+        {t.orType} <CopyButton text={setUp.secret} />
       </p>
       <TextInput
-        label={words.code}
+        label={t.code}
         inputMode="numeric"
         autoComplete="one-time-code"
         required
         {...field('code')}
       />
-      {check.error && <Refused error={check.error} />}
+      {check.error && <ErrorMessage error={check.error} />}
       <Button type="submit" loading={check.isRunning}>
-        {words.turnOn}
+        {t.turnOn}
       </Button>
     </form>
   )
 }
 
-interface CodesProps {
+interface RecoveryCodesProps {
   readonly codes: readonly string[]
-  readonly changed: () => Promise<void>
+  readonly onChanged: () => Promise<void>
   readonly close: () => void
 }
 
-function RecoveryCodes({ codes, changed, close }: CodesProps) {
-  const words = useWords('customer').profile
+function RecoveryCodes({ codes, onChanged, close }: RecoveryCodesProps) {
+  const t = useMessages('portal').profile
   const done = async (): Promise<void> => {
     close()
-    await changed()
+    await onChanged()
   }
   return (
     <div className="stack">
-      <p className="hint warn">{words.codesOnce}</p>
+      <p className="callout warning">{t.codesOnce}</p>
       <div className="secret codes">
         {codes.map((code) => (
           <div key={code}>{code}</div>
         ))}
       </div>
       <div className="row end">
-        <Copyable text={codes.join('\n')}>{words.copyCodes}</Copyable>
-        <Button onClick={() => void done()}>{words.codesKept}</Button>
+        <CopyButton text={codes.join('\n')}>{t.copyCodes}</CopyButton>
+        <Button onClick={() => void done()}>{t.codesSaved}</Button>
       </div>
     </div>
   )

@@ -1,26 +1,26 @@
-/** The form of an upstream. A new one is saved switched off and tested; only then it may be switched on. */
+/** The form of an upstream. A new one is saved disabled and tested before it can be enabled. */
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { change, providersQuery } from '../../api/admin-queries.ts'
-import type { Upstream, UpstreamModels, UpstreamTrial } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { submitting, useAction, useFieldError } from './use-action.ts'
-import { AmountField, Choice, Form, isDecimal, useDraft, WholeField } from './fields.tsx'
-import { durationText } from '../format.ts'
-import { Refused } from '../feedback/empty-state.tsx'
-import { State } from '../tables/format-cells.tsx'
-import { say } from '../feedback/toast.tsx'
+import { mutateAdmin, providersQuery } from '../../api/admin-queries.ts'
+import type { Upstream, UpstreamModels, UpstreamTestResult } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { submitHandler, useAction, useFieldError } from './use-action.ts'
+import { AmountField, SelectField, Form, isDecimal, useDraft, IntegerField } from './fields.tsx'
+import { formatDuration } from '../format.ts'
+import { ErrorMessage } from '../feedback/empty-state.tsx'
+import { StatusLabel } from '../tables/format-cells.tsx'
+import { showToast } from '../feedback/toast.tsx'
 
 export interface UpstreamFormProps {
-  /** null for a new one. */
+  /** null creates a new one. */
   readonly upstream: Upstream | null
   readonly close: () => void
 }
 
 const timeoutNames = ['connect_ms', 'first_token_ms', 'idle_ms', 'answer_ms'] as const
 
-function draftOf(upstream: Upstream | null) {
+function draftFrom(upstream: Upstream | null) {
   const text = (value: number | undefined): string => (value === undefined ? '' : String(value))
   const prices = upstream?.prices ?? null
   return {
@@ -43,9 +43,9 @@ function draftOf(upstream: Upstream | null) {
   }
 }
 
-type Draft = ReturnType<typeof draftOf>
+type Draft = ReturnType<typeof draftFrom>
 
-function bodyOf(draft: Draft, isNew: boolean): Record<string, unknown> {
+function bodyFrom(draft: Draft, isNew: boolean): Record<string, unknown> {
   const timeouts = timeoutNames.flatMap((name) =>
     draft[name].trim() === '' ? [] : [[name, Number(draft[name])]],
   )
@@ -71,79 +71,79 @@ function bodyOf(draft: Draft, isNew: boolean): Record<string, unknown> {
 }
 
 export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
-  const words = useWords('offer').upstreams
-  const shell = useWords('shell')
+  const t = useMessages('catalog').upstreams
+  const shell = useMessages('shell')
   const providers = useQuery(providersQuery).data?.data ?? []
-  const { draft, set, field } = useDraft(draftOf(upstream))
+  const { draft, set, field } = useDraft(draftFrom(upstream))
   const [saved, setSaved] = useState<Upstream | null>(null)
   const isNew = upstream === null
   const save = useAction(async () => {
-    const body = bodyOf(draft, isNew)
+    const body = bodyFrom(draft, isNew)
     const path = isNew ? '/upstreams' : `/upstreams/${upstream.id}`
-    const answer = await change<Upstream>(isNew ? 'POST' : 'PATCH', path, body)
-    setSaved(answer)
+    const savedUpstream = await mutateAdmin<Upstream>(isNew ? 'POST' : 'PATCH', path, body)
+    setSaved(savedUpstream)
   })
-  const errorOf = useFieldError(save.error)
-  const usual = providers.find(({ name }) => name === draft.provider)?.base_url ?? null
+  const fieldError = useFieldError(save.error)
+  const defaultBaseUrl = providers.find(({ name }) => name === draft.provider)?.base_url ?? null
   if (saved !== null) return <UpstreamTest upstream={saved} close={close} />
-  const hints: Readonly<Record<string, string>> = words.credentialHints
+  const hints: Readonly<Record<string, string>> = t.credentialHints
   return (
     <Form
       action={save}
-      verb={isNew ? words.addAndTest : shell.save}
+      submitLabel={isNew ? t.addAndTest : shell.save}
       cancel={close}
-      beside={['name', 'provider', 'base_url', 'credential']}
+      inlineErrors={['name', 'provider', 'base_url', 'credential']}
     >
-      {isNew && <p className="hint">{words.addOff}</p>}
+      {isNew && <p className="callout">{t.addHint}</p>}
       <div className="fields">
-        <Choice
-          label={words.provider}
-          choices={providers.map(({ name, title }) => ({ value: name, label: title }))}
-          error={errorOf('provider')}
+        <SelectField
+          label={t.provider}
+          options={providers.map(({ name, title }) => ({ value: name, label: title }))}
+          error={fieldError('provider')}
           {...field('provider')}
         />
         <TextInput
-          label={words.name}
-          description={words.nameHint}
+          label={t.name}
+          description={t.nameHint}
           required
           autoComplete="off"
-          error={errorOf('name')}
+          error={fieldError('name')}
           {...field('name')}
         />
         <TextInput
-          className="whole"
-          label={words.baseUrl}
-          description={words.baseUrlHint}
-          placeholder={usual ?? 'https://'}
-          required={usual === null}
+          className="full-width"
+          label={t.baseUrl}
+          description={t.baseUrlHint}
+          placeholder={defaultBaseUrl ?? 'https://'}
+          required={defaultBaseUrl === null}
           autoComplete="off"
           inputMode="url"
-          error={errorOf('base_url')}
+          error={fieldError('base_url')}
           {...field('base_url')}
         />
         <PasswordInput
-          className="whole"
-          label={words.credential}
-          description={hints[draft.provider] ?? (isNew ? words.credentialHint : words.credentialKept)}
+          className="full-width"
+          label={t.credential}
+          description={hints[draft.provider] ?? (isNew ? t.credentialHint : t.credentialUnchanged)}
           autoComplete="off"
-          error={errorOf('credential')}
+          error={fieldError('credential')}
           {...field('credential')}
         />
       </div>
       <UpstreamCosts draft={draft} field={field} />
-      <details className="more">
-        <summary>{words.advanced}</summary>
+      <details className="disclosure">
+        <summary>{t.advanced}</summary>
         <div className="fields">
-          <WholeField label={words.priority} description={words.priorityHint} {...field('priority')} />
-          <WholeField label={words.weight} description={words.weightHint} {...field('weight')} />
+          <IntegerField label={t.priority} description={t.priorityHint} {...field('priority')} />
+          <IntegerField label={t.weight} description={t.weightHint} {...field('weight')} />
           {timeoutNames.map((name) => (
-            <WholeField key={name} label={words.timeouts[name]} placeholder={words.usual} {...field(name)} />
+            <IntegerField key={name} label={t.timeouts[name]} placeholder={t.default} {...field(name)} />
           ))}
-          <Choice
-            label={words.onAbort}
-            choices={[
-              { value: 'cancel', label: words.cancel },
-              { value: 'drain', label: words.drain },
+          <SelectField
+            label={t.onAbort}
+            options={[
+              { value: 'cancel', label: t.cancel },
+              { value: 'drain', label: t.drain },
             ]}
             name="on_abort"
             value={draft.on_abort}
@@ -161,21 +161,21 @@ interface CostsProps {
 }
 
 function UpstreamCosts({ draft, field }: CostsProps) {
-  const words = useWords('offer').upstreams
+  const t = useMessages('catalog').upstreams
   const isOpen = draft.cost_input !== '' || draft.cost_output !== ''
   return (
-    <details className="more" open={isOpen}>
-      <summary>{words.costs}</summary>
-      <p className="quiet">{words.costsLead}</p>
+    <details className="disclosure" open={isOpen}>
+      <summary>{t.costs}</summary>
+      <p className="muted">{t.costsLead}</p>
       <div className="fields">
-        <AmountField label={words.costInput} {...field('cost_input')} />
-        <AmountField label={words.costOutput} {...field('cost_output')} />
-        <AmountField label={words.costCached} {...field('cost_cached')} />
-        <TextInput label={words.costCurrency} placeholder="CNY" autoComplete="off" {...field('currency')} />
+        <AmountField label={t.costInput} {...field('cost_input')} />
+        <AmountField label={t.costOutput} {...field('cost_output')} />
+        <AmountField label={t.costCached} {...field('cost_cached')} />
+        <TextInput label={t.costCurrency} placeholder="CNY" autoComplete="off" {...field('currency')} />
         {draft.currency !== '' && (
           <AmountField
-            label={words.costRate}
-            description={words.costRateHint}
+            label={t.costRate}
+            description={t.costRateHint}
             required
             error={isDecimal(draft.rate) ? undefined : ' '}
             {...field('rate')}
@@ -191,83 +191,83 @@ export interface UpstreamTestProps {
   readonly close: () => void
 }
 
-/** One real, cheap call, and what it told; then the switch. */
+/** One real, cheap call and its result; then the upstream can be enabled. */
 export function UpstreamTest({ upstream, close }: UpstreamTestProps) {
-  const words = useWords('offer').upstreams
-  const shell = useWords('shell')
+  const t = useMessages('catalog').upstreams
+  const shell = useMessages('shell')
   const { draft, field } = useDraft({ model: '' })
-  const [trial, setTrial] = useState<UpstreamTrial | null>(null)
-  const [known, setKnown] = useState<UpstreamModels | null>(null)
+  const [result, setResult] = useState<UpstreamTestResult | null>(null)
+  const [fetched, setFetched] = useState<UpstreamModels | null>(null)
   const fetchModels = useAction(async () => {
-    setKnown(await change<UpstreamModels>('POST', `/upstreams/${upstream.id}/fetch-models`))
+    setFetched(await mutateAdmin<UpstreamModels>('POST', `/upstreams/${upstream.id}/fetch-models`))
   })
   const test = useAction(async () => {
-    setTrial(null)
+    setResult(null)
     const body = draft.model.trim() === '' ? {} : { model: draft.model.trim() }
-    setTrial(await change<UpstreamTrial>('POST', `/upstreams/${upstream.id}/test`, body))
+    setResult(await mutateAdmin<UpstreamTestResult>('POST', `/upstreams/${upstream.id}/test`, body))
   })
-  const use = useAction(async () => {
-    await change('PATCH', `/upstreams/${upstream.id}`, { enabled: true })
-    say(words.enabled)
+  const enable = useAction(async () => {
+    await mutateAdmin('PATCH', `/upstreams/${upstream.id}`, { enabled: true })
+    showToast(t.enabled)
     close()
   })
-  const errorOf = useFieldError(test.error)
+  const fieldError = useFieldError(test.error)
   return (
     <div className="stack">
-      <form className="row test-row" onSubmit={submitting(test.run)}>
+      <form className="row inline-form" onSubmit={submitHandler(test.run)}>
         <TextInput
-          label={words.testModel}
-          description={words.testModelHint}
+          label={t.testModel}
+          description={t.testModelHint}
           autoComplete="off"
           data-autofocus
-          list="its-models"
-          error={errorOf('model')}
+          list="upstream-models"
+          error={fieldError('model')}
           {...field('model')}
         />
         <Button type="submit" variant="default" loading={test.isRunning}>
-          {words.test}
+          {t.test}
         </Button>
       </form>
       <div className="row">
         <Button variant="default" loading={fetchModels.isRunning} onClick={() => void fetchModels.run()}>
-          {words.fetchModels}
+          {t.fetchModels}
         </Button>
-        {known !== null && (
+        {fetched !== null && (
           <span role="status">
-            {known.ok ? words.hasModels(known.models.length) : <span lang="en">{known.message}</span>}
+            {fetched.ok ? t.fetchedModels(fetched.models.length) : <span lang="en">{fetched.message}</span>}
           </span>
         )}
       </div>
-      <datalist id="its-models">
-        {known?.models.map((name) => (
+      <datalist id="upstream-models">
+        {fetched?.models.map((name) => (
           <option key={name} value={name}>
             {name}
           </option>
         ))}
       </datalist>
-      {fetchModels.error && <Refused error={fetchModels.error} />}
-      {test.error && test.error.param !== 'model' && <Refused error={test.error} />}
-      {trial !== null && (
-        <div className={trial.ok ? 'hint' : 'hint warn'} role="status">
-          <State tone={trial.ok ? 'good' : 'bad'}>
-            {trial.ok ? words.passed(durationText(trial.duration_ms)) : words.failedTest}
-          </State>
-          {!trial.ok && (
+      {fetchModels.error && <ErrorMessage error={fetchModels.error} />}
+      {test.error && test.error.param !== 'model' && <ErrorMessage error={test.error} />}
+      {result !== null && (
+        <div className={result.ok ? 'callout' : 'callout warning'} role="status">
+          <StatusLabel tone={result.ok ? 'success' : 'danger'}>
+            {result.ok ? t.passed(formatDuration(result.duration_ms)) : t.failedTest}
+          </StatusLabel>
+          {!result.ok && (
             <p lang="en">
-              {trial.status !== null && <code>{trial.status} </code>}
-              {trial.message}
+              {result.status !== null && <code>{result.status} </code>}
+              {result.message}
             </p>
           )}
         </div>
       )}
-      {use.error && <Refused error={use.error} />}
+      {enable.error && <ErrorMessage error={enable.error} />}
       <div className="row end">
         <Button variant="default" onClick={close}>
           {shell.close}
         </Button>
         {!upstream.enabled && (
-          <Button loading={use.isRunning} disabled={trial?.ok !== true} onClick={() => void use.run()}>
-            {words.useNow}
+          <Button loading={enable.isRunning} disabled={result?.ok !== true} onClick={() => void enable.run()}>
+            {t.useNow}
           </Button>
         )}
       </div>

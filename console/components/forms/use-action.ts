@@ -1,71 +1,71 @@
-/** Something a person sets off: whether it still runs, and what was refused, for showing beside its field. */
+/** The state of an action that a user triggers: whether it is running, and its error. */
 import { useState } from 'react'
 import { ApiError } from '../../api/client.ts'
-import { useLanguage, useWords } from '../../language.ts'
+import { useLanguage, useMessages } from '../../locales/messages.ts'
 
-export interface Action<Given extends unknown[]> {
-  /** Resolves true when it was done; what was refused is in `error`. A second call waits for nothing and does nothing. */
-  readonly run: (...given: Given) => Promise<boolean>
+export interface Action<Args extends unknown[]> {
+  /** Resolves true on success; otherwise `error` is set. A call while one is running does nothing. */
+  readonly run: (...given: Args) => Promise<boolean>
   readonly isRunning: boolean
   readonly error: ApiError | null
-  readonly forget: () => void
+  readonly reset: () => void
 }
 
-function apiErrorOf(error: unknown): ApiError {
+function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
-  const told = { message: error instanceof Error ? error.message : '', code: 'server_error', param: null }
-  return new ApiError(500, told, new Headers())
+  const body = { message: error instanceof Error ? error.message : '', code: 'server_error', param: null }
+  return new ApiError(500, body, new Headers())
 }
 
-export function useAction<Given extends unknown[]>(
-  carryOut: (...given: Given) => Promise<unknown>,
-): Action<Given> {
+export function useAction<Args extends unknown[]>(
+  perform: (...given: Args) => Promise<unknown>,
+): Action<Args> {
   const [isRunning, setRunning] = useState(false)
   const [error, setError] = useState<ApiError | null>(null)
-  const run = async (...given: Given): Promise<boolean> => {
+  const run = async (...given: Args): Promise<boolean> => {
     if (isRunning) return false
     setRunning(true)
     setError(null)
     try {
-      await carryOut(...given)
+      await perform(...given)
       return true
     } catch (thrown) {
-      setError(apiErrorOf(thrown))
+      setError(toApiError(thrown))
       return false
     } finally {
       setRunning(false)
     }
   }
-  return { run, isRunning, error, forget: () => setError(null) }
+  return { run, isRunning, error, reset: () => setError(null) }
 }
 
 /** For a form's `onSubmit`. */
-export function submitting(run: () => Promise<unknown>): (event: { preventDefault(): void }) => void {
+export function submitHandler(run: () => Promise<unknown>): (event: { preventDefault(): void }) => void {
   return (event) => {
     event.preventDefault()
     void run()
   }
 }
 
-/** What to say about a refusal: by its code in the reader's language; the server's own English words where they say more. */
+/** The text of an API error: by code in the user's language, or the server's English message if it is more specific. */
 export function useErrorText(): (error: ApiError) => string {
-  const { errors } = useWords('door')
+  const { errors } = useMessages('auth')
   const language = useLanguage()
   return (error) => {
-    const known = errors[error.code] ?? errors['server_error'] ?? ''
-    const isVague =
+    const translated = errors[error.code] ?? errors['server_error'] ?? ''
+    const isGeneric =
       ['invalid_request', 'conflict', 'password_refused'].includes(error.code) ||
       errors[error.code] === undefined
-    return language === 'en' && isVague && error.message !== '' ? error.message : known
+    return language === 'en' && isGeneric && error.message !== '' ? error.message : translated
   }
 }
 
-/** For the `error` of the field that the server names as `param`. */
+/** The `error` of a field whose name is the error's `param`. */
 export function useFieldError(error: ApiError | null): (...params: string[]) => string | undefined {
-  const textOf = useErrorText()
+  const errorText = useErrorText()
   return (...params) => {
     if (error?.param === null || error === null) return undefined
-    const isIts = params.some((param) => error.param === param || error.param?.startsWith(`${param}.`))
-    return isIts ? textOf(error) : undefined
+    const matches = params.some((param) => error.param === param || error.param?.startsWith(`${param}.`))
+    return matches ? errorText(error) : undefined
   }
 }

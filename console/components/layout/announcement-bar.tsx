@@ -1,8 +1,8 @@
-/** What the operators have to tell everybody, above every page. */
+/** The operators' announcements, above every page. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { get } from '../../api/client.ts'
-import type { Announcement } from '../../contract.ts'
-import { useLanguage, type Language } from '../../language.ts'
+import type { Announcement } from '../../api/contract.ts'
+import { useLanguage, type Language } from '../../locales/messages.ts'
 import { Icon } from './icon.tsx'
 
 const announcementsQuery = queryOptions({
@@ -11,12 +11,12 @@ const announcementsQuery = queryOptions({
   refetchInterval: 60_000,
 })
 
-/** In the reader's language where it was written in it, else in the other. */
-export function inLanguage(texts: Announcement['title'], language: Language): string {
+/** The text in the user's language if there is one, otherwise in the other language. */
+export function localized(texts: Announcement['title'], language: Language): string {
   return texts[language] ?? texts.en ?? texts['zh-CN'] ?? ''
 }
 
-const looks: Readonly<Record<Announcement['severity'], string>> = {
+const bannerClasses: Readonly<Record<Announcement['severity'], string>> = {
   info: 'banner info',
   warning: 'banner',
   critical: 'banner critical',
@@ -26,10 +26,10 @@ export function AnnouncementBar() {
   const language = useLanguage()
   const announcements = useQuery(announcementsQuery).data?.data ?? []
   return announcements.map(({ id, title, text, severity }) => (
-    <div key={id} className={looks[severity]} role="status">
+    <div key={id} className={bannerClasses[severity]} role="status">
       <Icon name={severity === 'info' ? 'megaphone' : 'alert'} />
-      <strong>{inLanguage(title, language)}</strong>
-      <span>{inLanguage(text, language)}</span>
+      <strong>{localized(title, language)}</strong>
+      <span>{localized(text, language)}</span>
     </div>
   ))
 }

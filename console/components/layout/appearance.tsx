@@ -1,31 +1,31 @@
-/** The two choices about how the console looks: its language and its scheme. */
-import { chooseLanguage, useLanguage, useWords, type Language } from '../../language.ts'
-import { chooseScheme, useScheme } from '../../styles/color-scheme.ts'
+/** Switches the language and the colour scheme. */
+import { setLanguage, useLanguage, useMessages, type Language } from '../../locales/messages.ts'
+import { setColorScheme, useColorScheme } from '../../styles/color-scheme.ts'
 import { Icon } from './icon.tsx'
 
-/** For where menus would weigh too much: one button for each. */
-export function Appearance() {
-  const words = useWords('door')
+/** Two plain buttons, for pages where a menu component would weigh too much. */
+export function AppearanceSwitch() {
+  const t = useMessages('auth')
   const language = useLanguage()
-  const scheme = useScheme()
+  const scheme = useColorScheme()
   const otherLanguage: Language = language === 'en' ? 'zh-CN' : 'en'
   const otherScheme = scheme === 'dark' ? 'light' : 'dark'
   return (
     <div className="row">
       <button
         type="button"
-        className="plain"
+        className="ghost"
         lang={otherLanguage}
-        onClick={() => void chooseLanguage(otherLanguage)}
+        onClick={() => void setLanguage(otherLanguage)}
       >
-        <Icon name="globe" /> {words.language[otherLanguage]}
+        <Icon name="globe" /> {t.language[otherLanguage]}
       </button>
       <button
         type="button"
-        className="plain"
-        aria-label={words.scheme[otherScheme]}
-        title={words.scheme[otherScheme]}
-        onClick={() => chooseScheme(otherScheme)}
+        className="ghost"
+        aria-label={t.scheme[otherScheme]}
+        title={t.scheme[otherScheme]}
+        onClick={() => setColorScheme(otherScheme)}
       >
         <Icon name={otherScheme === 'dark' ? 'moon' : 'sun'} />
       </button>

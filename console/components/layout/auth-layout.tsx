@@ -1,29 +1,29 @@
-/** The frame of the pages before one is signed in. */
+/** The frame of the pages before sign-in. */
 import { useEffect, type ReactNode } from 'react'
-import { Appearance } from './appearance.tsx'
+import { AppearanceSwitch } from './appearance.tsx'
 
-export interface EntranceProps {
+export interface AuthLayoutProps {
   readonly title: string
   readonly lead?: ReactNode
   readonly children: ReactNode
-  readonly below?: ReactNode
+  readonly footer?: ReactNode
 }
 
-export function Entrance({ title, lead, children, below }: EntranceProps) {
+export function AuthLayout({ title, lead, children, footer }: AuthLayoutProps) {
   useEffect(() => {
     document.title = `${title} · Sluice`
   }, [title])
   return (
-    <div className="entrance">
-      <header className="entrance-head">
+    <div className="auth-layout">
+      <header className="auth-header">
         <Brand />
-        <Appearance />
+        <AppearanceSwitch />
       </header>
-      <main className="entrance-card">
+      <main className="auth-card">
         <h1>{title}</h1>
-        {lead !== undefined && <p className="quiet">{lead}</p>}
+        {lead !== undefined && <p className="muted">{lead}</p>}
         {children}
-        {below !== undefined && <div className="entrance-below">{below}</div>}
+        {footer !== undefined && <div className="auth-footer">{footer}</div>}
       </main>
     </div>
   )

@@ -1,23 +1,23 @@
-/** The command palette: pages by name and, for operators, whatever an id, an address or a key's beginning finds. */
+/** The command palette: finds pages by name and, for operators, objects by id, e-mail or key prefix. */
 import { Modal } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useDeferredValue, useState, type KeyboardEvent } from 'react'
-import { get, queryOf } from '../../api/client.ts'
-import type { Found, Session } from '../../contract.ts'
-import { useWords, type Words } from '../../language.ts'
+import { get, queryString } from '../../api/client.ts'
+import type { SearchResult, Session } from '../../api/contract.ts'
+import { useMessages, type Messages } from '../../locales/messages.ts'
 import { useSession } from '../../api/session.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { menuOf } from './menu.ts'
+import { menuFor } from './menu.ts'
 
-interface Hit {
+interface PaletteItem {
   readonly href: string
   readonly icon: IconName
   readonly name: string
   readonly note: string
 }
 
-function hitOf(found: Found, { found: kinds }: Words<'shell'>): Hit {
+function searchItem(found: SearchResult, { searchKinds: kinds }: Messages<'shell'>): PaletteItem {
   switch (found.kind) {
     case 'account':
       return {
@@ -52,20 +52,20 @@ function hitOf(found: Found, { found: kinds }: Words<'shell'>): Hit {
   }
 }
 
-function pagesNamed(typed: string, session: Session, words: Words<'shell'>): Hit[] {
-  const wanted = typed.trim().toLowerCase()
-  return menuOf(session, words)
+function matchingPages(input: string, session: Session, t: Messages<'shell'>): PaletteItem[] {
+  const query = input.trim().toLowerCase()
+  return menuFor(session, t)
     .flatMap((group) => group.entries.map((entry) => ({ ...entry, note: group.name })))
-    .filter(({ name, href }) => name.toLowerCase().includes(wanted) || href.includes(wanted))
+    .filter(({ name, href }) => name.toLowerCase().includes(query) || href.includes(query))
 }
 
-export interface PaletteProps {
+export interface CommandPaletteProps {
   readonly opened: boolean
   readonly close: () => void
 }
 
-export function Palette({ opened, close }: PaletteProps) {
-  const words = useWords('shell')
+export function CommandPalette({ opened, close }: CommandPaletteProps) {
+  const t = useMessages('shell')
   return (
     <Modal
       opened={opened}
@@ -74,31 +74,31 @@ export function Palette({ opened, close }: PaletteProps) {
       padding={0}
       size="lg"
       yOffset="12vh"
-      title={words.search}
-      classNames={{ header: 'unseen' }}
+      title={t.search}
+      classNames={{ header: 'visually-hidden' }}
     >
-      <Search close={close} />
+      <PaletteSearch close={close} />
     </Modal>
   )
 }
 
-function Search({ close }: { readonly close: () => void }) {
-  const words = useWords('shell')
+function PaletteSearch({ close }: { readonly close: () => void }) {
+  const t = useMessages('shell')
   const session = useSession()
   const navigate = useNavigate()
-  const [typed, setTyped] = useState('')
-  const [chosen, setChosen] = useState(0)
-  const asked = useDeferredValue(typed.trim())
+  const [input, setInput] = useState('')
+  const [selectedIndex, setSelectedIndex] = useState(0)
+  const query = useDeferredValue(input.trim())
   const search = useQuery({
-    queryKey: ['search', asked],
-    queryFn: () => get<{ data: Found[] }>(`/admin/search${queryOf({ q: asked })}`),
-    enabled: session.person?.role === 'operator' && asked.length >= 2,
+    queryKey: ['search', query],
+    queryFn: () => get<{ data: SearchResult[] }>(`/admin/search${queryString({ q: query })}`),
+    enabled: session.person?.role === 'operator' && query.length >= 2,
   })
-  const hits = [
-    ...pagesNamed(typed, session, words),
-    ...(search.data?.data ?? []).map((found) => hitOf(found, words)),
+  const items = [
+    ...matchingPages(input, session, t),
+    ...(search.data?.data ?? []).map((found) => searchItem(found, t)),
   ]
-  const go = (hit: Hit | undefined): void => {
+  const go = (hit: PaletteItem | undefined): void => {
     if (hit === undefined) return
     close()
     void navigate({ href: hit.href })
@@ -107,9 +107,9 @@ function Search({ close }: { readonly close: () => void }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) {
       event.preventDefault()
-      setChosen((before) => Math.min(Math.max(before + step, 0), Math.max(hits.length - 1, 0)))
+      setSelectedIndex((before) => Math.min(Math.max(before + step, 0), Math.max(items.length - 1, 0)))
     }
-    if (event.key === 'Enter') go(hits[chosen])
+    if (event.key === 'Enter') go(items[selectedIndex])
   }
   return (
     <div className="palette">
@@ -118,26 +118,26 @@ function Search({ close }: { readonly close: () => void }) {
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-hits"
-        aria-activedescendant={hits.length > 0 ? `hit-${chosen}` : undefined}
-        aria-label={words.search}
-        placeholder={session.person?.role === 'operator' ? words.searchEverything : words.searchPages}
+        aria-activedescendant={items.length > 0 ? `hit-${selectedIndex}` : undefined}
+        aria-label={t.search}
+        placeholder={session.person?.role === 'operator' ? t.searchEverything : t.searchPages}
         data-autofocus
         autoFocus
-        value={typed}
+        value={input}
         onChange={(event) => {
-          setTyped(event.currentTarget.value)
-          setChosen(0)
+          setInput(event.currentTarget.value)
+          setSelectedIndex(0)
         }}
         onKeyDown={onKey}
       />
-      <ul id="palette-hits" role="listbox" aria-label={words.search}>
-        {hits.map((hit, at) => (
+      <ul id="palette-hits" role="listbox" aria-label={t.search}>
+        {items.map((hit, at) => (
           <li
             key={`${hit.note} ${hit.href} ${hit.name}`}
             id={`hit-${at}`}
             role="option"
-            aria-selected={at === chosen}
-            onMouseEnter={() => setChosen(at)}
+            aria-selected={at === selectedIndex}
+            onMouseEnter={() => setSelectedIndex(at)}
             onClick={() => go(hit)}
           >
             <Icon name={hit.icon} /> <span>{hit.name}</span> <small>{hit.note}</small>
@@ -145,11 +145,11 @@ function Search({ close }: { readonly close: () => void }) {
         ))}
       </ul>
       {search.isFetching && (
-        <p className="quiet palette-none" role="status">
-          {words.loading}
+        <p className="muted palette-empty" role="status">
+          {t.loading}
         </p>
       )}
-      {hits.length === 0 && !search.isFetching && <p className="quiet palette-none">{words.nothingFound}</p>}
+      {items.length === 0 && !search.isFetching && <p className="muted palette-empty">{t.nothingFound}</p>}
     </div>
   )
 }

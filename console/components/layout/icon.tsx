@@ -1,4 +1,4 @@
-/** The icons, drawn on a field of 16 by 16 with one line. They are never alone: a word or a label is with them. */
+/** The icons, drawn with one line on a 16 by 16 grid. They always come with a text or a label. */
 
 const paths = {
   alert: 'M8 2.5 14 13H2L8 2.5ZM8 6.5v3M8 11.3v.2',

@@ -1,6 +1,6 @@
-/** The pages that the sidebar and the command palette lead to. */
-import type { Session } from '../../contract.ts'
-import type { Words } from '../../language.ts'
+/** The pages in the sidebar and the command palette. */
+import type { Session } from '../../api/contract.ts'
+import type { Messages } from '../../locales/messages.ts'
 import type { IconName } from './icon.tsx'
 
 export interface MenuEntry {
@@ -14,7 +14,10 @@ export interface MenuGroup {
   readonly entries: readonly MenuEntry[]
 }
 
-export function menuOf({ person, account, acting }: Session, { menu }: Words<'shell'>): readonly MenuGroup[] {
+export function menuFor(
+  { person, account, acting }: Session,
+  { menu }: Messages<'shell'>,
+): readonly MenuGroup[] {
   const groups: MenuGroup[] = []
   if (account !== null) {
     groups.push(
@@ -26,7 +29,7 @@ export function menuOf({ person, account, acting }: Session, { menu }: Words<'sh
           { href: '/usage', icon: 'chart', name: menu.usage },
           { href: '/billing', icon: 'wallet', name: menu.billing },
           { href: '/limits', icon: 'gauge', name: menu.limits },
-          { href: '/notices', icon: 'bell', name: menu.notices },
+          { href: '/notices', icon: 'bell', name: menu.notifications },
         ],
       },
       {
@@ -42,7 +45,7 @@ export function menuOf({ person, account, acting }: Session, { menu }: Words<'sh
   if (person?.role === 'operator' && !acting) {
     groups.push(
       {
-        name: menu.today,
+        name: menu.monitor,
         entries: [
           { href: '/operator/dashboard', icon: 'home', name: menu.dashboard },
           { href: '/operator/requests', icon: 'list', name: menu.requests },
@@ -51,7 +54,7 @@ export function menuOf({ person, account, acting }: Session, { menu }: Words<'sh
         ],
       },
       {
-        name: menu.offer,
+        name: menu.catalog,
         entries: [
           { href: '/operator/upstreams', icon: 'server', name: menu.upstreams },
           { href: '/operator/models', icon: 'tag', name: menu.operatorModels },
@@ -62,20 +65,25 @@ export function menuOf({ person, account, acting }: Session, { menu }: Words<'sh
         entries: [
           { href: '/operator/accounts', icon: 'people', name: menu.accounts },
           { href: '/operator/keys', icon: 'key', name: menu.operatorKeys },
-          { href: '/operator/people', icon: 'person', name: menu.people },
+          { href: '/operator/people', icon: 'person', name: menu.users },
           { href: '/operator/tiers', icon: 'layers', name: menu.tiers },
           { href: '/operator/limit-requests', icon: 'gauge', name: menu.limitRequests },
-          { href: '/operator/vouchers', icon: 'ticket', name: menu.vouchers },
-          { href: '/operator/promotions', icon: 'flag', name: menu.promotions },
         ],
       },
       {
-        name: menu.running,
+        name: menu.operatorBilling,
         entries: [
+          { href: '/operator/vouchers', icon: 'ticket', name: menu.vouchers },
+          { href: '/operator/promotions', icon: 'flag', name: menu.promotions },
           { href: '/operator/ledger', icon: 'ledger', name: menu.ledger },
+        ],
+      },
+      {
+        name: menu.system,
+        entries: [
           { href: '/operator/audit', icon: 'scroll', name: menu.audit },
           { href: '/operator/announcements', icon: 'megaphone', name: menu.announcements },
-          { href: '/operator/notices', icon: 'bell', name: menu.channels },
+          { href: '/operator/notices', icon: 'bell', name: menu.operatorNotifications },
           { href: '/operator/backups', icon: 'archive', name: menu.backups },
           { href: '/operator/settings', icon: 'cog', name: menu.settings },
         ],

@@ -1,9 +1,9 @@
-/** The frame of a page: its title, what can be done here, and its parts. */
+/** The frame of a page: title, actions and sections. */
 import { useEffect, type ReactNode } from 'react'
 
 export interface PageProps {
   readonly title: string
-  /** One sentence, where the title is not enough. */
+  /** One sentence, if the title is not enough. */
   readonly lead?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
@@ -15,10 +15,10 @@ export function Page({ title, lead, actions, children }: PageProps) {
   }, [title])
   return (
     <div className="page">
-      <div className="page-head">
+      <div className="page-header">
         <div>
           <h1>{title}</h1>
-          {lead !== undefined && <p className="quiet">{lead}</p>}
+          {lead !== undefined && <p className="muted">{lead}</p>}
         </div>
         {actions !== undefined && <div className="row">{actions}</div>}
       </div>
@@ -37,10 +37,10 @@ export interface SectionProps {
 export function Section({ title, lead, actions, children }: SectionProps) {
   return (
     <section className="section" aria-label={title}>
-      <div className="section-head">
+      <div className="section-header">
         <div>
           <h2>{title}</h2>
-          {lead !== undefined && <p className="quiet">{lead}</p>}
+          {lead !== undefined && <p className="muted">{lead}</p>}
         </div>
         {actions !== undefined && <div className="row">{actions}</div>}
       </div>
@@ -49,11 +49,11 @@ export function Section({ title, lead, actions, children }: SectionProps) {
   )
 }
 
-/** Names and values, two columns. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
+/** Names and values in columns. */
+export function DescriptionList({ items }: { readonly items: readonly (readonly [string, ReactNode])[] }) {
   return (
-    <dl className="facts">
-      {facts.map(([name, value]) => (
+    <dl className="description-list">
+      {items.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
@@ -63,16 +63,16 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [string, R
   )
 }
 
-export interface Figure {
+export interface Stat {
   readonly name: string
   readonly value: ReactNode
   readonly note?: ReactNode
 }
 
-export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
+export function StatTiles({ stats }: { readonly stats: readonly Stat[] }) {
   return (
     <dl className="tiles">
-      {figures.map(({ name, value, note }) => (
+      {stats.map(({ name, value, note }) => (
         <div key={name} className="tile">
           <dt>{name}</dt>
           <dd>

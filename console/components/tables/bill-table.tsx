@@ -1,98 +1,98 @@
-/** A bill that adds up on the screen: count × price = amount, factor, rounding, what was held and what was charged. */
+/** The bill of a request, which adds up on screen: count × price = amount, factor, rounding, hold and charge. */
 import type { ReactNode } from 'react'
-import type { Bill } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { numberText } from '../format.ts'
+import type { Bill } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { formatNumber } from '../format.ts'
 import { Money } from './format-cells.tsx'
 
 export function BillTable({ bill }: { readonly bill: Bill }) {
-  const words = useWords('account').bill
+  const t = useMessages('account').bill
   const isScaled = bill.factor !== '1'
   return (
-    <div className="table-box">
-      <table className="table bill" aria-label={words.title}>
+    <div className="table-container">
+      <table className="table bill" aria-label={t.title}>
         <thead>
           <tr>
-            <th scope="col">{words.what}</th>
-            <th scope="col" className="figures">
-              {words.count}
+            <th scope="col">{t.item}</th>
+            <th scope="col" className="numeric">
+              {t.count}
             </th>
-            <th scope="col" className="figures">
-              {words.price}
+            <th scope="col" className="numeric">
+              {t.price}
             </th>
-            <th scope="col" className="figures">
-              {words.amount}
+            <th scope="col" className="numeric">
+              {t.amount}
             </th>
           </tr>
         </thead>
         <tbody>
           {bill.lines.map(({ kind, count, price, amount }) => (
             <tr key={kind}>
-              <td className="names" data-label={words.what}>
-                {words.kinds[kind]}
+              <td className="primary" data-label={t.item}>
+                {t.kinds[kind]}
               </td>
-              <td className="figures" data-label={words.count}>
-                {numberText(count)}
+              <td className="numeric" data-label={t.count}>
+                {formatNumber(count)}
               </td>
-              <td className="figures" data-label={words.price}>
+              <td className="numeric" data-label={t.price}>
                 <span>
                   <Money amount={price} />{' '}
-                  <span className="quiet">
-                    {kind === 'request' || kind === 'search' ? words.each : words.perThousand}
+                  <span className="muted">
+                    {kind === 'request' || kind === 'search' ? t.each : t.perThousand}
                   </span>
                 </span>
               </td>
-              <td className="figures" data-label={words.amount}>
+              <td className="numeric" data-label={t.amount}>
                 <Money amount={amount} />
               </td>
             </tr>
           ))}
-          <Sum name={words.sum}>
+          <SumRow name={t.sum}>
             <Money amount={bill.sum} />
-          </Sum>
+          </SumRow>
           {isScaled && (
-            <Sum name={`${words.factor} × ${bill.factor}`}>
+            <SumRow name={`${t.factor} × ${bill.factor}`}>
               <Money amount={bill.exact} />
-            </Sum>
+            </SumRow>
           )}
           {Number(bill.rounding) !== 0 && (
-            <Sum name={words.rounding}>
+            <SumRow name={t.rounding}>
               <Money amount={bill.rounding} />
-            </Sum>
+            </SumRow>
           )}
           {Number(bill.waived) !== 0 && (
-            <Sum name={words.waived}>
+            <SumRow name={t.waived}>
               <Money amount={`-${bill.waived}`} />
-            </Sum>
+            </SumRow>
           )}
         </tbody>
         <tfoot>
-          <Sum name={words.charged}>
+          <SumRow name={t.charged}>
             <Money amount={bill.charged} />
-          </Sum>
+          </SumRow>
         </tfoot>
       </table>
-      <p className="quiet bill-foot">
-        {words.held} <Money amount={bill.hold} /> → <Money amount={bill.charged} />
+      <p className="muted bill-footer">
+        {t.held} <Money amount={bill.hold} /> → <Money amount={bill.charged} />
         {bill.balance_before !== null && bill.balance_after !== null && (
           <>
             {' · '}
-            {words.balance} <Money amount={bill.balance_before} /> → <Money amount={bill.balance_after} />
+            {t.balance} <Money amount={bill.balance_before} /> → <Money amount={bill.balance_after} />
           </>
         )}
-        {bill.price_version !== null && ` · ${words.version(bill.price_version)}`}
+        {bill.price_version !== null && ` · ${t.version(bill.price_version)}`}
       </p>
     </div>
   )
 }
 
-function Sum({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+function SumRow({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
     <tr className="sum">
-      <td colSpan={3} className="names">
+      <td colSpan={3} className="primary">
         {name}
       </td>
-      <td className="figures" data-label={name}>
+      <td className="numeric" data-label={name}>
         {children}
       </td>
     </tr>

@@ -1,23 +1,23 @@
-/** The credentials of an upstream: several of them, each with its share, its state, and nothing of its secret. */
+/** The credentials of an upstream with their weight and status; secrets are never shown. */
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { change, healthQuery } from '../../api/admin-queries.ts'
+import { mutateAdmin, healthQuery } from '../../api/admin-queries.ts'
 import { get } from '../../api/client.ts'
-import type { Credential, Page as ListPage, Upstream, UpstreamHealth } from '../../contract.ts'
-import { useWords, type Words } from '../../language.ts'
+import type { Credential, Page as ListPage, Upstream, UpstreamHealth } from '../../api/contract.ts'
+import { useMessages, type Messages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from '../forms/use-action.ts'
-import { confirm } from '../../parts/confirm.tsx'
-import { Dialog, Form, useDraft, WholeField } from '../forms/fields.tsx'
+import { confirm } from '../feedback/confirm-dialog.tsx'
+import { Dialog, Form, useDraft, IntegerField } from '../forms/fields.tsx'
 import { Icon } from '../layout/icon.tsx'
-import { Asked } from '../feedback/query-boundary.tsx'
+import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
-import { State, When } from './format-cells.tsx'
+import { StatusLabel, RelativeTime } from './format-cells.tsx'
 import { Table } from './table.tsx'
-import { say } from '../feedback/toast.tsx'
+import { showToast } from '../feedback/toast.tsx'
 
-/** The one that stands in the upstream itself is changed there. */
-const ownId = 'main'
+/** The upstream's main credential, which is edited in the upstream's own form. */
+const mainCredentialId = 'main'
 
 function credentialsQuery(upstreamId: string) {
   return queryOptions({
@@ -28,37 +28,37 @@ function credentialsQuery(upstreamId: string) {
 
 export interface CredentialsProps {
   readonly upstream: Upstream
-  /** Opens the form of the upstream, in which its own credential is. */
+  /** Opens the upstream's form, which holds the main credential. */
   readonly editUpstream: () => void
 }
 
 export function Credentials({ upstream, editUpstream }: CredentialsProps) {
-  const words = useWords('traffic').credentials
-  /** The one whose form is open; `new` for one that is added. */
+  const t = useMessages('traffic').credentials
+  /** The credential being edited; `new` while one is being added. */
   const [open, setOpen] = useState<Credential | 'new' | null>(null)
   const close = (): void => setOpen(null)
   const edited = open === 'new' ? null : open
   return (
     <Section
-      title={words.title}
-      lead={words.lead}
+      title={t.title}
+      lead={t.lead}
       actions={
         <Button variant="default" leftSection={<Icon name="plus" />} onClick={() => setOpen('new')}>
-          {words.add}
+          {t.add}
         </Button>
       }
     >
-      <Asked options={credentialsQuery(upstream.id)}>
+      <QueryBoundary options={credentialsQuery(upstream.id)}>
         {({ data }) => (
           <CredentialTable
             upstream={upstream}
             credentials={data}
-            edit={(credential) => (credential.id === ownId ? editUpstream() : setOpen(credential))}
+            edit={(credential) => (credential.id === mainCredentialId ? editUpstream() : setOpen(credential))}
           />
         )}
-      </Asked>
+      </QueryBoundary>
       <Dialog
-        title={edited === null ? words.addTitle(upstream.name) : words.editTitle(nameOf(edited, words))}
+        title={edited === null ? t.addTitle(upstream.name) : t.editTitle(displayName(edited, t))}
         opened={open !== null}
         close={close}
       >
@@ -68,61 +68,64 @@ export function Credentials({ upstream, editUpstream }: CredentialsProps) {
   )
 }
 
-function nameOf({ id, label, last_four: last }: Credential, words: Words<'traffic'>['credentials']): string {
+function displayName(
+  { id, label, last_four: last }: Credential,
+  t: Messages<'traffic'>['credentials'],
+): string {
   if (label !== '') return label
-  if (id === ownId) return words.own
-  return last === null ? words.credential : words.ends(last)
+  if (id === mainCredentialId) return t.main
+  return last === null ? t.credential : t.endsWith(last)
 }
 
 type CredentialHealth = UpstreamHealth['credentials'][number]
 
-/** Of all models at this upstream, how it is with the one that it does worst. */
-function worstOf(health: readonly UpstreamHealth[], id: string): CredentialHealth | undefined {
-  const own = health.flatMap(({ credentials }) => credentials.filter((each) => each.id === id))
-  return own.find(({ state }) => state === 'open') ?? own.find(({ state }) => state === 'half-open')
+/** The worst circuit state of a credential across the upstream's models. */
+function worstHealth(health: readonly UpstreamHealth[], id: string): CredentialHealth | undefined {
+  const matching = health.flatMap(({ credentials }) => credentials.filter((item) => item.id === id))
+  return matching.find(({ state }) => state === 'open') ?? matching.find(({ state }) => state === 'half-open')
 }
 
-interface TableProps {
+interface CredentialTableProps {
   readonly upstream: Upstream
   readonly credentials: readonly Credential[]
   readonly edit: (credential: Credential) => void
 }
 
-function CredentialTable({ upstream, credentials, edit }: TableProps) {
-  const words = useWords('traffic').credentials
+function CredentialTable({ upstream, credentials, edit }: CredentialTableProps) {
+  const t = useMessages('traffic').credentials
   const health = useQuery(healthQuery).data?.data ?? []
-  const here = health.filter((each) => each.upstream === upstream.id)
+  const here = health.filter((item) => item.upstream === upstream.id)
   return (
     <Table
-      label={words.title}
+      label={t.title}
       rows={credentials}
-      idOf={({ id }) => id}
+      rowId={({ id }) => id}
       columns={[
         {
-          head: words.credential,
-          names: true,
+          header: t.credential,
+          primary: true,
           cell: (credential) => (
             <>
-              {nameOf(credential, words)}
+              {displayName(credential, t)}
               {credential.last_four !== null && credential.label !== '' && (
-                <small>{words.ends(credential.last_four)}</small>
+                <small>{t.endsWith(credential.last_four)}</small>
               )}
-              {credential.last_four !== null && credential.id === ownId && (
-                <small>{words.ends(credential.last_four)}</small>
+              {credential.last_four !== null && credential.id === mainCredentialId && (
+                <small>{t.endsWith(credential.last_four)}</small>
               )}
             </>
           ),
         },
         {
-          head: words.state,
-          cell: ({ id, enabled }) => <CredentialState enabled={enabled} resting={worstOf(here, id)} />,
+          header: t.state,
+          cell: ({ id, enabled }) => <CredentialStatus enabled={enabled} health={worstHealth(here, id)} />,
         },
-        { head: words.weight, figures: true, cell: ({ weight }) => weight },
-        { head: words.added, wide: true, cell: ({ created_at: at }) => <When at={at} /> },
+        { header: t.weight, numeric: true, cell: ({ weight }) => weight },
+        { header: t.added, wideOnly: true, cell: ({ created_at: at }) => <RelativeTime at={at} /> },
         {
-          head: words.acts,
+          header: t.actions,
           cell: (credential) => (
-            <CredentialActs upstream={upstream} credential={credential} edit={() => edit(credential)} />
+            <CredentialActions upstream={upstream} credential={credential} edit={() => edit(credential)} />
           ),
         },
       ]}
@@ -130,69 +133,72 @@ function CredentialTable({ upstream, credentials, edit }: TableProps) {
   )
 }
 
-interface StateProps {
+interface CredentialStatusProps {
   readonly enabled: boolean
-  readonly resting: CredentialHealth | undefined
+  readonly health: CredentialHealth | undefined
 }
 
-function CredentialState({ enabled, resting }: StateProps) {
-  const words = useWords('traffic').credentials
-  if (!enabled) return <State tone="quiet">{words.off}</State>
-  if (resting === undefined || resting.state === 'closed') return <State tone="good">{words.on}</State>
+function CredentialStatus({ enabled, health }: CredentialStatusProps) {
+  const t = useMessages('traffic').credentials
+  if (!enabled) return <StatusLabel tone="neutral">{t.off}</StatusLabel>
+  if (health === undefined || health.state === 'closed')
+    return <StatusLabel tone="success">{t.on}</StatusLabel>
   return (
-    <span className="lines">
-      <State tone={resting.state === 'open' ? 'bad' : 'warn'}>{words.rests[resting.state]}</State>
-      <small lang="en">{resting.why}</small>
+    <span className="stacked-lines">
+      <StatusLabel tone={health.state === 'open' ? 'danger' : 'warning'}>
+        {t.circuit[health.state]}
+      </StatusLabel>
+      <small lang="en">{health.why}</small>
     </span>
   )
 }
 
-interface ActsProps {
+interface CredentialActionsProps {
   readonly upstream: Upstream
   readonly credential: Credential
   readonly edit: () => void
 }
 
-function CredentialActs({ upstream, credential, edit }: ActsProps) {
-  const words = useWords('traffic').credentials
-  const shell = useWords('shell')
+function CredentialActions({ upstream, credential, edit }: CredentialActionsProps) {
+  const t = useMessages('traffic').credentials
+  const shell = useMessages('shell')
   const path = `/upstreams/${upstream.id}/credentials/${credential.id}`
-  const name = nameOf(credential, words)
+  const name = displayName(credential, t)
   const disable = (): void =>
     confirm({
-      title: words.disableTitle(name),
-      effect: words.disableEffect,
-      verb: words.disable,
-      carryOut: () => change('PATCH', path, { enabled: false }),
-      done: words.disabled,
+      title: t.disableTitle(name),
+      description: t.disableEffect,
+      confirmLabel: t.disable,
+      onConfirm: () => mutateAdmin('PATCH', path, { enabled: false }),
+      successMessage: t.disabled,
     })
   const enable = async (): Promise<void> => {
-    await change('PATCH', path, { enabled: true })
-    say(words.enabled)
+    await mutateAdmin('PATCH', path, { enabled: true })
+    showToast(t.enabled)
   }
   const remove = (): void =>
     confirm({
-      title: words.deleteTitle(name),
-      effect: words.deleteEffect,
-      verb: shell.remove,
-      carryOut: () => change('DELETE', path),
-      done: words.deleted,
+      title: t.deleteTitle(name),
+      description: t.deleteEffect,
+      confirmLabel: shell.remove,
+      onConfirm: () => mutateAdmin('DELETE', path),
+      successMessage: t.deleted,
     })
   return (
-    <span className="acts">
+    <span className="row-actions">
       <button type="button" className="link" onClick={edit}>
         {shell.edit}
       </button>
-      {credential.id !== ownId && (
+      {credential.id !== mainCredentialId && (
         <>
           <button
             type="button"
             className="link"
             onClick={() => (credential.enabled ? disable() : void enable())}
           >
-            {credential.enabled ? words.disable : words.enable}
+            {credential.enabled ? t.disable : t.enable}
           </button>
-          <button type="button" className="link bad" onClick={remove}>
+          <button type="button" className="link danger" onClick={remove}>
             {shell.remove}
           </button>
         </>
@@ -201,16 +207,16 @@ function CredentialActs({ upstream, credential, edit }: ActsProps) {
   )
 }
 
-interface FormProps {
+interface CredentialFormProps {
   readonly upstream: Upstream
-  /** null for a new one. */
+  /** null creates a new one. */
   readonly credential: Credential | null
   readonly close: () => void
 }
 
-function CredentialForm({ upstream, credential, close }: FormProps) {
-  const words = useWords('traffic').credentials
-  const shell = useWords('shell')
+function CredentialForm({ upstream, credential, close }: CredentialFormProps) {
+  const t = useMessages('traffic').credentials
+  const shell = useMessages('shell')
   const { draft, field } = useDraft({
     credential: '',
     label: credential?.label ?? '',
@@ -219,42 +225,42 @@ function CredentialForm({ upstream, credential, close }: FormProps) {
   const isNew = credential === null
   const save = useAction(async () => {
     const path = `/upstreams/${upstream.id}/credentials${isNew ? '' : `/${credential.id}`}`
-    await change(isNew ? 'POST' : 'PATCH', path, {
+    await mutateAdmin(isNew ? 'POST' : 'PATCH', path, {
       label: draft.label.trim(),
       weight: Number(draft.weight),
       ...(draft.credential.trim() === '' ? {} : { credential: draft.credential.trim() }),
     })
-    say(words.saved)
+    showToast(t.saved)
     close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   return (
     <Form
       action={save}
-      verb={isNew ? words.add : shell.save}
+      submitLabel={isNew ? t.add : shell.save}
       cancel={close}
-      beside={['credential', 'label', 'weight']}
+      inlineErrors={['credential', 'label', 'weight']}
     >
       <PasswordInput
-        label={words.credential}
-        description={isNew ? words.secretHint : words.secretKept}
+        label={t.credential}
+        description={isNew ? t.secretHint : t.secretUnchanged}
         required={isNew}
         autoComplete="off"
-        error={errorOf('credential')}
+        error={fieldError('credential')}
         {...field('credential')}
       />
       <div className="fields">
         <TextInput
-          label={words.label}
-          description={words.labelHint}
+          label={t.label}
+          description={t.labelHint}
           autoComplete="off"
-          error={errorOf('label')}
+          error={fieldError('label')}
           {...field('label')}
         />
-        <WholeField
-          label={words.weight}
-          description={words.weightHint}
-          error={errorOf('weight')}
+        <IntegerField
+          label={t.weight}
+          description={t.weightHint}
+          error={fieldError('weight')}
           {...field('weight')}
         />
       </div>

@@ -1,60 +1,60 @@
-/** How single values are shown everywhere: money, times, ids, states. */
+/** Renders single values: money, times, ids, status. */
 import { useEffect, useState, type ReactNode } from 'react'
-import { language as currentLanguage, useLanguage, useWords } from '../../language.ts'
+import { currentLanguage, useLanguage, useMessages } from '../../locales/messages.ts'
 import { usePlatform } from '../../api/session.ts'
-import { exactText, moneyText, relativeText, roundMoneyText } from '../format.ts'
+import { formatDateTime, formatMoney, formatRelativeTime, formatRoundedMoney } from '../format.ts'
 import { Icon } from '../layout/icon.tsx'
 
 export function useCurrency(): string {
   return usePlatform()?.currency ?? 'CNY'
 }
 
-/** Exact; `round` for tiles, with the exact amount on hover. */
-export function Money({ amount, round = false }: { readonly amount: string; readonly round?: boolean }) {
+/** The exact amount; `rounded` for tiles, with the exact amount on hover. */
+export function Money({ amount, rounded = false }: { readonly amount: string; readonly rounded?: boolean }) {
   const currency = useCurrency()
-  const exact = moneyText(amount, currency)
-  if (!round) return <span className="num">{exact}</span>
+  const exact = formatMoney(amount, currency)
+  if (!rounded) return <span className="num">{exact}</span>
   return (
     <span className="num" title={exact}>
-      {roundMoneyText(amount, currency)}
+      {formatRoundedMoney(amount, currency)}
     </span>
   )
 }
 
 const tickMs = 30_000
 
-/** How long ago; the exact time on hover. */
-export function When({ at }: { readonly at: string | null }) {
+/** Relative time, with the exact time on hover. */
+export function RelativeTime({ at }: { readonly at: string | null }) {
   const language = useLanguage()
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), tickMs)
     return () => clearInterval(timer)
   }, [])
-  if (at === null) return <span className="quiet">–</span>
+  if (at === null) return <span className="muted">–</span>
   const ms = Date.parse(at)
-  // What happened since the last tick happened now.
+  // A time after the last tick is not in the future.
   const reference = ms > now && ms - now <= tickMs ? ms : now
   return (
-    <time dateTime={at} title={exactText(ms, language)} className="nowrap">
-      {relativeText(ms, reference, language)}
+    <time dateTime={at} title={formatDateTime(ms, language)} className="nowrap">
+      {formatRelativeTime(ms, reference, language)}
     </time>
   )
 }
 
-export function exactTime(at: string): string {
-  return exactText(Date.parse(at), currentLanguage())
+export function formatExactTime(at: string): string {
+  return formatDateTime(Date.parse(at), currentLanguage())
 }
 
-const shownMs = 1500
+const copiedMs = 1500
 
-/** A text and the click that copies it. */
-export function Copyable({ text, children }: { readonly text: string; readonly children?: ReactNode }) {
-  const words = useWords('shell')
+/** A text that is copied on click. */
+export function CopyButton({ text, children }: { readonly text: string; readonly children?: ReactNode }) {
+  const t = useMessages('shell')
   const [isCopied, setCopied] = useState(false)
   useEffect(() => {
     if (!isCopied) return undefined
-    const timer = setTimeout(() => setCopied(false), shownMs)
+    const timer = setTimeout(() => setCopied(false), copiedMs)
     return () => clearTimeout(timer)
   }, [isCopied])
   const copy = async (): Promise<void> => {
@@ -65,7 +65,7 @@ export function Copyable({ text, children }: { readonly text: string; readonly c
     <button
       type="button"
       className="copyable"
-      title={isCopied ? words.copied : `${words.copy} ${text}`}
+      title={isCopied ? t.copied : `${t.copy} ${text}`}
       onClick={(event) => {
         event.stopPropagation()
         void copy()
@@ -73,34 +73,34 @@ export function Copyable({ text, children }: { readonly text: string; readonly c
     >
       <code>{children ?? text}</code>
       <Icon name={isCopied ? 'check' : 'copy'} />
-      <span className="unseen" role="status">
-        {isCopied ? words.copied : ''}
+      <span className="visually-hidden" role="status">
+        {isCopied ? t.copied : ''}
       </span>
     </button>
   )
 }
 
-/** The end of a long id is what tells it apart. */
+/** Long ids differ in their last characters. */
 export function ShortId({ id }: { readonly id: string }) {
   const short = id.length > 14 ? `${id.slice(0, id.indexOf('_') + 1)}…${id.slice(-6)}` : id
-  return <Copyable text={id}>{short}</Copyable>
+  return <CopyButton text={id}>{short}</CopyButton>
 }
 
-export type Tone = 'good' | 'warn' | 'bad' | 'quiet' | 'accent'
+export type Tone = 'success' | 'warning' | 'danger' | 'neutral' | 'info'
 
-const iconOf: Readonly<Record<Tone, 'check' | 'alert' | 'close' | 'dot' | 'info'>> = {
-  good: 'check',
-  warn: 'alert',
-  bad: 'close',
-  quiet: 'dot',
-  accent: 'info',
+const toneIcons: Readonly<Record<Tone, 'check' | 'alert' | 'close' | 'dot' | 'info'>> = {
+  success: 'check',
+  warning: 'alert',
+  danger: 'close',
+  neutral: 'dot',
+  info: 'info',
 }
 
-/** A state is a word, an icon and a colour, so that none of them has to be enough. */
-export function State({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
+/** Status is shown as text, icon and colour, so that it never depends on one of them. */
+export function StatusLabel({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
   return (
-    <span className={`state ${tone}`}>
-      <Icon name={iconOf[tone]} />
+    <span className={`status ${tone}`}>
+      <Icon name={toneIcons[tone]} />
       {children}
     </span>
   )

@@ -1,56 +1,56 @@
-/** The last few requests of an account with what each cost, one click from its bill. */
+/** The latest requests of an account with their cost and a link to the bill. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
-import type { Page, RequestRow } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { freshMs } from '../../api/account-queries.ts'
-import { durationText } from '../format.ts'
-import { Outcome } from '../../parts/outcome.tsx'
+import type { Page, RequestRow } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { refreshMs } from '../../api/account-queries.ts'
+import { formatDuration } from '../format.ts'
+import { RequestOutcome } from './request-outcome.tsx'
 import { Section } from '../layout/page.tsx'
-import { Money, When } from './format-cells.tsx'
+import { Money, RelativeTime } from './format-cells.tsx'
 import { Table } from './table.tsx'
 
 const latestQuery = queryOptions({
-  queryKey: ['own', 'requests', 'latest'],
+  queryKey: ['account', 'requests', 'latest'],
   queryFn: () => get<Page<RequestRow>>('/console/requests?limit=5'),
-  refetchInterval: freshMs,
+  refetchInterval: refreshMs,
   staleTime: 0,
 })
 
-/** Nothing while there is none: the first steps say what to do. */
+/** Hidden while there are none: the getting-started list covers that case. */
 export function LatestRequests() {
-  const words = useWords('account')
+  const t = useMessages('account')
   const requests = useQuery(latestQuery).data?.data ?? []
   if (requests.length === 0) return null
   return (
-    <Section title={words.overview.latest} actions={<Link to="/usage">{words.overview.allRequests}</Link>}>
+    <Section title={t.overview.latest} actions={<Link to="/usage">{t.overview.allRequests}</Link>}>
       <Table
-        label={words.overview.latest}
+        label={t.overview.latest}
         rows={requests}
-        idOf={(request) => request.request_id}
-        hrefOf={(request) => `/usage/${request.request_id}`}
+        rowId={(request) => request.request_id}
+        rowHref={(request) => `/usage/${request.request_id}`}
         columns={[
           {
-            head: words.usage.time,
-            names: true,
+            header: t.usage.time,
+            primary: true,
             cell: (request) => (
               <Link to="/usage/$id" params={{ id: request.request_id }}>
-                <When at={request.time} />
+                <RelativeTime at={request.time} />
               </Link>
             ),
           },
           {
-            head: words.usage.outcome,
-            cell: ({ outcome, http_status: status }) => <Outcome outcome={outcome} status={status} />,
+            header: t.usage.outcome,
+            cell: ({ outcome, http_status: status }) => <RequestOutcome outcome={outcome} status={status} />,
           },
-          { head: words.usage.model, cell: ({ model }) => model },
-          { head: words.usage.key, wide: true, cell: (request) => request.key_name },
-          { head: words.usage.cost, figures: true, cell: ({ cost }) => <Money amount={cost} /> },
+          { header: t.usage.model, cell: ({ model }) => model },
+          { header: t.usage.key, wideOnly: true, cell: (request) => request.key_name },
+          { header: t.usage.cost, numeric: true, cell: ({ cost }) => <Money amount={cost} /> },
           {
-            head: words.usage.duration,
-            figures: true,
-            cell: (request) => durationText(request.duration_ms),
+            header: t.usage.duration,
+            numeric: true,
+            cell: (request) => formatDuration(request.duration_ms),
           },
         ]}
       />

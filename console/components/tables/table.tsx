@@ -1,56 +1,58 @@
-/** A table on a desk, a list of cards on a phone: the same cells, each with its head's words as a label. */
+/** A table on wide screens, a list of cards on phones, with the column headers as labels. */
 import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 
 export interface Column<Row> {
-  readonly head: string
+  readonly header: string
   readonly cell: (row: Row) => ReactNode
-  /** Figures stand at the right, digit under digit. */
-  readonly figures?: boolean
-  /** The cell that names the row: the card's title on a phone. */
-  readonly names?: boolean
-  /** Only where there is room for it; a card shows it anyway. */
-  readonly wide?: boolean
+  /** Right-aligned with tabular digits. */
+  readonly numeric?: boolean
+  /** The cell that identifies the row: the card's title on a phone. */
+  readonly primary?: boolean
+  /** Hidden on medium screens; cards show it. */
+  readonly wideOnly?: boolean
 }
 
 export interface TableProps<Row> {
-  /** Says what the table is to those who cannot see it. */
+  /** The accessible name of the table. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  readonly idOf: (row: Row) => string
-  /** Where a row leads; its naming cell holds the link, the rest of the row follows it. */
-  readonly hrefOf?: (row: Row) => string
+  readonly rowId: (row: Row) => string
+  /** Makes the whole row clickable; its primary cell holds the actual link. */
+  readonly rowHref?: (row: Row) => string
   readonly footer?: ReactNode
 }
 
-function classOf<Row>({ figures, names, wide }: Column<Row>): string {
-  return [figures && 'figures', names && 'names', wide && 'wide'].filter(Boolean).join(' ')
+function cellClass<Row>({ numeric, primary, wideOnly }: Column<Row>): string {
+  return [numeric && 'numeric', primary && 'primary', wideOnly && 'wide-only'].filter(Boolean).join(' ')
 }
 
-export function Table<Row>({ label, columns, rows, idOf, hrefOf, footer }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, rowId, rowHref, footer }: TableProps<Row>) {
   const navigate = useNavigate()
   const open = (row: Row, target: EventTarget): void => {
-    const isOwn = target instanceof Element && target.closest('a, button, input, select, label') !== null
-    if (hrefOf && !isOwn && window.getSelection()?.toString() === '') void navigate({ href: hrefOf(row) })
+    const isInteractive =
+      target instanceof Element && target.closest('a, button, input, select, label') !== null
+    if (rowHref && !isInteractive && window.getSelection()?.toString() === '')
+      void navigate({ href: rowHref(row) })
   }
   return (
-    <div className="table-box">
-      <table className={hrefOf ? 'table opens' : 'table'} aria-label={label}>
+    <div className="table-container">
+      <table className={rowHref ? 'table clickable' : 'table'} aria-label={label}>
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.head} scope="col" className={classOf(column)}>
-                {column.head}
+              <th key={column.header} scope="col" className={cellClass(column)}>
+                {column.header}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={idOf(row)} onClick={(event) => open(row, event.target)}>
+            <tr key={rowId(row)} onClick={(event) => open(row, event.target)}>
               {columns.map((column) => (
-                <td key={column.head} className={classOf(column)} data-label={column.head}>
+                <td key={column.header} className={cellClass(column)} data-label={column.header}>
                   {column.cell(row)}
                 </td>
               ))}

@@ -1,13 +1,13 @@
-/** Sums by model or key, dearest first; a row leads to the same page with that filter. */
+/** Usage by model or key, most expensive first; a row links to the page filtered by it. */
 import { Link } from '@tanstack/react-router'
-import { useWords } from '../../language.ts'
-import { numberText } from '../format.ts'
-import { Paged } from '../feedback/query-boundary.tsx'
+import { useMessages } from '../../locales/messages.ts'
+import { formatNumber } from '../format.ts'
+import { PagedList } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
 import { Money } from './format-cells.tsx'
 import { Table } from './table.tsx'
 
-interface Group {
+interface UsageGroup {
   readonly id: string
   readonly name: string
   readonly requests: number
@@ -17,49 +17,49 @@ interface Group {
   readonly cost: string
 }
 
-export interface UsageByProps {
+export interface UsageBreakdownProps {
   readonly group: 'model' | 'key'
   readonly title: string
   readonly filter: Readonly<Record<string, string | undefined>>
 }
 
-export function UsageBy({ group, title, filter }: UsageByProps) {
-  const words = useWords('account').usage
+export function UsageBreakdown({ group, title, filter }: UsageBreakdownProps) {
+  const t = useMessages('account').usage
   return (
     <Section title={title}>
-      <Paged<Group>
-        name={['own', 'by', group]}
+      <PagedList<UsageGroup>
+        queryKey={['account', 'by', group]}
         path="/console/usage/by"
         filter={{ ...filter, group }}
         limit={10}
-        empty={<p className="quiet panel">{words.none}</p>}
+        empty={<p className="muted panel">{t.none}</p>}
       >
         {(groups) => (
           <Table
             label={title}
             rows={groups}
-            idOf={({ id }) => id}
+            rowId={({ id }) => id}
             columns={[
               {
-                head: group === 'model' ? words.model : words.key,
-                names: true,
+                header: group === 'model' ? t.model : t.key,
+                primary: true,
                 cell: ({ id, name }) => (
                   <Link to="/usage" search={(before) => ({ ...before, [group]: id })}>
                     {name}
                   </Link>
                 ),
               },
-              { head: words.requests, figures: true, cell: ({ requests }) => numberText(requests) },
+              { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
               {
-                head: words.tokens,
-                figures: true,
-                cell: (sums) => numberText(sums.prompt_tokens + sums.completion_tokens),
+                header: t.tokens,
+                numeric: true,
+                cell: (sums) => formatNumber(sums.prompt_tokens + sums.completion_tokens),
               },
-              { head: words.cost, figures: true, cell: ({ cost }) => <Money amount={cost} round /> },
+              { header: t.cost, numeric: true, cell: ({ cost }) => <Money amount={cost} rounded /> },
             ]}
           />
         )}
-      </Paged>
+      </PagedList>
     </Section>
   )
 }

@@ -1,24 +1,24 @@
-/** Sign in with a password and, where it is asked for, a second step; or with a passkey. */
+/** Sign-in with a password and, if enabled, a second factor; or with a passkey. */
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import type { Session, SignInAnswer } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { submitting, useAction } from '../../components/forms/use-action.ts'
-import { Entrance } from '../../components/layout/auth-layout.tsx'
-import { Refused } from '../../components/feedback/empty-state.tsx'
-import { canUsePasskeys, signInWithPasskey } from '../../api/passkeys.ts'
-import { enter, usePlatform } from '../../api/session.ts'
+import type { Session, SignInResponse } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { submitHandler, useAction } from '../../components/forms/use-action.ts'
+import { AuthLayout } from '../../components/layout/auth-layout.tsx'
+import { ErrorMessage } from '../../components/feedback/empty-state.tsx'
+import { supportsPasskeys, signInWithPasskey } from '../../api/passkeys.ts'
+import { startSession, usePlatform } from '../../api/session.ts'
 
 const route = getRouteApi('/sign-in')
 
-/** After signing in: to the page that was asked for, if it is one of ours. */
-function useEntry(): (session: Session) => void {
+/** After sign-in, opens the requested page if it belongs to the console. */
+function useSignedIn(): (session: Session) => void {
   const navigate = useNavigate()
   const { next } = route.useSearch()
   return (session) => {
-    enter(session)
+    startSession(session)
     const isOurs = next !== undefined && /^\/(?![/\\])/.test(next)
     void navigate({ href: isOurs ? next : '/', replace: true })
   }
@@ -26,44 +26,44 @@ function useEntry(): (session: Session) => void {
 
 export function SignIn() {
   const [ticket, setTicket] = useState<string | null>(null)
-  if (ticket !== null) return <SecondFactor ticket={ticket} back={() => setTicket(null)} />
-  return <FirstFactor askCode={setTicket} />
+  if (ticket !== null) return <SecondFactorStep ticket={ticket} back={() => setTicket(null)} />
+  return <PasswordStep onSecondFactor={setTicket} />
 }
 
-function FirstFactor({ askCode }: { readonly askCode: (ticket: string) => void }) {
-  const words = useWords('door')
-  const come = useEntry()
+function PasswordStep({ onSecondFactor }: { readonly onSecondFactor: (ticket: string) => void }) {
+  const t = useMessages('auth')
+  const onSignedIn = useSignedIn()
   const platform = usePlatform()
   const { reason } = route.useSearch()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const [isTurnedDown, setTurnedDown] = useState(false)
+  const [hasPasskeyFailed, setPasskeyFailed] = useState(false)
   const signIn = useAction(async () => {
-    const answer = await call<SignInAnswer>('POST', '/console/sign-in', { email: email.trim(), password })
-    if (answer.status === 'second_factor') askCode(answer.ticket)
-    else come(answer.session)
+    const result = await call<SignInResponse>('POST', '/console/sign-in', { email: email.trim(), password })
+    if (result.status === 'second_factor') onSecondFactor(result.ticket)
+    else onSignedIn(result.session)
   })
   const usePasskey = (): void => {
-    setTurnedDown(false)
-    signInWithPasskey().then(come, () => setTurnedDown(true))
+    setPasskeyFailed(false)
+    signInWithPasskey().then(onSignedIn, () => setPasskeyFailed(true))
   }
   const features = platform?.features
   return (
-    <Entrance
-      title={words.signIn.title}
-      lead={features?.set_up_needed === true ? words.setUp.needed : undefined}
-      below={
+    <AuthLayout
+      title={t.signIn.title}
+      lead={features?.set_up_needed === true ? t.setUp.needed : undefined}
+      footer={
         features?.sign_up !== 'closed' && (
           <>
-            {words.signIn.noAccount} <Link to="/sign-up">{words.signIn.signUp}</Link>
+            {t.signIn.noAccount} <Link to="/sign-up">{t.signIn.signUp}</Link>
           </>
         )
       }
     >
-      {reason === 'ended' && <p className="hint">{words.signIn.ended}</p>}
-      <form className="stack" onSubmit={submitting(signIn.run)}>
+      {reason === 'ended' && <p className="callout">{t.signIn.ended}</p>}
+      <form className="stack" onSubmit={submitHandler(signIn.run)}>
         <TextInput
-          label={words.email}
+          label={t.email}
           type="email"
           autoComplete="username webauthn"
           required
@@ -72,43 +72,43 @@ function FirstFactor({ askCode }: { readonly askCode: (ticket: string) => void }
           onChange={(event) => setEmail(event.currentTarget.value)}
         />
         <PasswordInput
-          label={words.password}
+          label={t.password}
           autoComplete="current-password"
           required
           value={password}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        {signIn.error && <Refused error={signIn.error} />}
-        {isTurnedDown && <p className="hint">{words.signIn.passkeyFailed}</p>}
+        {signIn.error && <ErrorMessage error={signIn.error} />}
+        {hasPasskeyFailed && <p className="callout">{t.signIn.passkeyFailed}</p>}
         <Button type="submit" size="sm" fullWidth loading={signIn.isRunning}>
-          {words.signIn.submit}
+          {t.signIn.submit}
         </Button>
-        {canUsePasskeys() && (
+        {supportsPasskeys() && (
           <Button variant="default" size="sm" fullWidth onClick={usePasskey}>
-            {words.signIn.passkey}
+            {t.signIn.passkey}
           </Button>
         )}
-        <Link to="/reset-password" className="quiet">
-          {words.signIn.forgot}
+        <Link to="/reset-password" className="muted">
+          {t.signIn.forgot}
         </Link>
       </form>
-    </Entrance>
+    </AuthLayout>
   )
 }
 
-function SecondFactor({ ticket, back }: { readonly ticket: string; readonly back: () => void }) {
-  const words = useWords('door')
-  const come = useEntry()
+function SecondFactorStep({ ticket, back }: { readonly ticket: string; readonly back: () => void }) {
+  const t = useMessages('auth')
+  const onSignedIn = useSignedIn()
   const [code, setCode] = useState('')
   const verify = useAction(async () => {
     const body = { ticket, code: code.trim() }
-    come((await call<{ session: Session }>('POST', '/console/sign-in/second-factor', body)).session)
+    onSignedIn((await call<{ session: Session }>('POST', '/console/sign-in/second-factor', body)).session)
   })
   return (
-    <Entrance title={words.secondFactor.title} lead={words.secondFactor.lead}>
-      <form className="stack" onSubmit={submitting(verify.run)}>
+    <AuthLayout title={t.secondFactor.title} lead={t.secondFactor.lead}>
+      <form className="stack" onSubmit={submitHandler(verify.run)}>
         <TextInput
-          label={words.secondFactor.code}
+          label={t.secondFactor.code}
           autoComplete="one-time-code"
           inputMode="numeric"
           required
@@ -116,14 +116,14 @@ function SecondFactor({ ticket, back }: { readonly ticket: string; readonly back
           value={code}
           onChange={(event) => setCode(event.currentTarget.value)}
         />
-        {verify.error && <Refused error={verify.error} />}
+        {verify.error && <ErrorMessage error={verify.error} />}
         <Button type="submit" size="sm" fullWidth loading={verify.isRunning}>
-          {words.secondFactor.submit}
+          {t.secondFactor.submit}
         </Button>
         <button type="button" className="link" onClick={back}>
-          {words.back}
+          {t.back}
         </button>
       </form>
-    </Entrance>
+    </AuthLayout>
   )
 }

@@ -1,95 +1,95 @@
-/** A new account: an address and a password, and a code where one is needed. */
+/** Sign-up with e-mail and password, and with an invite code if one is required. */
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import type { Session } from '../../contract.ts'
-import { language, useWords } from '../../language.ts'
-import { submitting, useAction, useFieldError } from '../../components/forms/use-action.ts'
-import { Entrance } from '../../components/layout/auth-layout.tsx'
-import { Refused } from '../../components/feedback/empty-state.tsx'
-import { enter, useSession } from '../../api/session.ts'
+import type { Session } from '../../api/contract.ts'
+import { currentLanguage, useMessages } from '../../locales/messages.ts'
+import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
+import { AuthLayout } from '../../components/layout/auth-layout.tsx'
+import { ErrorMessage } from '../../components/feedback/empty-state.tsx'
+import { startSession, useSession } from '../../api/session.ts'
 
-type Answer = { status: 'signed_in'; session: Session } | { status: 'verify_email' }
+type SignUpResult = { status: 'signed_in'; session: Session } | { status: 'verify_email' }
 
 const route = getRouteApi('/sign-up')
 
 export function SignUp() {
-  const words = useWords('door')
+  const t = useMessages('auth')
   const { platform } = useSession()
   const [sentTo, setSentTo] = useState<string | null>(null)
-  const below = (
+  const footer = (
     <>
-      {words.signUp.haveAccount} <Link to="/sign-in">{words.signIn.title}</Link>
+      {t.signUp.haveAccount} <Link to="/sign-in">{t.signIn.title}</Link>
     </>
   )
   if (platform.features.sign_up === 'closed') {
     return (
-      <Entrance title={words.signUp.title} lead={words.signUp.closed} below={below}>
+      <AuthLayout title={t.signUp.title} lead={t.signUp.closed} footer={footer}>
         {null}
-      </Entrance>
+      </AuthLayout>
     )
   }
   if (sentTo !== null) {
     return (
-      <Entrance title={words.signUp.checkMail} lead={words.signUp.checkMailLead(sentTo)} below={below}>
+      <AuthLayout title={t.signUp.checkMail} lead={t.signUp.checkMailLead(sentTo)} footer={footer}>
         {null}
-      </Entrance>
+      </AuthLayout>
     )
   }
   return (
-    <Entrance title={words.signUp.title} below={below}>
-      <SignUpForm isByInvite={platform.features.sign_up === 'invite'} onMailed={setSentTo} />
-    </Entrance>
+    <AuthLayout title={t.signUp.title} footer={footer}>
+      <SignUpForm needsInvite={platform.features.sign_up === 'invite'} onEmailSent={setSentTo} />
+    </AuthLayout>
   )
 }
 
-interface FormProps {
-  readonly isByInvite: boolean
-  readonly onMailed: (email: string) => void
+interface SignUpFormProps {
+  readonly needsInvite: boolean
+  readonly onEmailSent: (email: string) => void
 }
 
-function SignUpForm({ isByInvite, onMailed }: FormProps) {
-  const words = useWords('door')
+function SignUpForm({ needsInvite, onEmailSent }: SignUpFormProps) {
+  const t = useMessages('auth')
   const navigate = useNavigate()
   const search = route.useSearch()
-  const [given, setGiven] = useState({
+  const [values, setValues] = useState({
     email: '',
     password: '',
     name: '',
     invite: search.invite ?? '',
     promotion: search.promotion ?? '',
   })
-  const [hasPromotion, setHasPromotion] = useState(given.promotion !== '')
+  const [hasPromotion, setHasPromotion] = useState(values.promotion !== '')
   const signUp = useAction(async () => {
-    const { invite, promotion, ...rest } = given
+    const { invite, promotion, ...rest } = values
     const body = {
       ...rest,
-      email: given.email.trim(),
-      language: language(),
+      email: values.email.trim(),
+      language: currentLanguage(),
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       ...(invite.trim() === '' ? {} : { invite: invite.trim() }),
       ...(promotion.trim() === '' ? {} : { promotion: promotion.trim() }),
     }
-    const answer = await call<Answer>('POST', '/console/sign-up', body)
-    if (answer.status === 'verify_email') return onMailed(body.email)
-    enter(answer.session)
+    const result = await call<SignUpResult>('POST', '/console/sign-up', body)
+    if (result.status === 'verify_email') return onEmailSent(body.email)
+    startSession(result.session)
     await navigate({ to: '/', replace: true })
   })
-  const errorOf = useFieldError(signUp.error)
-  const field = (name: keyof typeof given) => ({
-    value: given[name],
-    error: errorOf(name),
+  const fieldError = useFieldError(signUp.error)
+  const field = (name: keyof typeof values) => ({
+    value: values[name],
+    error: fieldError(name),
     onChange: (event: { currentTarget: { value: string } }) => {
       const { value } = event.currentTarget
-      setGiven((before) => ({ ...before, [name]: value }))
+      setValues((before) => ({ ...before, [name]: value }))
     },
   })
-  const isBeside = signUp.error !== null && signUp.error.param !== null && signUp.error.param in given
+  const isInline = signUp.error !== null && signUp.error.param !== null && signUp.error.param in values
   return (
-    <form className="stack" onSubmit={submitting(signUp.run)}>
+    <form className="stack" onSubmit={submitHandler(signUp.run)}>
       <TextInput
-        label={words.email}
+        label={t.email}
         type="email"
         autoComplete="username"
         required
@@ -97,35 +97,26 @@ function SignUpForm({ isByInvite, onMailed }: FormProps) {
         {...field('email')}
       />
       <PasswordInput
-        label={words.password}
-        description={words.passwordRule}
+        label={t.password}
+        description={t.passwordRule}
         autoComplete="new-password"
         minLength={10}
         required
         {...field('password')}
       />
-      {isByInvite && (
-        <TextInput
-          label={words.signUp.invite}
-          description={words.signUp.inviteHint}
-          required
-          {...field('invite')}
-        />
+      {needsInvite && (
+        <TextInput label={t.signUp.invite} description={t.signUp.inviteHint} required {...field('invite')} />
       )}
       {hasPromotion ? (
-        <TextInput
-          label={words.signUp.promotion}
-          description={words.signUp.promotionHint}
-          {...field('promotion')}
-        />
+        <TextInput label={t.signUp.promotion} description={t.signUp.promotionHint} {...field('promotion')} />
       ) : (
         <button type="button" className="link" onClick={() => setHasPromotion(true)}>
-          {words.signUp.havePromotion}
+          {t.signUp.havePromotion}
         </button>
       )}
-      {signUp.error && !isBeside && <Refused error={signUp.error} />}
+      {signUp.error && !isInline && <ErrorMessage error={signUp.error} />}
       <Button type="submit" size="sm" fullWidth loading={signUp.isRunning}>
-        {words.signUp.submit}
+        {t.signUp.submit}
       </Button>
     </form>
   )

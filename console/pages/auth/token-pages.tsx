@@ -1,136 +1,136 @@
-/** The pages that links lead to: set-up, confirming an address, a new password. Their token is behind `#`. */
+/** The pages behind one-time links: set-up, e-mail verification, password reset. The token is in the URL fragment. */
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { call } from '../../api/client.ts'
-import type { Session } from '../../contract.ts'
-import { language, useWords } from '../../language.ts'
-import { submitting, useAction, useFieldError } from '../../components/forms/use-action.ts'
-import { Entrance } from '../../components/layout/auth-layout.tsx'
-import { Loading, Refused } from '../../components/feedback/empty-state.tsx'
-import { enter, usePlatform } from '../../api/session.ts'
+import type { Session } from '../../api/contract.ts'
+import { currentLanguage, useMessages } from '../../locales/messages.ts'
+import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
+import { AuthLayout } from '../../components/layout/auth-layout.tsx'
+import { Loading, ErrorMessage } from '../../components/feedback/empty-state.tsx'
+import { startSession, usePlatform } from '../../api/session.ts'
 
-/** The token; taken out of the address at once, so that it stays in no history. A link may be opened in a page that is open. */
-function useToken(): string {
+/** Removes the token from the URL at once, so that it stays in no history. A link may also be opened in this tab. */
+function useUrlToken(): string {
   const [token, setToken] = useState(() => window.location.hash.slice(1))
   useEffect(() => {
-    const take = (): void => {
+    const readHash = (): void => {
       if (window.location.hash.length < 2) return
       setToken(window.location.hash.slice(1))
       window.history.replaceState(window.history.state, '', window.location.pathname)
     }
-    take()
-    window.addEventListener('hashchange', take)
-    return () => window.removeEventListener('hashchange', take)
+    readHash()
+    window.addEventListener('hashchange', readHash)
+    return () => window.removeEventListener('hashchange', readHash)
   }, [])
   return token
 }
 
 export function SetUp() {
-  const words = useWords('door')
-  const token = useToken()
+  const t = useMessages('auth')
+  const token = useUrlToken()
   const navigate = useNavigate()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const setUp = useAction(async () => {
-    const body = { token, email: email.trim(), password, language: language() }
-    enter((await call<{ session: Session }>('POST', '/console/set-up', body)).session)
+    const body = { token, email: email.trim(), password, language: currentLanguage() }
+    startSession((await call<{ session: Session }>('POST', '/console/set-up', body)).session)
     await navigate({ to: '/', replace: true })
   })
-  const errorOf = useFieldError(setUp.error)
+  const fieldError = useFieldError(setUp.error)
   if (token === '') {
     return (
-      <Entrance title={words.setUp.title} lead={words.setUp.noToken}>
-        <Link to="/sign-in">{words.signIn.title}</Link>
-      </Entrance>
+      <AuthLayout title={t.setUp.title} lead={t.setUp.noToken}>
+        <Link to="/sign-in">{t.signIn.title}</Link>
+      </AuthLayout>
     )
   }
-  const isBeside = ['email', 'password'].includes(setUp.error?.param ?? '')
+  const isInline = ['email', 'password'].includes(setUp.error?.param ?? '')
   return (
-    <Entrance title={words.setUp.title} lead={words.setUp.lead}>
-      <form className="stack" onSubmit={submitting(setUp.run)}>
+    <AuthLayout title={t.setUp.title} lead={t.setUp.lead}>
+      <form className="stack" onSubmit={submitHandler(setUp.run)}>
         <TextInput
-          label={words.email}
+          label={t.email}
           type="email"
           autoComplete="username"
           required
           autoFocus
           value={email}
-          error={errorOf('email')}
+          error={fieldError('email')}
           onChange={(event) => setEmail(event.currentTarget.value)}
         />
         <PasswordInput
-          label={words.password}
-          description={words.passwordRule}
+          label={t.password}
+          description={t.passwordRule}
           autoComplete="new-password"
           minLength={10}
           required
           value={password}
-          error={errorOf('password')}
+          error={fieldError('password')}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        {setUp.error && !isBeside && <Refused error={setUp.error} />}
+        {setUp.error && !isInline && <ErrorMessage error={setUp.error} />}
         <Button type="submit" size="sm" fullWidth loading={setUp.isRunning}>
-          {words.setUp.submit}
+          {t.setUp.submit}
         </Button>
       </form>
-    </Entrance>
+    </AuthLayout>
   )
 }
 
 export function VerifyEmail() {
-  const token = useToken()
+  const token = useUrlToken()
   return <Verify key={token} token={token} />
 }
 
 function Verify({ token }: { readonly token: string }) {
-  const words = useWords('door')
+  const t = useMessages('auth')
   const navigate = useNavigate()
   const [hasFailed, setFailed] = useState(token === '')
   useEffect(() => {
     if (token === '') return
     call<{ session: Session }>('POST', '/console/verify-email', { token }).then(
       ({ session }) => {
-        enter(session)
+        startSession(session)
         void navigate({ to: '/', replace: true })
       },
       () => setFailed(true),
     )
   }, [token, navigate])
   return (
-    <Entrance title={words.verify.title} lead={hasFailed ? words.verify.failed : undefined}>
-      {hasFailed ? <Link to="/sign-in">{words.signIn.title}</Link> : <Loading />}
-    </Entrance>
+    <AuthLayout title={t.verify.title} lead={hasFailed ? t.verify.failed : undefined}>
+      {hasFailed ? <Link to="/sign-in">{t.signIn.title}</Link> : <Loading />}
+    </AuthLayout>
   )
 }
 
 export function ResetPassword() {
-  const token = useToken()
-  return token === '' ? <AskReset /> : <ChoosePassword key={token} token={token} />
+  const token = useUrlToken()
+  return token === '' ? <RequestReset /> : <ChoosePassword key={token} token={token} />
 }
 
-function AskReset() {
-  const words = useWords('door')
+function RequestReset() {
+  const t = useMessages('auth')
   const platform = usePlatform()
   const [email, setEmail] = useState('')
   const [isSent, setSent] = useState(false)
-  const ask = useAction(async () => {
+  const send = useAction(async () => {
     await call('POST', '/console/password-reset', { email: email.trim() })
     setSent(true)
   })
-  const below = <Link to="/sign-in">{words.signIn.title}</Link>
+  const footer = <Link to="/sign-in">{t.signIn.title}</Link>
   if (isSent || platform?.features.mail === false) {
     return (
-      <Entrance title={words.reset.title} lead={isSent ? words.reset.sent : words.reset.noMail} below={below}>
+      <AuthLayout title={t.reset.title} lead={isSent ? t.reset.sent : t.reset.noMail} footer={footer}>
         {null}
-      </Entrance>
+      </AuthLayout>
     )
   }
   return (
-    <Entrance title={words.reset.title} lead={words.reset.lead} below={below}>
-      <form className="stack" onSubmit={submitting(ask.run)}>
+    <AuthLayout title={t.reset.title} lead={t.reset.lead} footer={footer}>
+      <form className="stack" onSubmit={submitHandler(send.run)}>
         <TextInput
-          label={words.email}
+          label={t.email}
           type="email"
           autoComplete="username"
           required
@@ -138,50 +138,50 @@ function AskReset() {
           value={email}
           onChange={(event) => setEmail(event.currentTarget.value)}
         />
-        {ask.error && <Refused error={ask.error} />}
-        <Button type="submit" size="sm" fullWidth loading={ask.isRunning}>
-          {words.reset.submit}
+        {send.error && <ErrorMessage error={send.error} />}
+        <Button type="submit" size="sm" fullWidth loading={send.isRunning}>
+          {t.reset.submit}
         </Button>
       </form>
-    </Entrance>
+    </AuthLayout>
   )
 }
 
 function ChoosePassword({ token }: { readonly token: string }) {
-  const words = useWords('door')
+  const t = useMessages('auth')
   const [password, setPassword] = useState('')
   const [isSaved, setSaved] = useState(false)
   const reset = useAction(async () => {
     await call('POST', '/console/password-reset/confirm', { token, password })
     setSaved(true)
   })
-  const errorOf = useFieldError(reset.error)
+  const fieldError = useFieldError(reset.error)
   if (isSaved) {
     return (
-      <Entrance title={words.reset.choose} lead={words.reset.saved}>
-        <Link to="/sign-in">{words.signIn.title}</Link>
-      </Entrance>
+      <AuthLayout title={t.reset.choose} lead={t.reset.saved}>
+        <Link to="/sign-in">{t.signIn.title}</Link>
+      </AuthLayout>
     )
   }
   return (
-    <Entrance title={words.reset.choose} lead={words.reset.chooseLead}>
-      <form className="stack" onSubmit={submitting(reset.run)}>
+    <AuthLayout title={t.reset.choose} lead={t.reset.chooseLead}>
+      <form className="stack" onSubmit={submitHandler(reset.run)}>
         <PasswordInput
-          label={words.newPassword}
-          description={words.passwordRule}
+          label={t.newPassword}
+          description={t.passwordRule}
           autoComplete="new-password"
           minLength={10}
           required
           autoFocus
           value={password}
-          error={errorOf('password')}
+          error={fieldError('password')}
           onChange={(event) => setPassword(event.currentTarget.value)}
         />
-        {reset.error && reset.error.param !== 'password' && <Refused error={reset.error} />}
+        {reset.error && reset.error.param !== 'password' && <ErrorMessage error={reset.error} />}
         <Button type="submit" size="sm" fullWidth loading={reset.isRunning}>
-          {words.reset.save}
+          {t.reset.save}
         </Button>
       </form>
-    </Entrance>
+    </AuthLayout>
   )
 }

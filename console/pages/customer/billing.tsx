@@ -1,59 +1,59 @@
-/** An account's money: balance and caps, vouchers, every entry with the balance after it, monthly statements. */
+/** Billing: balance and caps, vouchers, all entries with the balance after each, monthly statements. */
 import { Button, TextInput } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
-import type { OwnEntry, Wallet } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { changeOwn, walletQuery } from '../../api/account-queries.ts'
-import { submitting, useAction, useFieldError } from '../../components/forms/use-action.ts'
+import type { AccountEntry, Wallet } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { mutateAccount, walletQuery } from '../../api/account-queries.ts'
+import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
 import { Meter } from '../../components/charts/chart.tsx'
 import { AmountField, Dialog, Form, useDraft } from '../../components/forms/fields.tsx'
-import { moneyText } from '../../components/format.ts'
+import { formatMoney } from '../../components/format.ts'
 import { Icon } from '../../components/layout/icon.tsx'
-import { Asked, Paged } from '../../components/feedback/query-boundary.tsx'
-import { Nothing, Refused } from '../../components/feedback/empty-state.tsx'
-import { Figures, Page, Section } from '../../components/layout/page.tsx'
-import { Money, useCurrency, When } from '../../components/tables/format-cells.tsx'
+import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
+import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
+import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
+import { Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
-import { say } from '../../components/feedback/toast.tsx'
+import { showToast } from '../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/billing')
 
 const statementsQuery = queryOptions({
-  queryKey: ['own', 'statements'],
+  queryKey: ['account', 'statements'],
   queryFn: () => get<{ data: string[] }>('/console/billing/statements'),
 })
 
 export function Billing() {
-  const words = useWords('account').billing
+  const t = useMessages('account').billing
   const navigate = route.useNavigate()
   const { edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   return (
     <Page
-      title={words.title}
+      title={t.title}
       actions={
         <Button variant="default" onClick={() => void navigate({ search: { edit: 'caps' } })}>
-          {words.setCaps}
+          {t.setCaps}
         </Button>
       }
     >
-      <Asked options={walletQuery}>
+      <QueryBoundary options={walletQuery}>
         {(wallet) => (
           <>
-            <WalletFigures wallet={wallet} />
-            <Dialog title={words.setCaps} opened={edit === 'caps'} close={close}>
+            <BalanceTiles wallet={wallet} />
+            <Dialog title={t.setCaps} opened={edit === 'caps'} close={close}>
               <CapsForm wallet={wallet} close={close} />
             </Dialog>
           </>
         )}
-      </Asked>
-      <Section title={words.recharge} lead={words.rechargeLead}>
-        <Redeem />
+      </QueryBoundary>
+      <Section title={t.recharge} lead={t.rechargeLead}>
+        <RedeemVoucher />
       </Section>
       <Section
-        title={words.entries}
+        title={t.entries}
         actions={
           <Button
             component="a"
@@ -61,17 +61,17 @@ export function Billing() {
             href="/api/console/billing/entries.csv"
             leftSection={<Icon name="download" />}
           >
-            {words.csv}
+            {t.csv}
           </Button>
         }
       >
-        <Entries />
+        <EntryTable />
       </Section>
-      <Section title={words.statements} lead={words.statementsLead}>
-        <Asked options={statementsQuery}>
+      <Section title={t.statements} lead={t.statementsLead}>
+        <QueryBoundary options={statementsQuery}>
           {({ data }) =>
             data.length === 0 ? (
-              <p className="quiet">{words.noStatements}</p>
+              <p className="muted">{t.noStatements}</p>
             ) : (
               <div className="row">
                 {data.map((month) => (
@@ -82,42 +82,42 @@ export function Billing() {
               </div>
             )
           }
-        </Asked>
+        </QueryBoundary>
       </Section>
     </Page>
   )
 }
 
-function WalletFigures({ wallet }: { readonly wallet: Wallet }) {
-  const words = useWords('account').billing
+function BalanceTiles({ wallet }: { readonly wallet: Wallet }) {
+  const t = useMessages('account').billing
   const share = (cap: string | null, spent: string): number | null =>
     cap === null ? null : Number(spent) / Math.max(Number(cap), 1e-9)
   const note = (name: string, cap: string | null, spent: string) => {
     const used = share(cap, spent)
-    if (cap === null || used === null) return words.noCap
+    if (cap === null || used === null) return t.noCap
     return (
       <Meter label={name} share={used}>
         <span>
-          {words.of} <Money amount={cap} />
+          {t.of} <Money amount={cap} />
         </span>
       </Meter>
     )
   }
   return (
-    <Figures
-      figures={[
-        { name: words.balance, value: <Money amount={wallet.balance} /> },
-        { name: words.held, value: <Money amount={wallet.held} />, note: words.heldNote },
-        { name: words.available, value: <Money amount={wallet.available} />, note: words.availableNote },
+    <StatTiles
+      stats={[
+        { name: t.balance, value: <Money amount={wallet.balance} /> },
+        { name: t.held, value: <Money amount={wallet.held} />, note: t.heldNote },
+        { name: t.available, value: <Money amount={wallet.available} />, note: t.availableNote },
         {
-          name: words.today,
+          name: t.today,
           value: <Money amount={wallet.spent_today} />,
-          note: note(words.dailyCap, wallet.caps.daily, wallet.spent_today),
+          note: note(t.dailyCap, wallet.caps.daily, wallet.spent_today),
         },
         {
-          name: words.month,
+          name: t.month,
           value: <Money amount={wallet.spent_month} />,
-          note: note(words.monthlyCap, wallet.caps.monthly, wallet.spent_month),
+          note: note(t.monthlyCap, wallet.caps.monthly, wallet.spent_month),
         },
       ]}
     />
@@ -125,30 +125,33 @@ function WalletFigures({ wallet }: { readonly wallet: Wallet }) {
 }
 
 function CapsForm({ wallet, close }: { readonly wallet: Wallet; readonly close: () => void }) {
-  const words = useWords('account').billing
-  const shell = useWords('shell')
+  const t = useMessages('account').billing
+  const shell = useMessages('shell')
   const { draft, field } = useDraft({ daily: wallet.caps.daily ?? '', monthly: wallet.caps.monthly ?? '' })
   const amount = (text: string): string | null => (text.trim() === '' ? null : text.trim())
   const save = useAction(async () => {
-    await changeOwn('PATCH', '/billing/caps', { daily: amount(draft.daily), monthly: amount(draft.monthly) })
-    say(shell.saved)
+    await mutateAccount('PATCH', '/billing/caps', {
+      daily: amount(draft.daily),
+      monthly: amount(draft.monthly),
+    })
+    showToast(shell.saved)
     close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   return (
-    <Form action={save} verb={shell.save} cancel={close} beside={['daily', 'monthly']}>
-      <p>{words.capsLead}</p>
+    <Form action={save} submitLabel={shell.save} cancel={close} inlineErrors={['daily', 'monthly']}>
+      <p>{t.capsLead}</p>
       <div className="fields">
         <AmountField
-          label={words.dailyCap}
+          label={t.dailyCap}
           placeholder={shell.none}
-          error={errorOf('daily')}
+          error={fieldError('daily')}
           {...field('daily')}
         />
         <AmountField
-          label={words.monthlyCap}
+          label={t.monthlyCap}
           placeholder={shell.none}
-          error={errorOf('monthly')}
+          error={fieldError('monthly')}
           {...field('monthly')}
         />
       </div>
@@ -156,79 +159,73 @@ function CapsForm({ wallet, close }: { readonly wallet: Wallet; readonly close: 
   )
 }
 
-function Redeem() {
-  const words = useWords('account').billing
+function RedeemVoucher() {
+  const t = useMessages('account').billing
   const currency = useCurrency()
   const { draft, set, field } = useDraft({ code: '' })
   const redeem = useAction(async () => {
-    const answer = await changeOwn<{ amount: string; balance: string }>('POST', '/billing/vouchers', {
+    const result = await mutateAccount<{ amount: string; balance: string }>('POST', '/billing/vouchers', {
       code: draft.code.trim(),
     })
     set('code', '')
-    say(words.redeemed(moneyText(answer.amount, currency), moneyText(answer.balance, currency)))
+    showToast(t.redeemed(formatMoney(result.amount, currency), formatMoney(result.balance, currency)))
   })
-  const errorOf = useFieldError(redeem.error)
+  const fieldError = useFieldError(redeem.error)
   return (
-    <form className="panel stack" onSubmit={submitting(redeem.run)}>
-      <div className="row test-row">
-        <TextInput
-          label={words.code}
-          required
-          autoComplete="off"
-          error={errorOf('code')}
-          {...field('code')}
-        />
+    <form className="panel stack" onSubmit={submitHandler(redeem.run)}>
+      <div className="row inline-form">
+        <TextInput label={t.code} required autoComplete="off" error={fieldError('code')} {...field('code')} />
         <Button type="submit" loading={redeem.isRunning}>
-          {words.redeem}
+          {t.redeem}
         </Button>
       </div>
-      {redeem.error && redeem.error.param !== 'code' && <Refused error={redeem.error} />}
+      {redeem.error && redeem.error.param !== 'code' && <ErrorMessage error={redeem.error} />}
     </form>
   )
 }
 
-function Entries() {
-  const words = useWords('account').billing
-  const sources: Readonly<Record<string, string>> = words.sources
+function EntryTable() {
+  const t = useMessages('account').billing
+  const sources: Readonly<Record<string, string>> = t.sources
   return (
-    <Paged<OwnEntry>
-      name={['own', 'entries']}
+    <PagedList<AccountEntry>
+      queryKey={['account', 'entries']}
       path="/console/billing/entries"
       limit={25}
-      empty={<Nothing title={words.noEntries}>{words.noEntriesLead}</Nothing>}
+      empty={<EmptyState title={t.noEntries}>{t.noEntriesLead}</EmptyState>}
     >
       {(entries) => (
         <Table
-          label={words.entries}
+          label={t.entries}
           rows={entries}
-          idOf={({ id }) => id}
+          rowId={({ id }) => id}
           columns={[
-            { head: words.time, cell: ({ time }) => <When at={time} /> },
+            { header: t.time, cell: ({ time }) => <RelativeTime at={time} /> },
             {
-              head: words.what,
-              names: true,
+              header: t.item,
+              primary: true,
               cell: ({ kind, source, reason, request_id: request }) => (
                 <>
                   {request === null ? (
                     (sources[source ?? kind] ?? sources[kind])
                   ) : (
                     <Link to="/usage/$id" params={{ id: request }}>
-                      {words.chargeFor}
+                      {t.requestCharge}
                     </Link>
                   )}
                   {reason !== null && <small>{reason}</small>}
                 </>
               ),
             },
-            { head: words.amount, figures: true, cell: ({ amount }) => <Money amount={amount} /> },
+            { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },
             {
-              head: words.after,
-              figures: true,
+              header: t.balanceAfter,
+              numeric: true,
               cell: ({ balance }) => (balance === null ? '–' : <Money amount={balance} />),
             },
           ]}
         />
       )}
-    </Paged>
+    </PagedList>
   )
 }

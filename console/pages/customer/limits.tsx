@@ -1,27 +1,31 @@
-/** How much an account may ask, and a request for more. */
+/** The account's rate limits and requests for higher ones. */
 import { Button, Textarea } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
-import type { LimitRequest } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { changeOwn } from '../../api/account-queries.ts'
+import type { LimitRequest } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { mutateAccount } from '../../api/account-queries.ts'
 import { useAction, useFieldError } from '../../components/forms/use-action.ts'
 import { Dialog, Form, useDraft } from '../../components/forms/fields.tsx'
-import { numberText } from '../../components/format.ts'
-import { LimitFields, limitNames, type LimitName } from '../../components/forms/limit-fields.tsx'
-import { Asked } from '../../components/feedback/query-boundary.tsx'
-import { Figures, Page, Section } from '../../components/layout/page.tsx'
-import { State, When, type Tone } from '../../components/tables/format-cells.tsx'
+import { formatNumber } from '../../components/format.ts'
+import {
+  LimitFields,
+  limitNames,
+  RequestedLimits,
+  type LimitName,
+} from '../../components/forms/limit-fields.tsx'
+import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
+import { StatusLabel, RelativeTime, type Tone } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
-import { say } from '../../components/feedback/toast.tsx'
-import { WantedLimits } from '../../parts/wanted-limits.tsx'
+import { showToast } from '../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/limits')
 const tones: Readonly<Record<LimitRequest['status'], Tone>> = {
-  open: 'accent',
-  granted: 'good',
-  declined: 'quiet',
+  open: 'info',
+  granted: 'success',
+  declined: 'neutral',
 }
 
 interface Limits {
@@ -33,77 +37,77 @@ interface Limits {
 }
 
 const limitsQuery = queryOptions({
-  queryKey: ['own', 'limits'],
+  queryKey: ['account', 'limits'],
   queryFn: () => get<Limits>('/console/limits'),
 })
 
 export function LimitsPage() {
-  const words = useWords('customer').limits
-  const shell = useWords('shell')
+  const t = useMessages('portal').limits
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
   const { ask } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   return (
     <Page
-      title={words.title}
-      lead={words.lead}
-      actions={<Button onClick={() => void navigate({ search: { ask: 'yes' } })}>{words.ask}</Button>}
+      title={t.title}
+      lead={t.lead}
+      actions={<Button onClick={() => void navigate({ search: { ask: 'yes' } })}>{t.requestIncrease}</Button>}
     >
-      <Asked options={limitsQuery}>
+      <QueryBoundary options={limitsQuery}>
         {({ limits, tier, keys, price_factor: factor, requests }) => (
           <>
-            <Figures
-              figures={[
+            <StatTiles
+              stats={[
                 ...limitNames.map((name) => {
                   const limit = limits[name]
                   return {
                     name: shell.limits[name],
-                    value: limit === null ? shell.unlimited : numberText(limit),
+                    value: limit === null ? shell.unlimited : formatNumber(limit),
                   }
                 }),
-                { name: words.keys, value: `${keys.held} / ${keys.most}` },
-                { name: words.tier, value: tier, note: factor === '1' ? undefined : `× ${factor}` },
+                { name: t.keys, value: `${keys.held} / ${keys.most}` },
+                { name: t.tier, value: tier, note: factor === '1' ? undefined : `× ${factor}` },
               ]}
             />
             {requests.length > 0 && (
-              <Section title={words.requests}>
-                <RequestTable requests={requests} />
+              <Section title={t.requests}>
+                <LimitRequestTable requests={requests} />
               </Section>
             )}
           </>
         )}
-      </Asked>
-      <Dialog title={words.ask} opened={ask !== undefined} close={close}>
-        <AskForm close={close} />
+      </QueryBoundary>
+      <Dialog title={t.requestIncrease} opened={ask !== undefined} close={close}>
+        <LimitRequestForm close={close} />
       </Dialog>
     </Page>
   )
 }
 
-function RequestTable({ requests }: { readonly requests: readonly LimitRequest[] }) {
-  const words = useWords('customer').limits
+function LimitRequestTable({ requests }: { readonly requests: readonly LimitRequest[] }) {
+  const t = useMessages('portal').limits
   return (
     <Table
-      label={words.requests}
+      label={t.requests}
       rows={requests}
-      idOf={({ id }) => id}
+      rowId={({ id }) => id}
       columns={[
-        { head: words.asked, cell: (request) => <When at={request.created_at} /> },
+        { header: t.requestedAt, cell: (request) => <RelativeTime at={request.created_at} /> },
         {
-          head: words.wanted,
-          names: true,
+          header: t.requested,
+          primary: true,
           cell: ({ wanted, reason }) => (
             <>
-              <WantedLimits wanted={wanted} />
+              <RequestedLimits wanted={wanted} />
               <small>{reason}</small>
             </>
           ),
         },
         {
-          head: words.state,
+          header: t.state,
           cell: ({ status, answer }) => (
             <>
-              <State tone={tones[status]}>{words.states[status]}</State>
+              <StatusLabel tone={tones[status]}>{t.states[status]}</StatusLabel>
               {answer !== null && answer !== '' && <small>{answer}</small>}
             </>
           ),
@@ -113,38 +117,42 @@ function RequestTable({ requests }: { readonly requests: readonly LimitRequest[]
   )
 }
 
-function AskForm({ close }: { readonly close: () => void }) {
-  const words = useWords('customer').limits
+function LimitRequestForm({ close }: { readonly close: () => void }) {
+  const t = useMessages('portal').limits
   const { draft, set, field } = useDraft({ rpm: '', tpm: '', rpd: '', concurrency: '', reason: '' })
   const send = useAction(async () => {
     const wanted = limitNames.flatMap((name) =>
       draft[name].trim() === '' ? [] : [[name, Number(draft[name])]],
     )
     const body = { wanted: Object.fromEntries(wanted) as object, reason: draft.reason.trim() }
-    await changeOwn('POST', '/limits/requests', body)
-    say(words.sent)
+    await mutateAccount('POST', '/limits/requests', body)
+    showToast(t.sent)
     close()
   })
-  const errorOf = useFieldError(send.error)
+  const fieldError = useFieldError(send.error)
   const isEmpty = limitNames.every((name) => draft[name].trim() === '')
   return (
     <Form
       action={send}
-      verb={words.send}
+      submitLabel={t.send}
       cancel={close}
-      beside={['wanted', 'reason']}
+      inlineErrors={['wanted', 'reason']}
       isIncomplete={isEmpty || draft.reason.trim() === ''}
     >
-      <p className="quiet">{words.askLead}</p>
+      <p className="muted">{t.requestLead}</p>
       <div className="fields">
-        <LimitFields placeholder={words.asNow} field={field} errorOf={(name) => errorOf(`wanted.${name}`)} />
+        <LimitFields
+          placeholder={t.unchanged}
+          field={field}
+          fieldError={(name) => fieldError(`wanted.${name}`)}
+        />
       </div>
       <Textarea
-        label={words.reason}
+        label={t.reason}
         required
         rows={3}
         maxLength={2000}
-        error={errorOf('reason')}
+        error={fieldError('reason')}
         value={draft.reason}
         onChange={(event) => set('reason', event.currentTarget.value)}
       />

@@ -1,119 +1,122 @@
-/** What can be called, what it costs this account, and how well it answers. */
+/** The models on offer, with the account's prices and their success rate. */
 import { TextInput } from '@mantine/core'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import type { OfferedModel } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { offeredQuery } from '../../api/account-queries.ts'
-import { compactText, durationText, numberText, percentText } from '../../components/format.ts'
-import { Asked } from '../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../components/feedback/empty-state.tsx'
+import type { OfferedModel } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { offeredModelsQuery } from '../../api/account-queries.ts'
+import { formatCompact, formatDuration, formatNumber, formatPercent } from '../../components/format.ts'
+import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { Page } from '../../components/layout/page.tsx'
-import { Copyable, Money, State } from '../../components/tables/format-cells.tsx'
+import { CopyButton, Money, StatusLabel } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/models')
 
 export function OfferedModels() {
-  const words = useWords('customer').models
+  const t = useMessages('portal').models
   const navigate = route.useNavigate()
   const { q = '' } = route.useSearch()
   return (
-    <Page title={words.title} lead={words.lead}>
+    <Page title={t.title} lead={t.lead}>
       <div className="filters">
         <TextInput
-          label={words.filter}
+          label={t.filter}
           value={q}
           onChange={(event) => void navigate({ search: { q: event.currentTarget.value }, replace: true })}
         />
       </div>
-      <Asked options={offeredQuery}>
+      <QueryBoundary options={offeredModelsQuery}>
         {({ data }) => {
-          const shown = data.filter(({ id }) => id.includes(q.trim()))
-          return shown.length === 0 ? (
-            <Nothing title={words.none}>{words.noneLead}</Nothing>
+          const matching = data.filter(({ id }) => id.includes(q.trim()))
+          return matching.length === 0 ? (
+            <EmptyState title={t.none}>{t.noneLead}</EmptyState>
           ) : (
-            <ModelTable models={shown} />
+            <ModelTable models={matching} />
           )
         }}
-      </Asked>
+      </QueryBoundary>
     </Page>
   )
 }
 
-/** 92 % is not green. */
-export function Success({ share }: { readonly share: number | null }) {
-  const words = useWords('customer').models
-  if (share === null) return <span className="quiet">{words.notAsked}</span>
-  const tone = share >= 0.99 ? 'good' : 'warn'
-  return <State tone={share < 0.95 ? 'bad' : tone}>{percentText(share)}</State>
+/** Green from 99%, red below 95%. */
+export function SuccessRate({ share }: { readonly share: number | null }) {
+  const t = useMessages('portal').models
+  if (share === null) return <span className="muted">{t.noTraffic}</span>
+  const tone = share >= 0.99 ? 'success' : 'warning'
+  return <StatusLabel tone={share < 0.95 ? 'danger' : tone}>{formatPercent(share)}</StatusLabel>
 }
 
 function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
-  const words = useWords('customer').models
+  const t = useMessages('portal').models
   const price = (amount: string | null) => (amount === null ? '–' : <Money amount={amount} />)
   return (
     <Table
-      label={words.title}
+      label={t.title}
       rows={models}
-      idOf={({ id }) => id}
+      rowId={({ id }) => id}
       columns={[
         {
-          head: words.id,
-          names: true,
+          header: t.id,
+          primary: true,
           cell: ({ id, owned_by: owner }) => (
             <>
-              <Copyable text={id} />
+              <CopyButton text={id} />
               <small>{owner}</small>
             </>
           ),
         },
         {
-          head: words.input,
-          figures: true,
-          cell: ({ free, prices }) =>
-            free ? <span className="tag">{words.free}</span> : price(prices.input),
+          header: t.input,
+          numeric: true,
+          cell: ({ free, prices }) => (free ? <span className="tag">{t.free}</span> : price(prices.input)),
         },
-        { head: words.output, figures: true, cell: ({ free, prices }) => (free ? '' : price(prices.output)) },
         {
-          head: words.cached,
-          figures: true,
-          wide: true,
+          header: t.output,
+          numeric: true,
+          cell: ({ free, prices }) => (free ? '' : price(prices.output)),
+        },
+        {
+          header: t.cached,
+          numeric: true,
+          wideOnly: true,
           cell: ({ free, prices }) => (free ? '' : price(prices.cached_input)),
         },
         {
-          head: words.perRequest,
-          figures: true,
-          wide: true,
+          header: t.perRequest,
+          numeric: true,
+          wideOnly: true,
           cell: ({ prices }) => (
             <>
               {Number(prices.per_request) === 0 ? '–' : price(prices.per_request)}
               {Number(prices.per_search) > 0 && (
                 <small>
-                  {price(prices.per_search)} {words.perSearch}
+                  {price(prices.per_search)} {t.perSearch}
                 </small>
               )}
             </>
           ),
         },
         {
-          head: words.context,
-          figures: true,
+          header: t.context,
+          numeric: true,
           cell: (model) => (
-            <span title={numberText(model.context_tokens)}>{compactText(model.context_tokens)}</span>
+            <span title={formatNumber(model.context_tokens)}>{formatCompact(model.context_tokens)}</span>
           ),
         },
-        { head: words.success, cell: ({ success }) => <Success share={success} /> },
+        { header: t.successRate, cell: ({ success }) => <SuccessRate share={success} /> },
         {
-          head: words.firstToken,
-          figures: true,
-          wide: true,
-          cell: (model) => (model.first_token_ms === null ? '–' : durationText(model.first_token_ms)),
+          header: t.firstToken,
+          numeric: true,
+          wideOnly: true,
+          cell: (model) => (model.first_token_ms === null ? '–' : formatDuration(model.first_token_ms)),
         },
         {
-          head: words.tryIt,
+          header: t.tryIt,
           cell: ({ id }) => (
             <Link to="/playground" search={{ model: id }}>
-              {words.tryIt}
+              {t.tryIt}
             </Link>
           ),
         },

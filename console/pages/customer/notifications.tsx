@@ -1,65 +1,68 @@
-/** What an account has to know: caps, balances, incidents, unusual use; and where else it is told. */
+/** The account's notifications (caps, balance, incidents, unusual use) and e-mail preferences. */
 import { Button, Checkbox } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { get } from '../../api/client.ts'
-import type { Notice } from '../../contract.ts'
-import { useLanguage, useWords } from '../../language.ts'
-import { changeOwn } from '../../api/account-queries.ts'
+import type { Notification } from '../../api/contract.ts'
+import { useLanguage, useMessages } from '../../locales/messages.ts'
+import { mutateAccount } from '../../api/account-queries.ts'
 import { useAction } from '../../components/forms/use-action.ts'
-import { Asked, Paged } from '../../components/feedback/query-boundary.tsx'
-import { Nothing, Refused } from '../../components/feedback/empty-state.tsx'
-import { NoticeList } from '../../parts/notice-list.tsx'
+import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
+import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
+import { NotificationList } from '../../components/tables/notification-list.tsx'
 import { Page, Section } from '../../components/layout/page.tsx'
-import { queries } from '../../api/session.ts'
+import { queryClient } from '../../api/session.ts'
 
 interface Preferences {
   readonly channels: Readonly<Record<string, readonly string[]>>
 }
 
 const preferencesQuery = queryOptions({
-  queryKey: ['own', 'preferences'],
+  queryKey: ['account', 'preferences'],
   queryFn: () => get<Preferences>('/console/notices/preferences'),
 })
 
-export function Notices() {
-  const words = useWords('customer').notices
+export function Notifications() {
+  const t = useMessages('portal').notifications
   const language = useLanguage()
-  const read = useAction(() => changeOwn('POST', '/notices/read', {}))
+  const markAllRead = useAction(() => mutateAccount('POST', '/notices/read', {}))
   return (
     <Page
-      title={words.title}
-      lead={words.lead}
+      title={t.title}
+      lead={t.lead}
       actions={
-        <Button variant="default" loading={read.isRunning} onClick={() => void read.run()}>
-          {words.readAll}
+        <Button variant="default" loading={markAllRead.isRunning} onClick={() => void markAllRead.run()}>
+          {t.readAll}
         </Button>
       }
     >
-      {read.error && <Refused error={read.error} />}
-      <Paged<Notice>
-        name={['own', 'notices', language]}
+      {markAllRead.error && <ErrorMessage error={markAllRead.error} />}
+      <PagedList<Notification>
+        queryKey={['account', 'notices', language]}
         path="/console/notices"
-        freshMs={10_000}
-        empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
+        refreshMs={10_000}
+        empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
       >
-        {(notices) => <NoticeList notices={notices} />}
-      </Paged>
-      <Section title={words.preferences} lead={words.preferencesLead}>
-        <Asked options={preferencesQuery}>{(preferences) => <Choices preferences={preferences} />}</Asked>
+        {(notifications) => <NotificationList notifications={notifications} />}
+      </PagedList>
+      <Section title={t.preferences} lead={t.preferencesLead}>
+        <QueryBoundary options={preferencesQuery}>
+          {(preferences) => <EmailPreferences preferences={preferences} />}
+        </QueryBoundary>
       </Section>
     </Page>
   )
 }
 
-function Choices({ preferences: { channels } }: { readonly preferences: Preferences }) {
-  const words = useWords('customer').notices
-  const kinds: Readonly<Record<string, string>> = words.kinds
-  /** The mark follows the click, and goes back where the server refuses. */
+function EmailPreferences({ preferences: { channels } }: { readonly preferences: Preferences }) {
+  const t = useMessages('portal').notifications
+  const kinds: Readonly<Record<string, string>> = t.kinds
+  /** Updates optimistically and rolls back on error. */
   const set = useAction(async (next: Preferences['channels']) => {
-    const show = (shown: Preferences): void => void queries.setQueryData(preferencesQuery.queryKey, shown)
+    const show = (preferences: Preferences): void =>
+      void queryClient.setQueryData(preferencesQuery.queryKey, preferences)
     show({ channels: next })
     try {
-      show(await changeOwn<Preferences>('PATCH', '/notices/preferences', { channels: next }))
+      show(await mutateAccount<Preferences>('PATCH', '/notices/preferences', { channels: next }))
     } catch (error) {
       show({ channels })
       throw error
@@ -67,7 +70,7 @@ function Choices({ preferences: { channels } }: { readonly preferences: Preferen
   })
   return (
     <div className="panel stack">
-      {set.error && <Refused error={set.error} />}
+      {set.error && <ErrorMessage error={set.error} />}
       {Object.entries(channels).map(([kind, names]) => (
         <Checkbox
           key={kind}

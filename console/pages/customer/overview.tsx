@@ -1,30 +1,32 @@
-/** A customer's first page: money, caps, what was asked, the first steps, and a call to paste. */
+/** The customer's overview: balance, caps, latest requests, getting started, and a snippet to paste. */
 import { Link } from '@tanstack/react-router'
-import type { Overview as OverviewAnswer } from '../../contract.ts'
-import { useWords } from '../../language.ts'
+import type { Overview as OverviewData } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { overviewQuery } from '../../api/account-queries.ts'
 import { Chart, Meter } from '../../components/charts/chart.tsx'
-import { Snippets } from '../../parts/code.tsx'
-import { numberText, roundMoneyText } from '../../components/format.ts'
+import { CodeSnippets } from '../../components/code/code-block.tsx'
+import { formatNumber, formatRoundedMoney } from '../../components/format.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { LatestRequests } from '../../components/tables/latest-requests.tsx'
-import { Asked } from '../../components/feedback/query-boundary.tsx'
-import { Figures, Page, Section } from '../../components/layout/page.tsx'
-import { Copyable, Money, useCurrency, When } from '../../components/tables/format-cells.tsx'
-import { TestRequest } from '../../parts/test-request.tsx'
+import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
+import { CopyButton, Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
+import { TestRequest } from '../../components/code/test-request.tsx'
 import { useSession } from '../../api/session.ts'
 
 export function Overview() {
-  const words = useWords('account').overview
+  const t = useMessages('account').overview
   return (
-    <Page title={words.title}>
-      <Asked options={overviewQuery}>{(overview) => <Shown overview={overview} />}</Asked>
+    <Page title={t.title}>
+      <QueryBoundary options={overviewQuery}>
+        {(overview) => <OverviewContent overview={overview} />}
+      </QueryBoundary>
     </Page>
   )
 }
 
-function Shown({ overview }: { readonly overview: OverviewAnswer }) {
-  const words = useWords('account').overview
+function OverviewContent({ overview }: { readonly overview: OverviewData }) {
+  const t = useMessages('account').overview
   const currency = useCurrency()
   const { today, month, runway_days: runway } = overview
   const hours = overview.hours.map(({ time, ...sums }) => ({ time, value: sums.requests }))
@@ -32,78 +34,78 @@ function Shown({ overview }: { readonly overview: OverviewAnswer }) {
   const errors = overview.hours.map(({ time, ...sums }) => ({ time, value: sums.errors }))
   return (
     <>
-      <FirstSteps overview={overview} />
-      <Figures
-        figures={[
+      <GettingStarted overview={overview} />
+      <StatTiles
+        stats={[
           {
-            name: words.balance,
+            name: t.balance,
             value: <Money amount={overview.balance} />,
-            note: runway === null ? words.noSpending : words.runway(runway),
+            note: runway === null ? t.noSpending : t.runway(runway),
           },
-          { name: words.held, value: <Money amount={overview.held} />, note: words.heldNote },
+          { name: t.held, value: <Money amount={overview.held} />, note: t.heldNote },
           {
-            name: words.today,
+            name: t.today,
             value: <Money amount={today.cost} />,
-            note: <CapOf state={overview.caps.daily} name={words.dailyCap} />,
+            note: <CapUsage cap={overview.caps.daily} name={t.dailyCap} />,
           },
           {
-            name: words.month,
+            name: t.month,
             value: <Money amount={month.cost} />,
-            note: <CapOf state={overview.caps.monthly} name={words.monthlyCap} />,
+            note: <CapUsage cap={overview.caps.monthly} name={t.monthlyCap} />,
           },
           {
-            name: words.requestsToday,
-            value: numberText(today.requests),
-            note: words.errors(numberText(today.errors)),
+            name: t.requestsToday,
+            value: formatNumber(today.requests),
+            note: t.errors(formatNumber(today.errors)),
           },
         ]}
       />
       {overview.keys.unusual > 0 && (
-        <p className="hint warn">
-          {words.unusual(overview.keys.unusual)} <Link to="/keys">{words.look}</Link>
+        <p className="callout warning">
+          {t.unusual(overview.keys.unusual)} <Link to="/keys">{t.review}</Link>
         </p>
       )}
       <div className="charts">
-        <Chart title={words.requests24} points={hours} step="hour" textOf={numberText} />
+        <Chart title={t.requests24} points={hours} step="hour" format={formatNumber} />
         <Chart
-          title={words.cost30}
+          title={t.cost30}
           points={days}
           step="day"
-          textOf={(value) => roundMoneyText(value, currency)}
-          tone="second"
+          format={(value) => formatRoundedMoney(value, currency)}
+          tone="secondary"
         />
         {today.errors > 0 && (
-          <Chart title={words.errors24} points={errors} step="hour" textOf={numberText} tone="bad" />
+          <Chart title={t.errors24} points={errors} step="hour" format={formatNumber} tone="danger" />
         )}
       </div>
       <LatestRequests />
-      <FirstCall model={overview.example_model} />
+      <ConnectSection model={overview.example_model} />
     </>
   )
 }
 
-interface CapOfProps {
-  readonly state: OverviewAnswer['caps']['daily']
+interface CapUsageProps {
+  readonly cap: OverviewData['caps']['daily']
   readonly name: string
 }
 
-function CapOf({ state, name }: CapOfProps) {
-  const words = useWords('account').overview
-  if (state.cap === null || state.share === null) {
+function CapUsage({ cap, name }: CapUsageProps) {
+  const t = useMessages('account').overview
+  if (cap.cap === null || cap.share === null) {
     return (
       <Link to="/billing" search={{ edit: 'caps' }}>
-        {words.setCap}
+        {t.setCap}
       </Link>
     )
   }
   return (
-    <Meter label={name} share={state.share}>
+    <Meter label={name} share={cap.share}>
       <span>
-        {words.of} <Money amount={state.cap} />
-        {state.projected_at !== null && (
+        {t.of} <Money amount={cap.cap} />
+        {cap.projected_at !== null && (
           <>
             {' · '}
-            {words.reached} <When at={state.projected_at} />
+            {t.reached} <RelativeTime at={cap.projected_at} />
           </>
         )}
       </span>
@@ -111,19 +113,19 @@ function CapOf({ state, name }: CapOfProps) {
   )
 }
 
-function FirstSteps({ overview: { steps } }: { readonly overview: OverviewAnswer }) {
-  const words = useWords('account').overview
+function GettingStarted({ overview: { steps } }: { readonly overview: OverviewData }) {
+  const t = useMessages('account').overview
   if (steps.has_balance && steps.has_key && steps.has_request) return null
   const list = [
-    { isDone: steps.has_balance, to: '/billing', text: words.stepBalance },
-    { isDone: steps.has_key, to: '/keys', text: words.stepKey },
-    { isDone: steps.has_request, to: '/guide', text: words.stepRequest },
+    { isDone: steps.has_balance, to: '/billing', text: t.stepBalance },
+    { isDone: steps.has_key, to: '/keys', text: t.stepKey },
+    { isDone: steps.has_request, to: '/guide', text: t.stepRequest },
   ] as const
   return (
-    <Section title={words.steps}>
-      <ol className="panel steps">
+    <Section title={t.steps}>
+      <ol className="panel checklist">
         {list.map(({ isDone, to, text }) => (
-          <li key={to} className={isDone ? 'quiet' : ''}>
+          <li key={to} className={isDone ? 'muted' : ''}>
             <Icon name={isDone ? 'check' : 'dot'} />
             {isDone ? <s>{text}</s> : <Link to={to}>{text}</Link>}
           </li>
@@ -133,22 +135,22 @@ function FirstSteps({ overview: { steps } }: { readonly overview: OverviewAnswer
   )
 }
 
-function FirstCall({ model }: { readonly model: string | null }) {
-  const words = useWords('account').overview
+function ConnectSection({ model }: { readonly model: string | null }) {
+  const t = useMessages('account').overview
   const { platform } = useSession()
   const [baseUrl = ''] = platform.base_urls
   return (
-    <Section title={words.connect} lead={words.connectLead}>
+    <Section title={t.connect} lead={t.connectLead}>
       <div className="row">
         {platform.base_urls.map((url) => (
-          <Copyable key={url} text={url} />
+          <CopyButton key={url} text={url} />
         ))}
       </div>
       {model === null ? (
-        <p className="hint warn">{words.noModel}</p>
+        <p className="callout warning">{t.noModel}</p>
       ) : (
         <>
-          <Snippets baseUrl={baseUrl} model={model} secret={null} />
+          <CodeSnippets baseUrl={baseUrl} model={model} secret={null} />
           <TestRequest model={model} />
         </>
       )}

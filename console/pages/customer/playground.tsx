@@ -1,96 +1,98 @@
-/** Ask a model, or two side by side: the answer as it comes, its tokens and cost, and the same call as code. */
+/** A chat with one model, or two side by side: streamed responses with tokens and cost, and the call as code. */
 import { Button, Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
 import { useRef, useState } from 'react'
-import { ask, type ChatAnswer, type ChatMessage } from '../../api/chat.ts'
-import type { OfferedModel } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { offeredQuery } from '../../api/account-queries.ts'
-import { submitting, useAction } from '../../components/forms/use-action.ts'
-import { Code } from '../../parts/code.tsx'
-import { isDecimal, isWhole } from '../../components/forms/fields.tsx'
-import { durationText } from '../../components/format.ts'
-import { Asked } from '../../components/feedback/query-boundary.tsx'
-import { Nothing, Refused } from '../../components/feedback/empty-state.tsx'
+import { sendChat, type ChatResponse, type ChatMessage } from '../../api/chat.ts'
+import type { OfferedModel } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { offeredModelsQuery } from '../../api/account-queries.ts'
+import { submitHandler, useAction } from '../../components/forms/use-action.ts'
+import { CodeBlock } from '../../components/code/code-block.tsx'
+import { isDecimal, isInteger } from '../../components/forms/fields.tsx'
+import { formatDuration } from '../../components/format.ts'
+import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { Page } from '../../components/layout/page.tsx'
-import { Copyable, Money } from '../../components/tables/format-cells.tsx'
-import { queries, useSession } from '../../api/session.ts'
+import { CopyButton, Money } from '../../components/tables/format-cells.tsx'
+import { queryClient, useSession } from '../../api/session.ts'
 
 const route = getRouteApi('/shell/playground')
 
 export function Playground() {
-  const words = useWords('customer').playground
+  const t = useMessages('portal').playground
   return (
-    <Page title={words.title} lead={words.lead}>
-      <Asked options={offeredQuery}>
-        {({ data }) => (data.length === 0 ? <Nothing title={words.noModels} /> : <Desk models={data} />)}
-      </Asked>
+    <Page title={t.title} lead={t.lead}>
+      <QueryBoundary options={offeredModelsQuery}>
+        {({ data }) =>
+          data.length === 0 ? <EmptyState title={t.noModels} /> : <PlaygroundContent models={data} />
+        }
+      </QueryBoundary>
     </Page>
   )
 }
 
-interface Terms {
+interface ChatParameters {
   readonly system: string
   readonly temperature: string
   readonly maxTokens: string
 }
 
-function Desk({ models }: { readonly models: readonly OfferedModel[] }) {
-  const words = useWords('customer').playground
+function PlaygroundContent({ models }: { readonly models: readonly OfferedModel[] }) {
+  const t = useMessages('portal').playground
   const navigate = route.useNavigate()
   const { model = models[0]?.id ?? '', beside } = route.useSearch()
-  const [terms, setTerms] = useState<Terms>({ system: '', temperature: '', maxTokens: '' })
+  const [parameters, setParameters] = useState<ChatParameters>({ system: '', temperature: '', maxTokens: '' })
   const [question, setQuestion] = useState('')
-  const [asked, setAsked] = useState<readonly string[]>([])
-  const [round, setRound] = useState(0)
-  const choices = models.map(({ id }) => ({ value: id, label: id }))
+  const [questions, setQuestions] = useState<readonly string[]>([])
+  const [chatId, setChatId] = useState(0)
+  const options = models.map(({ id }) => ({ value: id, label: id }))
   const send = (): void => {
     if (question.trim() === '') return
-    setAsked((before) => [...before, question.trim()])
+    setQuestions((before) => [...before, question.trim()])
     setQuestion('')
   }
-  /** Another model starts anew: nobody pays for an answer that was not asked for. */
+  /** Another model starts a new chat, so that no request is repeated and charged unasked. */
   const startOver = (search: { model: string; beside?: string | undefined }): void => {
-    setAsked([])
-    setRound((before) => before + 1)
+    setQuestions([])
+    setChatId((before) => before + 1)
     void navigate({ search })
   }
-  const set = (name: keyof Terms) => (event: { currentTarget: { value: string } }) => {
+  const set = (name: keyof ChatParameters) => (event: { currentTarget: { value: string } }) => {
     const { value } = event.currentTarget
-    setTerms((before) => ({ ...before, [name]: value }))
+    setParameters((before) => ({ ...before, [name]: value }))
   }
-  const shown = beside === undefined ? [model] : [model, beside]
+  const columns = beside === undefined ? [model] : [model, beside]
   return (
     <>
       <div className="filters">
         <NativeSelect
-          label={words.model}
-          data={choices}
+          label={t.model}
+          data={options}
           value={model}
           onChange={(event) => startOver({ model: event.currentTarget.value, beside })}
         />
         {beside !== undefined && (
           <NativeSelect
-            label={words.second}
-            data={choices}
+            label={t.second}
+            data={options}
             value={beside}
             onChange={(event) => startOver({ model, beside: event.currentTarget.value })}
           />
         )}
         <TextInput
-          label={words.temperature}
+          label={t.temperature}
           placeholder="0–2"
-          value={terms.temperature}
+          value={parameters.temperature}
           onChange={set('temperature')}
         />
         <TextInput
-          label={words.maxTokens}
-          placeholder={words.usual}
-          value={terms.maxTokens}
+          label={t.maxTokens}
+          placeholder={t.modelDefault}
+          value={parameters.maxTokens}
           onChange={set('maxTokens')}
         />
         <Checkbox
-          label={words.sideBySide}
+          label={t.sideBySide}
           checked={beside !== undefined}
           onChange={(event) =>
             startOver({ model, beside: event.currentTarget.checked ? (models[1]?.id ?? model) : undefined })
@@ -98,21 +100,26 @@ function Desk({ models }: { readonly models: readonly OfferedModel[] }) {
         />
       </div>
       <Textarea
-        label={words.system}
+        label={t.system}
         rows={1}
         autosize={false}
-        value={terms.system}
+        value={parameters.system}
         onChange={set('system')}
       />
-      <div className={shown.length > 1 ? 'columns' : ''}>
-        {shown.map((each, at) => (
-          <Conversation key={`${round} ${at} ${each}`} model={each} asked={asked} terms={terms} />
+      <div className={columns.length > 1 ? 'columns' : ''}>
+        {columns.map((column, at) => (
+          <Conversation
+            key={`${chatId} ${at} ${column}`}
+            model={column}
+            questions={questions}
+            parameters={parameters}
+          />
         ))}
       </div>
-      <form className="row test-row" onSubmit={submitting(async () => send())}>
+      <form className="row inline-form" onSubmit={submitHandler(async () => send())}>
         <Textarea
-          aria-label={words.question}
-          placeholder={words.question}
+          aria-label={t.question}
+          placeholder={t.question}
           rows={2}
           value={question}
           onChange={(event) => setQuestion(event.currentTarget.value)}
@@ -123,11 +130,11 @@ function Desk({ models }: { readonly models: readonly OfferedModel[] }) {
           }}
         />
         <Button type="submit" disabled={question.trim() === ''}>
-          {words.send}
+          {t.send}
         </Button>
-        {asked.length > 0 && (
+        {questions.length > 0 && (
           <Button variant="default" onClick={() => startOver({ model, beside })}>
-            {words.clear}
+            {t.clear}
           </Button>
         )}
       </form>
@@ -137,30 +144,30 @@ function Desk({ models }: { readonly models: readonly OfferedModel[] }) {
 
 interface ConversationProps {
   readonly model: string
-  readonly asked: readonly string[]
-  readonly terms: Terms
+  readonly questions: readonly string[]
+  readonly parameters: ChatParameters
 }
 
-/** What was asked of one model and what it said. A question is sent when its turn comes into sight. */
-function Conversation({ model, asked, terms }: ConversationProps) {
-  const words = useWords('customer').playground
+/** The chat with one model. A question is sent when its turn is mounted. */
+function Conversation({ model, questions, parameters }: ConversationProps) {
+  const t = useMessages('portal').playground
   const [answers, setAnswers] = useState<readonly string[]>([])
   const history: ChatMessage[] = []
-  if (terms.system.trim() !== '') history.push({ role: 'system', content: terms.system.trim() })
+  if (parameters.system.trim() !== '') history.push({ role: 'system', content: parameters.system.trim() })
   for (const [at, answer] of answers.entries()) {
-    history.push({ role: 'user', content: asked[at] ?? '' }, { role: 'assistant', content: answer })
+    history.push({ role: 'user', content: questions[at] ?? '' }, { role: 'assistant', content: answer })
   }
   return (
     <section className="stack" aria-label={model}>
-      {asked.length === 0 && <p className="nothing">{words.empty}</p>}
-      {asked.map((text, at) => (
+      {questions.length === 0 && <p className="empty-state">{t.empty}</p>}
+      {questions.map((text, at) => (
         <Turn
           key={`${at} ${text}`}
           model={model}
           text={text}
-          terms={terms}
-          history={history.slice(0, (terms.system.trim() === '' ? 0 : 1) + at * 2)}
-          told={(answer) => setAnswers((before) => [...before.slice(0, at), answer])}
+          parameters={parameters}
+          history={history.slice(0, (parameters.system.trim() === '' ? 0 : 1) + at * 2)}
+          onAnswer={(answer) => setAnswers((before) => [...before.slice(0, at), answer])}
         />
       ))}
     </section>
@@ -170,71 +177,75 @@ function Conversation({ model, asked, terms }: ConversationProps) {
 interface TurnProps {
   readonly model: string
   readonly text: string
-  readonly terms: Terms
+  readonly parameters: ChatParameters
   readonly history: readonly ChatMessage[]
-  readonly told: (answer: string) => void
+  readonly onAnswer: (answer: string) => void
 }
 
-function Turn({ model, text, terms, history, told }: TurnProps) {
-  const words = useWords('customer').playground
+function Turn({ model, text, parameters, history, onAnswer }: TurnProps) {
+  const t = useMessages('portal').playground
   const { platform } = useSession()
-  const [soFar, setSoFar] = useState('')
-  const [answer, setAnswer] = useState<ChatAnswer | null>(null)
+  const [streamedText, setStreamedText] = useState('')
+  const [response, setResponse] = useState<ChatResponse | null>(null)
   const [isCode, setCode] = useState(false)
-  const ending = useRef<AbortController | null>(null)
+  const abortController = useRef<AbortController | null>(null)
   const messages: readonly ChatMessage[] = [...history, { role: 'user', content: text }]
-  const order = {
+  const request = {
     model,
     messages,
-    ...(isDecimal(terms.temperature) ? { temperature: Number(terms.temperature) } : {}),
-    ...(isWhole(terms.maxTokens) ? { maxTokens: Number(terms.maxTokens) } : {}),
+    ...(isDecimal(parameters.temperature) ? { temperature: Number(parameters.temperature) } : {}),
+    ...(isInteger(parameters.maxTokens) ? { maxTokens: Number(parameters.maxTokens) } : {}),
   }
   const send = useAction(async () => {
-    ending.current = new AbortController()
-    const reply = await ask({ ...order, signal: ending.current.signal, onText: setSoFar })
-    setAnswer(reply)
-    told(reply.text)
-    await queries.invalidateQueries({ queryKey: ['own'] })
+    abortController.current = new AbortController()
+    const result = await sendChat({
+      ...request,
+      signal: abortController.current.signal,
+      onText: setStreamedText,
+    })
+    setResponse(result)
+    onAnswer(result.text)
+    await queryClient.invalidateQueries({ queryKey: ['account'] })
   })
-  const isBegun = useRef(false)
-  const begin = (element: HTMLElement | null): void => {
-    if (element === null || isBegun.current) return
-    isBegun.current = true
+  const hasStarted = useRef(false)
+  const start = (element: HTMLElement | null): void => {
+    if (element === null || hasStarted.current) return
+    hasStarted.current = true
     void send.run()
   }
   const [baseUrl = ''] = platform.base_urls
   return (
-    <article className="panel stack" ref={begin}>
-      <p className="answer quiet">{text}</p>
-      <p className="answer" aria-live="polite" aria-busy={send.isRunning}>
-        {soFar}
-        {send.isRunning && <span className="cursor" />}
+    <article className="panel stack" ref={start}>
+      <p className="message-text muted">{text}</p>
+      <p className="message-text" aria-live="polite" aria-busy={send.isRunning}>
+        {streamedText}
+        {send.isRunning && <span className="typing-cursor" />}
       </p>
-      {send.error && <Refused error={send.error} retry={() => void send.run()} />}
-      <div className="row quiet">
+      {send.error && <ErrorMessage error={send.error} retry={() => void send.run()} />}
+      <div className="row muted">
         {send.isRunning && (
-          <button type="button" className="link" onClick={() => ending.current?.abort()}>
-            {words.stop}
+          <button type="button" className="link" onClick={() => abortController.current?.abort()}>
+            {t.stop}
           </button>
         )}
-        {answer !== null && (
+        {response !== null && (
           <>
-            {answer.cost !== null && <Money amount={answer.cost} />}
-            <span>{words.tokens(answer.promptTokens, answer.completionTokens)}</span>
-            <span>{words.times(durationText(answer.firstTokenMs), durationText(answer.durationMs))}</span>
-            <Copyable text={answer.requestId} />
+            {response.cost !== null && <Money amount={response.cost} />}
+            <span>{t.tokens(response.promptTokens, response.completionTokens)}</span>
+            <span>{t.times(formatDuration(response.firstTokenMs), formatDuration(response.durationMs))}</span>
+            <CopyButton text={response.requestId} />
           </>
         )}
         <button type="button" className="link" onClick={() => setCode(!isCode)}>
-          {words.asCode}
+          {t.asCode}
         </button>
       </div>
-      {isCode && <Code text={curlOf(baseUrl, order)} />}
+      {isCode && <CodeBlock text={curlCommand(baseUrl, request)} />}
     </article>
   )
 }
 
-function curlOf(
+function curlCommand(
   baseUrl: string,
   { maxTokens, ...order }: { model: string; messages: readonly ChatMessage[]; maxTokens?: number },
 ): string {

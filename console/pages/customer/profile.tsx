@@ -1,22 +1,22 @@
-/** What a person sets for oneself: password, second factor, passkeys, open sessions. */
+/** The user's own settings: password, two-factor authentication, passkeys, sessions. */
 import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, get } from '../../api/client.ts'
-import type { OpenSession, Passkey } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { submitting, useAction, useFieldError } from '../../components/forms/use-action.ts'
-import { confirm } from '../../parts/confirm.tsx'
+import type { OpenSession, Passkey } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
+import { confirm } from '../../components/feedback/confirm-dialog.tsx'
 import { useDraft } from '../../components/forms/fields.tsx'
-import { Loaded } from '../../components/feedback/query-boundary.tsx'
-import { Refused } from '../../components/feedback/empty-state.tsx'
+import { QueryResult } from '../../components/feedback/query-boundary.tsx'
+import { ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../components/layout/page.tsx'
-import { addPasskey, canUsePasskeys } from '../../api/passkeys.ts'
-import { State, When } from '../../components/tables/format-cells.tsx'
+import { addPasskey, supportsPasskeys } from '../../api/passkeys.ts'
+import { StatusLabel, RelativeTime } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
-import { say } from '../../components/feedback/toast.tsx'
+import { showToast } from '../../components/feedback/toast.tsx'
 import { TwoFactor } from '../../components/forms/two-factor.tsx'
-import { queries, useSession } from '../../api/session.ts'
+import { queryClient, useSession } from '../../api/session.ts'
 
 const sessionsQuery = queryOptions({
   queryKey: ['me', 'sessions'],
@@ -27,28 +27,28 @@ const passkeysQuery = queryOptions({
   queryFn: () => get<{ data: Passkey[] }>('/console/me/passkeys'),
 })
 
-async function changedMe(): Promise<void> {
+async function refreshProfile(): Promise<void> {
   await Promise.all([
-    queries.invalidateQueries({ queryKey: ['me'] }),
-    queries.invalidateQueries({ queryKey: ['session'] }),
+    queryClient.invalidateQueries({ queryKey: ['me'] }),
+    queryClient.invalidateQueries({ queryKey: ['session'] }),
   ])
 }
 
 export function Profile() {
-  const words = useWords('customer').profile
+  const t = useMessages('portal').profile
   const { person } = useSession()
   return (
-    <Page title={words.title} lead={person?.email}>
-      <Section title={words.password} lead={words.passwordLead}>
+    <Page title={t.title} lead={person?.email}>
+      <Section title={t.password} lead={t.passwordLead}>
         <PasswordForm />
       </Section>
-      <Section title={words.twoFactor} lead={words.twoFactorLead}>
-        <TwoFactor changed={changedMe} />
+      <Section title={t.twoFactor} lead={t.twoFactorLead}>
+        <TwoFactor onChanged={refreshProfile} />
       </Section>
-      <Section title={words.passkeys} lead={words.passkeysLead}>
+      <Section title={t.passkeys} lead={t.passkeysLead}>
         <Passkeys />
       </Section>
-      <Section title={words.sessions} lead={words.sessionsLead}>
+      <Section title={t.sessions} lead={t.sessionsLead}>
         <Sessions />
       </Section>
     </Page>
@@ -56,93 +56,93 @@ export function Profile() {
 }
 
 function PasswordForm() {
-  const words = useWords('customer').profile
-  const door = useWords('door')
+  const t = useMessages('portal').profile
+  const auth = useMessages('auth')
   const { draft, set, field } = useDraft({ current: '', password: '' })
   const save = useAction(async () => {
     await call('POST', '/console/me/password', draft)
     set('current', '')
     set('password', '')
-    await changedMe()
-    say(words.passwordChanged)
+    await refreshProfile()
+    showToast(t.passwordChanged)
   })
-  const errorOf = useFieldError(save.error)
-  const isBeside = ['current', 'password'].includes(save.error?.param ?? '')
+  const fieldError = useFieldError(save.error)
+  const isInline = ['current', 'password'].includes(save.error?.param ?? '')
   return (
-    <form className="panel stack" onSubmit={submitting(save.run)}>
+    <form className="panel stack" onSubmit={submitHandler(save.run)}>
       <div className="fields">
         <PasswordInput
-          label={words.current}
+          label={t.current}
           autoComplete="current-password"
           required
-          error={errorOf('current')}
+          error={fieldError('current')}
           {...field('current')}
         />
         <PasswordInput
-          label={door.newPassword}
-          description={door.passwordRule}
+          label={auth.newPassword}
+          description={auth.passwordRule}
           autoComplete="new-password"
           minLength={10}
           required
-          error={errorOf('password')}
+          error={fieldError('password')}
           {...field('password')}
         />
       </div>
-      {save.error && !isBeside && <Refused error={save.error} />}
-      <Button type="submit" className="at-start" loading={save.isRunning}>
-        {words.changePassword}
+      {save.error && !isInline && <ErrorMessage error={save.error} />}
+      <Button type="submit" className="align-start" loading={save.isRunning}>
+        {t.changePassword}
       </Button>
     </form>
   )
 }
 
 function Passkeys() {
-  const words = useWords('customer').profile
-  const shell = useWords('shell')
+  const t = useMessages('portal').profile
+  const shell = useMessages('shell')
   const passkeys = useQuery(passkeysQuery)
   const { draft, field } = useDraft({ name: '', password: '' })
-  const [isTurnedDown, setTurnedDown] = useState(false)
+  const [hasFailed, setFailed] = useState(false)
   const add = useAction(async () => {
-    setTurnedDown(false)
+    setFailed(false)
     try {
       await addPasskey(draft.name.trim(), draft.password)
-      say(words.passkeyAdded)
+      showToast(t.passkeyAdded)
     } catch (error) {
       if (!(error instanceof DOMException)) throw error
-      setTurnedDown(true)
+      setFailed(true)
     }
-    await changedMe()
+    await refreshProfile()
   })
   const remove = (passkey: Passkey): void =>
     confirm({
-      title: words.endPasskeyTitle(passkey.name),
-      effect: words.endPasskeyEffect,
-      verb: shell.remove,
-      carryOut: async () => {
+      title: t.deletePasskeyTitle(passkey.name),
+      description: t.deletePasskeyEffect,
+      confirmLabel: shell.remove,
+      onConfirm: async () => {
         await call('DELETE', `/console/me/passkeys/${passkey.id}`)
-        await changedMe()
+        await refreshProfile()
       },
-      done: words.passkeyEnded,
+      successMessage: t.passkeyDeleted,
     })
   return (
     <>
-      <Loaded query={passkeys}>
+      <QueryResult query={passkeys}>
         {({ data }) =>
           data.length === 0 ? (
-            <p className="quiet">{words.noPasskeys}</p>
+            <p className="muted">{t.noPasskeys}</p>
           ) : (
             <Table
-              label={words.passkeys}
+              label={t.passkeys}
               rows={data}
-              idOf={({ id }) => id}
+              rowId={({ id }) => id}
               columns={[
-                { head: words.name, names: true, cell: ({ name }) => name },
-                { head: words.added, cell: (passkey) => <When at={passkey.created_at} /> },
-                { head: words.lastUsed, cell: (passkey) => <When at={passkey.last_used_at} /> },
+                { header: t.name, primary: true, cell: ({ name }) => name },
+                { header: t.added, cell: (passkey) => <RelativeTime at={passkey.created_at} /> },
+                { header: t.lastUsed, cell: (passkey) => <RelativeTime at={passkey.last_used_at} /> },
                 {
-                  head: words.acts,
+                  header: t.actions,
                   cell: (passkey) => (
-                    <button type="button" className="link bad" onClick={() => remove(passkey)}>
+                    <button type="button" className="link danger" onClick={() => remove(passkey)}>
                       {shell.remove}
                     </button>
                   ),
@@ -151,17 +151,17 @@ function Passkeys() {
             />
           )
         }
-      </Loaded>
-      {canUsePasskeys() && (
-        <form className="panel stack" onSubmit={submitting(add.run)}>
+      </QueryResult>
+      {supportsPasskeys() && (
+        <form className="panel stack" onSubmit={submitHandler(add.run)}>
           <div className="fields">
-            <TextInput label={words.passkeyName} required autoComplete="off" {...field('name')} />
-            <PasswordInput label={words.current} autoComplete="current-password" {...field('password')} />
+            <TextInput label={t.passkeyName} required autoComplete="off" {...field('name')} />
+            <PasswordInput label={t.current} autoComplete="current-password" {...field('password')} />
           </div>
-          {add.error && <Refused error={add.error} />}
-          {isTurnedDown && <p className="hint warn">{words.passkeyTurnedDown}</p>}
-          <Button type="submit" variant="default" className="at-start" loading={add.isRunning}>
-            {words.addPasskey}
+          {add.error && <ErrorMessage error={add.error} />}
+          {hasFailed && <p className="callout warning">{t.passkeyFailed}</p>}
+          <Button type="submit" variant="default" className="align-start" loading={add.isRunning}>
+            {t.addPasskey}
           </Button>
         </form>
       )}
@@ -169,79 +169,80 @@ function Passkeys() {
   )
 }
 
-/** `Firefox, Linux` of a browser's own words. */
-function agentText(agent: string): string {
+/** `Firefox, Linux` from a User-Agent header. */
+function describeUserAgent(agent: string): string {
   const browser = /Edg|Firefox|Chrome|Safari|curl/.exec(agent)?.[0] ?? agent.slice(0, 40)
-  const machine = /Windows|Android|iPhone|iPad|Mac OS X|Linux/.exec(agent)?.[0]
-  return [browser === 'Edg' ? 'Edge' : browser, machine].filter(Boolean).join(', ')
+  const platform = /Windows|Android|iPhone|iPad|Mac OS X|Linux/.exec(agent)?.[0]
+  return [browser === 'Edg' ? 'Edge' : browser, platform].filter(Boolean).join(', ')
 }
 
 function Sessions() {
-  const words = useWords('customer').profile
+  const t = useMessages('portal').profile
   const sessions = useQuery(sessionsQuery)
   const end = (session: OpenSession): void =>
     confirm({
-      title: words.endSessionTitle,
-      effect: words.endSessionEffect(agentText(session.agent), session.address),
-      verb: words.endSession,
-      carryOut: async () => {
+      title: t.endSessionTitle,
+      description: t.endSessionEffect(describeUserAgent(session.agent), session.address),
+      confirmLabel: t.endSession,
+      onConfirm: async () => {
         await call('DELETE', `/console/me/sessions/${session.id}`)
-        await changedMe()
+        await refreshProfile()
       },
-      done: words.sessionEnded,
+      successMessage: t.sessionEnded,
     })
   const endOthers = (count: number): void =>
     confirm({
-      title: words.endOthers,
-      effect: words.endOthersEffect(count),
-      verb: words.endOthers,
-      carryOut: async () => {
+      title: t.endOthers,
+      description: t.endOthersEffect(count),
+      confirmLabel: t.endOthers,
+      onConfirm: async () => {
         await call('POST', '/console/me/sessions/end-others', {})
-        await changedMe()
+        await refreshProfile()
       },
-      done: words.sessionEnded,
+      successMessage: t.sessionEnded,
     })
   return (
-    <Loaded query={sessions}>
+    <QueryResult query={sessions}>
       {({ data }) => (
         <>
           <Table
-            label={words.sessions}
+            label={t.sessions}
             rows={data}
-            idOf={({ id }) => id}
+            rowId={({ id }) => id}
             columns={[
               {
-                head: words.browser,
-                names: true,
+                header: t.browser,
+                primary: true,
                 cell: ({ agent, current }) => (
                   <span title={agent}>
-                    {agentText(agent)} {current && <State tone="good">{words.thisOne}</State>}
+                    {describeUserAgent(agent)}{' '}
+                    {current && <StatusLabel tone="success">{t.currentSession}</StatusLabel>}
                   </span>
                 ),
               },
-              { head: words.address, cell: ({ address }) => address },
-              { head: words.began, cell: (session) => <When at={session.created_at} /> },
-              { head: words.seen, cell: (session) => <When at={session.seen_at} /> },
+              { header: t.address, cell: ({ address }) => address },
+              { header: t.signedInAt, cell: (session) => <RelativeTime at={session.created_at} /> },
+              { header: t.lastSeen, cell: (session) => <RelativeTime at={session.seen_at} /> },
               {
-                head: words.acts,
+                header: t.actions,
                 cell: (session) =>
                   session.current ? (
                     ''
                   ) : (
-                    <button type="button" className="link bad" onClick={() => end(session)}>
-                      {words.endSession}
+                    <button type="button" className="link danger" onClick={() => end(session)}>
+                      {t.endSession}
                     </button>
                   ),
               },
             ]}
           />
           {data.length > 1 && (
-            <Button variant="default" className="at-start" onClick={() => endOthers(data.length - 1)}>
-              {words.endOthers}
+            <Button variant="default" className="align-start" onClick={() => endOthers(data.length - 1)}>
+              {t.endOthers}
             </Button>
           )}
         </>
       )}
-    </Loaded>
+    </QueryResult>
   )
 }

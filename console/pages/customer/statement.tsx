@@ -1,78 +1,78 @@
-/** A month on paper: what was there, what came, what went, what is left. */
+/** A printable monthly statement: opening balance, credits, charges, closing balance. */
 import { Button } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
-import type { Statement } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { numberText } from '../../components/format.ts'
-import { Asked } from '../../components/feedback/query-boundary.tsx'
-import { Facts, Figures, Page, Section } from '../../components/layout/page.tsx'
-import { exactTime, Money } from '../../components/tables/format-cells.tsx'
+import type { Statement } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { formatNumber } from '../../components/format.ts'
+import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { DescriptionList, StatTiles, Page, Section } from '../../components/layout/page.tsx'
+import { formatExactTime, Money } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/billing/$month')
 
 function statementQuery(month: string) {
   return queryOptions({
-    queryKey: ['own', 'statement', month],
+    queryKey: ['account', 'statement', month],
     queryFn: () => get<Statement>(`/console/billing/statements/${encodeURIComponent(month)}`),
   })
 }
 
 export function StatementPage() {
   const { month } = route.useParams()
-  const words = useWords('account').statement
+  const t = useMessages('account').statement
   return (
-    <Asked options={statementQuery(month)} title={words.title(month)}>
-      {(statement) => <Shown statement={statement} />}
-    </Asked>
+    <QueryBoundary options={statementQuery(month)} title={t.title(month)}>
+      {(statement) => <StatementContent statement={statement} />}
+    </QueryBoundary>
   )
 }
 
-function Shown({ statement }: { readonly statement: Statement }) {
-  const words = useWords('account').statement
-  const sources: Readonly<Record<string, string>> = useWords('account').billing.sources
+function StatementContent({ statement }: { readonly statement: Statement }) {
+  const t = useMessages('account').statement
+  const sources: Readonly<Record<string, string>> = useMessages('account').billing.sources
   return (
     <Page
-      title={words.title(statement.month)}
-      lead={statement.final ? words.final : words.open}
+      title={t.title(statement.month)}
+      lead={statement.final ? t.final : t.open}
       actions={
         <Button variant="default" className="no-print" onClick={() => window.print()}>
-          {words.print}
+          {t.print}
         </Button>
       }
     >
-      <Facts
-        facts={[
-          [words.account, statement.account.email],
-          [words.name, statement.account.name === '' ? '–' : statement.account.name],
-          [words.from, exactTime(statement.from)],
-          [words.to, exactTime(statement.to)],
-          [words.timezone, statement.timezone],
+      <DescriptionList
+        items={[
+          [t.account, statement.account.email],
+          [t.name, statement.account.name === '' ? '–' : statement.account.name],
+          [t.from, formatExactTime(statement.from)],
+          [t.to, formatExactTime(statement.to)],
+          [t.timezone, statement.timezone],
         ]}
       />
-      <Figures
-        figures={[
-          { name: words.opening, value: <Money amount={statement.opening} /> },
-          { name: words.credits, value: <Money amount={statement.credits} /> },
-          { name: words.charges, value: <Money amount={statement.charges} /> },
-          { name: words.closing, value: <Money amount={statement.closing} /> },
+      <StatTiles
+        stats={[
+          { name: t.opening, value: <Money amount={statement.opening} /> },
+          { name: t.credits, value: <Money amount={statement.credits} /> },
+          { name: t.charges, value: <Money amount={statement.charges} /> },
+          { name: t.closing, value: <Money amount={statement.closing} /> },
         ]}
       />
-      <Section title={words.creditLines}>
+      <Section title={t.creditLines}>
         {statement.credit_lines.length === 0 ? (
-          <p className="quiet">{words.noCredits}</p>
+          <p className="muted">{t.noCredits}</p>
         ) : (
           <Table
-            label={words.creditLines}
+            label={t.creditLines}
             rows={statement.credit_lines.map((line, at) => ({ ...line, at }))}
-            idOf={({ at }) => String(at)}
+            rowId={({ at }) => String(at)}
             columns={[
-              { head: words.time, cell: ({ time }) => exactTime(time) },
+              { header: t.time, cell: ({ time }) => formatExactTime(time) },
               {
-                head: words.source,
-                names: true,
+                header: t.source,
+                primary: true,
                 cell: ({ source, reason }) => (
                   <>
                     {sources[source ?? 'credit'] ?? source}
@@ -80,25 +80,25 @@ function Shown({ statement }: { readonly statement: Statement }) {
                   </>
                 ),
               },
-              { head: words.amount, figures: true, cell: ({ amount }) => <Money amount={amount} /> },
+              { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },
             ]}
           />
         )}
       </Section>
-      <Section title={words.models}>
+      <Section title={t.models}>
         {statement.models.length === 0 ? (
-          <p className="quiet">{words.noCharges}</p>
+          <p className="muted">{t.noCharges}</p>
         ) : (
           <Table
-            label={words.models}
+            label={t.models}
             rows={statement.models}
-            idOf={({ model }) => model}
+            rowId={({ model }) => model}
             columns={[
-              { head: words.model, names: true, cell: ({ model }) => model },
-              { head: words.requests, figures: true, cell: ({ requests }) => numberText(requests) },
-              { head: words.input, figures: true, cell: (row) => numberText(row.prompt_tokens) },
-              { head: words.output, figures: true, cell: (row) => numberText(row.completion_tokens) },
-              { head: words.amount, figures: true, cell: ({ cost }) => <Money amount={cost} /> },
+              { header: t.model, primary: true, cell: ({ model }) => model },
+              { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
+              { header: t.input, numeric: true, cell: (row) => formatNumber(row.prompt_tokens) },
+              { header: t.output, numeric: true, cell: (row) => formatNumber(row.completion_tokens) },
+              { header: t.amount, numeric: true, cell: ({ cost }) => <Money amount={cost} /> },
             ]}
           />
         )}

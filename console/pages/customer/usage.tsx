@@ -1,23 +1,29 @@
-/** What an account used: over time, by model and key, how fast, and every request; the filter is in the address. */
+/** The account's usage: over time, by model and key, and every request. Filters are kept in the URL. */
 import { Button, TextInput } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { get, queryOf } from '../../api/client.ts'
-import type { Point, RequestRow } from '../../contract.ts'
-import { useWords } from '../../language.ts'
-import { keysQuery, offeredQuery } from '../../api/account-queries.ts'
+import { get, queryString } from '../../api/client.ts'
+import type { Point, RequestRow } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { apiKeysQuery, offeredModelsQuery } from '../../api/account-queries.ts'
 import { Chart } from '../../components/charts/chart.tsx'
-import { Filters, OneModel, OneNamed, OneOf, SpanChoice } from '../../parts/filters.tsx'
-import { durationText, numberText, roundMoneyText } from '../../components/format.ts'
+import {
+  Filters,
+  ModelFilter,
+  NamedFilter,
+  SelectFilter,
+  TimeRangeFilter,
+  timeRange,
+} from '../../components/forms/filters.tsx'
+import { formatDuration, formatNumber, formatRoundedMoney } from '../../components/format.ts'
 import { Icon } from '../../components/layout/icon.tsx'
-import { Asked, Paged } from '../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../components/feedback/empty-state.tsx'
-import { Outcome } from '../../parts/outcome.tsx'
-import { Figures, Page, Section } from '../../components/layout/page.tsx'
-import { Money, useCurrency, When } from '../../components/tables/format-cells.tsx'
+import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../components/feedback/empty-state.tsx'
+import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
+import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
+import { Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
-import { spanOf } from '../../parts/spans.ts'
-import { UsageBy } from '../../components/tables/usage-breakdown.tsx'
+import { UsageBreakdown } from '../../components/tables/usage-breakdown.tsx'
 
 const route = getRouteApi('/shell/usage')
 
@@ -37,167 +43,173 @@ interface Series {
 
 function seriesQuery(filter: Readonly<Record<string, string | undefined>>) {
   return queryOptions({
-    queryKey: ['own', 'series', filter],
-    queryFn: () => get<Series>(`/console/usage/series${queryOf(filter)}`),
+    queryKey: ['account', 'series', filter],
+    queryFn: () => get<Series>(`/console/usage/series${queryString(filter)}`),
   })
 }
 
 export function Usage() {
-  const words = useWords('account').usage
+  const t = useMessages('account').usage
   const { span = '30d', key, model, outcome, request_id: requestId } = route.useSearch()
-  const { from, to, step } = spanOf(span)
+  const { from, to, step } = timeRange(span)
   const filter = { from, to, key, model }
   return (
     <Page
-      title={words.title}
-      lead={words.lead}
+      title={t.title}
+      lead={t.lead}
       actions={
         <Button
           component="a"
           variant="default"
-          href={`/api/console/requests.csv${queryOf({ ...filter, outcome })}`}
+          href={`/api/console/requests.csv${queryString({ ...filter, outcome })}`}
           leftSection={<Icon name="download" />}
         >
-          {words.csv}
+          {t.csv}
         </Button>
       }
     >
       <UsageFilters />
-      <Asked options={seriesQuery({ ...filter, step })}>{(series) => <Over series={series} />}</Asked>
+      <QueryBoundary options={seriesQuery({ ...filter, step })}>
+        {(series) => <UsageSummary series={series} />}
+      </QueryBoundary>
       <div className="columns">
-        <UsageBy group="model" title={words.byModel} filter={filter} />
-        <UsageBy group="key" title={words.byKey} filter={filter} />
+        <UsageBreakdown group="model" title={t.byModel} filter={filter} />
+        <UsageBreakdown group="key" title={t.byKey} filter={filter} />
       </div>
-      <Section title={words.records} lead={words.recordsLead}>
-        <Paged<RequestRow>
-          name={['own', 'requests']}
+      <Section title={t.records} lead={t.recordsLead}>
+        <PagedList<RequestRow>
+          queryKey={['account', 'requests']}
           path="/console/requests"
           filter={{ ...filter, outcome, request_id: requestId }}
-          empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
+          empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
         >
-          {(requests) => <Records requests={requests} />}
-        </Paged>
+          {(requests) => <RequestTable requests={requests} />}
+        </PagedList>
       </Section>
     </Page>
   )
 }
 
 function UsageFilters() {
-  const words = useWords('account').usage
-  const shell = useWords('shell')
+  const t = useMessages('account').usage
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
-  const models = useQuery(offeredQuery).data?.data ?? []
-  const keys = useQuery(keysQuery).data?.data ?? []
+  const models = useQuery(offeredModelsQuery).data?.data ?? []
+  const keys = useQuery(apiKeysQuery).data?.data ?? []
   return (
-    <Filters search={route.useSearch()} go={(search) => void navigate({ search, replace: true })}>
-      {({ typed, chosen }) => (
+    <Filters search={route.useSearch()} apply={(search) => void navigate({ search, replace: true })}>
+      {({ input, select }) => (
         <>
-          <SpanChoice usual="30d" {...chosen('span')} />
-          <OneModel label={words.model} of={models} {...chosen('model')} />
-          <OneNamed label={words.key} of={keys} {...chosen('key')} />
-          <OneOf
-            label={words.outcome}
-            choices={Object.entries(shell.outcome).map(([value, label]) => ({ value, label }))}
-            {...chosen('outcome')}
+          <TimeRangeFilter defaultRange="30d" {...select('span')} />
+          <ModelFilter label={t.model} models={models} {...select('model')} />
+          <NamedFilter label={t.key} items={keys} {...select('key')} />
+          <SelectFilter
+            label={t.outcome}
+            options={Object.entries(shell.outcome).map(([value, label]) => ({ value, label }))}
+            {...select('outcome')}
           />
-          <TextInput label={words.requestId} placeholder="req_…" {...typed('request_id')} />
+          <TextInput label={t.requestId} placeholder="req_…" {...input('request_id')} />
         </>
       )}
     </Filters>
   )
 }
 
-function Over({ series: { data, step, total } }: { readonly series: Series }) {
-  const words = useWords('account').usage
+function UsageSummary({ series: { data, step, total } }: { readonly series: Series }) {
+  const t = useMessages('account').usage
   const currency = useCurrency()
   const points = (valueOf: (point: Point) => number) =>
     data.map((point) => ({ time: point.time, value: valueOf(point) }))
   return (
     <>
-      <Figures
-        figures={[
+      <StatTiles
+        stats={[
           {
-            name: words.requests,
-            value: numberText(total.requests),
-            note: words.errors(numberText(total.errors)),
+            name: t.requests,
+            value: formatNumber(total.requests),
+            note: t.errors(formatNumber(total.errors)),
           },
-          { name: words.input, value: numberText(total.prompt_tokens) },
-          { name: words.output, value: numberText(total.completion_tokens) },
-          { name: words.cost, value: <Money amount={total.cost} /> },
+          { name: t.input, value: formatNumber(total.prompt_tokens) },
+          { name: t.output, value: formatNumber(total.completion_tokens) },
+          { name: t.cost, value: <Money amount={total.cost} /> },
         ]}
       />
       <div className="charts">
         <Chart
-          title={words.cost}
+          title={t.cost}
           points={points(({ cost }) => Number(cost))}
           step={step}
-          textOf={(value) => roundMoneyText(value, currency)}
+          format={(value) => formatRoundedMoney(value, currency)}
         />
         <Chart
-          title={words.requests}
+          title={t.requests}
           points={points(({ requests }) => requests)}
           step={step}
-          textOf={numberText}
+          format={formatNumber}
         />
         <Chart
-          title={words.input}
+          title={t.input}
           points={points((point) => point.prompt_tokens)}
           step={step}
-          textOf={numberText}
-          tone="second"
+          format={formatNumber}
+          tone="secondary"
         />
         <Chart
-          title={words.output}
+          title={t.output}
           points={points((point) => point.completion_tokens)}
           step={step}
-          textOf={numberText}
-          tone="second"
+          format={formatNumber}
+          tone="secondary"
         />
       </div>
     </>
   )
 }
 
-function Records({ requests }: { readonly requests: readonly RequestRow[] }) {
-  const words = useWords('account').usage
+function RequestTable({ requests }: { readonly requests: readonly RequestRow[] }) {
+  const t = useMessages('account').usage
   return (
     <Table
-      label={words.records}
+      label={t.records}
       rows={requests}
-      idOf={(request) => request.request_id}
-      hrefOf={(request) => `/usage/${request.request_id}`}
+      rowId={(request) => request.request_id}
+      rowHref={(request) => `/usage/${request.request_id}`}
       columns={[
         {
-          head: words.time,
-          names: true,
+          header: t.time,
+          primary: true,
           cell: (request) => (
             <Link to="/usage/$id" params={{ id: request.request_id }}>
-              <When at={request.time} />
+              <RelativeTime at={request.time} />
             </Link>
           ),
         },
         {
-          head: words.outcome,
-          cell: ({ outcome, http_status: status }) => <Outcome outcome={outcome} status={status} />,
+          header: t.outcome,
+          cell: ({ outcome, http_status: status }) => <RequestOutcome outcome={outcome} status={status} />,
         },
-        { head: words.model, cell: ({ model }) => model },
-        { head: words.key, wide: true, cell: (request) => request.key_name },
-        { head: words.inputShort, figures: true, cell: (request) => numberText(request.prompt_tokens) },
+        { header: t.model, cell: ({ model }) => model },
+        { header: t.key, wideOnly: true, cell: (request) => request.key_name },
+        { header: t.inputShort, numeric: true, cell: (request) => formatNumber(request.prompt_tokens) },
         {
-          head: words.cached,
-          figures: true,
-          wide: true,
-          cell: (request) => numberText(request.cached_tokens),
+          header: t.cached,
+          numeric: true,
+          wideOnly: true,
+          cell: (request) => formatNumber(request.cached_tokens),
         },
-        { head: words.outputShort, figures: true, cell: (request) => numberText(request.completion_tokens) },
-        { head: words.cost, figures: true, cell: ({ cost }) => <Money amount={cost} /> },
         {
-          head: words.firstToken,
-          figures: true,
-          wide: true,
-          cell: (request) => (request.first_token_ms === null ? '–' : durationText(request.first_token_ms)),
+          header: t.outputShort,
+          numeric: true,
+          cell: (request) => formatNumber(request.completion_tokens),
         },
-        { head: words.duration, figures: true, cell: (request) => durationText(request.duration_ms) },
+        { header: t.cost, numeric: true, cell: ({ cost }) => <Money amount={cost} /> },
+        {
+          header: t.firstToken,
+          numeric: true,
+          wideOnly: true,
+          cell: (request) => (request.first_token_ms === null ? '–' : formatDuration(request.first_token_ms)),
+        },
+        { header: t.duration, numeric: true, cell: (request) => formatDuration(request.duration_ms) },
       ]}
     />
   )

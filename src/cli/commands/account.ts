@@ -1,32 +1,39 @@
-/** `sluice account …`: who holds money. */
+/** `sluice account …`: the accounts that hold money. */
 
 import type { Command } from 'commander'
 import { randomUUID } from 'node:crypto'
-import { listAll, pathOf, withControl, type Control } from '../admin-client.ts'
-import { cap, decimal, finished, given, limitsOf, withLimits, type LimitOptions } from '../options.ts'
+import { listAll, withQuery, withAdminClient, type AdminClient } from '../admin-client.ts'
+import {
+  parseCap,
+  parseDecimal,
+  withJsonOption,
+  omitUndefined,
+  limitsFrom,
+  withLimits,
+  type LimitOptions,
+} from '../options.ts'
 import {
   CommandError,
   fieldAt,
-  fieldsOf,
+  asFields,
   printResult,
-  sheetOf,
-  tableOf,
-  UnclearError,
+  formatFields,
+  formatTable,
+  UnknownOutcomeError,
   UsageError,
   type Fields,
-  type Format,
+  type OutputOptions,
 } from '../output.ts'
 
-/** An account's id, as it is or found by its e-mail address. */
-export async function accountIdOf(control: Control, idOrEmail: string): Promise<string> {
+/** Returns an id unchanged and looks up an e-mail address. */
+export async function resolveAccountId(client: AdminClient, idOrEmail: string): Promise<string> {
   if (!idOrEmail.includes('@')) return idOrEmail
-  const [account] = await listAll(control, '/accounts', { email: idOrEmail })
-  if (account === undefined)
-    throw new CommandError(`There is no account with the e-mail address ${idOrEmail}.`)
+  const [account] = await listAll(client, '/accounts', { email: idOrEmail })
+  if (account === undefined) throw new CommandError(`No account has the e-mail address ${idOrEmail}.`)
   return String(account['id'])
 }
 
-const shownFields = [
+const accountFields = [
   'id',
   'email',
   'name',
@@ -42,11 +49,11 @@ const shownFields = [
   'timezone',
 ] as const
 
-function accountSheet(account: Fields): string {
-  return sheetOf(shownFields.map((path) => [path.replaceAll(/[._]/g, ' '), fieldAt(account, path)]))
+function formatAccount(account: Fields): string {
+  return formatFields(accountFields.map((path) => [path.replaceAll(/[._]/g, ' '), fieldAt(account, path)]))
 }
 
-interface CreateOptions extends Format {
+interface CreateOptions extends OutputOptions {
   readonly name?: string
   readonly tier?: string
   readonly timezone?: string
@@ -54,59 +61,62 @@ interface CreateOptions extends Format {
 }
 
 async function create(email: string, { json, ...rest }: CreateOptions): Promise<void> {
-  const account = await withControl({ command: 'account create', create: true }, (control) =>
-    control.call('POST', '/accounts', { email, ...rest }),
+  const account = await withAdminClient({ command: 'account create', create: true }, (client) =>
+    client.call('POST', '/accounts', { email, ...rest }),
   )
-  const id = String(fieldsOf(account)['id'])
-  printResult(account, { json }, () => `Account ${id} for ${email} is made.${trialWords(fieldsOf(account))}`)
+  const id = String(asFields(account)['id'])
+  printResult(
+    account,
+    { json },
+    () => `Created account ${id} for ${email}.${trialCreditText(asFields(account))}`,
+  )
 }
 
-/** What came of `--trial`. */
-function trialWords(account: Fields): string {
+/** The result of `--trial`. */
+function trialCreditText(account: Fields): string {
   const granted = fieldAt(account, 'trial_credit.granted')
-  if (granted === true)
-    return ` ${String(fieldAt(account, 'trial_credit.amount'))} are credited for trying out.`
+  if (granted === true) return ` It got a trial credit of ${String(fieldAt(account, 'trial_credit.amount'))}.`
   if (granted !== false) return ''
   return fieldAt(account, 'trial_credit.reason') === 'granted_before'
-    ? ' Its mailbox has had a credit for trying out before.'
-    : ' It has no credit: no promotion runs.'
+    ? ' It got no trial credit: its mailbox has had one before.'
+    : ' It got no trial credit: no promotion is running.'
 }
 
-async function list({ json, ...query }: Format & { readonly status?: string }): Promise<void> {
-  const data = await withControl({ command: 'account list' }, (control) =>
-    listAll(control, '/accounts', query),
+async function list({ json, ...query }: OutputOptions & { readonly status?: string }): Promise<void> {
+  const data = await withAdminClient({ command: 'account list' }, (client) =>
+    listAll(client, '/accounts', query),
   )
   printResult({ data, next: null }, { json }, () =>
-    tableOf(
+    formatTable(
       ['ID', 'E-MAIL', 'TIER', 'STATUS', 'BALANCE'],
-      data.map((each) => [each['id'], each['email'], each['tier'], each['status'], each['balance']]),
+      data.map((row) => [row['id'], row['email'], row['tier'], row['status'], row['balance']]),
     ),
   )
 }
 
-async function show(idOrEmail: string, format: Format): Promise<void> {
-  const account = await withControl({ command: 'account show' }, async (control) =>
-    fieldsOf(
-      await control.call('GET', `/accounts/${encodeURIComponent(await accountIdOf(control, idOrEmail))}`),
+async function show(idOrEmail: string, format: OutputOptions): Promise<void> {
+  const account = await withAdminClient({ command: 'account show' }, async (client) =>
+    asFields(
+      await client.call('GET', `/accounts/${encodeURIComponent(await resolveAccountId(client, idOrEmail))}`),
     ),
   )
-  printResult(account, format, () => accountSheet(account))
+  printResult(account, format, () => formatAccount(account))
 }
 
-interface CreditOptions extends Format {
+interface CreditOptions extends OutputOptions {
   readonly reason: string
   readonly kind: string
   readonly idempotencyKey?: string
 }
 
-/** With a key of one's own making nobody could ask again for what may have been done, without doing it twice. */
-async function askedOnce(key: string, ask: () => Promise<unknown>): Promise<unknown> {
+/** If the outcome is unknown, the error names the generated key, so that the credit can be retried safely. */
+async function withRetryAdvice(key: string, send: () => Promise<unknown>): Promise<unknown> {
   try {
-    return await ask()
+    return await send()
   } catch (error) {
-    if (!(error instanceof UnclearError)) throw error
+    if (!(error instanceof UnknownOutcomeError)) throw error
     throw new CommandError(
-      `${error.message} It may have been credited all the same: repeat the command with --idempotency-key ${key}, which cannot credit twice.`,
+      `${error.message} The credit may have been applied. Retry with --idempotency-key ${key}, which cannot credit twice.`,
     )
   }
 }
@@ -114,18 +124,18 @@ async function askedOnce(key: string, ask: () => Promise<unknown>): Promise<unkn
 async function credit(idOrEmail: string, amount: string, options: CreditOptions): Promise<void> {
   const key = options.idempotencyKey ?? randomUUID()
   const body = { amount, reason: options.reason, kind: options.kind, idempotency_key: key }
-  const receipt = await withControl({ command: 'account credit' }, async (control) => {
-    const id = await accountIdOf(control, idOrEmail)
+  const receipt = await withAdminClient({ command: 'account credit' }, async (client) => {
+    const id = await resolveAccountId(client, idOrEmail)
     const path = `/accounts/${encodeURIComponent(id)}/credits`
-    return fieldsOf(await askedOnce(key, () => control.call('POST', path, body)))
+    return asFields(await withRetryAdvice(key, () => client.call('POST', path, body)))
   })
   printResult(receipt, options, () => {
-    const done = amount.startsWith('-') ? `${amount.slice(1)} is taken back` : `${amount} is credited`
-    return `${done}; the balance is ${String(receipt['balance'])}.`
+    const done = amount.startsWith('-') ? `Debited ${amount.slice(1)}` : `Credited ${amount}`
+    return `${done}. The balance is ${String(receipt['balance'])}.`
   })
 }
 
-interface SetOptions extends Format, LimitOptions {
+interface SetOptions extends OutputOptions, LimitOptions {
   readonly tier?: string
   readonly status?: string
   readonly timezone?: string
@@ -136,62 +146,62 @@ interface SetOptions extends Format, LimitOptions {
 
 async function set(idOrEmail: string, options: SetOptions): Promise<void> {
   const { tier, status, timezone, name, dailyCap, monthlyCap } = options
-  const caps = given({ daily: dailyCap, monthly: monthlyCap })
-  const body = given({ tier, status, timezone, name, caps, limits: limitsOf(options) })
+  const caps = omitUndefined({ daily: dailyCap, monthly: monthlyCap })
+  const body = omitUndefined({ tier, status, timezone, name, caps, limits: limitsFrom(options) })
   if (body === undefined)
-    throw new UsageError('Say what to set: --tier, --status, --daily-cap, --rpm or another option.')
-  const account = await withControl({ command: 'account set' }, async (control) => {
-    const id = await accountIdOf(control, idOrEmail)
-    return fieldsOf(await control.call('PATCH', pathOf(`/accounts/${encodeURIComponent(id)}`), body))
+    throw new UsageError('Nothing to change. Use --tier, --status, --daily-cap, --rpm or another option.')
+  const account = await withAdminClient({ command: 'account set' }, async (client) => {
+    const id = await resolveAccountId(client, idOrEmail)
+    return asFields(await client.call('PATCH', withQuery(`/accounts/${encodeURIComponent(id)}`), body))
   })
-  printResult(account, options, () => accountSheet(account))
+  printResult(account, options, () => formatAccount(account))
 }
 
-const accountWords = "the account's id or e-mail address"
+const accountHelp = "the account's id or e-mail address"
 
-export function completeAccount(command: Command): void {
-  finished(
-    command.command('create').argument('<email>', 'whose account it is'),
+export function configureAccount(command: Command): void {
+  withJsonOption(
+    command.command('create').argument('<email>', "the account holder's e-mail address"),
     'account create ann@example.com --tier standard',
   )
-    .description('make an account')
-    .option('--name <text>', 'what people call it')
-    .option('--tier <name>', 'new, standard, enterprise or one of your own')
-    .option('--timezone <zone>', 'in which its days and months begin, such as Asia/Shanghai')
-    .option('--trial', 'with the credit for trying out, where there is one')
+    .description('create an account')
+    .option('--name <text>', 'display name')
+    .option('--tier <name>', 'new, standard, enterprise or a custom tier')
+    .option('--timezone <zone>', 'time zone of its days and months, such as Asia/Shanghai')
+    .option('--trial', 'grant the trial credit of the running promotion')
     .action(create)
-  finished(command.command('list'), 'account list --status suspended')
+  withJsonOption(command.command('list'), 'account list --status suspended')
     .description('list accounts, newest first')
     .option('--status <status>', 'active or suspended')
     .action(list)
-  finished(command.command('show').argument('<account>', accountWords), 'account show ann@example.com')
-    .description('balance, holds, caps and limits of an account')
+  withJsonOption(command.command('show').argument('<account>', accountHelp), 'account show ann@example.com')
+    .description("show an account's balance, holds, caps and limits")
     .action(show)
-  finished(
+  withJsonOption(
     command
       .command('credit')
-      .argument('<account>', accountWords)
-      .argument('<amount>', 'in yuan; negative takes back', decimal),
+      .argument('<account>', accountHelp)
+      .argument('<amount>', 'in yuan; negative to debit', parseDecimal),
     'account credit ann@example.com 100 --reason "invoice 4711"',
   )
-    .description('add to the balance, or take back from it')
-    .requiredOption('--reason <text>', 'stands in the ledger')
-    .option('--kind <kind>', 'credit, payment (the first may change the tier) or refund', 'credit')
-    .option('--idempotency-key <text>', 'the same key twice credits once')
+    .description('credit or debit an account')
+    .requiredOption('--reason <text>', 'recorded in the ledger')
+    .option('--kind <kind>', 'credit, payment (the first one may change the tier) or refund', 'credit')
+    .option('--idempotency-key <text>', 'a key that makes retries safe')
     .action(credit)
-  const setCommand = command.command('set').argument('<account>', accountWords)
+  const setCommand = command.command('set').argument('<account>', accountHelp)
   withLimits(
-    finished(
+    withJsonOption(
       setCommand,
       'account set ann@example.com --daily-cap 50 --rpm 600',
       'account set acc_… --status suspended',
     )
-      .description('change tier, status, caps or limits; what is not named stays')
-      .option('--name <text>', 'what people call it')
-      .option('--tier <name>', 'new, standard, enterprise or one of your own')
+      .description('change tier, status, caps or limits; other values stay')
+      .option('--name <text>', 'display name')
+      .option('--tier <name>', 'new, standard, enterprise or a custom tier')
       .option('--status <status>', 'active or suspended')
-      .option('--timezone <zone>', 'in which its days and months begin, such as Asia/Shanghai')
-      .option('--daily-cap <amount>', 'in yuan, or "none"', cap)
-      .option('--monthly-cap <amount>', 'in yuan, or "none"', cap),
+      .option('--timezone <zone>', 'time zone of its days and months, such as Asia/Shanghai')
+      .option('--daily-cap <amount>', 'in yuan, or "none"', parseCap)
+      .option('--monthly-cap <amount>', 'in yuan, or "none"', parseCap),
   ).action(set)
 }

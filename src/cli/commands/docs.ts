@@ -1,16 +1,16 @@
-/** `sluice docs`: writes what is made from the code, so that it never tells anything else. */
+/** `sluice docs`: writes the documentation that is generated from the code. */
 
 import type { Command } from 'commander'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { renderConfigurationPage } from '../../config.ts'
-import { finished } from '../options.ts'
-import { CommandError, printResult, type Format } from '../output.ts'
+import { withJsonOption } from '../options.ts'
+import { CommandError, printResult, type OutputOptions } from '../output.ts'
 
 const standardPath = fileURLToPath(new URL('../../../docs/configuration.md', import.meta.url))
 
-interface DocsOptions extends Format {
+interface DocsOptions extends OutputOptions {
   readonly output: string
   readonly check?: boolean
 }
@@ -32,12 +32,12 @@ function write({ output: path, ...options }: DocsOptions): void {
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, page)
   }
-  printResult({ path, changed }, options, () => `${path} ${changed ? 'is written' : 'is up to date'}.`)
+  printResult({ path, changed }, options, () => (changed ? `Wrote ${path}.` : `${path} is up to date.`))
 }
 
-export function completeDocs(command: Command): void {
-  finished(command, 'docs', 'docs --check')
-    .option('--output <path>', 'where to write it', standardPath)
-    .option('--check', 'write nothing; end with 1 when the page is out of date')
+export function configureDocs(command: Command): void {
+  withJsonOption(command, 'docs', 'docs --check')
+    .option('--output <path>', 'the file to write', standardPath)
+    .option('--check', 'write nothing; exit with 1 if the page is out of date')
     .action(write)
 }

@@ -1,21 +1,21 @@
-/** `sluice key …`: what callers present. */
+/** `sluice key …`: API keys. */
 
 import type { Command } from 'commander'
-import { accountIdOf } from './account.ts'
-import { listAll, withControl } from '../admin-client.ts'
+import { resolveAccountId } from './account.ts'
+import { listAll, withAdminClient } from '../admin-client.ts'
 import {
-  cap,
-  finished,
-  given,
-  limitsOf,
-  list as listOption,
-  moment,
+  parseCap,
+  withJsonOption,
+  omitUndefined,
+  limitsFrom,
+  parseList as listOption,
+  parseTime,
   withLimits,
   type LimitOptions,
 } from '../options.ts'
-import { fieldAt, fieldsOf, printResult, tableOf, UsageError, type Format } from '../output.ts'
+import { fieldAt, asFields, printResult, formatTable, UsageError, type OutputOptions } from '../output.ts'
 
-interface CreateOptions extends Format, LimitOptions {
+interface CreateOptions extends OutputOptions, LimitOptions {
   readonly name: string
   readonly expires?: string | null
   readonly model?: readonly string[]
@@ -27,19 +27,26 @@ interface CreateOptions extends Format, LimitOptions {
 
 async function create(account: string, options: CreateOptions): Promise<void> {
   const { name, expires, model, ip, dailyCap, monthlyCap, totalCap } = options
-  const caps = given({ daily: dailyCap, monthly: monthlyCap, total: totalCap })
-  const body = given({ name, expires_at: expires, models: model, ips: ip, caps, limits: limitsOf(options) })
-  const key = await withControl({ command: 'key create' }, async (control) => {
-    const id = await accountIdOf(control, account)
-    return fieldsOf(await control.call('POST', `/accounts/${encodeURIComponent(id)}/keys`, body))
+  const caps = omitUndefined({ daily: dailyCap, monthly: monthlyCap, total: totalCap })
+  const body = omitUndefined({
+    name,
+    expires_at: expires,
+    models: model,
+    ips: ip,
+    caps,
+    limits: limitsFrom(options),
+  })
+  const key = await withAdminClient({ command: 'key create' }, async (client) => {
+    const id = await resolveAccountId(client, account)
+    return asFields(await client.call('POST', `/accounts/${encodeURIComponent(id)}/keys`, body))
   })
   printResult(key, options, () => {
-    const told = `Key ${String(key['id'])} is made. Keep its secret: it is shown only now.`
-    return `${told}\n\n${String(key['secret'])}`
+    const text = `Created key ${String(key['id'])}. Save its secret: it is only shown now.`
+    return `${text}\n\n${String(key['secret'])}`
   })
 }
 
-interface ListOptions extends Format {
+interface ListOptions extends OutputOptions {
   readonly all?: boolean
   readonly find?: string
   readonly status?: string
@@ -47,16 +54,16 @@ interface ListOptions extends Format {
 
 async function list(account: string | undefined, options: ListOptions): Promise<void> {
   const { all = false, find, status } = options
-  if ((account === undefined) !== all) throw new UsageError('Name an account, or say --all.')
-  const data = await withControl({ command: 'key list' }, async (control) => {
-    const id = account === undefined ? undefined : await accountIdOf(control, account)
-    // An account that is not there is told, not shown as one without keys.
-    if (id !== undefined) await control.call('GET', `/accounts/${encodeURIComponent(id)}`)
-    return listAll(control, '/keys', { account: id, q: find, status, sort: 'oldest', limit: '1000' })
+  if ((account === undefined) !== all) throw new UsageError('Name an account or use --all.')
+  const data = await withAdminClient({ command: 'key list' }, async (client) => {
+    const id = account === undefined ? undefined : await resolveAccountId(client, account)
+    // An unknown account is an error, not an empty list.
+    if (id !== undefined) await client.call('GET', `/accounts/${encodeURIComponent(id)}`)
+    return listAll(client, '/keys', { account: id, q: find, status, sort: 'oldest', limit: '1000' })
   })
   printResult({ data, next: null }, options, () =>
-    tableOf(
-      ['ID', 'ACCOUNT', 'NAME', 'BEGINS', 'STATUS', 'EXPIRES', 'MODELS', 'ADDRESSES', 'LAST USED', 'MONTH'],
+    formatTable(
+      ['ID', 'ACCOUNT', 'NAME', 'PREFIX', 'STATUS', 'EXPIRES', 'MODELS', 'ADDRESSES', 'LAST USED', 'MONTH'],
       data.map((key) => [
         key['id'],
         key['account_email'],
@@ -73,59 +80,59 @@ async function list(account: string | undefined, options: ListOptions): Promise<
   )
 }
 
-async function setStatus(key: string, status: 'active' | 'disabled', format: Format): Promise<void> {
-  const changed = await withControl({ command: 'key' }, (control) =>
-    control.call('PATCH', `/keys/${encodeURIComponent(key)}`, { status }),
+async function setStatus(key: string, status: 'active' | 'disabled', format: OutputOptions): Promise<void> {
+  const changed = await withAdminClient({ command: 'key' }, (client) =>
+    client.call('PATCH', `/keys/${encodeURIComponent(key)}`, { status }),
   )
   printResult(changed, format, () => `Key ${key} is ${status}.`)
 }
 
-async function remove(key: string, format: Format): Promise<void> {
-  await withControl({ command: 'key delete' }, (control) =>
-    control.call('DELETE', `/keys/${encodeURIComponent(key)}`),
+async function remove(key: string, format: OutputOptions): Promise<void> {
+  await withAdminClient({ command: 'key delete' }, (client) =>
+    client.call('DELETE', `/keys/${encodeURIComponent(key)}`),
   )
-  printResult({ id: key, deleted: true }, format, () => `Key ${key} is deleted.`)
+  printResult({ id: key, deleted: true }, format, () => `Deleted key ${key}.`)
 }
 
-export function completeKey(command: Command): void {
-  const accountWords = "the account's id or e-mail address"
-  const createCommand = command.command('create').argument('<account>', accountWords)
+export function configureKey(command: Command): void {
+  const accountHelp = "the account's id or e-mail address"
+  const createCommand = command.command('create').argument('<account>', accountHelp)
   withLimits(
-    finished(
+    withJsonOption(
       createCommand,
       'key create ann@example.com --name laptop',
       'key create acc_… --name ci --expires 90d --model "family-a-*" --ip 10.0.0.0/8 --daily-cap 5',
     )
-      .description('make a key; its secret is shown once')
-      .requiredOption('--name <text>', 'to tell it from others')
-      .option('--expires <time>', 'a time, or a span such as 90d', moment)
+      .description('create a key; its secret is shown once')
+      .requiredOption('--name <text>', 'name of the key')
+      .option('--expires <time>', 'a time, or a duration such as 90d', parseTime)
       .option(
         '--model <names>',
-        'only these models, with commas; * at the end stands for any ending',
+        'only these models, comma-separated; a trailing * matches any suffix',
         listOption,
       )
-      .option('--ip <cidrs>', 'only from these addresses, with commas', listOption)
-      .option('--daily-cap <amount>', 'in yuan', cap)
-      .option('--monthly-cap <amount>', 'in yuan', cap)
-      .option('--total-cap <amount>', "in yuan, for the key's life", cap),
+      .option('--ip <cidrs>', 'only from these addresses, comma-separated', listOption)
+      .option('--daily-cap <amount>', 'in yuan', parseCap)
+      .option('--monthly-cap <amount>', 'in yuan', parseCap)
+      .option('--total-cap <amount>', "in yuan, for the key's lifetime", parseCap),
   ).action(create)
-  finished(
-    command.command('list').argument('[account]', accountWords),
+  withJsonOption(
+    command.command('list').argument('[account]', accountHelp),
     'key list ann@example.com',
     'key list --all --find laptop --status disabled',
   )
-    .description("list an account's keys, or all there are, and what they have spent this month")
-    .option('--all', 'of every account')
-    .option('--find <text>', 'a part of a name, the beginning of a secret or of an e-mail address, or an id')
+    .description("list an account's keys, or all keys, with what they have spent this month")
+    .option('--all', 'list the keys of all accounts')
+    .option('--find <text>', 'part of a name, the start of a secret or of an e-mail address, or an id')
     .option('--status <status>', 'active, disabled or expired')
     .action(list)
-  finished(command.command('disable').argument('<key>', "the key's id"), 'key disable key_…')
-    .description('refuse a key until it is enabled again')
-    .action((key: string, format: Format) => setStatus(key, 'disabled', format))
-  finished(command.command('enable').argument('<key>', "the key's id"), 'key enable key_…')
-    .description('take a disabled key again')
-    .action((key: string, format: Format) => setStatus(key, 'active', format))
-  finished(command.command('delete').argument('<key>', "the key's id"), 'key delete key_…')
-    .description('delete a key for good')
+  withJsonOption(command.command('disable').argument('<key>', "the key's id"), 'key disable key_…')
+    .description('reject a key until it is enabled again')
+    .action((key: string, format: OutputOptions) => setStatus(key, 'disabled', format))
+  withJsonOption(command.command('enable').argument('<key>', "the key's id"), 'key enable key_…')
+    .description('enable a disabled key')
+    .action((key: string, format: OutputOptions) => setStatus(key, 'active', format))
+  withJsonOption(command.command('delete').argument('<key>', "the key's id"), 'key delete key_…')
+    .description('delete a key permanently')
     .action(remove)
 }

@@ -1,9 +1,23 @@
-/** `sluice model …`: what callers name, what it costs them, and who serves it. */
+/** `sluice model …`: the models that callers use, their prices and their routes. */
 
 import { Option, type Command } from 'commander'
-import { listAll, withControl } from '../admin-client.ts'
-import { decimal, finished, given, list as listOption, wholeNumber } from '../options.ts'
-import { fieldAt, fieldsOf, printResult, tableOf, UsageError, type Fields, type Format } from '../output.ts'
+import { listAll, withAdminClient } from '../admin-client.ts'
+import {
+  parseDecimal,
+  withJsonOption,
+  omitUndefined,
+  parseList as listOption,
+  parseInteger,
+} from '../options.ts'
+import {
+  fieldAt,
+  asFields,
+  printResult,
+  formatTable,
+  UsageError,
+  type Fields,
+  type OutputOptions,
+} from '../output.ts'
 
 interface PriceOptions {
   readonly input?: string
@@ -17,7 +31,7 @@ interface PriceOptions {
   readonly free?: boolean
 }
 
-interface ModelOptions extends Format {
+interface ModelOptions extends OutputOptions {
   readonly context?: number
   readonly maxOutput?: number
   readonly hiddenReasoning?: boolean
@@ -36,25 +50,25 @@ interface Route {
 
 function withPrices(command: Command): Command {
   return command
-    .option('--input <price>', 'yuan for 1,000 tokens in', decimal)
-    .option('--output <price>', 'yuan for 1,000 tokens out', decimal)
-    .option('--cached-input <price>', 'for 1,000 tokens read from a cache; else as input', decimal)
-    .option('--cache-write <price>', 'for 1,000 tokens written to a cache; else as input', decimal)
+    .option('--input <price>', 'yuan per 1,000 input tokens', parseDecimal)
+    .option('--output <price>', 'yuan per 1,000 output tokens', parseDecimal)
+    .option('--cached-input <price>', 'per 1,000 tokens read from a cache; default: --input', parseDecimal)
+    .option('--cache-write <price>', 'per 1,000 tokens written to a cache; default: --input', parseDecimal)
     .option(
       '--cache-write-1h <price>',
-      'for 1,000 tokens written for an hour; else as --cache-write',
-      decimal,
+      'per 1,000 tokens cached for an hour; default: --cache-write',
+      parseDecimal,
     )
-    .option('--reasoning <price>', 'for 1,000 tokens of reasoning; else as output', decimal)
-    .option('--per-request <amount>', 'yuan for each request, such as a search fee', decimal)
-    .option('--per-search <amount>', 'yuan for each search of the web that the provider does', decimal)
-    .option('--free', 'it costs nothing')
+    .option('--reasoning <price>', 'per 1,000 reasoning tokens; default: --output', parseDecimal)
+    .option('--per-request <amount>', 'yuan per request, such as a search fee', parseDecimal)
+    .option('--per-search <amount>', 'yuan per web search by the provider', parseDecimal)
+    .option('--free', 'free of charge')
 }
 
-/** Prices as a body has them. Which of them go together, the administration says. */
-function pricesOf(options: PriceOptions): Fields {
+/** Prices as in a request body; the admin API validates their combination. */
+function pricesFrom(options: PriceOptions): Fields {
   if (options.free === true) return { free: true }
-  const prices = given({
+  const prices = omitUndefined({
     input: options.input,
     output: options.output,
     cached_input: options.cachedInput,
@@ -64,24 +78,24 @@ function pricesOf(options: PriceOptions): Fields {
     per_request: options.perRequest,
     per_search: options.perSearch,
   })
-  if (prices === undefined) throw new UsageError('Say what it costs: --input and --output, or --free.')
+  if (prices === undefined) throw new UsageError('Missing price. Use --input and --output, or --free.')
   return prices
 }
 
-/** `upstream=model`; without `=model` it has the same name there. */
-export function routeOf(word: string, modelId: string): Route {
+/** `upstream=model`; without `=model`, the upstream uses the same name. */
+export function parseRoute(word: string, modelId: string): Route {
   const [upstream = '', ...rest] = word.split('=')
   const model = rest.join('=')
   return { upstream, model: model === '' ? modelId : model }
 }
 
-function bodyOf(id: string, options: ModelOptions): Fields | undefined {
-  return given({
+function modelBody(id: string, options: ModelOptions): Fields | undefined {
+  return omitUndefined({
     context_tokens: options.context,
     max_output_tokens: options.maxOutput,
     hidden_reasoning: options.hiddenReasoning,
     owned_by: options.ownedBy,
-    routes: options.route?.map((word) => routeOf(word, id)),
+    routes: options.route?.map((word) => parseRoute(word, id)),
     prefer: options.prefer,
     affinity: options.affinity,
     fallbacks: options.fallback,
@@ -90,44 +104,48 @@ function bodyOf(id: string, options: ModelOptions): Fields | undefined {
 }
 
 async function add(id: string, options: ModelOptions & PriceOptions): Promise<void> {
-  const body = { id, ...bodyOf(id, options), prices: pricesOf(options) }
-  const model = await withControl({ command: 'model add', create: true }, (control) =>
-    control.call('POST', '/models', body),
+  const body = { id, ...modelBody(id, options), prices: pricesFrom(options) }
+  const model = await withAdminClient({ command: 'model add', create: true }, (client) =>
+    client.call('POST', '/models', body),
   )
-  printResult(model, options, () => `Model ${id} is added.`)
+  printResult(model, options, () => `Added model ${id}.`)
 }
 
 async function set(id: string, options: ModelOptions): Promise<void> {
-  const body = bodyOf(id, options)
+  const body = modelBody(id, options)
   if (body === undefined)
-    throw new UsageError('Say what to set: --listed, --no-listed, --route or another option.')
-  const model = await withControl({ command: 'model set' }, (control) =>
-    control.call('PATCH', `/models/${encodeURIComponent(id)}`, body),
+    throw new UsageError('Nothing to change. Use --listed, --no-listed, --route or another option.')
+  const model = await withAdminClient({ command: 'model set' }, (client) =>
+    client.call('PATCH', `/models/${encodeURIComponent(id)}`, body),
   )
-  printResult(model, options, () => `Model ${id} is changed.`)
+  printResult(model, options, () => `Updated model ${id}.`)
 }
 
-async function price(id: string, options: Format & PriceOptions): Promise<void> {
-  const prices = pricesOf(options)
-  const model = await withControl({ command: 'model price' }, async (control) =>
-    fieldsOf(await control.call('PATCH', `/models/${encodeURIComponent(id)}`, { prices })),
+async function price(id: string, options: OutputOptions & PriceOptions): Promise<void> {
+  const prices = pricesFrom(options)
+  const model = await withAdminClient({ command: 'model price' }, async (client) =>
+    asFields(await client.call('PATCH', `/models/${encodeURIComponent(id)}`, { prices })),
   )
   const version = String(model['price_version'])
-  printResult(model, options, () => `Model ${id} has price version ${version}; running requests keep theirs.`)
+  printResult(
+    model,
+    options,
+    () => `Model ${id} now has price version ${version}. Requests in progress keep their prices.`,
+  )
 }
 
-async function list(format: Format): Promise<void> {
-  const [data, upstreams] = await withControl({ command: 'model list' }, (control) =>
-    Promise.all([listAll(control, '/models'), listAll(control, '/upstreams')]),
+async function list(format: OutputOptions): Promise<void> {
+  const [data, upstreams] = await withAdminClient({ command: 'model list' }, (client) =>
+    Promise.all([listAll(client, '/models'), listAll(client, '/upstreams')]),
   )
   const names = new Map(upstreams.map((upstream) => [upstream['id'], String(upstream['name'])]))
   const routesOf = (model: Fields): string[] =>
     (Array.isArray(model['routes']) ? model['routes'] : []).map((route) => {
-      const { upstream, model: name } = fieldsOf(route)
+      const { upstream, model: name } = asFields(route)
       return `${names.get(upstream) ?? String(upstream)}=${String(name)}`
     })
   printResult({ data, next: null }, format, () =>
-    tableOf(
+    formatTable(
       ['ID', 'CONTEXT', 'INPUT', 'OUTPUT', 'LISTED', 'ROUTES'],
       data.map((model) => [
         model['id'],
@@ -141,61 +159,64 @@ async function list(format: Format): Promise<void> {
   )
 }
 
-async function remove(id: string, format: Format): Promise<void> {
-  await withControl({ command: 'model remove' }, (control) =>
-    control.call('DELETE', `/models/${encodeURIComponent(id)}`),
+async function remove(id: string, format: OutputOptions): Promise<void> {
+  await withAdminClient({ command: 'model remove' }, (client) =>
+    client.call('DELETE', `/models/${encodeURIComponent(id)}`),
   )
-  printResult({ id, deleted: true }, format, () => `Model ${id} is removed.`)
+  printResult({ id, deleted: true }, format, () => `Removed model ${id}.`)
 }
 
 function withModelOptions(command: Command): Command {
   return command
-    .option('--max-output <tokens>', 'the most it writes in one answer', wholeNumber)
-    .option('--hidden-reasoning', 'its stream does not show the reasoning that it bills')
+    .option('--max-output <tokens>', 'maximum output tokens per response', parseInteger)
+    .option('--hidden-reasoning', 'its stream omits the reasoning that it bills')
     .option('--owned-by <text>', 'shown in the list of models')
-    .option('--route <upstream=model>', 'who serves it, and under which name; several times', listOption)
+    .option('--route <upstream=model>', 'an upstream and its name of the model; repeatable', listOption)
     .addOption(
-      new Option('--prefer <what>', 'among upstreams of one priority').choices([
+      new Option('--prefer <what>', 'how to choose among upstreams of the same priority').choices([
         'weight',
         'cheapest',
         'fastest',
       ]),
     )
-    .option('--affinity', 'a conversation stays with its upstream')
-    .option('--fallback <model>', 'a model that may answer in its place; several times', listOption)
+    .option('--affinity', 'keep a conversation on one upstream')
+    .option('--fallback <model>', 'a model that may serve requests instead; repeatable', listOption)
 }
 
-export function completeModel(command: Command): void {
+export function configureModel(command: Command): void {
   const addCommand = command.command('add').argument('<id>', 'as callers name it')
-  finished(
+  withJsonOption(
     addCommand,
     'model add family-a-small --context 16384 --input 0.002 --output 0.002 --route mine=small-v2',
-  ).description('add a model; it has to have a price, or to be free')
-  addCommand.requiredOption('--context <tokens>', 'how many tokens it takes', wholeNumber)
-  withPrices(withModelOptions(addCommand)).option('--no-listed', 'not shown in the list of models')
+  ).description('add a model with a price, or --free')
+  addCommand.requiredOption('--context <tokens>', 'context length in tokens', parseInteger)
+  withPrices(withModelOptions(addCommand)).option('--no-listed', 'hide it from the list of models')
   addCommand.action((id: string, { listed, ...options }: ModelOptions & PriceOptions) =>
     add(id, { ...options, listed: listed === false ? false : undefined }),
   )
-  finished(command.command('list'), 'model list').description('list models').action(list)
+  withJsonOption(command.command('list'), 'model list').description('list models').action(list)
   const setCommand = command.command('set').argument('<id>', 'as callers name it')
-  finished(
+  withJsonOption(
     setCommand,
     'model set family-a-small --listed',
     'model set family-a-small --route mine --route other=m2',
   )
-    .description('change what is named; routes are given whole')
-    .option('--context <tokens>', 'how many tokens it takes', wholeNumber)
-    .option('--listed', 'shown in the list of models')
-    .option('--no-listed', 'not shown in it')
-    .option('--no-affinity', 'each request is drawn anew')
+    .description('change a model; --route replaces all routes')
+    .option('--context <tokens>', 'context length in tokens', parseInteger)
+    .option('--listed', 'show it in the list of models')
+    .option('--no-listed', 'hide it from the list of models')
+    .option('--no-affinity', 'choose an upstream for each request')
   withModelOptions(setCommand).action(set)
   withPrices(
-    finished(
+    withJsonOption(
       command.command('price').argument('<id>', 'as callers name it'),
       'model price family-a-small --input 0.002 --output 0.003',
-    ).description('set a new price; it is the whole price, what is not named falls away'),
+    ).description('set a new price; it replaces the whole price'),
   ).action(price)
-  finished(command.command('remove').argument('<id>', 'as callers name it'), 'model remove family-a-small')
-    .description('take a model out of service')
+  withJsonOption(
+    command.command('remove').argument('<id>', 'as callers name it'),
+    'model remove family-a-small',
+  )
+    .description('remove a model')
     .action(remove)
 }

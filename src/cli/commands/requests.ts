@@ -1,9 +1,9 @@
-/** `sluice requests …`: what was asked, for whoever keeps it elsewhere. */
+/** `sluice requests …`: exports requests. */
 
 import type { Command } from 'commander'
-import { accountIdOf } from './account.ts'
-import { pathOf, withControl } from '../admin-client.ts'
-import { exampled } from '../options.ts'
+import { resolveAccountId } from './account.ts'
+import { withQuery, withAdminClient } from '../admin-client.ts'
+import { withExamples } from '../options.ts'
 
 interface ExportOptions {
   readonly day: string
@@ -11,20 +11,20 @@ interface ExportOptions {
 }
 
 async function exportDay({ day, account }: ExportOptions): Promise<void> {
-  await withControl({ command: 'requests export' }, async (control) => {
-    const id = account === undefined ? undefined : await accountIdOf(control, account)
-    await control.pour(pathOf('/requests.csv', { day, account: id }), process.stdout)
+  await withAdminClient({ command: 'requests export' }, async (client) => {
+    const id = account === undefined ? undefined : await resolveAccountId(client, account)
+    await client.stream(withQuery('/requests.csv', { day, account: id }), process.stdout)
   })
 }
 
-export function completeRequests(command: Command): void {
-  exampled(
+export function configureRequests(command: Command): void {
+  withExamples(
     command.command('export'),
     'requests export --day 2026-11-21 > requests-2026-11-21.csv',
     'requests export --day 2026-11-21 --account ann@example.com',
   )
-    .description('write the requests of one day as CSV')
+    .description('export the requests of one day as CSV')
     .requiredOption('--day <date>', 'the day, in UTC')
-    .option('--account <account>', "only this account's; its id or e-mail address")
+    .option('--account <account>', 'only requests of this account (id or e-mail address)')
     .action(exportDay)
 }

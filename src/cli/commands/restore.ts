@@ -1,23 +1,39 @@
-/** `sluice restore`: a backup, proven once more, in the place of a data directory or in an empty PostgreSQL. */
+/** `sluice restore`: verifies a backup and restores it to a data directory or an empty PostgreSQL database. */
 
 import type { Command } from 'commander'
 import { readConfig } from '../../config.ts'
-import { checkFolder, wordsOfStep, type Manifest, type Step } from '../../server/backup/backup-folder.ts'
-import { putInPlace, putInPostgres, type Restored } from '../../server/backup/restore-backup.ts'
-import { finished, progressOption } from '../options.ts'
-import { CommandError, printResult, withProgress, type Format, type Progress } from '../output.ts'
+import {
+  checkBackupFolder,
+  describeStep,
+  type BackupManifest,
+  type BackupStep,
+} from '../../server/backup/backup-folder.ts'
+import {
+  restoreToDataDir,
+  restoreToPostgres,
+  type RestoreResult,
+} from '../../server/backup/restore-backup.ts'
+import { withJsonOption, progressOption } from '../options.ts'
+import {
+  CommandError,
+  printResult,
+  withProgress,
+  type OutputOptions,
+  type ProgressOptions,
+} from '../output.ts'
 
-interface RestoreOptions extends Format, Progress {
+interface RestoreOptions extends OutputOptions, ProgressOptions {
   readonly force?: boolean
   readonly check?: boolean
 }
 
-function wordsOf(backup: Manifest, where: string, restored: Restored): string {
+function formatRestored(backup: BackupManifest, where: string, restored: RestoreResult): string {
   const lines = [
-    `${where} is as it was at ${backup.made_at}: ${backup.accounts} accounts, ${backup.entries} ledger entries.`,
+    `Restored ${where} to ${backup.made_at}: ${backup.accounts} accounts, ${backup.entries} ledger entries.`,
   ]
-  if (restored.moved_aside !== null) lines.push(`What was there before is in ${restored.moved_aside}.`)
-  if (backup.sealed_by === 'ENCRYPTION_KEY') lines.push('Start it with the ENCRYPTION_KEY that it had.')
+  if (restored.moved_aside !== null) lines.push(`The previous data is in ${restored.moved_aside}.`)
+  if (backup.sealed_by === 'ENCRYPTION_KEY')
+    lines.push('Start the relay with the same ENCRYPTION_KEY as before.')
   return lines.join('\n')
 }
 
@@ -26,48 +42,48 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
   const { dataDir, databaseUrl: url } = config
   if (url !== null && options.force === true)
     throw new CommandError(
-      'With DATABASE_URL nothing is moved aside: a backup goes into an empty database. Leave --force out.',
+      '--force does not apply with DATABASE_URL: a backup can only be restored to an empty database.',
     )
-  let step: Step = { doing: 'comparing', percent: null }
+  let step: BackupStep = { doing: 'comparing', percent: null }
   const backup = await withProgress(
     options,
-    () => wordsOfStep(step),
-    () => checkFolder(folder, (next) => (step = next)),
+    () => describeStep(step),
+    () => checkBackupFolder(folder, (next) => (step = next)),
   )
   if (options.check === true) {
-    printResult({ ok: true, ...backup }, options, () => `${folder} is whole, and its ledger holds.`)
+    printResult({ ok: true, ...backup }, options, () => `${folder} is intact, and its ledger is consistent.`)
     return
   }
   if (url !== null) {
-    let words = 'opening the database'
+    let progressText = 'opening the database'
     await withProgress(
       options,
-      () => words,
-      () => putInPostgres(folder, { config, url }, backup, (next) => (words = next)),
+      () => progressText,
+      () => restoreToPostgres(folder, { config, url }, backup, (next) => (progressText = next)),
     )
     return printResult({ restored_to: 'postgres', ...backup }, options, () =>
-      wordsOf(backup, 'The database', { moved_aside: null }),
+      formatRestored(backup, 'the database', { moved_aside: null }),
     )
   }
-  const restored = putInPlace(folder, dataDir, backup, options.force === true)
+  const restored = restoreToDataDir(folder, dataDir, backup, options.force === true)
   printResult({ data_dir: dataDir, ...restored, ...backup }, options, () =>
-    wordsOf(backup, dataDir, restored),
+    formatRestored(backup, dataDir, restored),
   )
 }
 
-export function completeRestore(command: Command): void {
-  finished(
-    command.argument('<folder>', 'a backup'),
+export function configureRestore(command: Command): void {
+  withJsonOption(
+    command.argument('<folder>', 'the backup'),
     'restore /var/backups/sluice-2026-11-21',
     'restore --check /var/backups/sluice-2026-11-21',
   )
-    .option('--check', 'only read the backup through and recompute its ledger')
-    .option('--force', 'move what is in DATA_DIR aside')
+    .option('--check', 'only read the backup and verify its ledger')
+    .option('--force', 'move the contents of DATA_DIR aside')
     .option(...progressOption)
     .addHelpText(
       'after',
-      '\nThe backup is checked before anything is changed. No relay may run on DATA_DIR. With DATABASE_URL it goes into that\n' +
-        'database, which has to be empty, whichever kind of store it was made of.',
+      '\nThe backup is verified before anything is changed. No relay may be running on DATA_DIR. With DATABASE_URL it is\n' +
+        'restored to that database, which must be empty. A backup of either kind of store can be restored to both.',
     )
     .action(restore)
 }

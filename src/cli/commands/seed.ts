@@ -1,23 +1,23 @@
-/** `sluice seed`: the reference models and prices, to be looked at first and added only then. */
+/** `sluice seed`: previews the reference models and prices, and adds them with --yes. */
 
 import type { Command } from 'commander'
 import { listedProviders, priceListOf } from '../../catalog/price-lists.ts'
 import { referenceModels, type ReferenceModel } from '../../catalog/reference-models.ts'
 import { readConfig } from '../../config.ts'
-import { factorPpmOf } from '../../lib/money.ts'
-import { hasDatabase, listAll, withControl, type Control } from '../admin-client.ts'
-import { finished, given, list } from '../options.ts'
+import { parseFactor } from '../../lib/money.ts'
+import { hasDatabase, listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
+import { withJsonOption, omitUndefined, parseList } from '../options.ts'
 import {
   CommandError,
   fieldAt,
   printResult,
-  tableOf,
+  formatTable,
   UsageError,
   type Fields,
-  type Format,
+  type OutputOptions,
 } from '../output.ts'
 
-interface SeedOptions extends Format {
+interface SeedOptions extends OutputOptions {
   readonly upstream?: string
   readonly name?: readonly string[]
   readonly only?: readonly string[]
@@ -28,23 +28,24 @@ interface SeedOptions extends Format {
 }
 
 interface Plan {
-  /** What is sent to `POST /models`. */
+  /** The body for `POST /models`. */
   readonly body: Fields
   readonly priceSource: string
   readonly exists: boolean
 }
 
-/** A model to seed; its context length is not always known. */
-type Seedling = Omit<ReferenceModel, 'contextTokens' | 'priceSource'> & {
+/** A model to add; its context length is not always known. */
+type SeedModel = Omit<ReferenceModel, 'contextTokens' | 'priceSource'> & {
   readonly contextTokens: number | null
   readonly priceSource: string
 }
 
 /** The reference models, or those of a provider's price list. */
-function seedlings({ from, rate }: SeedOptions): readonly Seedling[] {
+function availableModels({ from, rate }: SeedOptions): readonly SeedModel[] {
   if (from === undefined) return referenceModels
-  const models = priceListOf(from, factorPpmOf(rate ?? '1', 'rate'), new Date().toISOString().slice(0, 10))
-  if (models === null) throw new UsageError(`There is a price list for ${listedProviders.join(', ')}.`)
+  const models = priceListOf(from, parseFactor(rate ?? '1', 'rate'), new Date().toISOString().slice(0, 10))
+  if (models === null)
+    throw new UsageError(`No price list for ${from}. Price lists exist for ${listedProviders.join(', ')}.`)
   return models.map(({ id, contextTokens, prices, remarks }) => ({
     id,
     contextTokens,
@@ -54,48 +55,48 @@ function seedlings({ from, rate }: SeedOptions): readonly Seedling[] {
   }))
 }
 
-function chosen(options: SeedOptions): readonly Seedling[] {
+function selectedModels(options: SeedOptions): readonly SeedModel[] {
   const { only } = options
-  const models = seedlings(options)
+  const models = availableModels(options)
   if (only === undefined) return models
   const unknown = only.filter((id) => !models.some((model) => model.id === id))
-  if (unknown.length > 0) throw new UsageError(`There is no such model to seed: ${unknown.join(', ')}.`)
+  if (unknown.length > 0) throw new UsageError(`Unknown models: ${unknown.join(', ')}.`)
   return models.filter((model) => only.includes(model.id))
 }
 
-/** `family-a-small=gpt-x`: the upstream's names of models. */
-function namesOf(words: readonly string[] = []): ReadonlyMap<string, string> {
+/** Parses `family-a-small=gpt-x`, the upstream's names of models. */
+function parseNames(entries: readonly string[] = []): ReadonlyMap<string, string> {
   return new Map(
-    words.map((word) => {
+    entries.map((word) => {
       const [id = '', ...rest] = word.split('=')
       if (rest.length === 0 || id === '')
-        throw new UsageError(`"${word}" has to be <model>=<name at the upstream>.`)
+        throw new UsageError(`Invalid --name "${word}": must be <model>=<name at the upstream>.`)
       return [id, rest.join('=')] as const
     }),
   )
 }
 
-function bodyOf(model: Seedling, options: SeedOptions, names: ReadonlyMap<string, string>): Fields {
+function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<string, string>): Fields {
   const { prices } = model
   const isFree = prices !== undefined && 'free' in prices
-  const words = isFree || prices === undefined ? undefined : prices
+  const entries = isFree || prices === undefined ? undefined : prices
   return {
     id: model.id,
     context_tokens: model.contextTokens,
-    ...given({ max_output_tokens: model.maxOutputTokens, hidden_reasoning: model.hiddenReasoning }),
+    ...omitUndefined({ max_output_tokens: model.maxOutputTokens, hidden_reasoning: model.hiddenReasoning }),
     owned_by: model.ownedBy,
     listed: options.live === true,
     prices: isFree
       ? { free: true }
-      : given({
-          input: words?.input,
-          output: words?.output,
-          cached_input: words?.cachedInput,
-          cache_write: words?.cacheWrite,
-          cache_write_1h: words?.cacheWrite1h,
-          reasoning: words?.reasoning,
-          per_request: words?.perRequest,
-          per_search: words?.perSearch,
+      : omitUndefined({
+          input: entries?.input,
+          output: entries?.output,
+          cached_input: entries?.cachedInput,
+          cache_write: entries?.cacheWrite,
+          cache_write_1h: entries?.cacheWrite1h,
+          reasoning: entries?.reasoning,
+          per_request: entries?.perRequest,
+          per_search: entries?.perSearch,
         }),
     routes:
       options.upstream === undefined
@@ -104,38 +105,38 @@ function bodyOf(model: Seedling, options: SeedOptions, names: ReadonlyMap<string
   }
 }
 
-async function plan(control: Control | null, options: SeedOptions): Promise<Plan[]> {
-  const names = namesOf(options.name)
-  const existing = control === null ? [] : await listAll(control, '/models')
+async function planSeed(client: AdminClient | null, options: SeedOptions): Promise<Plan[]> {
+  const names = parseNames(options.name)
+  const existing = client === null ? [] : await listAll(client, '/models')
   const ids = new Set(existing.map((model) => model['id']))
   if (options.upstream !== undefined) {
-    if (control === null) throw new CommandError(`There is no upstream ${options.upstream} yet.`)
-    await control.call('GET', `/upstreams/${encodeURIComponent(options.upstream)}`)
+    if (client === null) throw new CommandError(`Upstream not found: ${options.upstream}.`)
+    await client.call('GET', `/upstreams/${encodeURIComponent(options.upstream)}`)
   }
-  return chosen(options).map((model) => ({
-    body: bodyOf(model, options, names),
+  return selectedModels(options).map((model) => ({
+    body: modelBody(model, options, names),
     priceSource: model.priceSource,
     exists: ids.has(model.id),
   }))
 }
 
-function stateOf({ body, exists }: Pick<Plan, 'body' | 'exists'>, added: string): string {
-  if (exists) return 'exists, stays as it is'
-  return canBeAdded(body) ? added : 'left out: its context length is not known'
+function stateText({ body, exists }: Pick<Plan, 'body' | 'exists'>, added: string): string {
+  if (exists) return 'exists, unchanged'
+  return canBeAdded(body) ? added : 'skipped: unknown context length'
 }
 
 const canBeAdded = (body: Fields): boolean => body['context_tokens'] !== null
 
-function tableOfPlans(plans: readonly Plan[], isDone: boolean): string {
+function formatPlans(plans: readonly Plan[], isDone: boolean): string {
   const added = isDone ? 'added' : 'new'
-  return tableOf(
+  return formatTable(
     [
       'MODEL',
       'CONTEXT',
       'INPUT',
       'OUTPUT',
-      'CACHED',
-      'WRITTEN',
+      'CACHED INPUT',
+      'CACHE WRITE',
       'REQUEST',
       'PRICE FROM',
       'SERVED AS',
@@ -151,52 +152,54 @@ function tableOfPlans(plans: readonly Plan[], isDone: boolean): string {
       fieldAt(body, 'prices.per_request'),
       priceSource,
       fieldAt(body, 'routes.0.model'),
-      stateOf({ body, exists }, added),
+      stateText({ body, exists }, added),
     ]),
   )
 }
 
 async function seed(options: SeedOptions): Promise<void> {
-  const isSure = options.yes === true
-  const work = async (control: Control | null): Promise<Plan[]> => {
-    const plans = await plan(control, options)
-    for (const { body, exists } of isSure ? plans : []) {
-      if (!exists && canBeAdded(body)) await control?.call('POST', '/models', body)
+  const isConfirmed = options.yes === true
+  const work = async (client: AdminClient | null): Promise<Plan[]> => {
+    const plans = await planSeed(client, options)
+    for (const { body, exists } of isConfirmed ? plans : []) {
+      if (!exists && canBeAdded(body)) await client?.call('POST', '/models', body)
     }
     return plans
   }
-  const mayStay = !isSure && !hasDatabase(readConfig())
-  const plans = mayStay ? await work(null) : await withControl({ command: 'seed', create: isSure }, work)
+  const isOffline = !isConfirmed && !hasDatabase(readConfig())
+  const plans = isOffline
+    ? await work(null)
+    : await withAdminClient({ command: 'seed', create: isConfirmed }, work)
   const models = plans.map(({ body, priceSource, exists }) => ({
     ...body,
     price_source: priceSource,
     exists,
   }))
-  printResult({ applied: isSure, models }, options, () => {
-    const last = isSure
-      ? 'Prices are yuan for 1,000 tokens, and for a request.'
-      : 'Prices are yuan for 1,000 tokens, and for a request. Nothing is changed yet: --yes adds what is new' +
-        `${options.live === true ? '' : ', unlisted unless --live'}.`
-    return `${tableOfPlans(plans, isSure)}\n\n${last}`
+  printResult({ applied: isConfirmed, models }, options, () => {
+    const priceNote = isConfirmed
+      ? 'Prices are in yuan per 1,000 tokens and per request.'
+      : 'Prices are in yuan per 1,000 tokens and per request. Nothing has been changed: use --yes to add new models' +
+        `${options.live === true ? '' : ', and --live to list them'}.`
+    return `${formatPlans(plans, isConfirmed)}\n\n${priceNote}`
   })
 }
 
-export function completeSeed(command: Command): void {
-  finished(
+export function configureSeed(command: Command): void {
+  withJsonOption(
     command,
     'seed',
     'seed --upstream mine --name family-a-small=small-v2 --only family-a-small --live --yes',
   )
-    .option('--upstream <upstream>', 'the id or name of the upstream to route them to')
-    .option('--name <model=name>', "the upstream's name of a model; else the same; several times", list)
-    .option('--from <provider>', 'the models of its price list instead of the reference models')
-    .option('--rate <number>', 'what a dollar of that list is to be in your currency, your margin included')
-    .option('--only <models>', 'only these, with commas', list)
-    .option('--live', 'list them at once')
-    .option('--yes', 'add them; without it they are only shown')
+    .option('--upstream <upstream>', 'id or name of the upstream to route them to')
+    .option('--name <model=name>', "the upstream's name of a model, if it differs; repeatable", parseList)
+    .option('--from <provider>', "use this provider's price list instead of the reference models")
+    .option('--rate <number>', 'price in your currency of a dollar on that list, including your margin')
+    .option('--only <models>', 'only these models, comma-separated', parseList)
+    .option('--live', 'show the new models in the list of models')
+    .option('--yes', 'add the models; by default they are only shown')
     .addHelpText(
       'after',
-      '\nPRICE FROM says "list" where a published price list has the price, "reference" where it is set in its proportions.',
+      '\nPRICE FROM is "list" for prices from a published price list, "reference" for prices set in proportion to it.',
     )
     .action(seed)
 }

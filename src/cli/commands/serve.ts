@@ -1,11 +1,11 @@
-/** `sluice serve`: the relay itself, until a signal ends it. */
+/** `sluice serve`: runs the relay until a signal stops it. */
 
 import type { Command } from 'commander'
 import { ConfigError, readConfig } from '../../config.ts'
-import { finished } from '../options.ts'
-import { printResult, type Format } from '../output.ts'
+import { withJsonOption } from '../options.ts'
+import { printResult, type OutputOptions } from '../output.ts'
 
-async function start(format: Format): Promise<void> {
+async function start(format: OutputOptions): Promise<void> {
   let config
   try {
     config = readConfig()
@@ -19,12 +19,12 @@ async function start(format: Format): Promise<void> {
   await serve(config)
 }
 
-export function completeServe(command: Command): void {
-  finished(command, 'serve')
+export function configureServe(command: Command): void {
+  withJsonOption(command, 'serve')
   command.addHelpText(
     'after',
-    '\nA wrong setting stops the start with its name and what is allowed; --json lists those problems.\n' +
-      'SIGTERM ends it gently, a second signal at once.',
+    '\nThe relay does not start with invalid settings; each is reported with its allowed values (as a list with --json).\n' +
+      'SIGTERM shuts it down gracefully, a second signal immediately.',
   )
   command.action(start)
 }

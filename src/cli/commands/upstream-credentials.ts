@@ -1,11 +1,17 @@
-/** `sluice upstream health` and `sluice upstream credential …`: how upstreams are, and what they are called with. */
+/** `sluice upstream health` and `sluice upstream credential…`. */
 
 import { Option, type Command } from 'commander'
-import { listAll, withControl } from '../admin-client.ts'
-import { credentialOf, finished, given, wholeNumber, type SecretOptions } from '../options.ts'
-import { fieldsOf, printResult, tableOf, type Format } from '../output.ts'
+import { listAll, withAdminClient } from '../admin-client.ts'
+import {
+  readCredential,
+  withJsonOption,
+  omitUndefined,
+  parseInteger,
+  type CredentialOptions,
+} from '../options.ts'
+import { asFields, printResult, formatTable, type OutputOptions } from '../output.ts'
 
-interface AddOptions extends Format, SecretOptions {
+interface AddOptions extends OutputOptions, CredentialOptions {
   readonly label?: string
   readonly weight?: number
 }
@@ -14,82 +20,82 @@ function pathTo(upstream: string): string {
   return `/upstreams/${encodeURIComponent(upstream)}/credentials`
 }
 
-async function health(format: Format): Promise<void> {
-  const data = await withControl({ command: 'upstream health' }, (control) =>
-    listAll(control, '/upstreams/health'),
+async function health(format: OutputOptions): Promise<void> {
+  const data = await withAdminClient({ command: 'upstream health' }, (client) =>
+    listAll(client, '/upstreams/health'),
   )
   printResult({ data, next: null }, format, () =>
-    tableOf(
+    formatTable(
       ['UPSTREAM', 'MODEL', 'STATE', 'SINCE', 'REQUESTS', 'ERRORS', 'LATENCY MS', 'WHY'],
-      data.map((each) => [
-        each['name'],
-        each['model'],
-        each['state'],
-        each['since'],
-        each['requests'],
-        `${Math.round(Number(each['error_rate']) * 100)}%`,
-        each['latency_ms'],
-        each['why'],
+      data.map((row) => [
+        row['name'],
+        row['model'],
+        row['state'],
+        row['since'],
+        row['requests'],
+        `${Math.round(Number(row['error_rate']) * 100)}%`,
+        row['latency_ms'],
+        row['why'],
       ]),
     ),
   )
 }
 
 async function add(upstream: string, options: AddOptions, command: Command): Promise<void> {
-  const credential = await credentialOf(options, command.getOptionValueSource('credential'))
-  const body = { credential, ...given({ label: options.label, weight: options.weight }) }
-  const added = await withControl({ command: 'upstream credential-add' }, (control) =>
-    control.call('POST', pathTo(upstream), body),
+  const credential = await readCredential(options, command.getOptionValueSource('credential'))
+  const body = { credential, ...omitUndefined({ label: options.label, weight: options.weight }) }
+  const added = await withAdminClient({ command: 'upstream credential-add' }, (client) =>
+    client.call('POST', pathTo(upstream), body),
   )
-  printResult(added, options, () => `Credential ${String(fieldsOf(added)['id'])} of ${upstream} is added.`)
+  printResult(added, options, () => `Added credential ${String(asFields(added)['id'])} to ${upstream}.`)
 }
 
-async function list(upstream: string, format: Format): Promise<void> {
-  const data = await withControl({ command: 'upstream credentials' }, (control) =>
-    listAll(control, pathTo(upstream)),
+async function list(upstream: string, format: OutputOptions): Promise<void> {
+  const data = await withAdminClient({ command: 'upstream credentials' }, (client) =>
+    listAll(client, pathTo(upstream)),
   )
   printResult({ data, next: null }, format, () =>
-    tableOf(
+    formatTable(
       ['ID', 'LABEL', 'LAST FOUR', 'WEIGHT', 'ENABLED'],
-      data.map((each) => [each['id'], each['label'], each['last_four'], each['weight'], each['enabled']]),
+      data.map((row) => [row['id'], row['label'], row['last_four'], row['weight'], row['enabled']]),
     ),
   )
 }
 
-async function remove(upstream: string, id: string, format: Format): Promise<void> {
-  await withControl({ command: 'upstream credential-remove' }, (control) =>
-    control.call('DELETE', `${pathTo(upstream)}/${encodeURIComponent(id)}`),
+async function remove(upstream: string, id: string, format: OutputOptions): Promise<void> {
+  await withAdminClient({ command: 'upstream credential-remove' }, (client) =>
+    client.call('DELETE', `${pathTo(upstream)}/${encodeURIComponent(id)}`),
   )
-  printResult({ id, deleted: true }, format, () => `Credential ${id} of ${upstream} is removed.`)
+  printResult({ id, deleted: true }, format, () => `Removed credential ${id} from ${upstream}.`)
 }
 
-const upstreamWords = "the upstream's id or name"
+const upstreamHelp = "the upstream's id or name"
 
-export function completeCredentials(command: Command): void {
-  finished(command.command('health'), 'upstream health')
-    .description('how each upstream is, by model')
+export function configureCredentials(command: Command): void {
+  withJsonOption(command.command('health'), 'upstream health')
+    .description('show the health of each upstream by model')
     .action(health)
-  finished(
-    command.command('credentials').argument('<upstream>', upstreamWords),
+  withJsonOption(
+    command.command('credentials').argument('<upstream>', upstreamHelp),
     'upstream credentials deepseek',
   )
     .description('list the credentials of an upstream')
     .action(list)
-  finished(
-    command.command('credential-add').argument('<upstream>', upstreamWords),
+  withJsonOption(
+    command.command('credential-add').argument('<upstream>', upstreamHelp),
     'upstream credential-add deepseek --label second --credential-stdin < key.txt',
   )
-    .description('add a credential; requests are spread over all of them')
-    .option('--label <text>', 'to tell it from others')
-    .option('--weight <number>', 'its share; the upstream’s own has 1', wholeNumber)
+    .description('add a credential; requests are distributed over all of them')
+    .option('--label <text>', 'label of the credential')
+    .option('--weight <number>', "its share; the upstream's first credential has 1", parseInteger)
     .option('--credential-file <path>', 'read the credential from a file')
     .option('--credential-stdin', 'read the credential from standard input')
     .addOption(new Option('--credential <text>').env('UPSTREAM_CREDENTIAL').hideHelp())
     .action(add)
-  finished(
+  withJsonOption(
     command
       .command('credential-remove')
-      .argument('<upstream>', upstreamWords)
+      .argument('<upstream>', upstreamHelp)
       .argument('<id>', "the credential's id"),
     'upstream credential-remove deepseek crd_01…',
   )

@@ -1,21 +1,21 @@
 /**
- * What the doctor makes of a cluster's PostgreSQL: whether it is there, new enough, and keeps what it has acknowledged;
- * and of its Redis, whether it can be had and forgets nothing that still counts.
+ * The doctor's checks of a cluster's PostgreSQL (reachable, recent enough, durable) and of its Redis (reachable,
+ * writable, without eviction).
  */
 
-import type { Row } from '../../db/messages.ts'
-import { openClient, runTexts } from '../../db/postgres/connection.ts'
-import { askRedis } from '../../shared/redis-info.ts'
-import { hasSluice } from '../cluster-database.ts'
+import type { Row } from '../../db/statement.ts'
+import { openClient, runScript } from '../../db/postgres/connection.ts'
+import { readRedisInfo } from '../../shared/redis-info.ts'
+import { hasSchema } from '../cluster-database.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
-import { errorWords } from '../../lib/error-message.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 
-const leastRelease = 13
+const minRelease = 13
 
-async function settingsOf(url: string): Promise<Row | undefined> {
+async function readSettings(url: string): Promise<Row | undefined> {
   const client = await openClient({ url, name: 'sluice doctor', statementMs: 3000 })
   try {
-    const [rows = []] = await runTexts(
+    const [rows = []] = await runScript(
       client,
       `select current_setting('server_version_num')::int / 10000 as release, current_setting('fsync') as fsync,
         current_setting('full_page_writes') as pages`,
@@ -30,46 +30,49 @@ export async function checkPostgres(url: string): Promise<Finding> {
   const name = 'database'
   const { host } = new URL(url)
   try {
-    const settings = await settingsOf(url)
+    const settings = await readSettings(url)
     const release = Number(settings?.['release'])
-    if (release < leastRelease)
-      return fail(name, `PostgreSQL ${release} at ${host}`, `${leastRelease} or newer is needed.`)
+    if (release < minRelease)
+      return fail(name, `PostgreSQL ${release} at ${host}`, `Use PostgreSQL ${minRelease} or newer.`)
     if (settings?.['fsync'] !== 'on' || settings['pages'] !== 'on') {
       const advice =
-        'Turn fsync and full_page_writes on: without them a power cut loses or breaks what was acknowledged.'
-      return warn(name, `PostgreSQL ${release} at ${host} does not keep what it acknowledges`, advice)
+        'Turn on fsync and full_page_writes: without them, a power cut can lose or corrupt committed data.'
+      return warn(name, `PostgreSQL ${release} at ${host} may lose committed data`, advice)
     }
-    return ok(name, `PostgreSQL ${release} at ${host} answers`)
+    return ok(name, `PostgreSQL ${release} at ${host} is reachable`)
   } catch (error) {
-    const why = errorWords(error)
+    const why = errorMessage(error)
     return fail(
       name,
-      `PostgreSQL at ${host} cannot be had (${why})`,
+      `PostgreSQL at ${host} is unreachable (${why})`,
       'See DATABASE_URL in docs/configuration.md.',
     )
   }
 }
 
-/** Whether a PostgreSQL that can be had is still to be filled; null where there is something to look at. */
-export async function checkFilled(url: string): Promise<Finding | null> {
-  if (await hasSluice(url)) return null
-  return warn('database', 'there is no Sluice in it', 'The first start makes it; or set DATABASE_URL.')
+/** A warning if the reachable PostgreSQL has no schema yet; otherwise `null`. */
+export async function checkInitialized(url: string): Promise<Finding | null> {
+  if (await hasSchema(url)) return null
+  return warn(
+    'database',
+    'the database has no Sluice data',
+    'The first start creates it. If it should exist, correct DATABASE_URL.',
+  )
 }
 
 export async function checkRedis(url: string): Promise<Finding> {
   const name = 'rates'
   const { host } = new URL(url)
-  const answer = await askRedis(url)
-  if ('problem' in answer) {
+  const info = await readRedisInfo(url)
+  if ('problem' in info) {
     const advice =
-      'Every node admits its share of each limit meanwhile. See REDIS_URL in docs/configuration.md.'
-    return warn(name, `Redis at ${host} cannot be had (REDIS_URL: ${answer.problem})`, advice)
+      'Until it is reachable, every node admits its share of each limit. See REDIS_URL in docs/configuration.md.'
+    return warn(name, `Redis at ${host} is unreachable (REDIS_URL: ${info.problem})`, advice)
   }
-  const { release, role, evicts } = answer
+  const { release, role, evicts } = info
   const about = `Redis ${release} at ${host}`
-  if (role !== 'master')
-    return warn(name, `${about} is a ${role}`, 'Name the one that takes writes in REDIS_URL.')
+  if (role !== 'master') return warn(name, `${about} is a ${role}`, 'Set REDIS_URL to the master.')
   if (evicts)
-    return warn(name, `${about} forgets keys when it is full`, 'Set its maxmemory-policy to noeviction.')
-  return ok(name, `${about} answers`)
+    return warn(name, `${about} evicts keys when it is full`, 'Set its maxmemory-policy to noeviction.')
+  return ok(name, `${about} is reachable`)
 }

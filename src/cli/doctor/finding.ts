@@ -1,11 +1,10 @@
-/** What the doctor's checks give: one line each, and what to do about it. */
+/** The results of the doctor's checks. */
 
 export interface Finding {
   readonly name: string
   readonly state: 'ok' | 'warn' | 'fail'
-  /** What is so. */
   readonly detail: string
-  /** What to do; only where something is to be done. */
+  /** How to fix it. */
   readonly advice?: string
 }
 

@@ -1,4 +1,4 @@
-/** The doctor's look at the machine: versions, the data directory and its disk, the clock, the port. */
+/** The doctor's checks of the machine: versions, the data directory and its disk, the clock, the port. */
 
 import {
   accessSync,
@@ -17,11 +17,11 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { checkSqliteRelease } from '../../db/sqlite/connection.ts'
-import { portProblem, statusOf } from '../../server/connection-checks.ts'
+import { findPortProblem, fetchStatus } from '../../server/connection-checks.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
-const leastFreeBytes = 100 * 1024 ** 2
-const enoughFreeBytes = 1024 ** 3
+const minFreeBytes = 100 * 1024 ** 2
+const comfortableFreeBytes = 1024 ** 3
 
 export function checkVersions(): Finding {
   const sqlite = process.versions['sqlite'] ?? 'none'
@@ -33,45 +33,45 @@ export function checkVersions(): Finding {
     return fail(
       'versions',
       error instanceof Error ? error.message : detail,
-      'Use the Node that `npm ci` installs.',
+      'Use the Node.js version that `npm ci` installs.',
     )
   }
 }
 
-/** Rights and owner. The relay makes a directory that is missing. */
+/** Permissions and owner. A missing directory is created by the relay. */
 export function checkDirectory(dataDir: string): Finding {
   const name = 'data directory'
   if (!existsSync(dataDir)) {
     return warn(
       name,
-      `${dataDir} is not there yet`,
-      'The first start makes it; or set DATA_DIR to where it is.',
+      `${dataDir} does not exist yet`,
+      'The first start creates it. If it should exist, correct DATA_DIR.',
     )
   }
   const { mode, uid } = statSync(dataDir)
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch {
-    return fail(
-      name,
-      `${dataDir} may not be written to by this user`,
-      'Run sluice as the owner of the directory.',
-    )
+    return fail(name, `${dataDir} is not writable by this user`, 'Run sluice as the owner of the directory.')
   }
   const user = process.getuid?.() ?? uid
-  if (uid !== user && (mode & 0o002) === 0) return checkForeign(dataDir, { user, owner: uid })
+  if (uid !== user && (mode & 0o002) === 0) return checkOtherOwner(dataDir, { user, owner: uid })
   if ((mode & 0o077) !== 0) {
-    const detail = `${dataDir} is open to others (mode ${(mode & 0o777).toString(8)})`
-    return warn(name, detail, `chmod 700 ${dataDir}: it holds the database and the key of the credentials.`)
+    const detail = `${dataDir} is accessible to other users (mode ${(mode & 0o777).toString(8)})`
+    return warn(
+      name,
+      detail,
+      `chmod 700 ${dataDir}: it contains the database and the encryption key of the credentials.`,
+    )
   }
-  return ok(name, `${dataDir}, for its owner only`)
+  return ok(name, `${dataDir}, accessible to its owner only`)
 }
 
 /**
- * Of a directory that somebody else made and this user may write to, such as a volume of Kubernetes with `fsGroup`, it
- * counts whose the files are: they are read by their owner alone. Root may write anywhere, which says nothing.
+ * In a writable directory of another user, such as a Kubernetes volume with `fsGroup`, the files must belong to this
+ * user, because only their owner can read them. That root can write to it proves nothing.
  */
-function checkForeign(
+function checkOtherOwner(
   dataDir: string,
   { user, owner }: { readonly user: number; readonly owner: number },
 ): Finding {
@@ -80,18 +80,18 @@ function checkForeign(
   const owners = files.map((file) => statSync(join(dataDir, file.name), { throwIfNoEntry: false })?.uid)
   const other = owners.find((each) => each !== undefined && each !== user)
   if (other === undefined && (user !== 0 || files.length > 0))
-    return ok(name, `${dataDir} of user ${owner}, in which files belong to this user, ${user}`)
+    return ok(name, `${dataDir} belongs to user ${owner}, its files to this user (${user})`)
   const whose = other === undefined ? `belongs to user ${owner}` : `has files of user ${other}`
-  const advice = 'Run sluice as the user whose files they are, or new ones become unreadable to the relay.'
-  return warn(name, `${dataDir} ${whose}, and this is user ${user}`, advice)
+  const advice = 'Run sluice as the owner of the files. Otherwise the relay cannot read new ones.'
+  return warn(name, `${dataDir} ${whose}, but this is user ${user}`, advice)
 }
 
-/** Kinds of file systems (statfs(2)) that do not keep what we promise to keep. */
-const unfitFileSystems = new Map([
-  [0x01021994, { is: 'in memory (tmpfs)', lossy: true }],
-  [0x6969, { is: 'on a network (NFS)', lossy: false }],
-  [0xfe534d42, { is: 'on a network (SMB)', lossy: false }],
-  [0xff534d42, { is: 'on a network (CIFS)', lossy: false }],
+/** File systems (statfs(2) types) on which data is not safe. */
+const unsafeFileSystems = new Map([
+  [0x01021994, { description: 'in memory (tmpfs)', lossy: true }],
+  [0x6969, { description: 'on a network (NFS)', lossy: false }],
+  [0xfe534d42, { description: 'on a network (SMB)', lossy: false }],
+  [0xff534d42, { description: 'on a network (CIFS)', lossy: false }],
 ])
 
 export function checkSpace(dataDir: string): Finding {
@@ -99,24 +99,24 @@ export function checkSpace(dataDir: string): Finding {
   const { bavail, bsize, type } = statfsSync(dataDir)
   const free = bavail * bsize
   const detail = `${(free / 1024 ** 3).toFixed(1)} GiB free in ${dataDir}`
-  const unfit = unfitFileSystems.get(type)
-  if (unfit?.lossy === true) {
+  const fileSystem = unsafeFileSystems.get(type)
+  if (fileSystem?.lossy === true) {
     return warn(
       name,
-      `${dataDir} is ${unfit.is}`,
-      'Nothing in it outlives the machine: set DATA_DIR to a disk.',
+      `${dataDir} is ${fileSystem.description}`,
+      'Its contents are lost at a reboot. Set DATA_DIR to a folder on a disk.',
     )
   }
-  if (unfit !== undefined) {
+  if (fileSystem !== undefined) {
     return fail(
       name,
-      `${dataDir} is ${unfit.is}`,
-      'SQLite is not safe there: set DATA_DIR to a disk of this machine.',
+      `${dataDir} is ${fileSystem.description}`,
+      'SQLite is not safe there. Set DATA_DIR to a folder on a local disk.',
     )
   }
-  const advice = 'Make room: without space the relay refuses requests until there is some.'
-  if (free < leastFreeBytes) return fail(name, detail, advice)
-  return free < enoughFreeBytes ? warn(name, detail, advice) : ok(name, detail)
+  const advice = 'Free disk space: on a full disk the relay rejects requests.'
+  if (free < minFreeBytes) return fail(name, detail, advice)
+  return free < comfortableFreeBytes ? warn(name, detail, advice) : ok(name, detail)
 }
 
 export interface SyncTimes {
@@ -125,7 +125,7 @@ export interface SyncTimes {
   readonly count: number
 }
 
-/** Milliseconds that a write of 4 KiB takes until it is on disk: up to 200 times, for two seconds at most. */
+/** The latency in milliseconds of a synced write of 4 KiB, measured up to 200 times in at most two seconds. */
 export function measureSync(dataDir: string): SyncTimes {
   const path = join(dataDir, `.sync-test-${process.pid}`)
   const file = openSync(path, 'wx', 0o600)
@@ -156,61 +156,61 @@ export function checkSync(dataDir: string): Finding {
   return warn(
     'disk sync',
     detail,
-    'Every answer ends with one of these. A disk with a fast sync (NVMe) shortens it.',
+    'Every response waits for such a write. A disk with a fast sync (NVMe) reduces latency.',
   )
 }
 
 const sampleMs = 250
-const driftMaxMs = 50
-/** When this was written: a clock before that is wrong. */
-const writtenMs = Date.UTC(2026, 10, 1)
+const maxDriftMs = 50
+/** A clock before this date is wrong. */
+const earliestMs = Date.UTC(2026, 10, 1)
 
-/** Wall clock against the monotonic one, its date, and the time zones that days and months end by. */
+/** Checks the wall clock's drift against the monotonic clock, its date, and the time zone data. */
 export async function checkClock(lastWrittenMs: number | null): Promise<Finding> {
   const name = 'clock'
   const [wall, monotonic] = [Date.now(), performance.now()]
   await wait(sampleMs)
   const drift = Date.now() - wall - (performance.now() - monotonic)
   const now = new Date().toISOString()
-  if (Date.now() < writtenMs)
-    return fail(name, `it says ${now}, which is past`, 'Set it, and keep it by NTP.')
+  if (Date.now() < earliestMs)
+    return fail(name, `it shows ${now}, which is in the past`, 'Set it, and synchronize it by NTP.')
   if (lastWrittenMs !== null && lastWrittenMs > Date.now() + 1000) {
-    const detail = `it says ${now}, but the ledger was written at ${new Date(lastWrittenMs).toISOString()}`
-    return fail(name, detail, 'Set it, and keep it by NTP: days, caps and expiries go by it.')
+    const detail = `it shows ${now}, but the ledger was written at ${new Date(lastWrittenMs).toISOString()}`
+    return fail(name, detail, 'Set it, and synchronize it by NTP: days, caps and expiry times depend on it.')
   }
-  if (Math.abs(drift) > driftMaxMs) {
+  if (Math.abs(drift) > maxDriftMs) {
     const detail = `it moved by ${Math.round(drift)} ms against the monotonic clock within ${sampleMs} ms`
-    return warn(name, detail, 'Something sets it by steps: let NTP slew it.')
+    return warn(name, detail, 'It is being stepped: let NTP slew it.')
   }
   try {
     new Intl.DateTimeFormat('en', { timeZone: 'Asia/Shanghai' }).format(0)
   } catch {
-    return fail(name, 'there is no time zone data', 'Use a Node with full ICU, as `npm ci` installs it.')
+    return fail(name, 'no time zone data', 'Use Node.js with full ICU, as installed by `npm ci`.')
   }
-  return ok(name, `${now}, time zones ${process.versions['tz'] ?? 'of the system'}`)
+  return ok(name, `${now}, time zone data ${process.versions['tz'] ?? 'of the system'}`)
 }
 
-/** The port: to be had when no relay runs, answering when one does. */
+/** The port must be free if no relay is running, and `/readyz` must respond if one is. */
 export async function checkPort(config: Config, isRunning: boolean): Promise<Finding> {
   const { host, port } = config
   const name = 'port'
   if (!isRunning) {
-    const problem = await portProblem(host, port)
+    const problem = await findPortProblem(host, port)
     if (problem === null) return ok(name, `${host} port ${port} is free`)
     return fail(
       name,
-      `${host} port ${port} cannot be had (${problem})`,
-      'Set HOST and PORT, or stop what uses it.',
+      `${host} port ${port} is not available (${problem})`,
+      'Change HOST or PORT, or stop the program that uses it.',
     )
   }
   const shown = host.includes(':') ? `[${host}]` : host
   const scheme = config.tlsCertFile === null ? 'http' : 'https'
-  const answer = await statusOf(`${scheme}://${shown}:${port}/readyz`, 2000)
-  if (answer === 200) return ok(name, `the relay is ready on ${host} port ${port}`)
-  const detail = `the relay's /readyz on ${host} port ${port} gives ${answer}`
+  const status = await fetchStatus(`${scheme}://${shown}:${port}/readyz`, 2000)
+  if (status === 200) return ok(name, `the relay is ready on ${host} port ${port}`)
+  const detail = `the relay's /readyz on ${host} port ${port} returns ${status}`
   return warn(
     name,
     detail,
-    'Ask with the HOST and PORT that it was started with; if they are the same, see its log.',
+    "Use the HOST and PORT that the relay was started with. If they are the same, see the relay's log.",
   )
 }

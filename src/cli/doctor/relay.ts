@@ -1,4 +1,4 @@
-/** The doctor's look at the relay: who runs, the database, models, and every upstream. */
+/** The doctor's checks of the relay: its process, the database, models and upstreams. */
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,86 +7,86 @@ import { localJournalFileName } from '../../db/sqlite/local-journal.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
-import { errorWords } from '../../lib/error-message.ts'
-import { proxyOf } from '../../lib/http-client/proxy.ts'
-import { hasControl } from '../../server/control-socket.ts'
-import { LockedError, nameOf, takeLock } from '../../server/lock.ts'
-import { reach } from '../../server/connection-checks.ts'
-import { listAll, openControl, type Control } from '../admin-client.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { parseProxy } from '../../lib/http-client/proxy.ts'
+import { isRelayRunning } from '../../server/control-socket.ts'
+import { DataDirLockedError, describeHolder, acquireLock } from '../../server/lock.ts'
+import { checkConnection } from '../../server/connection-checks.ts'
+import { listAll, openAdminClient, type AdminClient } from '../admin-client.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
-import { given } from '../options.ts'
-import { CommandError, fieldAt, fieldsOf, type Fields } from '../output.ts'
+import { omitUndefined } from '../options.ts'
+import { CommandError, fieldAt, asFields, type Fields } from '../output.ts'
 
-const connectMaxMs = 5000
+const connectTimeoutMs = 5000
 
-/** Whether a relay runs, and whether it can be spoken to. */
-export async function checkHolder(dataDir: string): Promise<{ finding: Finding; isRunning: boolean }> {
+/** Whether a relay is running, and whether its control socket responds. */
+export async function checkRelay(dataDir: string): Promise<{ finding: Finding; isRunning: boolean }> {
   const name = 'relay'
-  const isRunning = await hasControl(dataDir)
+  const isRunning = await isRelayRunning(dataDir)
   try {
-    takeLock(dataDir, { command: 'doctor', waitMs: 0 }).release()
+    acquireLock(dataDir, { command: 'doctor', waitMs: 0 }).release()
   } catch (error) {
-    if (!(error instanceof LockedError)) throw error
-    const who = nameOf(error.holder)
+    if (!(error instanceof DataDirLockedError)) throw error
+    const who = describeHolder(error.holder)
     if (isRunning) return { finding: ok(name, `${who} is running`), isRunning }
-    const advice = 'It is starting or ending, or another command works: look again in a moment.'
+    const advice = 'It is starting or stopping, or another command is running. Try again in a moment.'
     return {
-      finding: warn(name, `${who} has ${dataDir}, and its control socket does not answer`, advice),
+      finding: warn(name, `${who} has locked ${dataDir}, but its control socket does not respond`, advice),
       isRunning,
     }
   }
-  return { finding: ok(name, `none is running on ${dataDir}`), isRunning: false }
+  return { finding: ok(name, `not running on ${dataDir}`), isRunning: false }
 }
 
-/** Whether the file opens and is sound, and when its ledger was last written. */
+/** Whether the file can be opened and is intact, and when its ledger was last written. */
 export async function checkDatabase(
   dataDir: string,
 ): Promise<{ finding: Finding; lastWrittenMs: number | null }> {
   const name = 'database'
   const path = join(dataDir, 'sluice.db')
-  const advice = 'Keep the file as it is and restore a backup: sluice restore <folder> --force.'
+  const advice = 'Keep the file unchanged and restore a backup: sluice restore <folder> --force.'
   try {
-    const still = openReadOnly(path)
+    const database = openReadOnly(path)
     try {
-      const damages = still.damages()
-      const last = await still.db.first(
+      const problems = database.findDamage()
+      const last = await database.db.first(
         sql.selectFrom('journal').select('at').orderBy('seq', 'desc').limit(1),
       )
       const lastWrittenMs = last?.at ?? null
-      if (damages.length > 0)
-        return { finding: fail(name, `${path} is damaged: ${damages[0]}`, advice), lastWrittenMs }
-      return { finding: ok(name, `${path} opens and is sound`), lastWrittenMs }
+      if (problems.length > 0)
+        return { finding: fail(name, `${path} is damaged: ${problems[0]}`, advice), lastWrittenMs }
+      return { finding: ok(name, `${path} is intact`), lastWrittenMs }
     } finally {
-      still.close()
+      database.close()
     }
   } catch (error) {
-    const why = errorWords(error)
-    return { finding: fail(name, `${path} does not open: ${why}`, advice), lastWrittenMs: null }
+    const why = errorMessage(error)
+    return { finding: fail(name, `Cannot open ${path}: ${why}`, advice), lastWrittenMs: null }
   }
 }
 
-/** Which of the nodes of its cluster works in this data directory; nothing before its first start. */
+/** The id of the cluster node that uses this data directory; nothing before its first start. */
 export async function checkNode(dataDir: string): Promise<Finding[]> {
   const name = 'node'
   const path = join(dataDir, localJournalFileName)
   if (!existsSync(path)) return []
   try {
-    const still = openReadOnly(path)
+    const database = openReadOnly(path)
     try {
-      const ask = { sql: `select value from facts where name = 'node'`, parameters: [] }
-      const known = await still.db.first<{ value: string }>(ask)
-      return known === undefined ? [] : [ok(name, `${known.value} in sluice node list`)]
+      const query = { sql: `select value from facts where name = 'node'`, parameters: [] }
+      const known = await database.db.first<{ value: string }>(query)
+      return known === undefined ? [] : [ok(name, `${known.value} (see sluice node list)`)]
     } finally {
-      still.close()
+      database.close()
     }
   } catch (error) {
-    const advice = 'Keep the file as it is: it may hold settlements that the database has not got.'
-    return [fail(name, `${path} does not open: ${errorWords(error)}`, advice)]
+    const advice = 'Keep the file unchanged: it may contain settlements that are missing in the database.'
+    return [fail(name, `Cannot open ${path}: ${errorMessage(error)}`, advice)]
   }
 }
 
 function routesOf(model: Fields): Fields[] {
-  return Array.isArray(model['routes']) ? model['routes'].map(fieldsOf) : []
+  return Array.isArray(model['routes']) ? model['routes'].map(asFields) : []
 }
 
 function upstreamIdsOf(model: Fields): unknown[] {
@@ -95,7 +95,7 @@ function upstreamIdsOf(model: Fields): unknown[] {
 
 function checkModels(models: readonly Fields[], upstreams: readonly Fields[]): Finding[] {
   const name = 'models'
-  if (models.length === 0) return [warn(name, 'there is none', 'Add some: sluice seed, or sluice model add.')]
+  if (models.length === 0) return [warn(name, 'no models', 'Add models: sluice seed, or sluice model add.')]
   const enabled = new Set(upstreams.filter((each) => each['enabled'] === true).map((each) => each['id']))
   const idsOf = (which: (model: Fields) => boolean): string =>
     models
@@ -109,11 +109,9 @@ function checkModels(models: readonly Fields[], upstreams: readonly Fields[]): F
     return ids.length > 0 && !ids.some((id) => enabled.has(id))
   })
   const findings: Finding[] = []
-  if (unpriced !== '') findings.push(warn(name, `without a price: ${unpriced}`, 'sluice model price <id> …'))
+  if (unpriced !== '') findings.push(warn(name, `no price: ${unpriced}`, 'sluice model price <id> …'))
   if (unrouted !== '') {
-    findings.push(
-      warn(name, `without a route: ${unrouted}`, 'sluice model set <id> --route <upstream>=<model>'),
-    )
+    findings.push(warn(name, `no route: ${unrouted}`, 'sluice model set <id> --route <upstream>=<model>'))
   }
   if (unserved !== '') {
     findings.push(warn(name, `only on disabled upstreams: ${unserved}`, 'sluice upstream enable <upstream>'))
@@ -121,73 +119,81 @@ function checkModels(models: readonly Fields[], upstreams: readonly Fields[]): F
   return findings.length > 0 ? findings : [ok(name, `${models.length}, each with a price and a route`)]
 }
 
-async function checkUpstream(control: Control, upstream: Fields, looks: Looks): Promise<Finding> {
+async function checkUpstream(
+  client: AdminClient,
+  upstream: Fields,
+  checks: UpstreamChecks,
+): Promise<Finding> {
   const label = String(upstream['name'])
   const name = `upstream ${label}`
-  if (upstream['enabled'] !== true) return ok(name, 'disabled, not looked at')
-  if (upstream['provider'] === 'demo') return ok(name, 'the demonstration, part of the relay')
+  if (upstream['enabled'] !== true) return ok(name, 'disabled, not checked')
+  if (upstream['provider'] === 'demo') return ok(name, 'the built-in demo')
   const url = String(upstream['base_url'])
-  if (!looks.calls) {
-    const proxy = typeof upstream['proxy'] === 'string' ? proxyOf(upstream['proxy']) : null
-    const first = proxy === null ? url : `${proxy.tls ? 'https' : 'http'}://${proxy.authority}`
-    const { ok: isReached, message, durationMs } = await reach(first, looks.allow, connectMaxMs)
-    const detail = `${proxy === null ? url : `its proxy ${proxy.authority}`}: ${message}, ${durationMs} ms`
-    return isReached
+  if (!checks.calls) {
+    const proxy = typeof upstream['proxy'] === 'string' ? parseProxy(upstream['proxy']) : null
+    const target = proxy === null ? url : `${proxy.tls ? 'https' : 'http'}://${proxy.authority}`
+    const {
+      ok: isReachable,
+      message,
+      durationMs,
+    } = await checkConnection(target, checks.allow, connectTimeoutMs)
+    const detail = `${proxy === null ? url : `proxy ${proxy.authority}`}: ${message}, ${durationMs} ms`
+    return isReachable
       ? ok(name, detail)
-      : fail(name, detail, 'Check its address, the network, and UPSTREAM_ALLOW.')
+      : fail(name, detail, 'Check its URL, the network and UPSTREAM_ALLOW.')
   }
-  const alone = `Try it alone: sluice upstream test ${label} --model <its name of a model>`
+  const advice = `Test it: sluice upstream test ${label} --model <its name of a model>`
   try {
-    const { isAnswered, message } = await tryOne(control, upstream['id'], looks.routes)
+    const { isOk, message } = await testUpstream(client, upstream['id'], checks.routes)
     const detail = `${url}: ${message}`
-    return isAnswered ? ok(name, detail) : fail(name, detail, alone)
+    return isOk ? ok(name, detail) : fail(name, detail, advice)
   } catch (error) {
-    // Not even asked, such as one that tells no models and that no route leads to: the others are still looked at.
+    // No request could be sent, for example because no model is known: check the other upstreams nevertheless.
     if (!(error instanceof CommandError)) throw error
-    return warn(name, `${url}: ${error.message}`, alone)
+    return warn(name, `${url}: ${error.message}`, advice)
   }
 }
 
-/** The cheap call, for the model of a route to it, also of one that is not listed; else whatever the relay finds. */
-async function tryOne(
-  control: Control,
+/** Sends a cheap request for the model of one of its routes, listed or not; without routes, the relay chooses one. */
+async function testUpstream(
+  client: AdminClient,
   id: unknown,
   routes: readonly Fields[],
-): Promise<{ isAnswered: boolean; message: string }> {
+): Promise<{ isOk: boolean; message: string }> {
   const model = routes.find((route) => route['upstream'] === id)?.['model']
   const path = `/upstreams/${encodeURIComponent(String(id))}/test`
-  const trial = fieldsOf(await control.call('POST', path, given({ model }) ?? {}))
-  return { isAnswered: trial['ok'] === true, message: String(trial['message']) }
+  const result = asFields(await client.call('POST', path, omitUndefined({ model }) ?? {}))
+  return { isOk: result['ok'] === true, message: String(result['message']) }
 }
 
-interface Looks {
-  /** Of all models. */
+interface UpstreamChecks {
+  /** The routes of all models. */
   readonly routes: readonly Fields[]
-  /** Whether upstreams are really called, or only connected to. */
+  /** Send requests to upstreams, not only connect. */
   readonly calls: boolean
   readonly allow: ReturnType<typeof parseCidrs>
 }
 
-/** Models and upstreams, as the administration tells them. */
+/** Checks the models and upstreams through the admin API. */
 export async function checkService(config: Config, calls: boolean): Promise<Finding[]> {
   try {
-    const control = await openControl(config, { command: 'doctor' })
+    const client = await openAdminClient(config, { command: 'doctor' })
     try {
       const [models, upstreams] = await Promise.all([
-        listAll(control, '/models'),
-        listAll(control, '/upstreams'),
+        listAll(client, '/models'),
+        listAll(client, '/upstreams'),
       ])
       const routes = models.flatMap(routesOf)
-      const looks = { calls, routes, allow: parseCidrs(config.upstreamAllow.join(',')) }
-      const trials = upstreams.map((upstream) => checkUpstream(control, upstream, looks))
-      return [...checkModels(models, upstreams), ...(await Promise.all(trials))]
+      const checks = { calls, routes, allow: parseCidrs(config.upstreamAllow.join(',')) }
+      const upstreamFindings = upstreams.map((upstream) => checkUpstream(client, upstream, checks))
+      return [...checkModels(models, upstreams), ...(await Promise.all(upstreamFindings))]
     } finally {
-      await control.close()
+      await client.close()
     }
   } catch (error) {
     if (!(error instanceof Error)) throw error
     const advice =
-      error instanceof CommandError ? 'See the log of the relay.' : 'Start the relay and see what it says.'
+      error instanceof CommandError ? "See the relay's log." : 'Start the relay and check its output.'
     return [fail('service', error.message, advice)]
   }
 }

@@ -1,30 +1,6 @@
-/**
- * The DDL, as a list that only grows: a released migration is never edited. Tables are STRICT, so a number never
- * becomes a text by accident; journal, entries and audit refuse to be rewritten.
- */
-
 import type { Migration } from './migration.ts'
-import { notices } from './0002-notices.ts'
-import { lowBalances } from './0003-low-balances.ts'
-import { availability } from './0004-availability.ts'
-import { keptAnswers } from './0005-kept-answers.ts'
-import { routing } from './0006-routing.ts'
-import { creditOrders } from './0007-credit-orders.ts'
-import { cluster } from './0008-cluster.ts'
-import { people as persons } from './0009-people.ts'
-import { channels } from './0010-channels.ts'
-import { consoleReads } from './0011-console.ts'
-import { promotions } from './0012-promotions.ts'
-import { hourLongCacheWrites } from './0013-hour-long-cache-writes.ts'
-import { modelLimits } from './0014-model-limits.ts'
-import { longCacheWrites } from './0015-long-cache-writes.ts'
-import { droppedBills } from './0016-dropped-bills.ts'
-import { attempts } from './0017-attempts.ts'
-import { searchFees } from './0018-search-fees.ts'
-import { tokensOfTraffic } from './0019-tokens-of-traffic.ts'
-import { keyList } from './0020-key-list.ts'
 
-const people = `
+const accounts = `
 create table tiers (
   name text primary key,
   rpm integer, tpm integer, rpd integer, concurrency integer,
@@ -68,7 +44,7 @@ create table keys (
 create index keys_by_account on keys (account_id, id);
 `
 
-/** Requests and tokens a minute, requests a day, at once. Sensible starts; an operator changes them in place. */
+/** Requests and tokens per minute, requests per day, concurrent requests. Defaults that operators change in place. */
 const tiers = `
 insert into tiers (name, rpm, tpm, rpd, concurrency) values
   ('new', 60, 100000, 1000, 10),
@@ -241,25 +217,9 @@ create table cursors (name text primary key, position integer not null) strict, 
 create table settings (name text primary key, value text not null) strict, without rowid;
 `
 
-export const migrations: readonly Migration[] = [
-  { version: 1, name: 'the first schema', ddl: people + tiers + catalog + money + usage },
-  notices,
-  lowBalances,
-  availability,
-  keptAnswers,
-  routing,
-  creditOrders,
-  cluster,
-  persons,
-  channels,
-  consoleReads,
-  promotions,
-  hourLongCacheWrites,
-  modelLimits,
-  longCacheWrites,
-  droppedBills,
-  attempts,
-  searchFees,
-  tokensOfTraffic,
-  keyList,
-]
+/** Accounts and keys, the catalogue, the ledger, request rows and the audit log. */
+export const initialSchema: Migration = {
+  version: 1,
+  name: 'the first schema',
+  ddl: accounts + tiers + catalog + money + usage,
+}

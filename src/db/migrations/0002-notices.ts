@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
-/** What people have to be told, once per subject and period, and by which channels they want to hear it. */
-export const notices: Migration = {
+/** Notifications, raised once per subject and period, and the channels that each audience prefers. */
+export const notifications: Migration = {
   version: 2,
   name: 'notices',
   ddl: `

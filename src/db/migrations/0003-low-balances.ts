@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** From which balance on an account hears of it, and a way to its last credit that is short however much it spent since. */
+/** The balance below which an account is notified, and an index for finding its last credit quickly. */
 export const lowBalances: Migration = {
   version: 3,
   name: 'low balances',

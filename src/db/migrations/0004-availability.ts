@@ -1,21 +1,21 @@
 import type { Migration } from './migration.ts'
 
-/** How a request counted when these tables were made; what counts today is in availability-rollup.ts. */
-const failed = `case
+/** How a request counted when these tables were created; today's rules are in db/request-outcomes.ts. */
+const failedSql = `case
   when outcome = 'truncated' then 1
   when outcome = 'failed' and http_status not in (400, 413, 422) then 1
   when outcome = 'refused' and http_status >= 500 then 1
   when outcome = 'ended' and error_code = 'service_unavailable' then 1
   when outcome = 'aborted' and http_status = 499 and stream = 1 and duration_ms >= 30000 then 1
   else 0 end`
-const answered = `case when outcome = 'ok' then 1 else 0 end`
+const answeredSql = `case when outcome = 'ok' then 1 else 0 end`
 
-/** What usage has counted already is counted here once; the rest follows with it. */
-function filling(table: string, column: string, ms: number): string {
+/** Counts the requests that the usage roll-up has already counted; later ones are counted together with usage. */
+function backfillSql(table: string, column: string, ms: number): string {
   return `
 insert into ${table} (model, ${column}, answered, failed, apart)
-select model, (at + duration_ms) - (at + duration_ms) % ${ms}, sum(${answered}), sum(${failed}),
-  count(*) - sum(${answered}) - sum(${failed})
+select model, (at + duration_ms) - (at + duration_ms) % ${ms}, sum(${answeredSql}), sum(${failedSql}),
+  count(*) - sum(${answeredSql}) - sum(${failedSql})
 from requests
 where row_id <= (select coalesce(max(position), 0) from cursors where name = 'usage_hourly')
   and model in (select id from models)
@@ -23,7 +23,7 @@ group by 1, 2;
 `
 }
 
-/** How available each model was, by minute and by day; the objectives; and the incidents with what was told of them. */
+/** The availability of each model by minute and by day, the objectives, and the incidents with their updates. */
 export const availability: Migration = {
   version: 4,
   name: 'availability and incidents',
@@ -46,8 +46,8 @@ create table availability_days (
   primary key (model, day)
 ) strict, without rowid;
 create index availability_days_by_day on availability_days (day);
-${filling('availability_minutes', 'minute', 60_000)}
-${filling('availability_days', 'day', 86_400_000)}
+${backfillSql('availability_minutes', 'minute', 60_000)}
+${backfillSql('availability_days', 'day', 86_400_000)}
 create table objectives (
   model text primary key,
   parts_per_million integer not null check (parts_per_million between 500000 and 999999)

@@ -1,7 +1,7 @@
-/** Answers kept for callers who repeat a request under the same `Idempotency-Key`. */
+/** Responses stored for clients that repeat a request with the same `Idempotency-Key`. */
 import type { Migration } from './migration.ts'
 
-export const keptAnswers: Migration = {
+export const storedResponses: Migration = {
   version: 5,
   name: 'answers kept by Idempotency-Key',
   ddl: `

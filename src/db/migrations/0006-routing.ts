@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Several credentials of one upstream, its health checks, and how a model chooses among its upstreams. */
+/** Several credentials per upstream, health checks, and the routing of a model. */
 export const routing: Migration = {
   version: 6,
   name: 'routing',

@@ -1,8 +1,8 @@
 import type { Migration } from './migration.ts'
 
 /**
- * Credits that were decided together with what they are for (a voucher's use, a promotion's grant, a refund) and are
- * entered into the ledger afterwards, once, by their id; vouchers that are taken back; a tier's successor after the first payment.
+ * Credits that are recorded together with their reason (a redeemed voucher, a promotion's grant, a refund) and entered
+ * into the ledger afterwards, exactly once, by their id; revoked vouchers; and the tier after the first payment.
  */
 export const creditOrders: Migration = {
   version: 7,

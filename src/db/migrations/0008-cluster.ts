@@ -1,10 +1,10 @@
 /**
- * What a cluster needs beside the tables of one node, in PostgreSQL only: whose commit a journal row is, what is held
- * in the rows of their owners, the open holds, the nodes, and which control-plane rows have changed.
+ * The additional schema of a cluster, in PostgreSQL only: the node of each journal row, held amounts in the rows of their
+ * owners, the open holds, the nodes, and the changes of control-plane rows.
  */
 import type { Migration } from './migration.ts'
 
-/** `seq` is the order of commits over all nodes, `number` counts those of one node. */
+/** `seq` orders the commits of all nodes, `number` counts those of one node. */
 const ledger = `
 create sequence journal_order;
 alter table journal add column node text collate "C" not null default '';
@@ -46,7 +46,7 @@ create table leases (
 );
 `
 
-/** SQLite's json_patch: RFC 7396 over objects, whose values here are plain. */
+/** SQLite's json_patch (RFC 7396), for objects with scalar values only. */
 const functions = `
 create function json_patch(target text, patch text) returns text language sql immutable as $$
   select coalesce(jsonb_object_agg(name, value), '{}')::text from (
@@ -57,7 +57,7 @@ create function json_patch(target text, patch text) returns text language sql im
 $$;
 `
 
-const watched = {
+const trackedTables = {
   accounts: ['account', 'id', 'insert or delete or update'],
   tiers: ['tier', 'name', 'insert or delete or update'],
   models: ['model', 'id', 'insert or delete or update'],
@@ -72,7 +72,7 @@ const watched = {
   ],
 } as const
 
-/** One row per object that ever changed, with the transaction that changed it last: what a node polls by. */
+/** One row per changed object with the transaction that changed it last, which nodes poll. */
 const changes = `
 create table changes (
   kind text collate "C" not null,
@@ -89,7 +89,7 @@ begin
   perform pg_notify('sluice_changes', '');
   return null;
 end $$;
-${Object.entries(watched)
+${Object.entries(trackedTables)
   .map(
     ([table, [kind, column, when]]) =>
       `create trigger ${table}_noted after ${when} on ${table} for each row execute function note_change('${kind}', '${column}');`,

@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
-/** Who may sign in to the console, how, and where they are signed in. Of every secret only a hash is kept. */
-export const people: Migration = {
+/** Users of the console, their credentials and sessions. Secrets are stored only as hashes. */
+export const users: Migration = {
   version: 9,
   name: 'people',
   ddl: `

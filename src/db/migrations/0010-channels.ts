@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** The channels that bring notices elsewhere, and what is on its way to them; and how our public addresses are. */
+/** Notification channels and their outbox, and the state of our public addresses. */
 export const channels: Migration = {
   version: 10,
   name: 'channels',

@@ -1,10 +1,10 @@
 import type { Migration } from './migration.ts'
 
 /**
- * What the console's pages read: of each request what its bill needs to add up, roll-ups of latency, traffic and
- * failures, and what people ask for and are told.
+ * Data for the console's pages: the columns of a request that explain its bill, roll-ups of latency, traffic and
+ * failures, limit requests and announcements.
  */
-export const consoleReads: Migration = {
+export const consoleTables: Migration = {
   version: 11,
   name: 'what the console reads',
   ddl: `

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Promotions, and what of them was granted: once per mailbox and per account, for good. */
+/** Promotions and their grants, at most one per mailbox and per account. */
 export const promotions: Migration = {
   version: 12,
   name: 'promotions',

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What is written to a provider's cache for an hour may have a price of its own. */
+/** A separate price for one-hour cache writes. */
 export const hourLongCacheWrites: Migration = {
   version: 13,
   name: 'hour-long cache writes',

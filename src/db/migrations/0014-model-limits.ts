@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Limits of a model, for each account that calls it. */
+/** Rate limits of a model, for each account that calls it. */
 export const modelLimits: Migration = {
   version: 14,
   name: 'limits of models',

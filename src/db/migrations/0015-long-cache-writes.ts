@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Of a request's cache writes, those that the provider keeps for an hour: they may have a price of their own. */
+/** The one-hour cache writes of a request, which may have a separate price. */
 export const longCacheWrites: Migration = {
   version: 15,
   name: 'cache writes for an hour',

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What request rows that are no longer kept had come to, by account. */
+/** The sums of deleted request rows by account. */
 export const droppedBills: Migration = {
   version: 16,
   name: 'bills of deleted request rows',

@@ -1,7 +1,7 @@
 import type { Migration } from './migration.ts'
 
-/** What was tried too often is known to every node, and after a new start. `name` is a hash: it names nobody. */
-export const attempts: Migration = {
+/** Failed sign-in attempts, shared by all nodes and persistent. `name` is a hash and identifies nobody. */
+export const loginAttempts: Migration = {
   version: 17,
   name: 'attempts',
   ddl: `create table attempts (

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What each search of the web costs that a provider did for an answer. */
+/** The price of each web search that a provider made for a response. */
 export const searchFees: Migration = {
   version: 18,
   name: 'search fees',

@@ -1,11 +1,10 @@
 import type { Migration } from './migration.ts'
 
 /**
- * Traffic by hour and model knows its tokens. Those of hours that were counted before are null until traffic-tokens.ts
- * has summed them, beside the relay's work: with many hours that takes longer than a start may. What could not be charged is
- * found without reading every entry, at every start.
+ * Tokens of traffic by hour and model. In earlier hours they are null until token-backfill.ts has summed them in the
+ * background, which may take too long for a start. An index finds overruns without reading every entry at each start.
  */
-export const tokensOfTraffic: Migration = {
+export const trafficTokens: Migration = {
   version: 19,
   name: 'tokens of traffic',
   ddl: `

@@ -1,8 +1,8 @@
 import type { Migration } from './migration.ts'
 
 /**
- * The keys of all accounts in every order that a list of them has, and by what is looked for. Deleted ones and those of
- * the console, whose secrets nobody has seen, are not in it.
+ * Indexes for every sort order and filter of the list of all keys. Deleted keys and the console's internal keys are
+ * excluded.
  */
 export const keyList: Migration = {
   version: 20,

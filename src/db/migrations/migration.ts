@@ -1,8 +1,8 @@
-/** One step of the schema; a released one is never edited. The list of all is in migrations.ts. */
+/** One migration of the schema; a released migration is never edited. The list is in migrations.ts. */
 export interface Migration {
   readonly version: number
   readonly name: string
   readonly ddl: string
-  /** As PostgreSQL has it, where the rules of postgres/text.ts cannot make it from `ddl`. */
+  /** The DDL for PostgreSQL, if postgres/sql-text.ts cannot derive it from `ddl`. */
   readonly postgres?: string
 }

@@ -1,16 +1,16 @@
-/** The advisory locks of a cluster, all of them statements to run. */
+/** The advisory locks of a cluster, as SQL statements. */
 
-/** "SLUI": the number space of our locks. */
+/** "SLUI": the key space of our locks. */
 const space = 0x534c5549
 
-/** Control-plane writes, one after the other until their transaction ends. */
+/** Serializes control-plane writes, until their transaction ends. */
 export const writeLock: string = `select pg_advisory_xact_lock(${space}, 1)`
-/** Migrations, until the connection ends. */
+/** Serializes migrations, until the connection ends. */
 export const migrationLock: string = `select pg_advisory_lock(${space}, 2)`
-/** The same for one who does not wait. */
+/** Tries the migration lock without waiting. */
 export const tryMigrationLock: string = `select pg_try_advisory_lock(${space}, 2)`
-/** Whoever adds request rows has it together with others; whoever has it alone knows that no lower number comes any more. */
+/** Held shared by every transaction that inserts request rows; the exclusive holder knows that no lower row id will appear. */
 export const sharedRowLock: string = `select pg_advisory_xact_lock_shared(${space}, 3)`
-export const soleRowLock: string = `select pg_advisory_xact_lock(${space}, 3)`
-/** Work that one node does for all, step by step: a node whose lease has run out unnoticed waits for the one that has it now. */
+export const exclusiveRowLock: string = `select pg_advisory_xact_lock(${space}, 3)`
+/** Serializes the steps of leader jobs: a node that has not noticed the loss of its lease waits for the new leader. */
 export const jobLock: string = `select pg_advisory_xact_lock(${space}, 4)`

@@ -1,76 +1,76 @@
 /**
- * What others have changed in the control plane: the database says at once that there is something (NOTIFY), and what
- * it is is read by the transactions that changed it, so that nothing is missed when a word is lost. Over the same
- * connection nodes say to each other what may be lost.
+ * The change feed of the control plane. NOTIFY announces changes immediately, and the changes themselves are read by
+ * transaction id, so that a lost notification does not lose a change. Nodes broadcast non-critical messages to each other
+ * over the same connection.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Change, Changes } from '../change.ts'
-import { openClient, runTexts } from './connection.ts'
-import { literalOf } from './sql-text.ts'
+import { openClient, runScript } from './connection.ts'
+import { quoteLiteral } from './sql-text.ts'
 
 const pollMs = 500
 const retryMs = 300
-/** A connection that says nothing for so long, and a second, is given up for another. */
-const statementMs = 1500
-/** So soon everything that was changed is known. */
+/** Without a reply for this long plus a second, the connection is replaced. */
+const statementTimeoutMs = 1500
+/** The feed is fresh if it knows all changes up to this long ago. */
 const freshMs = 1000
-/** How long one waits for it. */
-const patienceMs = 5000
+/** How long to wait for the feed to become fresh. */
+const freshTimeoutMs = 5000
 const changesChannel = 'sluice_changes'
-/** Of one cluster among several in one database: each has a schema of its own. */
-export const wordsChannelText = `select 'sluice_words_' || oid as channel from pg_namespace
+/** The broadcast channel of this cluster; several clusters may share a database with one schema each. */
+export const broadcastChannelSql = `select 'sluice_words_' || oid as channel from pg_namespace
   where nspname = current_schema()`
-/** The database takes texts of fewer than 8,000 bytes. */
-export const wordBytesMost = 7900
+/** PostgreSQL limits a NOTIFY payload to less than 8,000 bytes. */
+export const maxBroadcastBytes = 7900
 
 export interface ChangeListener {
-  /** Resolves when everything works with what has changed. */
-  changed(changes: Changes): Promise<void>
-  /** Another node has said something. */
-  heard(text: string): void
-  /** There is a connection, the first or another: what was said meanwhile was not heard. */
-  connected(): void
-  /** What was asked could not be had. */
-  lost(): void
+  /** Resolves when the changes have been applied. */
+  onChanges(changes: Changes): Promise<void>
+  /** Another node sent a broadcast. */
+  onBroadcast(text: string): void
+  /** A connection was opened, the first or a later one; broadcasts sent in between were missed. */
+  onConnected(): void
+  /** The database could not be queried. */
+  onDisconnected(): void
 }
 
 const kinds: readonly string[] = ['account', 'key', 'tier', 'model', 'upstream'] satisfies Change['kind'][]
 
-/** How far changes were seen. */
-interface Seen {
-  /** Every transaction before it. */
+/** The position in the feed. */
+interface FeedPosition {
+  /** All transactions before this one were seen. */
   readonly horizon: bigint
-  /** Another one begins with each promotion of a standby. */
+  /** The WAL timeline, which changes when a standby is promoted. */
   readonly timeline: string
-  /** Changes of transactions that ended while others, older ones, were under way: they are found again. */
-  readonly names: ReadonlySet<string>
+  /** Seen changes of transactions that ended before older ones; they are found again. */
+  readonly seenChanges: ReadonlySet<string>
 }
 
 function isKind(kind: string): kind is Change['kind'] {
   return kinds.includes(kind)
 }
 
-const since = (horizon: bigint): string => `transaction >= '${horizon}'::xid8`
+const sinceSql = (horizon: bigint): string => `transaction >= '${horizon}'::xid8`
 
 export class ChangeFeed {
   readonly #url: string
   readonly #name: string
   readonly #listener: ChangeListener
-  /** Null: nothing was looked at yet. */
-  #seen: Seen | null = null
-  /** When the last look began that has come to its end; by the clock that nobody sets. */
-  #knownAt = 0
-  #freshening: Promise<boolean> | null = null
+  /** Null before the first poll. */
+  #position: FeedPosition | null = null
+  /** When the last completed poll began, by the monotonic clock. */
+  #currentAsOf = 0
+  #catchingUp: Promise<boolean> | null = null
   #client: Client | null = null
-  #wordsChannel = ''
-  /** To be said with the next look. */
-  #words: string[] = []
+  #broadcastChannel = ''
+  /** Broadcasts to send with the next poll. */
+  #outgoing: string[] = []
   #timer: NodeJS.Timeout | undefined
-  #isLooking = false
-  #isDue = false
-  #isOver = false
+  #isPolling = false
+  #isPollRequested = false
+  #isClosed = false
 
   constructor(about: { readonly url: string; readonly name: string }, listener: ChangeListener) {
     this.#url = about.url
@@ -78,61 +78,65 @@ export class ChangeFeed {
     this.#listener = listener
   }
 
-  /** Begins with what is committed from now on. Load everything afterwards: what comes twice is only loaded twice. */
+  /** Starts with changes committed from now on. Load everything afterwards; loading a change twice is harmless. */
   async start(): Promise<void> {
-    this.#isLooking = true
+    this.#isPolling = true
     this.#client = await this.#connect()
-    this.#knownAt = performance.now()
-    this.#seen = (await this.#read(this.#client)).seen
-    this.#isLooking = false
-    this.#listener.connected()
-    this.#later(this.#isDue ? 0 : pollMs)
+    this.#currentAsOf = performance.now()
+    this.#position = (await this.#readChanges(this.#client)).seen
+    this.#isPolling = false
+    this.#listener.onConnected()
+    this.#schedulePoll(this.#isPollRequested ? 0 : pollMs)
   }
 
-  /** Whether everything is known here that was changed a second ago. */
+  /** Whether all changes up to a second ago are known. */
   get isFresh(): boolean {
-    return performance.now() - this.#knownAt < freshMs
+    return performance.now() - this.#currentAsOf < freshMs
   }
 
-  /** Resolves when it is: after a standstill, or over another connection; false: the database does not tell. */
-  fresh(): Promise<boolean> {
+  /** Resolves with true when the feed is fresh, after a stall or a reconnect; with false if the database does not respond. */
+  waitUntilFresh(): Promise<boolean> {
     if (this.isFresh) return Promise.resolve(true)
-    this.#freshening ??= this.#freshen().finally(() => (this.#freshening = null))
-    return this.#freshening
+    this.#catchingUp ??= this.#catchUp().finally(() => (this.#catchingUp = null))
+    return this.#catchingUp
   }
 
-  async #freshen(): Promise<boolean> {
-    void this.#look()
-    for (const end = performance.now() + patienceMs; !this.isFresh; await delay(10))
+  async #catchUp(): Promise<boolean> {
+    void this.#poll()
+    for (const end = performance.now() + freshTimeoutMs; !this.isFresh; await delay(10))
       if (performance.now() > end) return false
     return true
   }
 
-  /** Says something to all other nodes that are connected at this moment. */
-  say(text: string): void {
-    // Lost with the connection; the next says that there is one.
+  /** Sends a message to all other nodes that are connected now. */
+  broadcast(text: string): void {
+    // Lost without a connection; `onConnected` reports the gap.
     if (this.#client === null) return
-    this.#words.push(text)
-    void this.#look()
+    this.#outgoing.push(text)
+    void this.#poll()
   }
 
   async close(): Promise<void> {
-    this.#isOver = true
+    this.#isClosed = true
     clearTimeout(this.#timer)
     await this.#client?.end().catch(() => undefined)
   }
 
   async #connect(): Promise<Client> {
-    const client = await openClient({ url: this.#url, name: `${this.#name} changes`, statementMs })
-    const own = client as Client & { readonly processID: number | null }
+    const client = await openClient({
+      url: this.#url,
+      name: `${this.#name} changes`,
+      statementMs: statementTimeoutMs,
+    })
+    const withProcessId = client as Client & { readonly processID: number | null }
     client.on('notification', ({ channel, payload = '', processId }) => {
-      if (channel === changesChannel) void this.#look()
-      else if (processId !== own.processID) this.#listener.heard(payload)
+      if (channel === changesChannel) void this.#poll()
+      else if (processId !== withProcessId.processID) this.#listener.onBroadcast(payload)
     })
     try {
-      const [[row] = []] = await runTexts(client, wordsChannelText)
-      this.#wordsChannel = String(row?.['channel'])
-      await client.query(`listen ${changesChannel}; listen ${this.#wordsChannel}`)
+      const [[row] = []] = await runScript(client, broadcastChannelSql)
+      this.#broadcastChannel = String(row?.['channel'])
+      await client.query(`listen ${changesChannel}; listen ${this.#broadcastChannel}`)
       return client
     } catch (error) {
       void client.end().catch(() => undefined)
@@ -140,62 +144,64 @@ export class ChangeFeed {
     }
   }
 
-  #later(ms: number): void {
+  #schedulePoll(ms: number): void {
     clearTimeout(this.#timer)
-    if (!this.#isOver) this.#timer = setTimeout(() => void this.#look(), ms)
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#poll(), ms)
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking || this.#isOver) {
-      this.#isDue = true
+  async #poll(): Promise<void> {
+    if (this.#isPolling || this.#isClosed) {
+      this.#isPollRequested = true
       return
     }
-    this.#isLooking = true
-    this.#isDue = false
+    this.#isPolling = true
+    this.#isPollRequested = false
     let next = pollMs
     try {
       if (this.#client === null) {
         const client = await this.#connect()
-        if (this.#isOver) return void client.end().catch(() => undefined)
+        if (this.#isClosed) return void client.end().catch(() => undefined)
         this.#client = client
-        this.#listener.connected()
+        this.#listener.onConnected()
       }
-      const words = this.#words.splice(0)
-      const saying = words.map((text) => `select pg_notify('${this.#wordsChannel}', ${literalOf(text)})`)
-      if (words.length > 0) await this.#client.query(saying.join(';'))
-      const begunAt = performance.now()
-      const { changes, seen } = await this.#read(this.#client)
-      if (changes === 'everything' || changes.length > 0) await this.#listener.changed(changes)
-      // Only now: what nobody could work with is found again.
-      this.#seen = seen
-      this.#knownAt = begunAt
+      const messages = this.#outgoing.splice(0)
+      const notifications = messages.map(
+        (text) => `select pg_notify('${this.#broadcastChannel}', ${quoteLiteral(text)})`,
+      )
+      if (messages.length > 0) await this.#client.query(notifications.join(';'))
+      const startedAt = performance.now()
+      const { changes, seen } = await this.#readChanges(this.#client)
+      if (changes === 'everything' || changes.length > 0) await this.#listener.onChanges(changes)
+      // Only now, so that changes that could not be applied are found again.
+      this.#position = seen
+      this.#currentAsOf = startedAt
     } catch {
-      // What has changed meanwhile is found afterwards.
+      // Changes made in the meantime are found after the reconnect.
       void this.#client?.end().catch(() => undefined)
       this.#client = null
-      this.#words = []
+      this.#outgoing = []
       next = retryMs
-      if (!this.#isOver) this.#listener.lost()
+      if (!this.#isClosed) this.#listener.onDisconnected()
     }
-    this.#isLooking = false
-    this.#later(this.#isDue ? 0 : next)
+    this.#isPolling = false
+    this.#schedulePoll(this.#isPollRequested ? 0 : next)
   }
 
-  async #read(client: Client): Promise<{ readonly changes: Changes; readonly seen: Seen }> {
-    const before = this.#seen
-    const found = await this.#found(client, before === null ? 'false' : since(before.horizon))
+  async #readChanges(client: Client): Promise<{ readonly changes: Changes; readonly seen: FeedPosition }> {
+    const before = this.#position
+    const found = await this.#queryChanges(client, before === null ? 'false' : sinceSql(before.horizon))
     const { horizon, timeline } = found.seen
-    // A database that has come back without its last transactions numbers others like them, and has no trace of them.
+    // A database that lost its last transactions reuses their ids and has no trace of them.
     const hasLost = before !== null && (timeline !== before.timeline || horizon < before.horizon)
     if (hasLost) return { changes: 'everything', seen: found.seen }
-    return { ...found, changes: found.changes.filter(({ name }) => !before?.names.has(name)) }
+    return { ...found, changes: found.changes.filter(({ name }) => !before?.seenChanges.has(name)) }
   }
 
-  async #found(
+  async #queryChanges(
     client: Client,
     condition: string,
-  ): Promise<{ readonly changes: (Change & { readonly name: string })[]; readonly seen: Seen }> {
-    const [, [state] = [], rows = []] = await runTexts(
+  ): Promise<{ readonly changes: (Change & { readonly name: string })[]; readonly seen: FeedPosition }> {
+    const [, [state] = [], rows = []] = await runScript(
       client,
       `start transaction isolation level repeatable read;
       select pg_snapshot_xmin(pg_current_snapshot())::text as horizon,
@@ -210,6 +216,6 @@ export class ChangeFeed {
     })
     const names = new Set(changes.map(({ name }) => name))
     const [horizon, timeline] = [BigInt(String(state?.['horizon'])), String(state?.['timeline'])]
-    return { changes, seen: { horizon, timeline, names } }
+    return { changes, seen: { horizon, timeline, seenChanges: names } }
   }
 }

@@ -1,41 +1,41 @@
 /**
- * Connections to PostgreSQL, and what comes over them read as the schema says: `_nanos` as bigint, every other integer
- * as number, bytes as bytes.
+ * Connections and connection pools to PostgreSQL. Results are parsed as the schema says: `_nanos` as bigint, every other
+ * integer as number, bytea as bytes.
  */
 
 import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
-import type { Parameter, Row, Statement, StatementResult } from '../messages.ts'
-import { WrongServer } from './errors.ts'
-import { withNumbers } from './sql-text.ts'
-import { errorWords } from '../../lib/error-message.ts'
+import type { Parameter, Row, Statement, StatementResult } from '../statement.ts'
+import { UnusableServerError } from './errors.ts'
+import { numberParameters } from './sql-text.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 
-/** int8, int2, int4, numeric: how wide a number is says nothing about what it is, its column's name does. */
-const integers: ReadonlySet<number> = new Set([20, 21, 23, 1700])
+/** int8, int2, int4, numeric: the column's name, not the width, decides between bigint and number. */
+const integerTypes: ReadonlySet<number> = new Set([20, 21, 23, 1700])
 const asText = (text: string): string => text
-/** A node that has lost its network must not keep others waiting for rows that it has locked. */
-const idleMs = 10_000
-const connectMs = 3000
-/** SQL_ASCII keeps bytes as they are. */
-const unicode: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII'])
+/** A node without network must not block others with its row locks. */
+const idleTimeoutMs = 10_000
+const connectTimeoutMs = 3000
+/** SQL_ASCII stores bytes unchanged. */
+const supportedEncodings: ReadonlySet<string> = new Set(['UTF8', 'SQL_ASCII'])
 const checkText = `select pg_is_in_recovery() as standby, current_setting('synchronous_commit') = 'on' as durable,
   current_setting('server_encoding') as encoding,
   extract(epoch from current_setting('idle_in_transaction_session_timeout')::interval)::float8 * 1000 as idle`
 
-export interface Connecting {
+export interface ConnectionOptions {
   readonly url: string
   /** Shown in `pg_stat_activity`. */
   readonly name: string
-  /** A statement that takes longer is given up. */
+  /** Longer statements are cancelled. */
   readonly statementMs: number
   readonly readOnly?: boolean
-  /** A transaction in which nothing is said for longer is ended. */
+  /** A transaction that is idle for longer is ended. */
   readonly idleInTransactionMs?: number
-  /** More settings of its own, as options. */
+  /** Additional settings, as command-line options. */
   readonly settings?: string
 }
 
-/** An address without its `options`, and those: in the address they would take the place of all of ours. */
-function apart(url: string): readonly [address: string, options: string] {
+/** Splits `options` off a connection URL, where they would replace all of ours. */
+function splitOptions(url: string): readonly [address: string, options: string] {
   const address = URL.canParse(url) ? new URL(url) : null
   const options = address?.searchParams.get('options') ?? ''
   if (address === null || options === '') return [url, '']
@@ -43,18 +43,25 @@ function apart(url: string): readonly [address: string, options: string] {
   return [address.href, options]
 }
 
-/** Settings on which our promises rest, whatever the server's defaults are, or an operator's options. */
-function configOf(connecting: Connecting): ClientConfig {
-  const { url, name, statementMs, readOnly = false, idleInTransactionMs = idleMs, settings = '' } = connecting
-  const [address, asked] = apart(url)
+/** The settings that our guarantees depend on, whatever the server's defaults or an operator's options are. */
+function clientConfig(options: ConnectionOptions): ClientConfig {
+  const {
+    url,
+    name,
+    statementMs,
+    readOnly = false,
+    idleInTransactionMs = idleTimeoutMs,
+    settings = '',
+  } = options
+  const [address, asked] = splitOptions(url)
   return {
     connectionString: address,
     application_name: name,
-    connectionTimeoutMillis: connectMs,
+    connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     statement_timeout: statementMs,
-    // A network that swallows everything must not be waited for longer than the server would take.
+    // A network that drops everything must not block longer than the server's own timeout.
     query_timeout: statementMs + 1000,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     options: [
@@ -62,85 +69,90 @@ function configOf(connecting: Connecting): ClientConfig {
       '-c default_transaction_isolation=read\\ committed',
       `-c default_transaction_read_only=${readOnly ? 'on' : 'off'}`,
       '-c synchronous_commit=on -c standard_conforming_strings=on -c timezone=UTC',
-      // Measured: our questions take a few milliseconds, to compile one or to start workers for it takes fifty.
+      // Measured: our queries take a few milliseconds; JIT compilation or parallel workers add fifty.
       '-c jit=off -c max_parallel_workers_per_gather=0',
       settings,
     ].join(' '),
     types: {
       getTypeParser: ((oid: number) =>
-        integers.has(oid)
+        integerTypes.has(oid)
           ? asText
           : (types.getTypeParser(oid) as (text: string) => unknown)) as typeof types.getTypeParser,
     },
   }
 }
 
-/** Says of which setting an error is. */
-function named(error: unknown): unknown {
-  if (error instanceof Error) error.message = `DATABASE_URL: ${errorWords(error)}`
+/** Adds the setting's name to an error. */
+function withSettingName(error: unknown): unknown {
+  if (error instanceof Error) error.message = `DATABASE_URL: ${errorMessage(error)}`
   return error
 }
 
 /**
- * A standby takes no writes, and what it says may be old: while a failover is under way an address may lead to one, which
- * counts as a database that is away. A pooler in between may have dropped the settings.
+ * Verifies the server. A standby rejects writes and may be stale; during a failover the address may lead to one, which
+ * counts as an unavailable database. A pooler in between may have dropped the settings.
  */
-async function check(client: Asked, { idleInTransactionMs = idleMs }: Connecting): Promise<void> {
+async function checkServer(
+  client: Queryable,
+  { idleInTransactionMs = idleTimeoutMs }: ConnectionOptions,
+): Promise<void> {
   const { rows } = await client.query(checkText)
   const [found] = rows as { standby: boolean; idle: number; durable: boolean; encoding: string }[]
-  if (found?.standby === true) throw new Error('the server is a standby, which takes no writes')
-  if (found && !unicode.has(found.encoding)) {
-    const what = `the database is encoded as ${found.encoding}, which lacks most of what people write`
-    throw new WrongServer(`${what}; make one with: create database … encoding 'UTF8' template template0`)
+  if (found?.standby === true) throw new Error('the server is a standby, which does not accept writes')
+  if (found && !supportedEncodings.has(found.encoding)) {
+    const what = `the database is encoded as ${found.encoding}, which cannot store all text`
+    throw new UnusableServerError(
+      `${what}; create one with: create database … encoding 'UTF8' template template0`,
+    )
   }
   if (found?.idle !== idleInTransactionMs || !found.durable) {
-    throw new WrongServer(
-      'what is between this node and PostgreSQL drops the settings of the connection, as a pooler does; connect to PostgreSQL itself',
+    throw new UnusableServerError(
+      'a pooler between this node and PostgreSQL drops the settings of the connection; connect to PostgreSQL directly',
     )
   }
 }
 
-/** One connection of its own. Its loss is told to the query that is under way, and to nobody else. */
-export async function openClient(connecting: Connecting): Promise<Client> {
-  const client = clientOf(connecting)
+/** Opens a single connection. If it is lost, only the running query fails. */
+export async function openClient(options: ConnectionOptions): Promise<Client> {
+  const client = createClient(options)
   client.on('error', () => undefined)
   try {
     await client.connect()
-    await check(client, connecting)
+    await checkServer(client, options)
   } catch (error) {
     void client.end().catch(() => undefined)
-    throw named(error)
+    throw withSettingName(error)
   }
   return client
 }
 
-/** The files that the address names are read here. */
-function clientOf(connecting: Connecting): Client {
+/** Creates the client; this reads the files named in the URL. */
+function createClient(options: ConnectionOptions): Client {
   try {
-    return new Client(configOf(connecting))
+    return new Client(clientConfig(options))
   } catch (error) {
-    throw named(error)
+    throw withSettingName(error)
   }
 }
 
-export function openPool(connecting: Connecting, most: number): Pool {
+export function openPool(options: ConnectionOptions, maxConnections: number): Pool {
   const pool = new Pool({
-    ...configOf(connecting),
-    max: most,
+    ...clientConfig(options),
+    max: maxConnections,
     idleTimeoutMillis: 30_000,
-    verify: (client, tell) => void check(client, connecting).then(() => tell(), tell),
+    verify: (client, onVerified) => void checkServer(client, options).then(() => onVerified(), onVerified),
   })
-  // A connection that is lost while nobody uses it is opened anew when somebody does.
+  // A lost idle connection is reopened at the next use.
   pool.on('error', () => undefined)
-  // Also one that is lost while it is lent, between two of its statements.
+  // Also handles a checked-out connection that is lost between two statements.
   pool.on('connect', (client) => void client.on('error', () => undefined))
   return pool
 }
 
-/** The rows of a result with their integers read. */
-export function rowsOf(result: QueryResult): Row[] {
+/** Returns the rows of a result with parsed integers. */
+export function parseRows(result: QueryResult): Row[] {
   const rows = result.rows as Row[]
-  const read = result.fields.filter(({ dataTypeID }) => integers.has(dataTypeID))
+  const read = result.fields.filter(({ dataTypeID }) => integerTypes.has(dataTypeID))
   if (read.length === 0) return rows
   for (const row of rows) {
     for (const { name } of read) {
@@ -151,17 +163,17 @@ export function rowsOf(result: QueryResult): Row[] {
   return rows
 }
 
-type Asked = Pick<Client, 'query'> | Pick<Pool, 'query'> | Pick<PoolClient, 'query'>
+type Queryable = Pick<Client, 'query'> | Pick<Pool, 'query'> | Pick<PoolClient, 'query'>
 
-/** Runs one statement whose parameters are written `?`. */
-export async function runOn(on: Asked, { sql, parameters }: Statement): Promise<StatementResult> {
+/** Runs one statement with `?` placeholders. */
+export async function runStatement(on: Queryable, { sql, parameters }: Statement): Promise<StatementResult> {
   const values: Parameter[] = [...parameters]
-  const result = await on.query(withNumbers(sql), values)
-  return { rows: rowsOf(result), changes: result.rowCount ?? 0 }
+  const result = await on.query(numberParameters(sql), values)
+  return { rows: parseRows(result), changes: result.rowCount ?? 0 }
 }
 
-/** Runs a text of one or more statements without parameters in one round trip: the rows of each. */
-export async function runTexts(on: Asked, text: string): Promise<Row[][]> {
+/** Runs one or more statements without parameters in one round trip, and returns the rows of each. */
+export async function runScript(on: Queryable, text: string): Promise<Row[][]> {
   const results = (await on.query(text)) as QueryResult | QueryResult[]
-  return (Array.isArray(results) ? results : [results]).map(rowsOf)
+  return (Array.isArray(results) ? results : [results]).map(parseRows)
 }

@@ -1,44 +1,45 @@
-/** What PostgreSQL's errors mean for whoever wrote: the classes of store-error.ts. */
+/** Classifies PostgreSQL errors as in store-error.ts. */
 
 import { StoreError } from '../store-error.ts'
-import type { StoreErrorClass, StoreFailure } from '../messages.ts'
-import { errorCode, errorWords } from '../../lib/error-message.ts'
+import type { StoreErrorClass, StoreFailure } from '../store-error.ts'
+import { errorCode, errorMessage } from '../../lib/error-message.ts'
 
-/** SQLSTATE is five letters or digits; errors of the network and of our own carry other codes, or none. */
-export function sqlStateOf(error: unknown): string | undefined {
+/** Returns the SQLSTATE, five letters or digits; network errors and our own have other codes, or none. */
+export function sqlState(error: unknown): string | undefined {
   const code = errorCode(error)
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** The database is leaving, or has lost us: whether it has done what it was told last is not known. */
-export function isCutOff(error: unknown): boolean {
-  const state = sqlStateOf(error)
+/** Whether the connection was lost or the server is shutting down, so that the result of the last statement is unknown. */
+export function isConnectionLost(error: unknown): boolean {
+  const state = sqlState(error)
   return state === undefined || state.startsWith('08') || state.startsWith('57P')
 }
 
-/** What is there is not what we may work with, and stays so. */
-export class WrongServer extends Error {}
+/** The server cannot be used, permanently. */
+export class UnusableServerError extends Error {}
 
-/** Codes of Node for a way that is closed to us for good: certificates, and what the address says about TLS. */
-const wrongWay = /^(?:CERT_|DEPTH_ZERO|ERR_(?:OSSL|SSL|TLS)|HOSTNAME_|INVALID_CA|SELF_SIGNED|UNABLE_TO_)/
-/** SQLSTATE of a server that takes no further connections for now. */
-const tooMany = '53300'
-/** SQLSTATE of a pooler that does not pass on what a connection asks for. */
+/** Node's codes of permanent connection errors: certificates, and the TLS options of the URL. */
+const permanentConnectionErrors =
+  /^(?:CERT_|DEPTH_ZERO|ERR_(?:OSSL|SSL|TLS)|HOSTNAME_|INVALID_CA|SELF_SIGNED|UNABLE_TO_)/
+/** SQLSTATE of a server that accepts no more connections at the moment. */
+const tooManyConnections = '53300'
+/** SQLSTATE of a pooler that rejects connection parameters. */
 const protocolViolation = '08P01'
 
-/** Whether time alone may mend it: the database is away, starts, or is full. */
-export function mayPass(error: unknown): boolean {
-  const state = sqlStateOf(error)
-  if (state === tooMany) return true
-  if (state === protocolViolation || error instanceof WrongServer) return false
-  if (!isCutOff(error) || !(error instanceof Error)) return false
-  // A file that the address names is read at each connection.
+/** Whether the error may resolve by itself: the database is unavailable, starting, or full. */
+export function isTransient(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === tooManyConnections) return true
+  if (state === protocolViolation || error instanceof UnusableServerError) return false
+  if (!isConnectionLost(error) || !(error instanceof Error)) return false
+  // A file named in the URL is read at each connection.
   const isFile = 'syscall' in error && error.syscall === 'open'
-  const isWrong = wrongWay.test(errorCode(error) ?? '')
+  const isWrong = permanentConnectionErrors.test(errorCode(error) ?? '')
   return !isFile && !isWrong && !error.message.includes('does not support SSL')
 }
 
-function classOf(state: string | undefined): StoreErrorClass {
+function classifySqlState(state: string | undefined): StoreErrorClass {
   if (state?.startsWith('23')) return 'conflict'
   if (state?.startsWith('22') || state?.startsWith('42')) return 'invalid'
   return 'full'
@@ -50,20 +51,20 @@ function field(error: unknown, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The broken constraint as SQLite names it, so that callers need to know only one way. */
-function constraintOf(error: unknown, state: string): string {
+/** The violated constraint in SQLite's notation, so that callers need only one. */
+function constraintName(error: unknown, state: string): string {
   if (state === '23503') return 'FOREIGN KEY constraint failed'
   const column = /^Key \("?(\w+)/.exec(field(error, 'detail'))?.[1] ?? field(error, 'column')
   return column === '' ? field(error, 'constraint') : `${field(error, 'table')}.${column}`
 }
 
-export function postgresFailure(error: unknown, statement?: number): StoreFailure {
+export function toPostgresFailure(error: unknown, statement?: number): StoreFailure {
   if (error instanceof StoreError) {
     return { class: error.class, message: error.message, constraint: error.constraint, statement }
   }
-  const message = errorWords(error)
-  const state = sqlStateOf(error)
-  const kind = error instanceof TypeError ? 'invalid' : classOf(state)
+  const message = errorMessage(error)
+  const state = sqlState(error)
+  const kind = error instanceof TypeError ? 'invalid' : classifySqlState(state)
   if (kind !== 'conflict' || state === undefined) return { class: kind, message, statement }
-  return { class: kind, message, constraint: constraintOf(error, state), statement }
+  return { class: kind, message, constraint: constraintName(error, state), statement }
 }

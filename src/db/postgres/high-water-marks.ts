@@ -1,32 +1,32 @@
 /**
- * Numbers up to which nothing is missing. Rows are numbered when they are written and seen when they are committed, so
- * one may appear after others with higher numbers. Whoever is writing is waited for, and nobody waits for us: a
- * transaction has its lock on a table before it numbers a row, and until it can be seen.
+ * High-water marks: ids up to which no row is missing. Ids are assigned on insert but become visible on commit, so a row
+ * may appear after others with higher ids. This waits for the writing transactions and blocks none: a transaction holds
+ * its table lock from before it assigns an id until it is visible.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../db.ts'
 import type { Snapshots } from './snapshot.ts'
 
-export interface Ends {
+export interface HighWaterMarks {
   readonly entryId: number
   readonly rowId: number
 }
 
-const lookEveryMs = 20
+const pollMs = 20
 
 const writersText = `select virtualtransaction as writer from pg_locks
   where locktype = 'relation' and mode = 'RowExclusiveLock' and granted
     and database = (select oid from pg_database where datname = current_database())
     and relation in ('entries'::regclass, 'requests'::regclass)`
 
-async function writersNow(db: Db): Promise<Set<string>> {
+async function readWriters(db: Db): Promise<Set<string>> {
   const rows = await db.report<{ writer: string }>({ sql: writersText, parameters: [] })
   return new Set(rows.map(({ writer }) => writer))
 }
 
-/** The last numbers of entries and of request rows that can be seen in this moment; 0 where there are none. */
-export async function endsNow(db: Db): Promise<Ends> {
+/** Reads the last visible ids of entries and of request rows; 0 if there are none. */
+export async function readLastIds(db: Db): Promise<HighWaterMarks> {
   const [row] = await db.report<{ entry_id: number; row_id: number }>({
     sql: `select (select coalesce(max(id), 0) from entries) as entry_id,
       (select coalesce(max(row_id), 0) from requests) as row_id`,
@@ -35,14 +35,14 @@ export async function endsNow(db: Db): Promise<Ends> {
   return { entryId: row?.entry_id ?? 0, rowId: row?.row_id ?? 0 }
 }
 
-/** Up to these numbers every later moment sees the same entries, and no other request rows. */
-export async function settledEnds({ look }: Pick<Snapshots, 'look'>): Promise<Ends> {
-  const ends = await look(endsNow)
-  // Asked after the numbers were read: whoever is not among these by now can be seen.
-  let writers = await look(writersNow)
+/** Reads ids up to which every later snapshot sees the same entries and no additional request rows. */
+export async function readHighWaterMarks(snapshots: Snapshots): Promise<HighWaterMarks> {
+  const ends = await snapshots.read(readLastIds)
+  // Read after the ids: transactions that are not among these writers are already visible.
+  let writers = await snapshots.read(readWriters)
   while (writers.size > 0) {
-    await delay(lookEveryMs)
-    writers = writers.intersection(await look(writersNow))
+    await delay(pollMs)
+    writers = writers.intersection(await snapshots.read(readWriters))
   }
   return ends
 }

@@ -1,13 +1,24 @@
 /**
- * The nodes of a cluster. A node has an epoch: each start begins another, and so does its retirement; what is still on
- * its way in an older one is refused by the database. Times are the database's own.
+ * Cluster membership, heartbeats and leases. Each start of a node, and its retirement, begins a new epoch, and the
+ * database rejects writes of older epochs (fencing). Times are those of the database's clock.
  */
 
 import type { Db } from '../db.ts'
-import { checkNotMoved, unfinishedWords } from '../transfer/move-marker.ts'
-import type { HoldRow } from './ledger-rows.ts'
+import { checkNotMoved, unfinishedMoveMessage } from '../transfer/move-marker.ts'
+import type { HoldRow } from './lock-batch.ts'
 
 export type NodeState = 'running' | 'stopped' | 'retired'
+
+/** A node of a cluster. Times in milliseconds since the epoch. */
+export interface NodeRecord {
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly state: 'running' | 'silent' | 'stopped' | 'retired'
+  readonly startedAt: number
+  readonly seenAt: number
+  readonly openHolds: number
+}
 
 export interface NodeRow {
   readonly id: string
@@ -24,9 +35,9 @@ const nowText = `(extract(epoch from clock_timestamp()) * 1000)::bigint`
 const lockText = 'select id from nodes where id = ? for update'
 
 /**
- * Begins an epoch of a node, its first or another; tells it. A batch of an earlier process that is under way is waited for.
- * Throws where everything is moved into it, and MovedAway where it was moved elsewhere: a move notes both under the lock of
- * this write.
+ * Begins a new epoch of a node and returns it. Waits for a running batch of an earlier process. Throws if a move into the
+ * database is not finished, and DatabaseMovedError if the database was moved; a move records both under the lock of this
+ * write.
  */
 export async function joinCluster(
   db: Db,
@@ -46,11 +57,11 @@ export async function joinCluster(
   )
   if (result?.changes === 1) return Number(result.rows[0]?.['epoch'])
   await checkNotMoved(db)
-  throw new Error(unfinishedWords)
+  throw new Error(unfinishedMoveMessage)
 }
 
-/** The name of the machine where another process runs as this node, in a later epoch than the one given; else null. */
-export async function runsElsewhere(db: Db, id: string, epoch: number): Promise<string | null> {
+/** Returns the machine where another process runs as this node in a later epoch, or null. */
+export async function findOtherMachine(db: Db, id: string, epoch: number): Promise<string | null> {
   const [row] = await db.all<{ name: string }>({
     sql: `select name from nodes where id = ? and state = 'running' and epoch > ?`,
     parameters: [id, epoch],
@@ -58,8 +69,8 @@ export async function runsElsewhere(db: Db, id: string, epoch: number): Promise<
   return row?.name ?? null
 }
 
-/** Says that a node is alive; false when its epoch is over. */
-export async function noteAlive(db: Db, id: string, epoch: number): Promise<boolean> {
+/** Records a heartbeat; false if the node's epoch has ended. */
+export async function recordHeartbeat(db: Db, id: string, epoch: number): Promise<boolean> {
   const [result] = await db.write({
     sql: `update nodes set seen_at = ${nowText} where id = ? and epoch = ?`,
     parameters: [id, epoch],
@@ -74,7 +85,7 @@ export async function leaveCluster(db: Db, id: string, epoch: number): Promise<v
   })
 }
 
-/** Ends a node's epoch for good; false when there is no such node. A batch of it that is under way is waited for. */
+/** Retires a node, after waiting for its running batch; false if the node does not exist. */
 export async function retireNode(db: Db, id: string): Promise<boolean> {
   const [found] = await db.write(
     { sql: lockText, parameters: [id] },
@@ -86,7 +97,7 @@ export async function retireNode(db: Db, id: string): Promise<boolean> {
   return found?.rows.length === 1
 }
 
-/** All nodes, with how many holds each has open. */
+/** Lists all nodes with their numbers of open holds. */
 export function listNodes(
   db: Db,
 ): Promise<(NodeRow & { readonly open_holds: number; readonly now: number })[]> {
@@ -98,8 +109,8 @@ export function listNodes(
   })
 }
 
-/** Nodes that run as far as anybody knows, and were not heard of for so long. */
-export async function silentNodes(db: Db, silentMs: number): Promise<string[]> {
+/** Lists running nodes without a heartbeat for `silentMs`. */
+export async function listSilentNodes(db: Db, silentMs: number): Promise<string[]> {
   const rows = await db.all<{ id: string }>({
     sql: `select id from nodes where state = 'running' and seen_at < ${nowText} - ? order by id`,
     parameters: [silentMs],
@@ -107,53 +118,53 @@ export async function silentNodes(db: Db, silentMs: number): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** Open holds of nodes that were retired: whoever finds them ends them. */
-export function holdsOfRetired(db: Db, most: number): Promise<HoldRow[]> {
+/** Lists open holds of retired nodes, which any node may end. */
+export function listHoldsOfRetiredNodes(db: Db, limit: number): Promise<HoldRow[]> {
   return db.all({
     sql: `select holds.* from holds join nodes on nodes.id = holds.node
       where nodes.state = 'retired' and retired_at is null order by holds.id limit ?`,
-    parameters: [most],
+    parameters: [limit],
   })
 }
 
-export function openHoldsOf(db: Db, node: string): Promise<HoldRow[]> {
+export function listOpenHolds(db: Db, node: string): Promise<HoldRow[]> {
   return db.all({
     sql: 'select * from holds where node = ? and retired_at is null order by id',
     parameters: [node],
   })
 }
 
-/** How many nodes share the work, and this one's place among them, from 0. */
-export async function placeAmongNodes(
+/** Returns how many nodes share the work, and this node's index among them, from 0. */
+export async function readNodeShare(
   db: Db,
   id: string,
   aliveMs: number,
-): Promise<{ readonly nodes: number; readonly place: number }> {
+): Promise<{ readonly nodes: number; readonly index: number }> {
   const rows = await db.all<{ id: string }>({
     sql: `select id from nodes where state = 'running' and (seen_at > ${nowText} - ? or id = ?) order by id`,
     parameters: [aliveMs, id],
   })
   return {
     nodes: Math.max(1, rows.length),
-    place: Math.max(
+    index: Math.max(
       0,
       rows.findIndex((row) => row.id === id),
     ),
   }
 }
 
-/** Takes, or keeps, the lease of a job for so long; false when another node has it. */
-export async function takeLease(db: Db, name: string, node: string, forMs: number): Promise<boolean> {
+/** Acquires or renews the lease of a job for `durationMs`; false if another node holds it. */
+export async function acquireLease(db: Db, name: string, node: string, durationMs: number): Promise<boolean> {
   const [result] = await db.write({
     sql: `insert into leases (name, node, until) values (?, ?, ${nowText} + ?)
       on conflict (name) do update set node = excluded.node, until = excluded.until
       where leases.node = excluded.node or leases.until < ${nowText}`,
-    parameters: [name, node, forMs],
+    parameters: [name, node, durationMs],
   })
   return result?.changes === 1
 }
 
-/** Gives a lease up, so that another node has it with its next look. */
-export async function dropLease(db: Db, name: string, node: string): Promise<void> {
+/** Releases a lease, so that another node can acquire it. */
+export async function releaseLease(db: Db, name: string, node: string): Promise<void> {
   await db.write({ sql: 'delete from leases where name = ? and node = ?', parameters: [name, node] })
 }

@@ -1,34 +1,34 @@
 /**
- * Several statements in one flight: sent together, each prepared once for its connection, answered together. pg by itself
- * sends one, waits for its answer and sends the next; a row that is locked would be waited for that often. The messages are
- * those of PostgreSQL's extended query (PostgreSQL, 55.2.3 and 55.7).
+ * Pipelining: sends several prepared statements in one round trip. The pg client by itself sends each statement after the
+ * response to the previous one. The messages are those of PostgreSQL's extended query protocol (PostgreSQL, 55.2.3 and
+ * 55.7).
  */
 
 import type { Client, Connection } from 'pg'
 
-export interface Step {
-  /** Tells it from all others, for its connection knows it by this name. */
+export interface PreparedStatement {
+  /** The unique name under which a connection prepares it. */
   readonly name: string
   readonly text: string
 }
 
-/** A statement with its parameters as text. `rows`: what a `copy … from stdin` is given, as `copyText` writes it. */
-export interface Flown {
-  readonly step: Step
+/** A statement with its parameters as text. `copyRows`: the input of a `copy … from stdin`, from `formatCopyRows`. */
+export interface PipelinedStatement {
+  readonly statement: PreparedStatement
   readonly values?: readonly (string | null)[]
-  readonly rows?: string
+  readonly copyRows?: string
 }
 
 /** The cells of each row as text. */
-export type FlownRows = readonly (string | null)[][]
+export type ResultRows = readonly (string | null)[][]
 
 const prepared = new WeakMap<Connection, Set<string>>()
 
-/** The bytes of one message before its text: a letter, then a length. */
+/** The header of a message: a letter and a length. */
 const headBytes = 5
-const bytesOf = (text: string): number => Buffer.byteLength(text)
+const byteLength = (text: string): number => Buffer.byteLength(text)
 
-class Writer {
+class MessageWriter {
   readonly bytes: Buffer
   #at = 0
 
@@ -36,7 +36,7 @@ class Writer {
     this.bytes = Buffer.allocUnsafe(size)
   }
 
-  /** Begins a message of so many bytes. */
+  /** Begins a message of `size` bytes. */
   head(letter: string, size: number): void {
     this.bytes[this.#at++] = letter.charCodeAt(0)
     this.int32(size - 1)
@@ -54,40 +54,43 @@ class Writer {
     this.#at += this.bytes.write(text, this.#at)
   }
 
-  ended(text: string): void {
+  cString(text: string): void {
     this.text(text)
     this.bytes[this.#at++] = 0
   }
 }
 
-/** Makes a message: how many bytes it takes, and what writes it. */
-interface Message {
+/** A message: its size, and the function that writes it. */
+interface ProtocolMessage {
   readonly size: number
-  readonly write: (writer: Writer) => void
+  readonly write: (writer: MessageWriter) => void
 }
 
-function parse({ name, text }: Step): Message {
-  const size = headBytes + bytesOf(name) + 1 + bytesOf(text) + 1 + 2
+function parse({ name, text }: PreparedStatement): ProtocolMessage {
+  const size = headBytes + byteLength(name) + 1 + byteLength(text) + 1 + 2
   return {
     size,
     write(writer) {
       writer.head('P', size)
-      writer.ended(name)
-      writer.ended(text)
+      writer.cString(name)
+      writer.cString(text)
       writer.int16(0)
     },
   }
 }
 
-function bind({ name }: Step, values: readonly (string | null)[]): Message {
-  const sizes = values.map((value) => (value === null ? -1 : bytesOf(value)))
-  const size = sizes.reduce((sum, each) => sum + 4 + Math.max(0, each), headBytes + 1 + bytesOf(name) + 1 + 6)
+function bind({ name }: PreparedStatement, values: readonly (string | null)[]): ProtocolMessage {
+  const sizes = values.map((value) => (value === null ? -1 : byteLength(value)))
+  const size = sizes.reduce(
+    (sum, each) => sum + 4 + Math.max(0, each),
+    headBytes + 1 + byteLength(name) + 1 + 6,
+  )
   return {
     size,
     write(writer) {
       writer.head('B', size)
-      writer.ended('')
-      writer.ended(name)
+      writer.cString('')
+      writer.cString(name)
       writer.int16(0)
       writer.int16(values.length)
       for (const [index, value] of values.entries()) {
@@ -99,17 +102,17 @@ function bind({ name }: Step, values: readonly (string | null)[]): Message {
   }
 }
 
-const execute: Message = {
+const execute: ProtocolMessage = {
   size: headBytes + 5,
   write(writer) {
     writer.head('E', headBytes + 5)
-    writer.ended('')
+    writer.cString('')
     writer.int32(0)
   },
 }
 
-function copied(rows: string): Message {
-  const size = headBytes + bytesOf(rows)
+function copyMessages(rows: string): ProtocolMessage {
+  const size = headBytes + byteLength(rows)
   return {
     size: size + headBytes,
     write(writer) {
@@ -120,39 +123,39 @@ function copied(rows: string): Message {
   }
 }
 
-const sync: Message = { size: headBytes, write: (writer) => writer.head('S', headBytes) }
+const sync: ProtocolMessage = { size: headBytes, write: (writer) => writer.head('S', headBytes) }
 
-function messagesOf(flown: readonly Flown[], known: Set<string>): Buffer {
-  const messages: Message[] = []
-  for (const { step, values = [], rows } of flown) {
-    if (!known.has(step.name)) messages.push(parse(step))
-    known.add(step.name)
-    messages.push(bind(step, values), execute)
-    if (rows !== undefined) messages.push(copied(rows))
+function encodeMessages(statements: readonly PipelinedStatement[], preparedNames: Set<string>): Buffer {
+  const messages: ProtocolMessage[] = []
+  for (const { statement, values = [], copyRows } of statements) {
+    if (!preparedNames.has(statement.name)) messages.push(parse(statement))
+    preparedNames.add(statement.name)
+    messages.push(bind(statement, values), execute)
+    if (copyRows !== undefined) messages.push(copyMessages(copyRows))
   }
   messages.push(sync)
-  const writer = new Writer(messages.reduce((sum, { size }) => sum + size, 0))
+  const writer = new MessageWriter(messages.reduce((sum, { size }) => sum + size, 0))
   for (const message of messages) message.write(writer)
   return writer.bytes
 }
 
-/** What pg calls while a flight is under way. */
-class Flight {
-  readonly #flown: readonly Flown[]
+/** The query object whose methods pg calls while the pipeline runs. */
+class Pipeline {
+  readonly #statements: readonly PipelinedStatement[]
   readonly #results: (string | null)[][][] = []
   #rows: (string | null)[][] = []
-  /** pg puts its own in front of it, which ends the time that it waits. */
-  callback: (error: Error | null, results?: readonly FlownRows[]) => void
+  /** pg wraps it with its own callback, which ends the query timeout. */
+  callback: (error: Error | null, results?: readonly ResultRows[]) => void
 
-  constructor(flown: readonly Flown[], callback: Flight['callback']) {
-    this.#flown = flown
+  constructor(statements: readonly PipelinedStatement[], callback: Pipeline['callback']) {
+    this.#statements = statements
     this.callback = callback
   }
 
   submit(connection: Connection): void {
-    const known = prepared.get(connection) ?? new Set()
-    prepared.set(connection, known)
-    connection.stream.write(messagesOf(this.#flown, known))
+    const preparedNames = prepared.get(connection) ?? new Set()
+    prepared.set(connection, preparedNames)
+    connection.stream.write(encodeMessages(this.#statements, preparedNames))
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
@@ -165,7 +168,7 @@ class Flight {
   }
 
   handleCopyInResponse(): void {
-    // What it asks for is on its way.
+    // The rows were sent already.
   }
 
   handleReadyForQuery(): void {
@@ -178,13 +181,16 @@ class Flight {
 }
 
 /**
- * Runs statements in one flight; the rows of each. When one fails, those after it are not carried out, and the connection
- * may have lost what was prepared: it is to be ended.
+ * Runs statements in one round trip and returns the rows of each. If one fails, the statements after it are not executed,
+ * and the connection must be closed, because its prepared statements may be lost.
  */
-export function fly(client: Client, flown: readonly Flown[]): Promise<readonly FlownRows[]> {
+export function runPipelined(
+  client: Client,
+  statements: readonly PipelinedStatement[],
+): Promise<readonly ResultRows[]> {
   return new Promise((resolve, reject) => {
     client.query(
-      new Flight(flown, (error, results = []) => {
+      new Pipeline(statements, (error, results = []) => {
         if (error) reject(error)
         else resolve(results)
       }),

@@ -1,29 +1,29 @@
 /**
- * A real PostgreSQL for tests: a cluster of its own in a directory of its own, on a socket there and a port of
- * loopback, by a user that is not root; gone after the tests of the file.
+ * A real PostgreSQL server for tests, in a temporary directory, on a loopback port, run by an unprivileged user.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { Client } from 'pg'
 import { openClient } from './connection.ts'
-import { sqlStateOf } from './errors.ts'
+import { sqlState } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
 
 const installed = '/usr/lib/postgresql'
 /** `nobody`: PostgreSQL does not run as root. */
 const unprivileged = 65_534
-const startWithinMs = 60_000
-/** SQLSTATE of a database that somebody else is using. */
-const beingCopied = '55006'
+const startTimeoutMs = 60_000
+/** SQLSTATE of a database that is in use. */
+const objectInUse = '55006'
 
-/** The folder of its programs; undefined where none is installed. */
-export function postgresPrograms(): string | undefined {
+/** The folder of the newest PostgreSQL programs; undefined if none is installed. */
+export function findPostgresPrograms(): string | undefined {
   if (!existsSync(installed)) return undefined
   const releases = readdirSync(installed).toSorted((a, b) => Number(b) - Number(a))
   return releases
@@ -31,9 +31,9 @@ export function postgresPrograms(): string | undefined {
     .find((bin) => existsSync(join(bin, 'initdb')))
 }
 
-/** Why tests over PostgreSQL are left out here; false where they run. */
-export const withoutPostgres: string | false =
-  postgresPrograms() === undefined ? 'PostgreSQL is not installed here' : false
+/** Why PostgreSQL tests are skipped; false if they run. */
+export const postgresSkipReason: string | false =
+  findPostgresPrograms() === undefined ? 'PostgreSQL is not installed here' : false
 
 async function freePort(): Promise<number> {
   const server = createServer()
@@ -54,18 +54,18 @@ async function runOnServer(url: string, text: string): Promise<void> {
   }
 }
 
-/** Makes a database with the schema of today on the server that is reached by way of `url`; also from other processes. */
-export async function copyOfTemplate(url: string, name: string): Promise<string> {
-  for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(30)) {
+/** Creates a migrated database on the server of `url`; also works from other processes. */
+export async function createFromTemplate(url: string, name: string): Promise<string> {
+  for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(30)) {
     try {
       await runOnServer(url, `create database ${name} template ${template}`)
       return Object.assign(new URL(url), { pathname: name }).href
     } catch (error) {
-      // PostgreSQL copies a template for one at a time.
-      if (sqlStateOf(error) !== beingCopied) throw error
+      // PostgreSQL copies a template for only one client at a time.
+      if (sqlState(error) !== objectInUse) throw error
     }
   }
-  throw new Error('The template was being copied all the time.')
+  throw new Error('The template was in use all the time.')
 }
 
 export class PostgresServer {
@@ -89,31 +89,38 @@ export class PostgresServer {
     return this.#process?.pid ?? 0
   }
 
-  urlOf(database: string): string {
-    return `postgres://sluice@127.0.0.1:${this.#port}/${database}`
+  databaseUrl(createDatabase: string): string {
+    return `postgres://sluice@127.0.0.1:${this.#port}/${createDatabase}`
   }
 
-  /** Makes an empty database, and tells its address. */
-  async database(): Promise<string> {
+  /** Creates an empty database and returns its URL. */
+  async createDatabase(): Promise<string> {
     const name = `test_${(this.#databases += 1)}`
-    await this.#make(name)
-    return this.urlOf(name)
+    await this.#createNamedDatabase(name)
+    return this.databaseUrl(name)
   }
 
-  /** Makes one with the schema of today, as a copy of one that is migrated once: for files of many relays. */
-  async migratedDatabase(): Promise<string> {
-    await this.makeTemplate()
-    return copyOfTemplate(this.urlOf('postgres'), `test_${(this.#databases += 1)}`)
+  /** Creates a migrated database as a copy of a template, which is migrated only once. */
+  async createMigratedDatabase(): Promise<string> {
+    await this.createTemplate()
+    return createFromTemplate(this.databaseUrl('postgres'), `test_${(this.#databases += 1)}`)
   }
 
-  /** Makes the database that `copyOfTemplate` copies, if there is none yet. */
-  makeTemplate(): Promise<void> {
-    this.#template ??= this.#make(template).then(() => migratePostgres(this.urlOf(template)))
+  /** Creates the template of `createFromTemplate`, if it does not exist yet. */
+  createTemplate(): Promise<void> {
+    this.#template ??= this.#createMissingTemplate()
     return this.#template
   }
 
-  #make(name: string): Promise<void> {
-    return runOnServer(this.urlOf('postgres'), `create database ${name}`)
+  async #createMissingTemplate(): Promise<void> {
+    const existing = await this.query(`select from pg_database where datname = '${template}'`)
+    if (existing.length > 0) return
+    await this.#createNamedDatabase(template)
+    await migratePostgres(this.databaseUrl(template))
+  }
+
+  #createNamedDatabase(name: string): Promise<void> {
+    return runOnServer(this.databaseUrl('postgres'), `create database ${name}`)
   }
 
   async start(): Promise<void> {
@@ -123,26 +130,27 @@ export class PostgresServer {
       `unix_socket_directories=${this.#dir}`,
     ]
     const options = [...settings, ...this.#settings]
-    for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(30)) {
-      // After a crash it does not start before all that is left of it is gone.
+    for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(30)) {
+      // After a crash it does not start before all its old processes are gone.
       if (this.#process === undefined || this.#process.exitCode !== null) {
         this.#process = spawn(
           join(this.#bin, 'postgres'),
           ['-D', join(this.#dir, 'data'), ...options.flatMap((each) => ['-c', each])],
-          { stdio: 'ignore', ...identity() },
+          { stdio: 'ignore', ...unprivilegedUser() },
         )
       }
-      try {
-        await this.ask('select 1')
-        return
-      } catch {
-        // Not yet.
-      }
+      if (await this.#isListening()) return
     }
     throw new Error('PostgreSQL did not start.')
   }
 
-  /** Ends it, as an operator does (`SIGINT`: at once, cleanly) or as a crash does (`SIGQUIT`, `SIGKILL`). */
+  /** Whether this server listens on its port, and not one of another process that was given the same free port. */
+  async #isListening(): Promise<boolean> {
+    const rows = await this.query('show data_directory').catch(() => [])
+    return isDeepStrictEqual(rows, [{ data_directory: join(this.#dir, 'data') }])
+  }
+
+  /** Stops the server like an operator (`SIGINT`: fast, clean) or like a crash (`SIGQUIT`, `SIGKILL`). */
   async stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL' = 'SIGINT'): Promise<void> {
     const ended = this.#process
     if (ended === undefined || ended.exitCode !== null) return
@@ -152,12 +160,9 @@ export class PostgresServer {
     this.#process = undefined
   }
 
-  /**
-   * Starts a copy of it that follows it; from then on nothing is committed that the copy does not have. Whoever starts it
-   * removes it.
-   */
-  async standby(): Promise<PostgresServer> {
-    const dir = ownFolder(dirname(this.#dir))
+  /** Starts a synchronous standby; the caller must remove it. */
+  async startStandby(): Promise<PostgresServer> {
+    const dir = createServerFolder(dirname(this.#dir))
     const copying = ['-D', join(dir, 'data'), '-U', 'sluice', '-R', '-X', 'stream', '-c', 'fast', '--no-sync']
     await runProgram(join(this.#bin, 'pg_basebackup'), [
       '-h',
@@ -171,33 +176,36 @@ export class PostgresServer {
       'wal_retrieve_retry_interval=100ms',
     ])
     await copy.start()
-    await this.ask("alter system set synchronous_standby_names = '*'")
-    await this.ask('select pg_reload_conf()')
+    await this.query("alter system set synchronous_standby_names = '*'")
+    await this.query('select pg_reload_conf()')
     return copy
   }
 
-  /** A standby goes on without what the other commits from now on, and the other without it. */
-  async fallBehind(other: PostgresServer): Promise<void> {
+  /** Detaches a standby from its primary; both go on independently. */
+  async detachFrom(other: PostgresServer): Promise<void> {
     for (const [server, setting] of [
       [other, 'synchronous_standby_names'],
       [this, 'primary_conninfo'],
     ] as const) {
-      await server.ask(`alter system set ${setting} = ''`)
-      await server.ask('select pg_reload_conf()')
+      await server.query(`alter system set ${setting} = ''`)
+      await server.query('select pg_reload_conf()')
     }
-    for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(20))
-      if ((await other.ask('select 1 from pg_stat_replication')).length === 0) return
-    throw new Error('The standby still follows.')
+    for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(20))
+      if ((await other.query('select 1 from pg_stat_replication')).length === 0) return
+    throw new Error('The standby is still attached.')
   }
 
-  /** Makes a standby the server that takes writes, as an operator does when the other is gone. */
+  /** Promotes a standby to primary. */
   async promote(): Promise<void> {
-    await this.ask('select pg_promote()')
+    await this.query('select pg_promote()')
   }
 
-  /** Also to a standby, to which the product does not talk. */
-  async ask(text: string): Promise<unknown[]> {
-    const client = new Client({ connectionString: this.urlOf('postgres'), connectionTimeoutMillis: 5000 })
+  /** Runs a query, also on a standby, which the product rejects. */
+  async query(text: string): Promise<unknown[]> {
+    const client = new Client({
+      connectionString: this.databaseUrl('postgres'),
+      connectionTimeoutMillis: 5000,
+    })
     client.on('error', () => undefined)
     try {
       await client.connect()
@@ -217,49 +225,72 @@ export class PostgresServer {
   }
 }
 
-function identity(): { uid?: number; gid?: number } {
+function unprivilegedUser(): { uid?: number; gid?: number } {
   return process.getuid?.() === 0 ? { uid: unprivileged, gid: unprivileged } : {}
 }
 
-/** A folder below `base` for the user that PostgreSQL runs as. */
-function ownFolder(base: string): string {
+/** Creates a folder in `base` for the user that PostgreSQL runs as. */
+function createServerFolder(base: string): string {
   const dir = mkdtempSync(join(base, 'sluice-postgres-'))
-  const { uid, gid } = identity()
+  const { uid, gid } = unprivilegedUser()
   if (uid !== undefined && gid !== undefined) chownSync(dir, uid, gid)
   return dir
 }
 
-async function runProgram(program: string, words: readonly string[]): Promise<void> {
-  const child = spawn(program, words, { stdio: ['ignore', 'ignore', 'pipe'], ...identity() })
+async function runProgram(program: string, programArguments: readonly string[]): Promise<void> {
+  const child = spawn(program, programArguments, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...unprivilegedUser(),
+  })
   const ended = new Promise((resolve) => child.once('close', resolve))
-  const said = await text(child.stderr)
-  if ((await ended) !== 0) throw new Error(`${program}: ${said}`)
+  const errorOutput = await text(child.stderr)
+  if ((await ended) !== 0) throw new Error(`${program}: ${errorOutput}`)
 }
 
-/** What tests do not need: a crash of the machine is none of theirs. */
+/** Tests do not cover crashes of the machine, so fsync is off. */
 const testSettings = ['fsync=off', 'max_connections=200', 'shared_buffers=64MB']
 
-/** Starts one, in a folder below `base`; whoever starts it removes it. */
+async function createDataFolder(bin: string, folder: string): Promise<void> {
+  const options = ['-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  await runProgram(join(bin, 'initdb'), ['-D', folder, ...options])
+}
+
+/**
+ * Returns the data folder of a stopped server that has the template. Processes of a test run that find none each create
+ * one, and use the first that is complete: so none waits for another, which may fail or be killed.
+ */
+async function prepareDataFolder(bin: string, runDir: string): Promise<string> {
+  const prepared = join(runDir, 'postgres')
+  if (existsSync(prepared)) return prepared
+  const dir = createServerFolder(runDir)
+  const server = new PostgresServer(bin, dir, await freePort(), testSettings)
+  try {
+    await createDataFolder(bin, join(dir, 'data'))
+    await server.start()
+    await server.createTemplate()
+    await server.stop()
+    renameSync(join(dir, 'data'), prepared)
+  } catch (error) {
+    // A folder that is not empty is not replaced.
+    if (!existsSync(prepared)) throw error
+  } finally {
+    await server.remove()
+  }
+  return prepared
+}
+
+/** Starts a server in a folder in `base`; the caller must remove it. */
 export async function startPostgres(
   settings: readonly string[] = testSettings,
   base: string = tmpdir(),
 ): Promise<PostgresServer> {
-  const bin = postgresPrograms()
+  const bin = findPostgresPrograms()
   if (bin === undefined) throw new Error('PostgreSQL is not installed here.')
-  const dir = ownFolder(base)
-  const made = [
-    '-D',
-    join(dir, 'data'),
-    '-U',
-    'sluice',
-    '-A',
-    'trust',
-    '-E',
-    'UTF8',
-    '--locale=C',
-    '--no-sync',
-  ]
-  await runProgram(join(bin, 'initdb'), made)
+  const dir = createServerFolder(base)
+  const runDir = process.env['TEST_RUN_DIR']
+  const data = join(dir, 'data')
+  if (runDir === undefined) await createDataFolder(bin, data)
+  else await runProgram('cp', ['-a', await prepareDataFolder(bin, runDir), data])
   const server = new PostgresServer(bin, dir, await freePort(), settings)
   await server.start()
   return server

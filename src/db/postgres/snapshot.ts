@@ -1,38 +1,38 @@
-/** Reads that see one moment of the whole database, however many there are. */
+/** Snapshot reads: all queries of a read see the same state of the database. */
 
 import type { Client } from 'pg'
-import { statementOf, type Db, type Query } from '../db.ts'
-import { openClient, runOn } from './connection.ts'
+import { compileQuery, type Db, type Query } from '../db.ts'
+import { openClient, runStatement } from './connection.ts'
 
 const statementMs = 600_000
 const beginText = `begin transaction isolation level repeatable read, read only;
   set local idle_in_transaction_session_timeout = 0`
 
 export interface Snapshots {
-  /** Opens a connection for one moment; whatever is written meanwhile, `read` does not see it. */
-  look<Result>(read: (db: Db) => Promise<Result>): Promise<Result>
+  /** Runs `read` in one snapshot; it does not see concurrent writes. */
+  read<Result>(read: (db: Db) => Promise<Result>): Promise<Result>
 }
 
-/** Begins the moment. */
-async function momentOn(client: Client): Promise<Db> {
-  const rowsOf = async <Result>(query: Query<Result>): Promise<Result[]> =>
-    // The schema and the integer rule of connect.ts make the query's type true.
-    (await runOn(client, statementOf(query))).rows as Result[]
+/** Begins a snapshot on a connection. */
+async function beginSnapshot(client: Client): Promise<Db> {
+  const queryRows = async <Result>(query: Query<Result>): Promise<Result[]> =>
+    // The schema and the integer rule of connection.ts guarantee the query's type.
+    (await runStatement(client, compileQuery(query))).rows as Result[]
   await client.query(beginText)
   return {
-    all: rowsOf,
-    report: rowsOf,
-    first: async (query) => (await rowsOf(query))[0],
-    write: () => Promise.reject(new Error('A snapshot is not written to.')),
+    all: queryRows,
+    report: queryRows,
+    first: async (query) => (await queryRows(query))[0],
+    write: () => Promise.reject(new Error('A snapshot is read-only.')),
   }
 }
 
 export function openSnapshots(url: string): Snapshots {
   return {
-    async look(read) {
+    async read(read) {
       const client = await openClient({ url, name: 'sluice snapshot', statementMs, readOnly: true })
       try {
-        return await read(await momentOn(client))
+        return await read(await beginSnapshot(client))
       } finally {
         await client.end().catch(() => undefined)
       }
@@ -41,10 +41,10 @@ export function openSnapshots(url: string): Snapshots {
 }
 
 /**
- * Many moments, one after the other, over one connection, which is opened anew after a look that has failed. Ranges of
- * numbers are found by their index, whatever the tables' statistics are.
+ * Runs many snapshots, one after the other, over one connection, which is reopened after a failed read. Id ranges are
+ * found by index, whatever the tables' statistics are.
  */
-export class Moments implements Snapshots {
+export class SnapshotReader implements Snapshots {
   readonly #url: string
   readonly #name: string
   #client: Client | null = null
@@ -55,7 +55,7 @@ export class Moments implements Snapshots {
     this.#name = name
   }
 
-  async look<Result>(read: (db: Db) => Promise<Result>): Promise<Result> {
+  async read<Result>(read: (db: Db) => Promise<Result>): Promise<Result> {
     this.#client ??= await openClient({
       url: this.#url,
       name: this.#name,
@@ -65,7 +65,7 @@ export class Moments implements Snapshots {
     })
     const client = this.#client
     try {
-      const result = await read(await momentOn(client))
+      const result = await read(await beginSnapshot(client))
       await client.query('rollback')
       return result
     } catch (error) {
@@ -81,9 +81,9 @@ export class Moments implements Snapshots {
   }
 }
 
-/** How much room the database takes; its copy takes less. */
-export function databaseBytes(url: string): Promise<number> {
-  return openSnapshots(url).look(async (db) => {
+/** Returns the size of the database in bytes; a copy is smaller. */
+export function readDatabaseSize(url: string): Promise<number> {
+  return openSnapshots(url).read(async (db) => {
     const sql = 'select pg_database_size(current_database()) as bytes'
     const [row] = await db.report<{ bytes: number }>({ sql, parameters: [] })
     return row?.bytes ?? 0

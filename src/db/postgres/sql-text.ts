@@ -1,39 +1,39 @@
 /**
- * The one text of a query for both databases: what is written (and what Kysely compiles) in SQLite's way, with `?` for
- * its parameters, as PostgreSQL reads it; and the schema likewise.
+ * Translates SQL from SQLite's dialect, in which queries and the schema are written, to PostgreSQL's, and formats values
+ * for PostgreSQL.
  */
 
-import type { Parameter } from '../messages.ts'
+import type { Parameter } from '../statement.ts'
 
-/** Strings, quoted names, and the question marks outside of them. */
-const pieces = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g
+/** Strings, quoted names, and question marks outside of them. */
+const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g
 const numbered = new Map<string, string>()
-const textsMax = 500
+const maxCachedTexts = 500
 
 /** `a = ? and b = '?'` → `a = $1 and b = '?'`. */
-export function withNumbers(text: string): string {
-  const known = numbered.get(text)
-  if (known !== undefined) return known
+export function numberParameters(text: string): string {
+  const cached = numbered.get(text)
+  if (cached !== undefined) return cached
   let count = 0
-  const made = text.replaceAll(pieces, (piece) => (piece === '?' ? `$${(count += 1)}` : piece))
-  // Texts come from code, so there are few; a query with a list of unknown length is what the bound is for.
-  if (numbered.size >= textsMax) numbered.clear()
-  numbered.set(text, made)
-  return made
+  const translated = text.replaceAll(tokens, (piece) => (piece === '?' ? `$${(count += 1)}` : piece))
+  // SQL texts come from code, so there are few; the bound is for queries with lists of variable length.
+  if (numbered.size >= maxCachedTexts) numbered.clear()
+  numbered.set(text, translated)
+  return translated
 }
 
-/** A trigger that refuses: in PostgreSQL a function of its own. */
-const refusal =
+/** A trigger that rejects a change; in PostgreSQL it needs a function. */
+const abortTrigger =
   /create trigger (\w+) before (update|delete) on (\w+) begin select raise\(abort, ('[^']*')\); end;/g
 
 /**
- * The DDL of a migration as PostgreSQL reads it: every integer has 64 bits, numbered rows number themselves, and text
- * is ordered by its bytes, as SQLite does.
+ * Translates the DDL of a migration to PostgreSQL: integers have 64 bits, integer primary keys are identity columns, and
+ * text is ordered by its bytes, as in SQLite.
  */
-export function postgresDdl(ddl: string): string {
+export function toPostgresDdl(ddl: string): string {
   return ddl
     .replaceAll(
-      refusal,
+      abortTrigger,
       `create function $1() returns trigger language plpgsql as $$$$ begin raise exception $4 using errcode = 'integrity_constraint_violation'; end $$$$;
 create trigger $1 before $2 on $3 for each row execute function $1();`,
     )
@@ -47,31 +47,33 @@ create trigger $1 before $2 on $3 for each row execute function $1();`,
     .replaceAll(/\b(\w+) text\b/g, '$1 text collate "C"')
 }
 
-/** A zero byte and half a character, which PostgreSQL has no place for, are shown as what they are not. */
-export function withoutZeroes(text: string): string {
+/** Replaces zero bytes and lone surrogates, which PostgreSQL cannot store, by U+FFFD. */
+export function replaceInvalidCharacters(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text).toWellFormed()
 }
 
-/** A value written into a statement's text. */
-export function literalOf(value: Parameter): string {
+/** Formats a value as an SQL literal. */
+export function quoteLiteral(value: Parameter): string {
   if (value === null) return 'null'
   if (value instanceof Uint8Array) return `decode('${Buffer.from(value).toString('hex')}', 'hex')`
   if (typeof value !== 'string') return String(value)
-  const plain = withoutZeroes(value)
-  const quoted = `'${plain.replaceAll("'", "''")}'`
-  return plain.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted
+  const valid = replaceInvalidCharacters(value)
+  const quoted = `'${valid.replaceAll("'", "''")}'`
+  return valid.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted
 }
 
-/** Rows as the values of an insert: `(1,'a'),(2,null)`. */
-export function valuesText(rows: readonly (readonly Parameter[])[]): string {
-  return rows.map((row) => `(${row.map(literalOf).join(',')})`).join(',')
+/** Formats rows as the values of an insert: `(1,'a'),(2,null)`. */
+export function formatValues(rows: readonly (readonly Parameter[])[]): string {
+  return rows.map((row) => `(${row.map(quoteLiteral).join(',')})`).join(',')
 }
 
 const inArrays = /["\\]/g
 
-/** Texts as an array, for a parameter: `{"a","b"}`. */
-export function arrayText(texts: readonly string[]): string {
-  return withoutZeroes(`{${texts.map((text) => `"${text.replaceAll(inArrays, '\\$&')}"`).join(',')}}`)
+/** Formats texts as an array parameter: `{"a","b"}`. */
+export function formatArray(texts: readonly string[]): string {
+  return replaceInvalidCharacters(
+    `{${texts.map((text) => `"${text.replaceAll(inArrays, '\\$&')}"`).join(',')}}`,
+  )
 }
 
 const inCopies = /[\\\t\n\r\0]/
@@ -83,14 +85,17 @@ const copyEscapes = new Map([
   ['\r', '\\r'],
 ])
 
-function copyCellOf(value: Parameter | undefined): string {
+function formatCopyCell(value: Parameter | undefined): string {
   if (typeof value !== 'string') return value === null || value === undefined ? '\\N' : String(value)
   if (!inCopies.test(value)) return value
-  return withoutZeroes(value).replaceAll(allInCopies, (special) => copyEscapes.get(special) ?? special)
+  return replaceInvalidCharacters(value).replaceAll(
+    allInCopies,
+    (special) => copyEscapes.get(special) ?? special,
+  )
 }
 
-/** Rows as `copy … from stdin` reads them (PostgreSQL, COPY, text format): half of what the same rows cost as an insert. */
-export function copyText<Key extends string>(
+/** Formats rows for `copy … from stdin` (PostgreSQL, COPY, text format), at half the cost of an insert. */
+export function formatCopyRows<Key extends string>(
   rows: readonly Readonly<Record<Key, Parameter>>[],
   columns: readonly Key[],
 ): string {
@@ -99,7 +104,7 @@ export function copyText<Key extends string>(
     for (let index = 0; index < columns.length; index += 1) {
       const column = columns[index]
       if (index > 0) text += '\t'
-      if (column !== undefined) text += copyCellOf(row[column])
+      if (column !== undefined) text += formatCopyCell(row[column])
     }
     text += '\n'
   }

@@ -1,17 +1,17 @@
-/** What a batch has come to, written and committed in one flight. Rows that are new are copied, the others put in place. */
+/** Writes and commits a ledger batch in one pipelined round trip: new rows by `copy`, others by upsert. */
 
 import type { Client } from 'pg'
-import { entryColumns, keptColumns, requestColumns } from '../journal.ts'
-import type { EntryRow, KeptRow, RequestRow } from '../messages.ts'
-import { fly, type Flown, type Step } from './pipeline.ts'
-import { holdColumns, sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from './ledger-columns.ts'
+import { entryColumns, storedResponseColumns, requestColumns } from '../journal.ts'
+import type { EntryRow, StoredResponseRow, RequestRow } from '../ledger-commit.ts'
+import { runPipelined, type PipelinedStatement, type PreparedStatement } from './pipeline.ts'
+import { holdColumns, sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from './ledger-rows.ts'
 import { sharedRowLock } from './advisory-locks.ts'
-import { arrayText, copyText, withoutZeroes } from './sql-text.ts'
+import { formatArray, formatCopyRows, replaceInvalidCharacters } from './sql-text.ts'
 
 export interface BatchRows {
   readonly seq: number
   readonly node: string
-  /** The commit's number in the node's chain; `null`: request rows alone, which the chain does not hold. */
+  /** The commit with its number in the node's chain; `null`: only request rows, which are not part of the chain. */
   readonly commit: {
     readonly number: number
     readonly at: number
@@ -22,28 +22,28 @@ export interface BatchRows {
   readonly entries: readonly EntryRow[]
   readonly owners: readonly SharedOwnerRow[]
   readonly requests: readonly RequestRow[]
-  /** Of some of the requests there may be rows already, which stay: nothing is copied then. */
+  /** Some request rows may exist already and stay unchanged; then `copy` cannot be used. */
   readonly areRequestsKnown: boolean
-  readonly kept: readonly KeptRow[]
-  /** Holds that nobody has heard of. */
+  readonly storedResponses: readonly StoredResponseRow[]
+  /** New holds. */
   readonly opened: readonly Omit<HoldRow, 'node'>[]
-  /** Holds that have changed: whose they are stays. */
+  /** Changed holds; their node stays the same. */
   readonly changed: readonly Omit<HoldRow, 'node'>[]
   readonly ended: readonly string[]
 }
 
 const allEntryColumns = ['seq', ...entryColumns] as const
 
-const replacing = (columns: readonly string[]): string =>
+const assignExcluded = (columns: readonly string[]): string =>
   columns.map((column) => `${column} = excluded.${column}`).join(', ')
 
-/** Its rows are copied in. */
-function copying(table: string, columns: readonly string[]): Step {
+/** A statement that copies rows in. */
+function copyStatement(table: string, columns: readonly string[]): PreparedStatement {
   return { name: `copy-${table}`, text: `copy ${table} (${columns.join(', ')}) from stdin` }
 }
 
-/** Its one parameter is the rows as JSON. */
-function putting(table: string, columns: readonly string[], onConflict: string): Step {
+/** An upsert with the rows as its only parameter, in JSON. */
+function upsertStatement(table: string, columns: readonly string[], onConflict: string): PreparedStatement {
   const list = columns.join(', ')
   return {
     name: `put-${table}`,
@@ -52,81 +52,83 @@ function putting(table: string, columns: readonly string[], onConflict: string):
   }
 }
 
-const steps = {
-  // Not before the rows of accounts are ours: whoever wants it alone would have to wait for all who wait for those.
+const statements = {
+  // Taken after the owners' rows are locked; otherwise the exclusive holder would wait for all batches that wait for owners.
   rowLock: { name: 'row-lock', text: sharedRowLock },
   journal: {
     name: 'journal',
     text: 'insert into journal (seq, at, body, node, number, prev, hash) values ($1, $2, $3, $4, $5, $6, $7)',
   },
-  entries: copying('entries', allEntryColumns),
-  owners: putting(
+  entries: copyStatement('entries', allEntryColumns),
+  owners: upsertStatement(
     'owners',
     sharedOwnerColumns,
-    `(id) do update set ${replacing(sharedOwnerColumns.slice(1))}`,
+    `(id) do update set ${assignExcluded(sharedOwnerColumns.slice(1))}`,
   ),
-  requests: copying('requests', requestColumns),
-  knownRequests: putting('requests', requestColumns, '(request_id) do nothing'),
-  // Takes the place of one that is over.
-  kept: putting(
+  requests: copyStatement('requests', requestColumns),
+  knownRequests: upsertStatement('requests', requestColumns, '(request_id) do nothing'),
+  // Replaces an expired one.
+  kept: upsertStatement(
     'kept_answers',
-    keptColumns,
-    `(account_id, key_hash) do update set ${replacing(keptColumns.slice(2))}`,
+    storedResponseColumns,
+    `(account_id, key_hash) do update set ${assignExcluded(storedResponseColumns.slice(2))}`,
   ),
-  opened: copying('holds', holdColumns),
-  // Whose hold it is stays, also where another node ends it.
-  changed: putting(
+  opened: copyStatement('holds', holdColumns),
+  // The hold's node stays the same, even if another node ends it.
+  changed: upsertStatement(
     'holds',
     holdColumns,
-    `(id) do update set ${replacing(holdColumns.filter((column) => column !== 'id' && column !== 'node'))}`,
+    `(id) do update set ${assignExcluded(holdColumns.filter((column) => column !== 'id' && column !== 'node'))}`,
   ),
   ended: { name: 'ended', text: 'delete from holds where id = any($1::text[])' },
   commit: { name: 'commit', text: 'commit' },
-} as const satisfies Record<string, Step>
+} as const satisfies Record<string, PreparedStatement>
 
-const hexOf = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`
+const encodeHex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`
 
-function jsonCellOf(_: string, value: unknown): unknown {
+function encodeJsonCell(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
-  if (value instanceof Uint8Array) return hexOf(value)
-  return typeof value === 'string' ? withoutZeroes(value) : value
+  if (value instanceof Uint8Array) return encodeHex(value)
+  return typeof value === 'string' ? replaceInvalidCharacters(value) : value
 }
 
 /** Rows as `json_populate_recordset` reads them. */
-const jsonText = (rows: readonly object[]): string => JSON.stringify(rows, jsonCellOf)
+const encodeJsonRows = (rows: readonly object[]): string => JSON.stringify(rows, encodeJsonCell)
 
-function writeSteps(batch: BatchRows): Flown[] {
-  const { seq, node, commit, entries, owners, requests, kept, opened, changed, ended } = batch
-  const flown: Flown[] = requests.length > 0 ? [{ step: steps.rowLock }] : []
+function writeStatements(batch: BatchRows): PipelinedStatement[] {
+  const { seq, node, commit, entries, owners, requests, storedResponses, opened, changed, ended } = batch
+  const pipeline: PipelinedStatement[] = requests.length > 0 ? [{ statement: statements.rowLock }] : []
   if (commit !== null) {
     const { number, at, body, prev, hash } = commit
-    const values = [String(seq), String(at), body, node, String(number), hexOf(prev), hexOf(hash)]
-    flown.push({ step: steps.journal, values })
+    const values = [String(seq), String(at), body, node, String(number), encodeHex(prev), encodeHex(hash)]
+    pipeline.push({ statement: statements.journal, values })
   }
   if (entries.length > 0) {
     const rows = entries.map((entry) => ({ seq, ...entry }))
-    flown.push({ step: steps.entries, rows: copyText(rows, allEntryColumns) })
+    pipeline.push({ statement: statements.entries, copyRows: formatCopyRows(rows, allEntryColumns) })
   }
-  if (owners.length > 0) flown.push({ step: steps.owners, values: [jsonText(owners)] })
+  if (owners.length > 0) pipeline.push({ statement: statements.owners, values: [encodeJsonRows(owners)] })
   if (requests.length > 0) {
-    if (batch.areRequestsKnown) flown.push({ step: steps.knownRequests, values: [jsonText(requests)] })
-    else flown.push({ step: steps.requests, rows: copyText(requests, requestColumns) })
+    if (batch.areRequestsKnown)
+      pipeline.push({ statement: statements.knownRequests, values: [encodeJsonRows(requests)] })
+    else pipeline.push({ statement: statements.requests, copyRows: formatCopyRows(requests, requestColumns) })
   }
-  if (kept.length > 0) flown.push({ step: steps.kept, values: [jsonText(kept)] })
+  if (storedResponses.length > 0)
+    pipeline.push({ statement: statements.kept, values: [encodeJsonRows(storedResponses)] })
   if (opened.length > 0) {
     const rows = opened.map((hold) => ({ ...hold, node }))
-    flown.push({ step: steps.opened, rows: copyText(rows, holdColumns) })
+    pipeline.push({ statement: statements.opened, copyRows: formatCopyRows(rows, holdColumns) })
   }
   if (changed.length > 0) {
     const rows = changed.map((hold) => ({ ...hold, node }))
-    flown.push({ step: steps.changed, values: [jsonText(rows)] })
+    pipeline.push({ statement: statements.changed, values: [encodeJsonRows(rows)] })
   }
-  if (ended.length > 0) flown.push({ step: steps.ended, values: [arrayText(ended)] })
-  flown.push({ step: steps.commit })
-  return flown
+  if (ended.length > 0) pipeline.push({ statement: statements.ended, values: [formatArray(ended)] })
+  pipeline.push({ statement: statements.commit })
+  return pipeline
 }
 
-/** Writes what the batch has come to and commits it, in one flight. */
+/** Writes the batch and commits it. */
 export async function writeBatch(client: Client, batch: BatchRows): Promise<void> {
-  await fly(client, writeSteps(batch))
+  await runPipelined(client, writeStatements(batch))
 }

@@ -1,8 +1,7 @@
 /**
- * The tables as types, with the room that writes each (house: "a table is written only by its owner").
- * The DDL is in migrations.ts. Kysely only compiles queries here; the store and reading threads run them.
- * Integers are numbers, except columns ending in `_nanos`: those are bigint. Times are milliseconds since the
- * epoch; yes and no are 1 and 0.
+ * The tables as types, and the module that owns each: a table is written only by its owner. The DDL is in migrations/.
+ * Kysely only compiles queries here; the store's threads run them. Integers are numbers, except columns ending in
+ * `_nanos`, which are bigint. Times are milliseconds since the epoch; booleans are 1 and 0.
  */
 
 import {
@@ -24,10 +23,10 @@ import type {
   KeptAnswersTable,
   OwnersTable,
 } from './tables/ledger.ts'
-import { programmeOwners, type ProgrammeTables } from './tables/promotions.ts'
-import { noticeOwners, type NoticeTables } from './tables/notifications.ts'
+import { promotionOwners, type PromotionTables } from './tables/promotions.ts'
+import { notificationOwners, type NotificationTables } from './tables/notifications.ts'
 import type { ConsoleTables } from './tables/console.ts'
-import type { PeopleTables } from './tables/users.ts'
+import type { UserTables } from './tables/users.ts'
 
 import type { DroppedBillsTable, RequestsTable, UsageHourlyTable } from './tables/usage.ts'
 
@@ -62,9 +61,9 @@ export interface AccountsTable {
   price_factor_ppm: number | null
   cap_daily_nanos: bigint | null
   cap_monthly_nanos: bigint | null
-  /** A balance below it is told; null: a tenth of the last credit. */
+  /** The balance below which the account is notified; null: a tenth of the last credit. */
   low_balance_nanos: bigint | null
-  /** JSON: {rpm?, tpm?, rpd?, concurrency?}, each a number or "unlimited"; absent is the tier's. */
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}, each a number or "unlimited"; absent: the tier's limit. */
   limits: string
   trial: Flag
   first_paid_at: number | null
@@ -76,20 +75,20 @@ export interface KeysTable {
   id: string
   account_id: string
   name: string
-  /** SHA-256 of the secret in hex; the secret itself is never kept. */
+  /** SHA-256 of the secret in hex; the secret itself is never stored. */
   hash: string
   prefix: string
   last_four: string
   status: 'active' | 'disabled'
   expires_at: number | null
-  /** JSON array of model names, `*` at the end allowed; null is every model. */
+  /** JSON array of model names, which may end with `*`; null: every model. */
   models: string | null
-  /** JSON array of CIDRs; null is every address. */
+  /** JSON array of CIDRs; null: every address. */
   ips: string | null
   cap_daily_nanos: bigint | null
   cap_monthly_nanos: bigint | null
   cap_total_nanos: bigint | null
-  /** JSON: {rpm?, tpm?, rpd?, concurrency?}; absent is no limit of its own. */
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}; absent: no separate limit. */
   limits: string
   created_at: number
   last_used_at: number | null
@@ -98,13 +97,13 @@ export interface KeysTable {
 
 export interface TiersTable {
   name: string
-  /** null is unlimited, here and below. */
+  /** null: unlimited, here and below. */
   rpm: number | null
   tpm: number | null
   rpd: number | null
   concurrency: number | null
   price_factor_ppm: number
-  /** Where an account of this tier goes at its first payment; null: it stays. */
+  /** The tier of the account after its first payment; null: unchanged. */
   after_payment: string | null
 }
 
@@ -115,19 +114,19 @@ export interface UpstreamsTable {
   base_url: string
   /** Sealed with the row's id. */
   credential: string
-  /** Sealed with the row's id: its address may hold a password. */
+  /** Sealed with the row's id, because its URL may contain a password. */
   proxy: string | null
   priority: number
   weight: number
-  /** JSON of what it costs us, as decimal strings with currency and rate; null is unknown. */
+  /** JSON of our cost, as decimal strings with currency and rate; null: unknown. */
   prices: string | null
   /** JSON: {connect_ms?, first_token_ms?, idle_ms?, answer_ms?}. */
   timeouts: string
   on_abort: 'cancel' | 'drain'
   enabled: Flag
-  /** JSON object of what its provider's dialect lets an operator set. */
+  /** JSON object of provider-specific settings. */
   settings: string
-  /** How often it is checked when nobody asks it; null is never. */
+  /** The interval of health checks without traffic; null: never. */
   health_check_ms: number | null
   created_at: number
   updated_at: number
@@ -142,7 +141,7 @@ export interface ModelsTable {
   listed: Flag
   /** JSON: {prefer?, affinity?, fallbacks?}; see catalog/routing.ts. */
   routing: string
-  /** JSON: {rpm?, tpm?, rpd?, concurrency?}, of each account that calls it. */
+  /** JSON: {rpm?, tpm?, rpd?, concurrency?}, per account that calls it. */
   limits: string
   created_at: number
   updated_at: number
@@ -156,16 +155,16 @@ export interface PricesTable {
   free: Flag
   input_per_million_nanos: bigint
   output_per_million_nanos: bigint
-  /** null costs what input costs. */
+  /** null: the price of input. */
   cached_input_per_million_nanos: bigint | null
-  /** null costs what input costs. */
+  /** null: the price of input. */
   cache_write_per_million_nanos: bigint | null
-  /** null costs what any other cache write costs. */
+  /** null: the price of other cache writes. */
   cache_write_1h_per_million_nanos: bigint | null
-  /** null costs what output costs. */
+  /** null: the price of output. */
   reasoning_per_million_nanos: bigint | null
   per_request_nanos: bigint
-  /** For each search of the web; null costs nothing. */
+  /** Per web search; null: free. */
   per_search_nanos: bigint | null
 }
 
@@ -175,13 +174,13 @@ export interface RoutesTable {
   model_id: string
   upstream_id: string
   upstream_model: string
-  /** null is the upstream's own. */
+  /** null: the upstream's own value. */
   priority: number | null
   weight: number | null
 }
 
 export interface Schema
-  extends AvailabilityTables, ConsoleTables, NoticeTables, PeopleTables, ProgrammeTables {
+  extends AvailabilityTables, ConsoleTables, NotificationTables, UserTables, PromotionTables {
   accounts: AccountsTable
   keys: KeysTable
   tiers: TiersTable
@@ -203,11 +202,11 @@ export interface Schema
   settings: { name: string; value: string }
 }
 
-/** The one room that writes each table; test/tidy.test.ts holds it. Ledger rows are written by db/ in a commit. */
+/** The only module that writes each table, enforced by test/architecture.test.ts. db/ writes the rows of ledger commits. */
 export const owners = {
   ...availabilityOwners,
-  ...noticeOwners,
-  ...programmeOwners,
+  ...notificationOwners,
+  ...promotionOwners,
   accounts: 'accounts',
   keys: 'accounts',
   tiers: 'accounts',
@@ -222,26 +221,26 @@ export const owners = {
   owners: 'db',
   requests: 'db',
   kept_answers: 'db',
-  usage_hourly: 'db',
+  usage_hourly: 'usage',
   dropped_bills: 'db',
   audit: 'db',
-  persons: 'people',
-  sessions: 'people',
-  tickets: 'people',
-  recovery_codes: 'people',
-  passkeys: 'people',
-  invites: 'people',
+  persons: 'users',
+  sessions: 'users',
+  tickets: 'users',
+  recovery_codes: 'users',
+  passkeys: 'users',
+  invites: 'users',
   attempts: 'limits',
-  traffic_hourly: 'db',
-  latency_daily: 'db',
-  failures_hourly: 'db',
+  traffic_hourly: 'usage',
+  latency_daily: 'usage',
+  failures_hourly: 'usage',
   limit_requests: 'accounts',
-  announcements: 'notices',
+  announcements: 'notifications',
   cursors: 'db',
   settings: 'db',
 } as const satisfies Record<keyof Schema, string>
 
-/** Compiles queries and runs none: `db.all(sql.selectFrom('tiers').selectAll())`. */
+/** Compiles queries without running them: `db.all(sql.selectFrom('tiers').selectAll())`. */
 export const sql = new Kysely<Schema>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),

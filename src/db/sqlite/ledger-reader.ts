@@ -1,22 +1,22 @@
 /**
- * Reads the whole ledger at one moment, on a thread of its own: the next part of the journal, its chain checked, while
- * whoever asked still works on the last one; and as many entries and bills as it has found there.
+ * Reads the whole ledger in one snapshot on its own thread, so that the next page is read while the caller processes the
+ * current one: journal rows with their hash chain verified, and as many entries and bills as the caller asks for.
  */
 
 import { isMainThread, parentPort, workerData, Worker, type MessagePort } from 'node:worker_threads'
-import { chainHash, chainStart } from '../journal.ts'
-import { RowsAsText } from './ledger-row-text.ts'
-import type { Row } from '../messages.ts'
+import { chainHash, chainGenesis } from '../journal.ts'
+import { RowTextReader } from './ledger-row-text.ts'
+import type { Row } from '../statement.ts'
 import type { CheckpointsTable, DroppedBillsTable, OwnersTable } from '../schema/schema.ts'
 import { cacheKiB, openReader, type Connection } from './connection.ts'
 
 const pageRows = 500
 
-/** What is read is soon forgotten, so little room is enough; with four times as much it is no faster, and the process keeps it. */
+/** Pages are short-lived, so a small young generation suffices; four times as much is no faster and stays allocated. */
 export const resourceLimits = { maxYoungGenerationSizeMb: 16 }
 
-/** How many entries and bills to read with the next part of the journal. */
-export interface PageAsk {
+/** How many entries and bills to read with the next page of the journal. */
+export interface LedgerPageRequest {
   readonly entries: number
   readonly bills: number
 }
@@ -24,70 +24,70 @@ export interface PageAsk {
 export interface LedgerPage {
   /** The number of the first commit. */
   readonly seq: number
-  /** The bodies of commits that follow one another; empty at the end. */
+  /** The bodies of consecutive commits; empty at the end. */
   readonly bodies: readonly string[]
   readonly entries: string
   readonly bills: string
-  /** False: the chain is broken in this part. */
+  /** False if the chain is broken in this page. */
   readonly isChained: boolean
 }
 
-/** What is small, and compared last. */
-export interface LedgerFrame {
+/** Small tables, which are compared last. */
+export interface LedgerSummary {
   readonly checkpoints: readonly CheckpointsTable[]
   readonly owners: readonly OwnersTable[]
-  readonly dropped: readonly DroppedBillsTable[]
+  readonly droppedBills: readonly DroppedBillsTable[]
 }
 
-type Ask = PageAsk | 'frame'
+type LedgerReaderRequest = LedgerPageRequest | 'frame'
 
-/** The other side of the thread. */
+/** The client of the reading thread. */
 export class LedgerReader {
   readonly #worker: Worker
-  #answer: PromiseWithResolvers<unknown> | null = null
+  #response: PromiseWithResolvers<unknown> | null = null
 
   constructor(path: string) {
     this.#worker = new Worker(new URL(import.meta.url), { workerData: { ledger: path }, resourceLimits })
-    this.#worker.on('message', (answer: unknown) => this.#answer?.resolve(answer))
-    this.#worker.on('error', (error) => this.#answer?.reject(error))
+    this.#worker.on('message', (response: unknown) => this.#response?.resolve(response))
+    this.#worker.on('error', (error) => this.#response?.reject(error))
   }
 
-  /** One question at a time. */
-  async page(ask: PageAsk): Promise<LedgerPage> {
-    return (await this.#ask(ask)) as LedgerPage
+  /** Only one request at a time. */
+  async readPage(request: LedgerPageRequest): Promise<LedgerPage> {
+    return (await this.#send(request)) as LedgerPage
   }
 
-  async frame(): Promise<LedgerFrame> {
-    return (await this.#ask('frame')) as LedgerFrame
+  async readSummary(): Promise<LedgerSummary> {
+    return (await this.#send('frame')) as LedgerSummary
   }
 
   async close(): Promise<void> {
     await this.#worker.terminate()
   }
 
-  #ask(ask: Ask): Promise<unknown> {
-    this.#answer = Promise.withResolvers<unknown>()
-    this.#worker.postMessage(ask)
-    // Who has seen enough no longer waits for what was read ahead.
-    this.#answer.promise.catch(() => {})
-    return this.#answer.promise
+  #send(request: LedgerReaderRequest): Promise<unknown> {
+    this.#response = Promise.withResolvers<unknown>()
+    this.#worker.postMessage(request)
+    // A caller that stops early does not wait for the page read ahead.
+    this.#response.promise.catch(() => {})
+    return this.#response.promise
   }
 }
 
-class Pages {
+class LedgerPages {
   readonly #connection: Connection
-  readonly #entries: RowsAsText
-  readonly #bills: RowsAsText
+  readonly #entries: RowTextReader
+  readonly #bills: RowTextReader
   #seq = 0
-  #hash = chainStart
+  #hash = chainGenesis
 
   constructor(connection: Connection) {
     this.#connection = connection
-    this.#entries = new RowsAsText(connection, 'entries')
-    this.#bills = new RowsAsText(connection, 'bills')
+    this.#entries = new RowTextReader(connection, 'entries')
+    this.#bills = new RowTextReader(connection, 'bills')
   }
 
-  read(ask: PageAsk): LedgerPage {
+  readPage(request: LedgerPageRequest): LedgerPage {
     const sql = 'select seq, body, prev, hash from journal where seq > ? order by seq limit ?'
     const { rows } = this.#connection.run({ sql, parameters: [this.#seq, pageRows] })
     const seq = this.#seq + 1
@@ -97,8 +97,8 @@ class Pages {
       seq,
       bodies,
       isChained,
-      entries: this.#entries.next(ask.entries),
-      bills: this.#bills.next(ask.bills),
+      entries: this.#entries.next(request.entries),
+      bills: this.#bills.next(request.bills),
     }
   }
 
@@ -113,14 +113,14 @@ class Pages {
     return true
   }
 
-  frame(): LedgerFrame {
-    // STRICT tables make it true.
+  readSummary(): LedgerSummary {
+    // STRICT tables guarantee the type.
     const rowsOf = <Table>(table: string): Table[] =>
       this.#connection.run({ sql: `select * from ${table}`, parameters: [] }).rows as Table[]
     return {
       checkpoints: rowsOf('checkpoints'),
       owners: rowsOf('owners'),
-      dropped: rowsOf('dropped_bills'),
+      droppedBills: rowsOf('dropped_bills'),
     }
   }
 }
@@ -128,13 +128,15 @@ class Pages {
 function serve(path: string, port: MessagePort): void {
   const connection = openReader(path, cacheKiB.readOnce)
   connection.database.exec('begin')
-  const pages = new Pages(connection)
-  port.on('message', (ask: Ask) => port.postMessage(ask === 'frame' ? pages.frame() : pages.read(ask)))
+  const pages = new LedgerPages(connection)
+  port.on('message', (request: LedgerReaderRequest) =>
+    port.postMessage(request === 'frame' ? pages.readSummary() : pages.readPage(request)),
+  )
 }
 
-/** As `LedgerReader` started it; other threads may have imported this file. */
-function isBirth(value: unknown): value is { ledger: string } {
+/** Whether `LedgerReader` started this thread; other threads may import this file, too. */
+function isLedgerReaderData(value: unknown): value is { ledger: string } {
   return typeof value === 'object' && value !== null && 'ledger' in value
 }
 
-if (!isMainThread && parentPort && isBirth(workerData)) serve(workerData.ledger, parentPort)
+if (!isMainThread && parentPort && isLedgerReaderData(workerData)) serve(workerData.ledger, parentPort)

@@ -1,6 +1,6 @@
-/** What the thread of a node's local journal is told, and what it tells. */
+/** The messages between a node and the thread of its local journal. */
 
-import type { StoreFailure } from '../messages.ts'
+import type { StoreFailure } from '../store-error.ts'
 
 export interface LocalMark {
   readonly id: string
@@ -8,31 +8,31 @@ export interface LocalMark {
   readonly output: number
 }
 
-/** A settlement that waits: `body` is JSON of its owner's. */
+/** A settlement that the database has not accepted yet; `body` is JSON of its owner. */
 export interface LocalSettlement {
   readonly id: string
   readonly body: string
 }
 
-/** One line to write: a mark, a settlement, or ids whose lines are not needed any more. */
-export type LocalLine =
+/** One record to write: a mark, a settlement, a fact, or an id whose records are no longer needed. */
+export type LocalJournalRecord =
   | readonly ['mark', id: string, input: number, output: number]
   | readonly ['settle', id: string, body: string]
   | readonly ['forget', id: string]
   | readonly ['fact', name: string, value: string]
 
-export interface LocalContent {
+export interface LocalJournalContents {
   readonly facts: ReadonlyMap<string, string>
   readonly marks: readonly LocalMark[]
   readonly settlements: readonly LocalSettlement[]
 }
 
-export type LocalReply =
-  | { readonly kind: 'content'; readonly content: LocalContent }
-  | { readonly kind: 'refused'; readonly message: string }
+export type LocalJournalResponse =
+  | { readonly kind: 'opened'; readonly content: LocalJournalContents }
+  | { readonly kind: 'openFailed'; readonly message: string }
   | { readonly kind: 'written' }
   | { readonly kind: 'failed'; readonly failure: StoreFailure }
 
-export type LocalOrder =
-  | { readonly kind: 'write'; readonly lines: readonly LocalLine[] }
+export type LocalJournalRequest =
+  | { readonly kind: 'write'; readonly lines: readonly LocalJournalRecord[] }
   | { readonly kind: 'close' }

@@ -1,10 +1,15 @@
 /** The thread that writes a node's local journal. */
 
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
-import type { LocalContent, LocalLine, LocalOrder, LocalReply } from './local-journal-protocol.ts'
+import type {
+  LocalJournalContents,
+  LocalJournalRecord,
+  LocalJournalRequest,
+  LocalJournalResponse,
+} from './local-journal-protocol.ts'
 import { openWriter, type Connection } from './connection.ts'
-import { failureOf } from '../store-error.ts'
-import { errorWords } from '../../lib/error-message.ts'
+import { toStoreFailure } from '../store-error.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 
 const schema = `
 create table if not exists facts (name text primary key, value text not null) strict, without rowid;
@@ -16,7 +21,7 @@ create table if not exists settlements (
 ) strict;
 `
 
-const texts: Record<LocalLine[0], string[]> = {
+const statementsByKind: Record<LocalJournalRecord[0], string[]> = {
   fact: ['insert into facts values (?, ?) on conflict (name) do update set value = excluded.value'],
   mark: [
     'insert into marks values (?, ?, ?) on conflict (id) do update set input = excluded.input, output = excluded.output',
@@ -24,10 +29,10 @@ const texts: Record<LocalLine[0], string[]> = {
   settle: ['insert into settlements (id, body) values (?, ?) on conflict (id) do nothing'],
   forget: ['delete from marks where id = ?', 'delete from settlements where id = ?'],
 }
-/** The WAL is copied into the file after so many writes. */
+/** Writes between two checkpoints of the WAL. */
 const writesPerCheckpoint = 2000
 
-function contentOf(connection: Connection): LocalContent {
+function readContents(connection: Connection): LocalJournalContents {
   const rows = (text: string) => connection.run({ sql: text, parameters: [] }).rows
   return {
     facts: new Map(
@@ -45,12 +50,12 @@ function contentOf(connection: Connection): LocalContent {
   }
 }
 
-function writeAll(connection: Connection, lines: readonly LocalLine[]): void {
+function writeAll(connection: Connection, lines: readonly LocalJournalRecord[]): void {
   const exec = (text: string): unknown => connection.run({ sql: text, parameters: [] })
   exec('begin immediate')
   try {
     for (const [kind, ...parameters] of lines) {
-      for (const sql of texts[kind]) connection.run({ sql, parameters })
+      for (const sql of statementsByKind[kind]) connection.run({ sql, parameters })
     }
     exec('commit')
   } catch (error) {
@@ -60,25 +65,25 @@ function writeAll(connection: Connection, lines: readonly LocalLine[]): void {
 }
 
 function serve(parent: MessagePort, connection: Connection): void {
-  const tell = (reply: LocalReply): void => parent.postMessage(reply)
+  const send = (reply: LocalJournalResponse): void => parent.postMessage(reply)
   let writes = 0
-  parent.on('message', (order: LocalOrder) => {
-    if (order.kind === 'close') {
+  parent.on('message', (request: LocalJournalRequest) => {
+    if (request.kind === 'close') {
       connection.close()
       parent.close()
       return
     }
     try {
-      writeAll(connection, order.lines)
+      writeAll(connection, request.lines)
       writes += 1
       if (writes % writesPerCheckpoint === 0)
         connection.run({ sql: 'pragma wal_checkpoint(passive)', parameters: [] })
-      tell({ kind: 'written' })
+      send({ kind: 'written' })
     } catch (error) {
-      tell({ kind: 'failed', failure: failureOf(error) })
+      send({ kind: 'failed', failure: toStoreFailure(error) })
     }
   })
-  tell({ kind: 'content', content: contentOf(connection) })
+  send({ kind: 'opened', content: readContents(connection) })
 }
 
 if (parentPort !== null) {
@@ -87,8 +92,8 @@ if (parentPort !== null) {
     connection.database.exec(schema)
     serve(parentPort, connection)
   } catch (error) {
-    const message = errorWords(error)
-    parentPort.postMessage({ kind: 'refused', message } satisfies LocalReply)
+    const message = errorMessage(error)
+    parentPort.postMessage({ kind: 'openFailed', message } satisfies LocalJournalResponse)
     parentPort.close()
   }
 }

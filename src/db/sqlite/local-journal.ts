@@ -1,60 +1,69 @@
 /**
- * What a node of a cluster keeps on its own disk: who it is, how far its running streams have come, and the
- * settlements that the database could not take yet. Small, and written by a thread of its own: what gathers while one
- * write is under way goes with the next, in one transaction with one sync.
+ * The local journal of a cluster node on its own disk: its identity, the progress of its running streams, and the
+ * settlements that the database has not accepted yet. It is small and written by its own thread: records that arrive
+ * during one write are committed together by the next, in one transaction with one sync.
  */
 
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread } from '../../lib/thread.ts'
 import { StoreError } from '../store-error.ts'
-import type { LocalContent, LocalLine, LocalOrder, LocalReply } from './local-journal-protocol.ts'
+import type {
+  LocalJournalContents,
+  LocalJournalRecord,
+  LocalJournalRequest,
+  LocalJournalResponse,
+} from './local-journal-protocol.ts'
 
 export const localJournalFileName = 'node.db'
 
 export interface LocalJournal {
-  readonly content: LocalContent
-  /** Resolves when the line is on disk. Rejects with StoreError. */
-  write(line: LocalLine): Promise<void>
-  /** Written with whatever is written next; nobody waits. */
-  note(line: LocalLine): void
+  readonly contents: LocalJournalContents
+  /** Resolves when the record is on disk. Rejects with StoreError. */
+  write(record: LocalJournalRecord): Promise<void>
+  /** Writes the record without waiting. */
+  append(record: LocalJournalRecord): void
   close(): Promise<void>
 }
 
-interface Waiting {
+interface PendingWrite {
   readonly resolve: () => void
   readonly reject: (error: StoreError) => void
 }
 
-class Writer {
+class LocalJournalWriter {
   readonly #worker: Worker
-  #lines: LocalLine[] = []
-  #waiting: Waiting[] = []
-  #under: Waiting[] | null = null
+  #records: LocalJournalRecord[] = []
+  #pending: PendingWrite[] = []
+  #inFlight: PendingWrite[] | null = null
   #isScheduled = false
 
   constructor(worker: Worker) {
     this.#worker = worker
-    worker.on('message', (reply: LocalReply) => this.#take(reply))
+    worker.on('message', (reply: LocalJournalResponse) => this.#handleResponse(reply))
     worker.on('exit', () =>
-      this.#take({ kind: 'failed', failure: { class: 'failed', message: 'It has ended.' } }),
+      this.#handleResponse({
+        kind: 'failed',
+        failure: { class: 'failed', message: 'The thread of the local journal ended.' },
+      }),
     )
   }
 
-  write(line: LocalLine): Promise<void> {
+  write(record: LocalJournalRecord): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#lines.push(line)
-    this.#waiting.push({ resolve, reject })
+    this.#records.push(record)
+    this.#pending.push({ resolve, reject })
     this.#schedule()
     return promise
   }
 
-  note(line: LocalLine): void {
-    this.#lines.push(line)
+  append(record: LocalJournalRecord): void {
+    this.#records.push(record)
     this.#schedule()
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#under !== null) return
+    if (this.#isScheduled || this.#inFlight !== null) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
@@ -63,54 +72,54 @@ class Writer {
   }
 
   #send(): void {
-    if (this.#under !== null || this.#lines.length === 0) return
-    this.#under = this.#waiting
-    this.#waiting = []
-    const lines = this.#lines
-    this.#lines = []
-    this.#worker.postMessage({ kind: 'write', lines } satisfies LocalOrder)
+    if (this.#inFlight !== null || this.#records.length === 0) return
+    this.#inFlight = this.#pending
+    this.#pending = []
+    const lines = this.#records
+    this.#records = []
+    this.#worker.postMessage({ kind: 'write', lines } satisfies LocalJournalRequest)
   }
 
-  #take(reply: LocalReply): void {
+  #handleResponse(reply: LocalJournalResponse): void {
     if (reply.kind !== 'written' && reply.kind !== 'failed') return
-    const under = this.#under ?? []
-    this.#under = null
-    for (const { resolve, reject } of under) {
+    const inFlight = this.#inFlight ?? []
+    this.#inFlight = null
+    for (const { resolve, reject } of inFlight) {
       if (reply.kind === 'written') resolve()
       else reject(new StoreError(reply.failure))
     }
     this.#send()
   }
 
-  /** Resolves when everything is written. */
+  /** Resolves when all records are written. */
   async close(): Promise<void> {
-    while (this.#under !== null || this.#lines.length > 0) {
+    while (this.#inFlight !== null || this.#records.length > 0) {
       this.#send()
       await new Promise((resolve) => setImmediate(resolve))
     }
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve))
-    this.#worker.postMessage({ kind: 'close' } satisfies LocalOrder)
+    this.#worker.postMessage({ kind: 'close' } satisfies LocalJournalRequest)
     await ended
   }
 }
 
-/** Opens, or makes, the journal of a data directory whose lock the caller holds. */
+/** Opens or creates the journal of a data directory; the caller must hold its lock. */
 export async function openLocalJournal(dataDir: string): Promise<LocalJournal> {
-  const worker = new Worker(new URL('./local-journal-thread.ts', import.meta.url), {
+  const worker = startThread(new URL('./local-journal-thread.ts', import.meta.url), {
     workerData: join(dataDir, localJournalFileName),
   })
-  const { promise, resolve, reject } = Promise.withResolvers<LocalContent>()
-  worker.once('message', (reply: LocalReply) => {
-    if (reply.kind === 'content') resolve(reply.content)
-    else reject(new Error(reply.kind === 'refused' ? reply.message : 'The local journal did not open.'))
+  const { promise, resolve, reject } = Promise.withResolvers<LocalJournalContents>()
+  worker.once('message', (reply: LocalJournalResponse) => {
+    if (reply.kind === 'opened') resolve(reply.content)
+    else reject(new Error(reply.kind === 'openFailed' ? reply.message : 'The local journal did not open.'))
   })
   worker.once('error', reject)
   const content = await promise
-  const writer = new Writer(worker)
+  const writer = new LocalJournalWriter(worker)
   return {
-    content,
+    contents: content,
     write: (line) => writer.write(line),
-    note: (line) => writer.note(line),
+    append: (line) => writer.append(line),
     close: () => writer.close(),
   }
 }

@@ -1,14 +1,17 @@
 /**
- * A ledger commit on its way to the store thread. Thousands travel each second, and copying objects field by field
- * between threads costs more than all else that is done with them: so the rows travel as values, in one text.
+ * Packs a ledger commit for the store thread. There are thousands each second, and structured cloning of objects would
+ * cost more than all other work on them, so the rows are sent as values in one JSON text.
  */
-import { entryColumns, keptColumns, ownerColumns, requestColumns, type CommitValues } from '../journal.ts'
-import type { LedgerCommit, PackedCommit, Parameter } from '../messages.ts'
+import { entryColumns, storedResponseColumns, ownerColumns, requestColumns } from '../journal.ts'
+import type { CommitValues } from './journal-writer.ts'
+import type { LedgerCommit } from '../ledger-commit.ts'
+import type { PackedCommit } from './thread-protocol.ts'
+import type { Parameter } from '../statement.ts'
 
 type Cell = string | number | null
 
-/** Amounts travel as decimal text: JSON has no whole numbers of their size. */
-function cellsOf<Key extends string>(
+/** Amounts are encoded as decimal text, because JSON numbers are not exact at their size. */
+function packRows<Key extends string>(
   rows: readonly Readonly<Record<Key, Parameter>>[],
   columns: readonly Key[],
 ): Cell[][] {
@@ -22,36 +25,37 @@ function cellsOf<Key extends string>(
   )
 }
 
-export function packedCommit(commit: LedgerCommit): PackedCommit {
+export function packCommit(commit: LedgerCommit): PackedCommit {
   const rows = [
-    cellsOf(commit.entries, entryColumns),
-    cellsOf(commit.owners, ownerColumns),
-    cellsOf(commit.requests, requestColumns),
+    packRows(commit.entries, entryColumns),
+    packRows(commit.owners, ownerColumns),
+    packRows(commit.requests, requestColumns),
   ]
   const holds = commit.checkpoint?.holds ?? null
-  const kept = commit.kept?.length ? commit.kept : null
-  return [commit.seq, commit.at, commit.journal, JSON.stringify(rows), holds, kept]
+  const storedResponses = commit.storedResponses?.length ? commit.storedResponses : null
+  return [commit.seq, commit.at, commit.journal, JSON.stringify(rows), holds, storedResponses]
 }
 
-const isAmount = (columns: readonly string[]): boolean[] => columns.map((column) => column.endsWith('_nanos'))
-const amounts = [isAmount(entryColumns), isAmount(ownerColumns), isAmount(requestColumns)]
+const amountFlags = (columns: readonly string[]): boolean[] =>
+  columns.map((column) => column.endsWith('_nanos'))
+const amountColumns = [amountFlags(entryColumns), amountFlags(ownerColumns), amountFlags(requestColumns)]
 
-function valuesOf(rows: readonly Cell[][], isNanos: readonly boolean[] = []): Parameter[][] {
+function unpackRows(rows: readonly Cell[][], isNanos: readonly boolean[] = []): Parameter[][] {
   return rows.map((row) =>
     row.map((cell, index) => (isNanos[index] === true && cell !== null ? BigInt(cell) : cell)),
   )
 }
 
-export function unpackedCommit([seq, at, journal, text, holds, kept]: PackedCommit): CommitValues {
+export function unpackCommit([seq, at, journal, text, holds, storedResponses]: PackedCommit): CommitValues {
   const [entries = [], owners = [], requests = []] = JSON.parse(text) as Cell[][][]
   return {
     seq,
     at,
     journal,
-    entries: valuesOf(entries, amounts[0]),
-    owners: valuesOf(owners, amounts[1]),
-    requests: valuesOf(requests, amounts[2]),
+    entries: unpackRows(entries, amountColumns[0]),
+    owners: unpackRows(owners, amountColumns[1]),
+    requests: unpackRows(requests, amountColumns[2]),
     holds,
-    kept: kept?.map((row) => keptColumns.map((column) => row[column])) ?? [],
+    storedResponses: storedResponses?.map((row) => storedResponseColumns.map((column) => row[column])) ?? [],
   }
 }

@@ -1,7 +1,7 @@
-/** Questions over a MessagePort and the promises of their answers. A port that closes fails what still waits. */
+/** Sends requests over a MessagePort and resolves their responses. If the port closes, pending requests fail. */
 
 import type { MessagePort } from 'node:worker_threads'
-import type { Reply } from '../messages.ts'
+import type { ThreadResponse } from './thread-protocol.ts'
 import { StoreError } from '../store-error.ts'
 
 interface Pending<Result> {
@@ -13,26 +13,26 @@ export class PortClient<Result> {
   readonly #port: MessagePort
   readonly #pending = new Map<number, Pending<Result>>()
   #lastId = 0
-  #closed = false
+  #isClosed = false
 
   constructor(port: MessagePort) {
     this.#port = port
-    port.on('message', (replies: Reply<Result>[]) => {
-      for (const reply of replies) this.#take(reply)
+    port.on('message', (responses: ThreadResponse<Result>[]) => {
+      for (const response of responses) this.#handleResponse(response)
     })
-    port.on('close', () => this.#end())
-    // Only a question under way keeps its thread alive.
+    port.on('close', () => this.#handleClose())
+    // Only a pending request keeps the thread alive.
     port.unref()
   }
 
-  /** Sends what `make` builds around a fresh id. Rejects with StoreError. */
-  ask(make: (id: number) => unknown): Promise<Result> {
-    if (this.#closed) return Promise.reject(closedError())
+  /** Sends the request that `createRequest` builds for a new id. Rejects with StoreError. */
+  request(createRequest: (id: number) => unknown): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(closedError())
     const id = (this.#lastId += 1)
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     this.#pending.set(id, { resolve, reject })
     if (this.#pending.size === 1) this.#port.ref()
-    this.#port.postMessage(make(id))
+    this.#port.postMessage(createRequest(id))
     return promise
   }
 
@@ -40,17 +40,17 @@ export class PortClient<Result> {
     this.#port.close()
   }
 
-  #take(reply: Reply<Result>): void {
-    const pending = this.#pending.get(reply.id)
+  #handleResponse(response: ThreadResponse<Result>): void {
+    const pending = this.#pending.get(response.id)
     if (pending === undefined) return
-    this.#pending.delete(reply.id)
+    this.#pending.delete(response.id)
     if (this.#pending.size === 0) this.#port.unref()
-    if ('failure' in reply) pending.reject(new StoreError(reply.failure))
-    else pending.resolve(reply.result)
+    if ('failure' in response) pending.reject(new StoreError(response.failure))
+    else pending.resolve(response.result)
   }
 
-  #end(): void {
-    this.#closed = true
+  #handleClose(): void {
+    this.#isClosed = true
     for (const pending of this.#pending.values()) pending.reject(closedError())
     this.#pending.clear()
   }

@@ -1,15 +1,15 @@
 /**
- * A database seen from outside the relay's threads, at one moment: for backups, their verification and the doctor, on
- * a running relay's file as well as on a stopped or killed one's. It cannot write, so it needs no lock.
+ * Opens a database file read-only in one snapshot, outside the store's threads: for backups, their verification and the
+ * `doctor` command. Works on the file of a running, stopped or killed relay, and needs no lock, because it cannot write.
  */
 
 import { chmodSync, existsSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
-import { statementOf, type Db, type Query } from '../db.ts'
+import { compileQuery, type Db, type Query } from '../db.ts'
 import { openReader } from './connection.ts'
 
-/** Pages a step, 16 MB: progress is told after each. */
+/** Pages per step, 16 MB; progress is reported after each. */
 const stepPages = 4096
 
 export interface BackupProgress {
@@ -18,17 +18,19 @@ export interface BackupProgress {
 }
 
 export interface ReadOnlyDatabase {
-  /** Every read sees the same moment. `write` is refused. */
+  /** All reads see the same snapshot; `write` rejects. */
   readonly db: Db
-  /** What SQLite finds damaged, without comparing indexes; empty when it is sound. */
-  damages(): string[]
-  /** Writes a copy as of that moment: one file, whole by itself, readable by its owner only. */
+  /** False in a file whose schema was never created. */
+  hasTable(name: string): boolean
+  /** Returns the damage that SQLite finds, without checking indexes; empty if there is none. */
+  findDamage(): string[]
+  /** Writes a copy of the snapshot: a single self-contained file, readable only by its owner. */
   copyTo(path: string, progress?: (progress: BackupProgress) => void): Promise<void>
   close(): void
 }
 
-/** Without the mode that keeps part of a database in files beside it; a relay that opens the copy turns it on again. */
-function makeWhole(path: string): void {
+/** Turns off WAL mode, so that the copy is one file; a relay that opens the copy turns it on again. */
+function mergeWal(path: string): void {
   const copy = new DatabaseSync(path)
   try {
     copy.exec('pragma journal_mode = delete')
@@ -37,12 +39,12 @@ function makeWhole(path: string): void {
   }
 }
 
-/** Opens a database file. Throws when there is none, or when it is none. */
+/** Opens a database file. Throws if it does not exist or is not a database. */
 export function openReadOnly(path: string): ReadOnlyDatabase {
-  if (!existsSync(path)) throw new Error(`There is no database at ${path}.`)
+  if (!existsSync(path)) throw new Error(`Database not found: ${path}`)
   const connection = openReader(path)
   try {
-    // The first read inside the transaction fixes the moment; it also keeps a copy from beginning again at each write.
+    // The first read in the transaction starts the snapshot; it also prevents a copy from restarting at each write.
     connection.database.exec('begin; select count(*) from sqlite_schema;')
   } catch (error) {
     connection.close()
@@ -50,23 +52,27 @@ export function openReadOnly(path: string): ReadOnlyDatabase {
   }
   async function read<Result>(query: Query<Result>): Promise<Result[]> {
     await turn()
-    // The query's type says what its columns are, as in db.ts.
-    return connection.run(statementOf(query)).rows as Result[]
+    // STRICT tables and the integer rule of connection.ts guarantee the query's type.
+    return connection.run(compileQuery(query)).rows as Result[]
   }
   return {
     db: {
       all: read,
       report: read,
       first: async (query) => (await read(query))[0],
-      write: () => Promise.reject(new Error('This database is open for reading only.')),
+      write: () => Promise.reject(new Error('This database is read-only.')),
     },
-    damages() {
+    hasTable(name) {
+      const sql = `select 1 from sqlite_schema where type = 'table' and name = ?`
+      return connection.run({ sql, parameters: [name] }).rows.length > 0
+    },
+    findDamage() {
       const { rows } = connection.run({ sql: 'pragma quick_check(10)', parameters: [] })
-      return rows.map((row) => String(row['quick_check'])).filter((word) => word !== 'ok')
+      return rows.map((row) => String(row['quick_check'])).filter((result) => result !== 'ok')
     },
     async copyTo(target, progress) {
       await backup(connection.database, target, { rate: stepPages, progress: (step) => progress?.(step) })
-      makeWhole(target)
+      mergeWal(target)
       chmodSync(target, 0o600)
     },
     close: () => connection.close(),

@@ -1,40 +1,43 @@
-/**
- * A reading thread: one connection that cannot write. There are two of them, so that a heavy statistic never keeps
- * a control-plane read waiting.
- */
+/** A reading thread with one read-only connection. There are two, so that heavy statistics never delay control-plane reads. */
 
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
-import type { ReaderRequest, Reply, Row, ThreadNotice, ThreadOrder } from '../messages.ts'
+import type {
+  ReaderRequest,
+  ThreadResponse,
+  StoreThreadEvent,
+  StoreThreadRequest,
+} from './thread-protocol.ts'
+import type { Row } from '../statement.ts'
 import { openReader, type Connection } from './connection.ts'
-import { failureOf } from '../store-error.ts'
+import { toStoreFailure } from '../store-error.ts'
 
-function answer(connection: Connection, port: MessagePort, { id, statement }: ReaderRequest): void {
-  const say = (reply: Reply<Row[]>): void => port.postMessage([reply])
+function respond(connection: Connection, port: MessagePort, { id, statement }: ReaderRequest): void {
+  const send = (reply: ThreadResponse<Row[]>): void => port.postMessage([reply])
   try {
-    say({ id, result: connection.run(statement).rows })
+    send({ id, result: connection.run(statement).rows })
   } catch (error) {
-    say({ id, failure: failureOf(error) })
+    send({ id, failure: toStoreFailure(error) })
   }
 }
 
 function start(parent: MessagePort, path: string): void {
-  const tell = (notice: ThreadNotice): void => parent.postMessage(notice)
+  const emit = (event: StoreThreadEvent): void => parent.postMessage(event)
   const connection = openReader(path)
   const ports = new Set<MessagePort>()
-  parent.on('message', (order: ThreadOrder) => {
-    if (order.kind === 'close') {
+  parent.on('message', (threadRequest: StoreThreadRequest) => {
+    if (threadRequest.kind === 'close') {
       for (const port of ports) port.close()
       connection.close()
       parent.close()
       return
     }
-    if (order.kind !== 'connect') return
-    const { port } = order
+    if (threadRequest.kind !== 'connect') return
+    const { port } = threadRequest
     ports.add(port)
-    port.on('message', (request: ReaderRequest) => answer(connection, port, request))
+    port.on('message', (request: ReaderRequest) => respond(connection, port, request))
     port.on('close', () => ports.delete(port))
   })
-  tell({ kind: 'ready' })
+  emit({ kind: 'ready' })
 }
 
 if (parentPort !== null) start(parentPort, String(workerData))

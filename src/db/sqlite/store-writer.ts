@@ -1,136 +1,148 @@
 /**
- * Group commit: whatever gathered while the last commit ran becomes one transaction and one fsync. A control-plane
- * batch inside it is all-or-nothing by a savepoint of its own; ledger commits keep their order without a gap.
- * Nothing is acknowledged before the transaction is durable.
+ * Group commit: all requests that arrive while a commit runs become one transaction with one fsync. Each control-plane
+ * batch in it is atomic by its own savepoint; ledger commits keep their order without gaps. Nothing is acknowledged
+ * before the transaction is durable.
  */
 
-import { chainHeadOf, JournalWriter, type ChainHead } from '../journal.ts'
-import type { Statement, StatementResult, StoreFailure, StoreRequest } from '../messages.ts'
-import { dropRequestsStep } from '../drop-requests.ts'
-import { dropExpiredStep } from '../kept-answers.ts'
-import { unpackedCommit } from './packed-commit.ts'
-import { rollUpStep } from '../rollup.ts'
+import { readChainHead, JournalWriter } from './journal-writer.ts'
+import type { ChainHead } from '../journal.ts'
+import type { Statement, StatementResult } from '../statement.ts'
+import type { StoreFailure } from '../store-error.ts'
+import type { StoreRequest } from './thread-protocol.ts'
+import { deleteRequestsStep } from '../retention/delete-requests.ts'
+import { deleteExpiredResponsesStep } from '../retention/stored-responses.ts'
+import { unpackCommit } from './packed-commit.ts'
 import type { Connection } from './connection.ts'
-import { failureOf, StoreError } from '../store-error.ts'
-import { fillTokensStep } from '../../usage/rollups/token-backfill.ts'
+import { toStoreFailure, StoreError } from '../store-error.ts'
 
-export type Outcome = { readonly result: StatementResult[] } | { readonly failure: StoreFailure }
+export type WriteOutcome = { readonly result: StatementResult[] } | { readonly failure: StoreFailure }
 
-const done: Outcome = { result: [] }
-/** Between two checkpoints of the WAL: about 4 MB at full load, so that none takes long. */
+/** Steps that other modules add to the maintenance of the store; each returns false if there was nothing to do. */
+export interface MaintenanceSteps {
+  /** Counts some request rows into the roll-ups. */
+  readonly rollUp: (connection: Connection) => boolean
+  /** Fills in the tokens of one hour that was counted without them. */
+  readonly backfillTokens: (connection: Connection) => boolean
+}
+
+const noSteps: MaintenanceSteps = { rollUp: () => false, backfillTokens: () => false }
+const succeeded: WriteOutcome = { result: [] }
+/** Groups between two checkpoints of the WAL: about 4 MB at full load, so that each checkpoint is short. */
 const groupsPerCheckpoint = 100
 
 export class StoreWriter {
   readonly #connection: Connection
+  readonly #maintenance: MaintenanceSteps
   readonly #journal: JournalWriter
   #head: ChainHead
-  #broken: StoreFailure | undefined
+  #failure: StoreFailure | undefined
   #groupsSinceCheckpoint = 0
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, maintenance: MaintenanceSteps = noSteps) {
     this.#connection = connection
+    this.#maintenance = maintenance
     this.#journal = new JournalWriter(connection)
-    this.#head = chainHeadOf(connection)
+    this.#head = readChainHead(connection)
   }
 
-  /** Why nothing is written any more: the disk failed once and cannot be trusted. */
-  get broken(): StoreFailure | undefined {
-    return this.#broken
+  /** Set once the disk has failed: it cannot be trusted, so nothing is written any more. */
+  get failure(): StoreFailure | undefined {
+    return this.#failure
   }
 
-  /** Runs requests in their order in one transaction, and each alone when one of them spoils it. */
-  runGroup(requests: readonly StoreRequest[]): Outcome[] {
-    if (this.#broken !== undefined) return this.#refuseAll(requests, this.#broken)
+  /** Runs requests in order in one transaction; if the transaction fails, runs each one alone. */
+  runGroup(requests: readonly StoreRequest[]): WriteOutcome[] {
+    if (this.#failure !== undefined) return this.#failAll(requests, this.#failure)
     try {
-      return this.#transaction(requests)
+      return this.#runTransaction(requests)
     } catch (error) {
-      const failure = this.#note(failureOf(error))
-      if (requests.length === 1 || this.#broken !== undefined) return this.#refuseAll(requests, failure)
-      return this.#runApart(requests)
+      const failure = this.#recordFailure(toStoreFailure(error))
+      if (requests.length === 1 || this.#failure !== undefined) return this.#failAll(requests, failure)
+      return this.#runSeparately(requests)
     }
   }
 
-  /** Copies the WAL into the database file. An error here is a failed fsync as much as one of a commit. */
+  /** Checkpoints the WAL into the database file. An error here means a failed fsync, as in a commit. */
   checkpoint(): void {
-    if (this.#broken !== undefined || this.#groupsSinceCheckpoint === 0) return
+    if (this.#failure !== undefined || this.#groupsSinceCheckpoint === 0) return
     this.#groupsSinceCheckpoint = 0
     try {
       this.#connection.run({ sql: 'pragma wal_checkpoint(passive)', parameters: [] })
     } catch (error) {
-      this.#note(failureOf(error))
+      this.#recordFailure(toStoreFailure(error))
     }
   }
 
-  /** Counts some request rows into the hourly roll-ups; false when there is nothing left or it cannot be written. */
+  /** Counts some request rows into the roll-ups; false if there are none or the write fails. */
   rollUp(): boolean {
-    return this.#step(rollUpStep)
+    return this.#maintenanceStep(this.#maintenance.rollUp)
   }
 
-  /** Gives an hour that was counted without its tokens what it lacks; false as above. */
-  fillTokens(): boolean {
-    return this.#step(fillTokensStep)
+  /** Fills in the tokens of one hour that was counted without them; false as above. */
+  backfillTokens(): boolean {
+    return this.#maintenanceStep(this.#maintenance.backfillTokens)
   }
 
-  /** Deletes some kept answers that are over at this moment; false as above. */
-  dropExpired(now: number): boolean {
-    return this.#step((connection) => dropExpiredStep(connection, now))
+  /** Deletes some expired stored responses; false as above. */
+  deleteExpiredResponses(now: number): boolean {
+    return this.#maintenanceStep((connection) => deleteExpiredResponsesStep(connection, now))
   }
 
-  /** Deletes some request rows of before this moment; how many, 0 also when it cannot be written. */
-  dropRequests(before: number): number {
+  /** Deletes some request rows from before this time and returns their number; 0 if the write fails. */
+  deleteRequests(before: number): number {
     let rows = 0
-    const isDone = this.#step((connection) => {
-      rows = dropRequestsStep(connection, before)
+    const isDone = this.#maintenanceStep((connection) => {
+      rows = deleteRequestsStep(connection, before)
       return rows > 0
     })
     return isDone ? rows : 0
   }
 
-  #step(step: (connection: Connection) => boolean): boolean {
-    if (this.#broken !== undefined) return false
+  #maintenanceStep(step: (connection: Connection) => boolean): boolean {
+    if (this.#failure !== undefined) return false
     try {
       this.#begin()
-      const more = step(this.#connection)
-      this.#exec(more ? 'commit' : 'rollback')
-      if (more) this.#groupsSinceCheckpoint += 1
-      return more
+      const hasMore = step(this.#connection)
+      this.#exec(hasMore ? 'commit' : 'rollback')
+      if (hasMore) this.#groupsSinceCheckpoint += 1
+      return hasMore
     } catch (error) {
-      this.#undo()
-      this.#note(failureOf(error))
+      this.#rollback()
+      this.#recordFailure(toStoreFailure(error))
       return false
     }
   }
 
-  #note(failure: StoreFailure): StoreFailure {
-    if (failure.class === 'failed') this.#broken ??= failure
+  #recordFailure(failure: StoreFailure): StoreFailure {
+    if (failure.class === 'failed') this.#failure ??= failure
     return failure
   }
 
-  #refuseAll(requests: readonly StoreRequest[], failure: StoreFailure): Outcome[] {
+  #failAll(requests: readonly StoreRequest[], failure: StoreFailure): WriteOutcome[] {
     return requests.map(() => ({ failure }))
   }
 
-  #runApart(requests: readonly StoreRequest[]): Outcome[] {
-    let gap: StoreFailure | undefined
+  #runSeparately(requests: readonly StoreRequest[]): WriteOutcome[] {
+    let precedingFailure: StoreFailure | undefined
     return requests.map((request) => {
-      const held = this.#broken ?? (request.kind === 'commit' ? gap : undefined)
-      if (held !== undefined) return { failure: held }
-      const outcome = this.runGroup([request])[0] ?? done
-      // What follows a commit that was not written would leave a gap in the chain: it fails alike.
-      if (request.kind === 'commit' && 'failure' in outcome) gap = outcome.failure
+      const earlierFailure = this.#failure ?? (request.kind === 'commit' ? precedingFailure : undefined)
+      if (earlierFailure !== undefined) return { failure: earlierFailure }
+      const outcome = this.runGroup([request])[0] ?? succeeded
+      // A commit after a failed one would leave a gap in the chain, so it fails, too.
+      if (request.kind === 'commit' && 'failure' in outcome) precedingFailure = outcome.failure
       return outcome
     })
   }
 
-  #transaction(requests: readonly StoreRequest[]): Outcome[] {
+  #runTransaction(requests: readonly StoreRequest[]): WriteOutcome[] {
     let head = this.#head
     try {
       this.#begin()
-      const outcomes: Outcome[] = []
+      const outcomes: WriteOutcome[] = []
       for (const request of requests) {
         if (request.kind === 'commit') {
-          head = this.#journal.write(unpackedCommit(request.commit), head)
-          outcomes.push(done)
+          head = this.#journal.write(unpackCommit(request.commit), head)
+          outcomes.push(succeeded)
         } else {
           outcomes.push(this.#writeBatch(request.statements))
         }
@@ -141,12 +153,12 @@ export class StoreWriter {
       if (this.#groupsSinceCheckpoint >= groupsPerCheckpoint) this.checkpoint()
       return outcomes
     } catch (error) {
-      this.#undo()
+      this.#rollback()
       throw error
     }
   }
 
-  #writeBatch(statements: readonly Statement[]): Outcome {
+  #writeBatch(statements: readonly Statement[]): WriteOutcome {
     this.#exec('savepoint batch')
     const result: StatementResult[] = []
     try {
@@ -154,8 +166,8 @@ export class StoreWriter {
       this.#exec('release batch')
       return { result }
     } catch (error) {
-      const failure = failureOf(error, result.length)
-      // A full or failing disk has already undone the whole transaction: everyone in it has to hear.
+      const failure = toStoreFailure(error, result.length)
+      // A full or failing disk has already rolled back the whole transaction, so all its requests must fail.
       if (!this.#connection.database.isTransaction || failure.class === 'failed') throw error
       this.#exec('rollback to batch')
       this.#exec('release batch')
@@ -167,7 +179,7 @@ export class StoreWriter {
     const result = this.#connection.run(statement)
     const expected = statement.expectChanges
     if (expected !== undefined && result.changes !== expected) {
-      const message = `A statement changed ${result.changes} rows where ${expected} were expected.`
+      const message = `A statement changed ${result.changes} rows instead of ${expected}.`
       throw new StoreError({ class: 'conflict', message })
     }
     return result
@@ -181,12 +193,12 @@ export class StoreWriter {
     this.#connection.run({ sql: text, parameters: [] })
   }
 
-  #undo(): void {
+  #rollback(): void {
     if (!this.#connection.database.isTransaction) return
     try {
       this.#exec('rollback')
     } catch (error) {
-      this.#note({ ...failureOf(error), class: 'failed' })
+      this.#recordFailure({ ...toStoreFailure(error), class: 'failed' })
     }
   }
 }

@@ -1,36 +1,36 @@
-/** What a table holds, as one number: equal for equal rows, whichever database they are read from. */
+/** Digests of tables: equal for equal rows, from either kind of database. */
 
 import { createHash } from 'node:crypto'
-import type { Parameter } from '../messages.ts'
-import { readPage, type Key, type Read, type TableShape } from './tables.ts'
+import type { Parameter } from '../statement.ts'
+import { readPage, type RowKey, type ReadRows, type TableShape } from './tables.ts'
 
 export interface TableDigest {
   readonly rows: number
-  /** SHA-256 of all values of all rows, in the order of their keys; in hex. */
+  /** SHA-256 of all values of all rows in the order of their keys, in hex. */
   readonly sha256: string
 }
 
-/** A zero byte, for which PostgreSQL has no place, as it is written there. */
-function cellOf(value: Parameter | undefined): string {
+/** Replaces zero bytes as in PostgreSQL, which cannot store them. */
+function encodeCell(value: Parameter | undefined): string {
   if (value === null || value === undefined) return 'null'
   if (typeof value === 'string') return JSON.stringify(value.replaceAll('\0', '\uFFFD'))
   return value instanceof Uint8Array ? `x${Buffer.from(value).toString('hex')}` : String(value)
 }
 
-/** Reads a table through. `tell`: how many rows were read with each page. */
-export async function digestOf(
-  read: Read,
+/** Reads a whole table. `onRows`: called with the number of rows of each page. */
+export async function digestTable(
+  read: ReadRows,
   table: TableShape,
-  tell: (rows: number) => void,
+  onRows: (rows: number) => void,
 ): Promise<TableDigest> {
   const hash = createHash('sha256')
   let rows = 0
-  for (let after: Key | null = null; ;) {
+  for (let after: RowKey | null = null; ;) {
     const page = await readPage(read, table, after)
     for (const row of page.rows)
-      hash.update(`${table.columns.map((column) => cellOf(row[column])).join(',')}\n`)
+      hash.update(`${table.columns.map((column) => encodeCell(row[column])).join(',')}\n`)
     rows += page.rows.length
-    tell(page.rows.length)
+    onRows(page.rows.length)
     if (page.key === null) return { rows, sha256: hash.digest('hex') }
     after = page.key
   }

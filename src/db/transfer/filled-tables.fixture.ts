@@ -1,14 +1,20 @@
-/** Rows for every table of a schema, of every type and as odd as the schema allows; and the same rows in an earlier schema. */
+/** Fills every table of a schema with unusual values of every type, and reads the same rows for an earlier schema. */
 
 import type { DatabaseSync } from 'node:sqlite'
-import { cellsOf, tablesOf, type Read, type TableShape } from './tables.ts'
-import type { Parameter, Row } from '../messages.ts'
+import { toCells, listTables, type ReadRows, type TableShape } from './tables.ts'
+import type { Parameter, Row } from '../statement.ts'
 
-/** What has to be made by the rules of the ledger, or says what became of its rows. */
-const ledgers: ReadonlySet<string> = new Set(['journal', 'entries', 'owners', 'requests', 'dropped_bills'])
+/** Tables that follow the rules of the ledger and are not filled here. */
+const ledgerTables: ReadonlySet<string> = new Set([
+  'journal',
+  'entries',
+  'owners',
+  'requests',
+  'dropped_bills',
+])
 
-export const readOn =
-  (database: DatabaseSync): Read =>
+export const createReader =
+  (database: DatabaseSync): ReadRows =>
   async ({ sql, parameters }) => {
     const statement = database.prepare(sql)
     statement.setReadBigInts(true)
@@ -20,14 +26,14 @@ export const readOn =
     return rows
   }
 
-interface Column {
+interface ColumnInfo {
   readonly name: string
   readonly type: string
   readonly isNeeded: boolean
   readonly place: number
 }
 
-function columnsOf(database: DatabaseSync, table: string): Column[] {
+function readColumns(database: DatabaseSync, table: string): ColumnInfo[] {
   const rows = database.prepare(`select cid, name, type, "notnull", pk from pragma_table_info(?)`).all(table)
   return rows.map((row) => ({
     name: String(row['name']),
@@ -37,38 +43,39 @@ function columnsOf(database: DatabaseSync, table: string): Column[] {
   }))
 }
 
-/** The first text that the schema allows where it allows but a few. */
-function allowedIn(ddl: string, column: string): string | undefined {
+/** The first text of a `check … in` constraint, if there is one. */
+function firstAllowedText(ddl: string, column: string): string | undefined {
   return new RegExp(`check \\(${column} in \\('([^']+)'`, 'i').exec(ddl)?.[1]
 }
 
-function valueOf(table: string, { name, type, isNeeded, place }: Column, row: number): Parameter {
+function sampleValue(table: string, { name, type, isNeeded, place }: ColumnInfo, row: number): Parameter {
   if (!isNeeded && row === 2) return null
   if (type === 'text') return `${table} "${name}" \u{1F9EE}安\\' ${row}`
   if (type === 'blob') return Uint8Array.of(0, row, place, 255)
   return name.endsWith('_nanos') ? 9_007_199_254_740_993n + BigInt(row) : 600_000 + 1000 * row + place
 }
 
-/** Two rows for each table that is empty; the second has nothing where nothing is allowed. */
+/** Inserts two rows into each empty table; the second has nulls where allowed. */
 export async function fillTables(database: DatabaseSync): Promise<void> {
-  for (const { name: table } of await tablesOf(readOn(database))) {
+  for (const { name: table } of await listTables(createReader(database))) {
     const isEmpty = database.prepare(`select 1 from ${table} limit 1`).get() === undefined
-    if (!isEmpty || ledgers.has(table)) continue
+    if (!isEmpty || ledgerTables.has(table)) continue
     const ddl = String(database.prepare('select sql from sqlite_schema where name = ?').get(table)?.['sql'])
-    const others = new Map(
+    const foreignKeys = new Map(
       database
         .prepare('select "from", "table", "to" from pragma_foreign_key_list(?)')
         .all(table)
         .map((row) => [String(row['from']), row]),
     )
-    const columns = columnsOf(database, table)
+    const columns = readColumns(database, table)
     for (const row of [1, 2]) {
       const values = columns.map((column): Parameter => {
-        const other = others.get(column.name)
-        if (other === undefined) return allowedIn(ddl, column.name) ?? valueOf(table, column, row)
-        const to = String(other['to'])
+        const foreignKey = foreignKeys.get(column.name)
+        if (foreignKey === undefined)
+          return firstAllowedText(ddl, column.name) ?? sampleValue(table, column, row)
+        const to = String(foreignKey['to'])
         const found = database
-          .prepare(`select "${to}" from ${String(other['table'])} order by 1 limit 1 offset ?`)
+          .prepare(`select "${to}" from ${String(foreignKey['table'])} order by 1 limit 1 offset ?`)
           .get(row - 1)
         return found?.[to] ?? null
       })
@@ -83,17 +90,20 @@ export interface TableRows {
   readonly cells: readonly (readonly Parameter[])[]
 }
 
-/** The rows of a database as far as another, of an earlier schema, has tables and columns for them. */
-export async function rowsFor(earlier: readonly TableShape[], from: DatabaseSync): Promise<TableRows[]> {
-  const read = readOn(from)
-  const known = new Map((await tablesOf(read)).map((table) => [table.name, table]))
+/** Reads the rows of a database in the tables and columns of an earlier schema. */
+export async function readRowsForSchema(
+  earlier: readonly TableShape[],
+  from: DatabaseSync,
+): Promise<TableRows[]> {
+  const read = createReader(from)
+  const known = new Map((await listTables(read)).map((table) => [table.name, table]))
   const found: TableRows[] = []
   for (const { name, columns } of earlier) {
     const shape = known.get(name)
-    if (shape === undefined) throw new Error(`There is no table ${name} any more.`)
+    if (shape === undefined) throw new Error(`Table ${name} no longer exists.`)
     const shared = columns.filter((column) => shape.columns.includes(column))
     const sql = `select ${shared.join(', ')} from ${name} order by ${shape.key.join(', ')}`
-    found.push({ name, columns: shared, cells: cellsOf(await read({ sql, parameters: [] }), shared) })
+    found.push({ name, columns: shared, cells: toCells(await read({ sql, parameters: [] }), shared) })
   }
   return found
 }

@@ -1,80 +1,80 @@
-/** What says of a database that everything in it was moved into another: nobody may go on with both. */
+/** The marker of a database whose content was moved to another one, so that nobody continues to use both. */
 
 import type { Db } from '../db.ts'
-import { setting } from '../settings.ts'
+import { getSetting } from '../settings.ts'
 import { openWriter } from '../sqlite/connection.ts'
 
-const name = 'moved_to'
+const markerName = 'moved_to'
 
-/** Of a database on the other side, that everything has not yet arrived in. */
-export const unfinishedWords =
+/** The error of a target database whose move is not finished. */
+export const unfinishedMoveMessage =
   'A move into this database is not finished. Run the same `sluice move` or `sluice restore` again.'
 
-export interface MovedTo {
-  /** Of this move; the target has it too. */
+export interface MoveMarker {
+  /** The id of the move, which the target stores, too. */
   readonly id: string
   readonly to: 'postgres' | 'sqlite'
   /** RFC 3339. */
   readonly at: string
-  /** Everything has arrived; until then the same move has to be gone on with, or given up. */
+  /** The move is complete; until then it must be resumed or given up. */
   readonly isWhole: boolean
 }
 
-export async function movedTo(db: Db): Promise<MovedTo | undefined> {
-  const value = await setting(db, name)
-  return value === undefined ? undefined : (JSON.parse(value) as MovedTo)
+export async function readMoveMarker(db: Db): Promise<MoveMarker | undefined> {
+  const value = await getSetting(db, markerName)
+  return value === undefined ? undefined : (JSON.parse(value) as MoveMarker)
 }
 
-/** Nobody may work on the database: what is in it lives elsewhere now. These words say where. */
-export class MovedAway extends Error {
+/** The database must not be used, because its content was moved; the message says where. */
+export class DatabaseMovedError extends Error {
   constructor(message: string) {
     super(message)
-    this.name = 'MovedAway'
+    this.name = 'DatabaseMovedError'
   }
 }
 
-/** Throws MovedAway where what is in the database lives elsewhere now. */
+/** Throws DatabaseMovedError if the database was moved. */
 export async function checkNotMoved(db: Db): Promise<void> {
-  const moved = await movedTo(db)
+  const moved = await readMoveMarker(db)
   if (moved === undefined) return
   const [from, where] =
     moved.to === 'postgres'
       ? ['sqlite', 'PostgreSQL: set DATABASE_URL']
       : ['postgres', 'a DATA_DIR: start without DATABASE_URL']
   const command = `\`sluice move --from ${from} --to ${moved.to}\``
-  throw new MovedAway(
+  throw new DatabaseMovedError(
     moved.isWhole
       ? `Everything in this database was moved at ${moved.at} to ${where}.`
       : `A move of this database, begun at ${moved.at}, is not finished: run ${command} again, or with --give-up.`,
   )
 }
 
-/** Writes it into a SQLite file that nobody else has open; null: nothing was moved, after all. */
-export function noteMoved(path: string, moved: MovedTo | null): void {
+/** Writes the marker to a SQLite file that is not open elsewhere; null removes it. */
+export function writeMoveMarker(path: string, moved: MoveMarker | null): void {
   const connection = openWriter(path)
   try {
-    connection.run({ sql: 'delete from settings where name = ?', parameters: [name] })
-    if (moved !== null) connection.run(notingMoved(moved))
+    connection.run({ sql: 'delete from settings where name = ?', parameters: [markerName] })
+    if (moved !== null) connection.run(moveMarkerStatement(moved))
     connection.database.exec('pragma wal_checkpoint(truncate)')
   } finally {
     connection.close()
   }
 }
 
-export const notingMoved = (moved: MovedTo): { sql: string; parameters: string[] } => ({
+export const moveMarkerStatement = (moved: MoveMarker): { sql: string; parameters: string[] } => ({
   sql: 'insert into settings (name, value) values (?, ?)',
-  parameters: [name, JSON.stringify(moved)],
+  parameters: [markerName, JSON.stringify(moved)],
 })
 
 const originName = 'moved_from'
 
-/** The move that has made this SQLite file; undefined for one that began by itself. */
-export function movedFrom(db: Db): Promise<string | undefined> {
-  return setting(db, originName)
+/** Returns the move that created this SQLite file; undefined if none did. */
+export function readMoveOrigin(db: Db): Promise<string | undefined> {
+  return getSetting(db, originName)
 }
 
-/** Writes into a SQLite file which move has made it. */
-export function noteOrigin(path: string, id: string): void {
+/** Records in a SQLite file which move created it. */
+export function writeMoveOrigin(path: string, id: string): void {
   const connection = openWriter(path)
   try {
     const sql = 'insert into settings (name, value) values (?, ?)'

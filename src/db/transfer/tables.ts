@@ -1,95 +1,95 @@
 /**
- * Carrying everything from one kind of database to the other: which tables there are, in an order in which no row comes
- * before one that it points to, and how their rows are read in pages, in the order of their keys. SQLite's file says
- * what there is; PostgreSQL has the same and a little more, which is made from it.
+ * The tables to transfer between the two kinds of database, ordered so that a referenced row comes before the rows that
+ * reference it, and paged reads in the order of their primary keys. The tables are read from the SQLite file; PostgreSQL
+ * has the same and a few more, which are derived.
  */
 
-import type { Parameter, Row, Statement } from '../messages.ts'
+import type { Parameter, Row, Statement } from '../statement.ts'
 
-export type Read = (statement: Statement) => Promise<Row[]>
+export type ReadRows = (statement: Statement) => Promise<Row[]>
 
 export interface TableShape {
   readonly name: string
   readonly columns: readonly string[]
-  /** Of the primary key, in its order: rows go by it. */
+  /** The columns of the primary key in order. */
   readonly key: readonly string[]
 }
 
-/** What is of one kind of database alone, or of one database: not carried over. */
-const left: ReadonlySet<string> = new Set(['schema_version', 'checkpoints'])
+/** Tables of only one kind of database, or of one database: not transferred. */
+const excludedTables: ReadonlySet<string> = new Set(['schema_version', 'checkpoints'])
 
-/** Settings that say what became of a database, and how its key is kept: each has its own. */
-export const ownSettings = ['moved_to', 'moved_from', 'data_key_secret'] as const
+/** Settings of a database itself: where it was moved, and how its data key is stored. */
+export const databaseSettings = ['moved_to', 'moved_from', 'data_key_secret'] as const
 
-const columnsText = `select m.name as tab, c.name as col, c.pk as place from sqlite_schema m, pragma_table_info(m.name) c
+const columnsSql = `select m.name as tab, c.name as col, c.pk as place from sqlite_schema m, pragma_table_info(m.name) c
   where m.type = 'table' and m.name not like 'sqlite_%' order by m.name, c.cid`
-const referencesText = `select distinct m.name as tab, f."table" as other from sqlite_schema m, pragma_foreign_key_list(m.name) f
+const referencesSql = `select distinct m.name as tab, f."table" as other from sqlite_schema m, pragma_foreign_key_list(m.name) f
   where m.type = 'table' and f."table" <> m.name`
 
-/** The tables of a SQLite file, those first that others point to. */
-export async function tablesOf(read: Read): Promise<TableShape[]> {
-  const columns = Map.groupBy(await read({ sql: columnsText, parameters: [] }), (row) => String(row['tab']))
-  const references = await read({ sql: referencesText, parameters: [] })
-  const waiting = new Map(
+/** Lists the tables of a SQLite file, referenced tables first. */
+export async function listTables(read: ReadRows): Promise<TableShape[]> {
+  const columns = Map.groupBy(await read({ sql: columnsSql, parameters: [] }), (row) => String(row['tab']))
+  const references = await read({ sql: referencesSql, parameters: [] })
+  const remaining = new Map(
     Array.from(columns, ([name, rows]): [string, TableShape] => {
       const key = rows
         .filter((row) => Number(row['place']) > 0)
         .toSorted((one, other) => Number(one['place']) - Number(other['place']))
-      const named = (row: Row): string => String(row['col'])
-      return [name, { name, columns: rows.map(named), key: key.map(named) }]
-    }).filter(([name]) => !left.has(name)),
+      const columnName = (row: Row): string => String(row['col'])
+      return [name, { name, columns: rows.map(columnName), key: key.map(columnName) }]
+    }).filter(([name]) => !excludedTables.has(name)),
   )
   const ordered: TableShape[] = []
-  while (waiting.size > 0) {
-    const next = [...waiting.values()].filter(({ name }) =>
-      references.every((row) => row['tab'] !== name || !waiting.has(String(row['other']))),
+  while (remaining.size > 0) {
+    const next = [...remaining.values()].filter(({ name }) =>
+      references.every((row) => row['tab'] !== name || !remaining.has(String(row['other']))),
     )
-    if (next.length === 0) throw new Error('The tables of the schema point to each other in a circle.')
+    if (next.length === 0) throw new Error('The foreign keys of the schema form a cycle.')
     ordered.push(...next)
-    for (const { name } of next) waiting.delete(name)
+    for (const { name } of next) remaining.delete(name)
   }
   return ordered
 }
 
-/** Rows of answers and commits may be large; of all others a thousand are little. */
-const rowsAtOnce: Readonly<Record<string, number>> = { kept_answers: 20, journal: 200 }
+/** Stored responses and commits may be large; a thousand rows of other tables are small. */
+const rowsPerPage: Readonly<Record<string, number>> = { kept_answers: 20, journal: 200 }
 
-export const conditionOf = ({ name }: TableShape): string =>
-  name === 'settings' ? `name not in (${ownSettings.map((each) => `'${each}'`).join(', ')})` : '1 = 1'
+export const tableCondition = ({ name }: TableShape): string =>
+  name === 'settings' ? `name not in (${databaseSettings.map((each) => `'${each}'`).join(', ')})` : '1 = 1'
 
-export type Key = readonly Parameter[]
+export type RowKey = readonly Parameter[]
 
-export interface Page {
+export interface TablePage {
   readonly rows: readonly Row[]
-  /** Of the last row; null at the end. */
-  readonly key: Key | null
+  /** The key of the last row; null at the end. */
+  readonly key: RowKey | null
 }
 
-/** The next rows after this key; null: from the first on. `columns`: what to select, if not every column. */
+/** Reads the next rows after a key; null: from the first row. `columns`: the columns to select, by default all. */
 export async function readPage(
-  read: Read,
+  read: ReadRows,
   table: TableShape,
-  after: Key | null,
+  after: RowKey | null,
   columns: readonly string[] = table.columns,
-): Promise<Page> {
+): Promise<TablePage> {
   const { name, key } = table
-  const most = rowsAtOnce[name] ?? 1000
-  const marks = key.map(() => '?').join(', ')
-  const isAfter = after === null ? '' : ` and (${key.join(', ')}) > (${marks})`
+  const maxRows = rowsPerPage[name] ?? 1000
+  const placeholders = key.map(() => '?').join(', ')
+  const isAfter = after === null ? '' : ` and (${key.join(', ')}) > (${placeholders})`
   const rows = await read({
-    sql: `select ${columns.join(', ')} from ${name} where ${conditionOf(table)}${isAfter} order by ${key.join(', ')} limit ${most}`,
+    sql: `select ${columns.join(', ')} from ${name} where ${tableCondition(table)}${isAfter} order by ${key.join(', ')} limit ${maxRows}`,
     parameters: after ?? [],
   })
   const last = rows.at(-1)
   return { rows, key: last === undefined ? null : key.map((column) => last[column] ?? null) }
 }
 
-/** How many rows each of the tables has. */
-export async function countRows(read: Read, tables: readonly TableShape[]): Promise<Map<string, number>> {
+/** Counts the rows of each table. */
+export async function countRows(read: ReadRows, tables: readonly TableShape[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
   for (const table of tables) {
     const [row] = await read({
-      sql: `select count(*) as rows from ${table.name} where ${conditionOf(table)}`,
+      sql: `select count(*) as rows from ${table.name} where ${tableCondition(table)}`,
       parameters: [],
     })
     counts.set(table.name, Number(row?.['rows']))
@@ -97,6 +97,6 @@ export async function countRows(read: Read, tables: readonly TableShape[]): Prom
   return counts
 }
 
-export function cellsOf(rows: readonly Row[], columns: readonly string[]): Parameter[][] {
+export function toCells(rows: readonly Row[], columns: readonly string[]): Parameter[][] {
   return rows.map((row) => columns.map((column) => row[column] ?? null))
 }

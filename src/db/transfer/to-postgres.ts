@@ -1,49 +1,49 @@
 /**
- * The rows of a SQLite file into an empty PostgreSQL, page by page. Each page is a transaction that also marks how far
- * its table has come, so that one who was killed goes on where he stood. Until the last step is done the table of these
- * marks is there, and no node starts over it.
+ * Copies the rows of a SQLite file into an empty PostgreSQL, page by page. Each page is a transaction that also records
+ * the progress of its table, so that an interrupted copy can resume. Until the last step is done, the table of this
+ * progress exists, and no node starts on the database.
  */
 
 import type { Client } from 'pg'
 import { checkSchema, runMigrations } from '../postgres/migrate.ts'
-import { openClient, runOn, runTexts } from '../postgres/connection.ts'
+import { openClient, runStatement, runScript } from '../postgres/connection.ts'
 import { tryMigrationLock, writeLock } from '../postgres/advisory-locks.ts'
-import { literalOf, valuesText } from '../postgres/sql-text.ts'
-import { migrations } from '../migrations/0001-initial-schema.ts'
-import type { Row } from '../messages.ts'
-import { notingMoved, type MovedTo } from './move-marker.ts'
-import { cellsOf, readPage, type Key, type Read, type TableShape } from './tables.ts'
+import { quoteLiteral, formatValues } from '../postgres/sql-text.ts'
+import { migrations } from '../migrations/migrations.ts'
+import type { Row } from '../statement.ts'
+import { moveMarkerStatement, type MoveMarker } from './move-marker.ts'
+import { toCells, readPage, type RowKey, type ReadRows, type TableShape } from './tables.ts'
 
-const statementMs = 600_000
+const statementTimeoutMs = 600_000
 
-/** What a node makes at its start, beside what a move brings. */
-const nodesOwn = ['holds', 'nodes']
-/** The schema begins with three tiers; those of the source take their place. */
-const seeded: ReadonlySet<string> = new Set(['tiers'])
+/** Tables that nodes fill themselves; a move does not copy them. */
+const nodeTables = ['holds', 'nodes']
+/** The schema is created with three tiers, which the source's tiers replace. */
+const seededTables: ReadonlySet<string> = new Set(['tiers'])
 
-/** The target cannot take what was to be moved there: these words say why. */
-export class TargetError extends Error {
+/** The target cannot be used for the move; the message is meant for operators. */
+export class TransferTargetError extends Error {
   constructor(message: string) {
     super(message)
-    this.name = 'TargetError'
+    this.name = 'TransferTargetError'
   }
 }
 
-/** Among the marks of tables the one that says which move it is, before there is a schema to say it. */
-const beginning = ''
+/** The name of the progress row that holds the id of the move, before the schema exists. */
+const moveIdMark = ''
 
-interface Mark {
-  readonly after: Key
+interface TableProgress {
+  readonly after: RowKey
   readonly rows: number
 }
 
-async function single(client: Client, text: string): Promise<string | undefined> {
-  const [rows = []] = await runTexts(client, text)
+async function queryValue(client: Client, text: string): Promise<string | undefined> {
+  const [rows = []] = await runScript(client, text)
   const [value] = Object.values(rows[0] ?? {})
   return value === undefined || value === null ? undefined : String(value)
 }
 
-export class PostgresSide {
+export class PostgresTransfer {
   readonly #client: Client
   #epochs: string | undefined
 
@@ -51,14 +51,14 @@ export class PostgresSide {
     this.#client = client
   }
 
-  /** Opens it for one mover; a node that starts meanwhile waits. Throws TargetError where somebody else is at it. */
-  static async open(url: string): Promise<PostgresSide> {
-    const client = await openClient({ url, name: 'sluice move', statementMs })
-    const target = new PostgresSide(client)
+  /** Opens the database for one move; nodes that start meanwhile wait. Throws TransferTargetError if it is locked. */
+  static async open(url: string): Promise<PostgresTransfer> {
+    const client = await openClient({ url, name: 'sluice move', statementMs: statementTimeoutMs })
+    const target = new PostgresTransfer(client)
     try {
-      if ((await single(client, tryMigrationLock)) !== 'true')
-        throw new TargetError(
-          'Another process brings this PostgreSQL up to date, or moves something into it.',
+      if ((await queryValue(client, tryMigrationLock)) !== 'true')
+        throw new TransferTargetError(
+          'Another process migrates this PostgreSQL database, or moves data into it.',
         )
       return target
     } catch (error) {
@@ -67,88 +67,90 @@ export class PostgresSide {
     }
   }
 
-  readonly read: Read = async (statement) => (await runOn(this.#client, statement)).rows
+  readonly read: ReadRows = async (statement) => (await runStatement(this.#client, statement)).rows
 
   async close(): Promise<void> {
     await this.#client.end().catch(() => undefined)
   }
 
-  /** Throws TargetError where a node has not been stopped as it should be, or been given up, or has joined since the first look. */
+  /** Throws TransferTargetError if a node was neither stopped cleanly nor retired, or has joined since the first check. */
   async checkStopped(): Promise<void> {
-    const running = await single(this.#client, `select min(id) from nodes where state = 'running'`)
+    const running = await queryValue(this.#client, `select min(id) from nodes where state = 'running'`)
     if (running !== undefined)
-      throw new TargetError(
-        `Node ${running} runs, or was not stopped cleanly: stop it, or start and stop it once more, or give it up with \`sluice node retire\` at another node, first.`,
+      throw new TransferTargetError(
+        `Node ${running} runs, or was not stopped cleanly: stop it, or start and stop it once more, or retire it with \`sluice node retire\` at another node.`,
       )
-    const epochs = await single(this.#client, 'select coalesce(sum(epoch), 0) from nodes')
+    const epochs = await queryValue(this.#client, 'select coalesce(sum(epoch), 0) from nodes')
     this.#epochs ??= epochs
     if (this.#epochs !== epochs)
-      throw new TargetError('A node has joined this PostgreSQL meanwhile: run the same command again.')
+      throw new TransferTargetError(
+        'A node has joined this PostgreSQL database in the meantime: run the same command again.',
+      )
   }
 
-  /** Where everything in it is now. */
-  async movedTo(): Promise<MovedTo | undefined> {
-    if ((await single(this.#client, `select to_regclass('settings')`)) === undefined)
-      throw new TargetError('There is nothing in this PostgreSQL to be moved.')
-    const value = await single(this.#client, `select value from settings where name = 'moved_to'`)
-    return value === undefined ? undefined : (JSON.parse(value) as MovedTo)
+  /** Reads where the database was moved to, if it was. */
+  async readMoveMarker(): Promise<MoveMarker | undefined> {
+    if ((await queryValue(this.#client, `select to_regclass('settings')`)) === undefined)
+      throw new TransferTargetError('This PostgreSQL database contains nothing to move.')
+    const value = await queryValue(this.#client, `select value from settings where name = 'moved_to'`)
+    return value === undefined ? undefined : (JSON.parse(value) as MoveMarker)
   }
 
-  /** From here on no node joins. Throws TargetError where one has joined meanwhile: what it wrote is not in the copy. */
-  async noteMoved(moved: MovedTo): Promise<void> {
+  /** After this no node can join. Throws TransferTargetError if one has joined meanwhile, because the copy lacks its writes. */
+  async writeMoveMarker(moved: MoveMarker): Promise<void> {
     await this.#client.query('begin')
     await this.#client.query(writeLock)
     await this.checkStopped()
-    await runOn(this.#client, notingMoved(moved))
+    await runStatement(this.#client, moveMarkerStatement(moved))
     await this.#client.query('commit')
   }
 
-  /** Whose rows are in it, or on their way; undefined when nothing was ever moved into it. */
-  async origin(): Promise<{ readonly id: string; readonly isWhole: boolean } | undefined> {
-    const isWhole = !(await this.#has('moving'))
+  /** Returns the move that filled, or is filling, this database; undefined if there was none. */
+  async readOrigin(): Promise<{ readonly id: string; readonly isWhole: boolean } | undefined> {
+    const isWhole = !(await this.#hasTable('moving'))
     const begun = isWhole
       ? undefined
-      : await single(this.#client, `select after from moving where name = '${beginning}'`)
-    const id = begun ?? (await this.#filledFrom())
+      : await queryValue(this.#client, `select after from moving where name = '${moveIdMark}'`)
+    const id = begun ?? (await this.#readSourceId())
     return id === undefined ? undefined : { id, isWhole }
   }
 
-  async #has(table: string): Promise<boolean> {
-    return (await single(this.#client, `select to_regclass('${table}')`)) !== undefined
+  async #hasTable(table: string): Promise<boolean> {
+    return (await queryValue(this.#client, `select to_regclass('${table}')`)) !== undefined
   }
 
-  /** Whose rows are in the schema; undefined before it is made for them. */
-  async #filledFrom(): Promise<string | undefined> {
-    if (!(await this.#has('settings'))) return undefined
-    return single(this.#client, `select value from settings where name = 'moved_from'`)
+  /** Returns the id of the move that filled the schema; undefined before the schema exists. */
+  async #readSourceId(): Promise<string | undefined> {
+    if (!(await this.#hasTable('settings'))) return undefined
+    return queryValue(this.#client, `select value from settings where name = 'moved_from'`)
   }
 
   async #checkEmpty(tables: readonly TableShape[]): Promise<void> {
-    const names = [...tables.map(({ name }) => name), ...nodesOwn].filter((name) => !seeded.has(name))
-    const [there = []] = await runTexts(
+    const names = [...tables.map(({ name }) => name), ...nodeTables].filter((name) => !seededTables.has(name))
+    const [existing = []] = await runScript(
       this.#client,
       'select tablename from pg_catalog.pg_tables where schemaname = current_schema()',
     )
-    const known = new Set(there.map((row) => String(row['tablename'])))
+    const known = new Set(existing.map((row) => String(row['tablename'])))
     const found = names
       .filter((name) => known.has(name))
       .map((name) => `select '${name}' as name where exists (select 1 from ${name})`)
     if (found.length === 0) return
-    const [rows = []] = await runTexts(this.#client, found.join(' union all '))
+    const [rows = []] = await runScript(this.#client, found.join(' union all '))
     if (rows.length === 0) return
     const running = known.has('nodes')
-      ? await single(this.#client, `select min(id) from nodes where state = 'running'`)
+      ? await queryValue(this.#client, `select min(id) from nodes where state = 'running'`)
       : undefined
     const who = running === undefined ? '' : ` Node ${running} runs on it.`
     const what = rows.map((row) => String(row['name'])).join(', ')
-    throw new TargetError(
-      `The target is not empty (${what}): everything is moved into an empty database.${who}`,
+    throw new TransferTargetError(
+      `The target is not empty (${what}): data can be moved only into an empty database.${who}`,
     )
   }
 
   /**
-   * From here on no node starts over it, until `finish`, nor joins that is about to. `note` says the same of the source: when
-   * it does not come to that the target is as it was. Throws TargetError where anything is there already.
+   * Begins the move: until `finish`, no node can start on the database or join. `note` marks the source; if it fails, the
+   * target is unchanged. Throws TransferTargetError if the database is not empty.
    */
   async begin(id: string, tables: readonly TableShape[], note: () => void): Promise<void> {
     await checkSchema(this.#client, migrations)
@@ -156,56 +158,56 @@ export class PostgresSide {
     await this.#checkEmpty(tables)
     await this.#client.query(
       `create table moving (name text collate "C" primary key, after text not null, rows bigint not null);
-      insert into moving values ('${beginning}', ${literalOf(id)}, 0)`,
+      insert into moving values ('${moveIdMark}', ${quoteLiteral(id)}, 0)`,
     )
     note()
     await this.#client.query('commit')
   }
 
-  /** Makes the schema for what `id` brings, or what is missing of it. Throws TargetError where another release has filled it. */
-  async makeSchema(id: string): Promise<void> {
-    if ((await this.#filledFrom()) !== undefined) return this.#checkRelease()
+  /** Creates or completes the schema for the move `id`. Throws TransferTargetError if another release began the move. */
+  async createSchema(id: string): Promise<void> {
+    if ((await this.#readSourceId()) !== undefined) return this.#checkRelease()
     await runMigrations(this.#client, migrations)
     await this.#client.query(
-      `begin; ${[...seeded].map((name) => `delete from ${name}`).join(';')};
-      insert into settings (name, value) values ('moved_from', ${literalOf(id)}); commit`,
+      `begin; ${[...seededTables].map((name) => `delete from ${name}`).join(';')};
+      insert into settings (name, value) values ('moved_from', ${quoteLiteral(id)}); commit`,
     )
   }
 
   async #checkRelease(): Promise<void> {
-    const version = Number(await single(this.#client, 'select max(version) from schema_version'))
+    const version = Number(await queryValue(this.#client, 'select max(version) from schema_version'))
     if (version !== migrations.at(-1)?.version)
-      throw new TargetError('Another release of Sluice began this move: finish it with that one.')
+      throw new TransferTargetError('Another release of Sluice began this move: finish it with that one.')
   }
 
-  /** Brings what is missing of a table. `tell`: how many rows are there with each page, those of before first. */
-  async take(read: Read, table: TableShape, tell: (rows: number) => void): Promise<void> {
-    const mark = `select after, rows from moving where name = ${literalOf(table.name)}`
-    const [[found] = []] = await runTexts(this.#client, mark)
-    let after = found === undefined ? null : (JSON.parse(String(found['after'])) as Key)
+  /** Copies the missing rows of a table. `onRows`: called with the number of rows of each page, first with those copied before. */
+  async copyTable(read: ReadRows, table: TableShape, onRows: (rows: number) => void): Promise<void> {
+    const mark = `select after, rows from moving where name = ${quoteLiteral(table.name)}`
+    const [[found] = []] = await runScript(this.#client, mark)
+    let after = found === undefined ? null : (JSON.parse(String(found['after'])) as RowKey)
     let rows = Number(found?.['rows'] ?? 0)
-    tell(rows)
+    onRows(rows)
     for (;;) {
       const page = await readPage(read, table, after)
       if (page.key === null) return
       rows += page.rows.length
       after = page.key
-      await this.#client.query(pageText(table, page.rows, { after, rows }))
-      tell(page.rows.length)
+      await this.#client.query(pageSql(table, page.rows, { after, rows }))
+      onRows(page.rows.length)
     }
   }
 
-  /** Everything is there and was compared: numbers go on where the source's ended, and nodes may start. */
+  /** Completes the move after verification: continues the source's id sequences, and lets nodes start. */
   async finish(
     numbers: ReadonlyMap<string, number>,
     settings: Readonly<Record<string, string>>,
   ): Promise<void> {
-    const texts = await numberTexts(this.read, numbers)
-    const pairs = Object.entries(settings).map((pair) => pair.map(literalOf))
+    const statements = await sequenceSql(this.read, numbers)
+    const pairs = Object.entries(settings).map((pair) => pair.map(quoteLiteral))
     await this.#client.query(
       [
         'begin',
-        ...texts,
+        ...statements,
         ...(pairs.length === 0
           ? []
           : [
@@ -219,30 +221,30 @@ export class PostgresSide {
   }
 }
 
-/** One page and the mark behind it, in one transaction. The journal of one node is the chain of a node without a name. */
-function pageText({ name, columns }: TableShape, rows: readonly Row[], mark: Mark): string {
+/** Writes one page and its progress in one transaction. The journal of a single relay becomes the chain of a node without a name. */
+function pageSql({ name, columns }: TableShape, rows: readonly Row[], mark: TableProgress): string {
   const names = name === 'journal' ? [...columns, 'number'] : columns
   const from = name === 'journal' ? [...columns, 'seq'] : columns
-  const place = [name, JSON.stringify(mark.after), mark.rows].map(literalOf).join(', ')
+  const place = [name, JSON.stringify(mark.after), mark.rows].map(quoteLiteral).join(', ')
   return `begin;
-    insert into ${name} (${names.join(', ')}) values ${valuesText(cellsOf(rows, from))};
+    insert into ${name} (${names.join(', ')}) values ${formatValues(toCells(rows, from))};
     insert into moving (name, after, rows) values (${place})
       on conflict (name) do update set after = excluded.after, rows = excluded.rows;
     commit`
 }
 
-/** What makes numbers of rows go on after those that are there, or after these where they are higher. */
-export async function numberTexts(read: Read, numbers: ReadonlyMap<string, number>): Promise<string[]> {
+/** Returns the SQL that continues id sequences after the existing rows, or after `numbers` if they are higher. */
+export async function sequenceSql(read: ReadRows, numbers: ReadonlyMap<string, number>): Promise<string[]> {
   const identities = await read({
     sql: `select table_name, column_name from information_schema.columns
       where table_schema = current_schema() and is_identity = 'YES'`,
     parameters: [],
   })
-  const texts = identities.map((row) => {
+  const statements = identities.map((row) => {
     const [table, column] = [String(row['table_name']), String(row['column_name'])]
     const last = `greatest((select max(${column}) from ${table}), ${numbers.get(table) ?? 0})`
     return `select setval(pg_get_serial_sequence('${table}', '${column}'), greatest(${last}, 1), ${last} > 0)`
   })
-  const order = `(select coalesce(max(seq), 0) from journal)`
-  return [...texts, `select setval('journal_order', greatest(${order}, 1), ${order} > 0)`]
+  const lastSeq = `(select coalesce(max(seq), 0) from journal)`
+  return [...statements, `select setval('journal_order', greatest(${lastSeq}, 1), ${lastSeq} > 0)`]
 }

@@ -1,45 +1,45 @@
 /**
- * One moment of a PostgreSQL as a SQLite file of one relay: the same rows, but for what is each one's own. The chains of
- * the nodes become one, in the order of their commits, and entries are numbered in that order.
+ * Copies a snapshot of PostgreSQL to a SQLite file of a single relay. The journal chains of the nodes are merged into one
+ * in the order of their commits, and entries are numbered in that order; settings of the database itself are not copied.
  */
 
 import { chmodSync, closeSync, openSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Db } from '../db.ts'
-import { chainHash, chainStart } from '../journal.ts'
-import { migrate } from '../sqlite/migrate.ts'
-import { migrations } from '../migrations/0001-initial-schema.ts'
-import type { Parameter, Row } from '../messages.ts'
-import { cellsOf, readPage, tablesOf, type Key, type Read, type TableShape } from './tables.ts'
+import { chainHash, chainGenesis } from '../journal.ts'
+import { migrateSqlite } from '../sqlite/migrate.ts'
+import { migrations } from '../migrations/migrations.ts'
+import type { Parameter, Row } from '../statement.ts'
+import { toCells, readPage, listTables, type RowKey, type ReadRows, type TableShape } from './tables.ts'
 
-const commitsAtOnce = 200
+const commitsPerPage = 200
 
-/** Told the bodies of the next commits, in their order. */
-export type Follow = (bodies: readonly string[]) => Promise<void>
+/** Called with the bodies of the next commits in order. */
+export type OnCommits = (bodies: readonly string[]) => Promise<void>
 
 export interface SqliteTarget {
   readonly tables: readonly TableShape[]
-  /** Copies a table as it is. `tell`: how many rows with each page. */
-  take(read: Read, table: TableShape, tell: (rows: number) => void): Promise<void>
-  /** Copies the journal and the entries. Tells the number of the last commit. */
-  takeLedger(read: Read, follow: Follow, tell: (rows: number) => void): Promise<number>
-  /** Notes the open holds after the last commit. */
-  checkpoint(seq: number, at: number, holds: string): void
-  /** Deletes the row of a request that was copied, as for its age. */
-  dropRequest(id: string): void
-  /** Makes it one file, whole by itself. */
+  /** Copies a table unchanged. `onRows`: called with the number of rows of each page. */
+  copyTable(read: ReadRows, table: TableShape, onRows: (rows: number) => void): Promise<void>
+  /** Copies the journal and the entries, and returns the number of the last commit. */
+  copyLedger(read: ReadRows, onCommits: OnCommits, onRows: (rows: number) => void): Promise<number>
+  /** Writes the open holds after the last commit. */
+  writeCheckpoint(seq: number, at: number, holds: string): void
+  /** Deletes the copied row of a request, as retention does. */
+  deleteRequest(id: string): void
+  /** Closes the file, which is then self-contained. */
   close(): void
 }
 
-function insertText(table: string, columns: readonly string[]): string {
+function insertSql(table: string, columns: readonly string[]): string {
   return `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`
 }
 
-class Writer implements SqliteTarget {
+class SqliteFileTarget implements SqliteTarget {
   readonly #database: DatabaseSync
   readonly tables: readonly TableShape[]
   #seq = 0
-  #hash = chainStart
+  #hash = chainGenesis
   #entries = 0
 
   constructor(database: DatabaseSync, tables: readonly TableShape[]) {
@@ -47,11 +47,11 @@ class Writer implements SqliteTarget {
     this.tables = tables
   }
 
-  checkpoint(seq: number, at: number, holds: string): void {
-    this.#run(insertText('checkpoints', ['seq', 'at', 'holds']), [seq, at, holds])
+  writeCheckpoint(seq: number, at: number, holds: string): void {
+    this.#run(insertSql('checkpoints', ['seq', 'at', 'holds']), [seq, at, holds])
   }
 
-  dropRequest(id: string): void {
+  deleteRequest(id: string): void {
     this.#run(
       `insert into dropped_bills select account_id, 1, cost_nanos from requests where request_id = ?
       on conflict (account_id) do update set
@@ -75,26 +75,26 @@ class Writer implements SqliteTarget {
     { name, columns }: Pick<TableShape, 'name' | 'columns'>,
     rows: readonly (readonly Parameter[])[],
   ): void {
-    const statement = this.#database.prepare(insertText(name, columns))
+    const statement = this.#database.prepare(insertSql(name, columns))
     for (const row of rows) statement.run(...row)
   }
 
-  async take(read: Read, table: TableShape, tell: (rows: number) => void): Promise<void> {
+  async copyTable(read: ReadRows, table: TableShape, onRows: (rows: number) => void): Promise<void> {
     this.#database.exec(`delete from ${table.name}`)
-    for (let after: Key | null = null; ;) {
+    for (let after: RowKey | null = null; ;) {
       const page = await readPage(read, table, after)
       if (page.key === null) return
-      this.#inTransaction(() => this.#insert(table, cellsOf(page.rows, table.columns)))
+      this.#inTransaction(() => this.#insert(table, toCells(page.rows, table.columns)))
       after = page.key
-      tell(page.rows.length)
+      onRows(page.rows.length)
     }
   }
 
-  async takeLedger(read: Read, follow: Follow, tell: (rows: number) => void): Promise<number> {
+  async copyLedger(read: ReadRows, onCommits: OnCommits, onRows: (rows: number) => void): Promise<number> {
     for (let after = 0; ;) {
       const commits = await read({
         sql: 'select seq, at, body from journal where seq > ? order by seq limit ?',
-        parameters: [after, commitsAtOnce],
+        parameters: [after, commitsPerPage],
       })
       const last = commits.at(-1)
       if (last === undefined) return this.#seq
@@ -102,14 +102,14 @@ class Writer implements SqliteTarget {
         sql: 'select * from entries where seq > ? and seq <= ? order by seq, id',
         parameters: [after, Number(last['seq'])],
       })
-      this.#inTransaction(() => this.#takeCommits(commits, entries))
-      await follow(commits.map(({ body }) => String(body)))
+      this.#inTransaction(() => this.#copyCommits(commits, entries))
+      await onCommits(commits.map(({ body }) => String(body)))
       after = Number(last['seq'])
-      tell(commits.length + entries.length)
+      onRows(commits.length + entries.length)
     }
   }
 
-  #takeCommits(commits: readonly Row[], entries: readonly Row[]): void {
+  #copyCommits(commits: readonly Row[], entries: readonly Row[]): void {
     const numbers = new Map<number, number>()
     const chained = commits.map(({ seq, at, body }): Parameter[] => {
       const prev = this.#hash
@@ -119,13 +119,13 @@ class Writer implements SqliteTarget {
     })
     this.#insert({ name: 'journal', columns: ['seq', 'at', 'body', 'prev', 'hash'] }, chained)
     const table = this.tables.find(({ name }) => name === 'entries')
-    if (table === undefined) throw new Error('The schema has no entries.')
+    if (table === undefined) throw new Error('The schema has no table entries.')
     const numbered = entries.map((entry) => ({
       ...entry,
       id: (this.#entries += 1),
       seq: numbers.get(Number(entry['seq'])) ?? null,
     }))
-    this.#insert(table, cellsOf(numbered, table.columns))
+    this.#insert(table, toCells(numbered, table.columns))
   }
 
   close(): void {
@@ -134,24 +134,24 @@ class Writer implements SqliteTarget {
   }
 }
 
-/** Makes a file, readable by its owner only, in the place of what a copy that was cut off has left there. */
-export async function makeSqliteTarget(path: string): Promise<SqliteTarget> {
+/** Creates a file, readable only by its owner, in place of the remains of an interrupted copy. */
+export async function createSqliteTarget(path: string): Promise<SqliteTarget> {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true })
   closeSync(openSync(path, 'wx', 0o600))
   chmodSync(path, 0o600)
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: false })
-  // Nobody relies on the file before it is whole and synced.
+  // The file is not used before it is complete and synced.
   database.exec('pragma journal_mode = wal; pragma synchronous = off')
-  migrate(database)
-  const read: Read = async ({ sql, parameters }) => database.prepare(sql).all(...parameters)
-  return new Writer(database, await tablesOf(read))
+  migrateSqlite(database)
+  const read: ReadRows = async ({ sql, parameters }) => database.prepare(sql).all(...parameters)
+  return new SqliteFileTarget(database, await listTables(read))
 }
 
-/** The schema that a file gets, and that a source has to have. */
-export const newestSchema = migrations.at(-1)?.version ?? 0
+/** The schema version of the file, which the source must have, too. */
+export const newestSchemaVersion = migrations.at(-1)?.version ?? 0
 
-/** How a snapshot of PostgreSQL is read. */
-export const readOf =
-  (db: Db): Read =>
+/** Reads from a snapshot of PostgreSQL. */
+export const snapshotReader =
+  (db: Db): ReadRows =>
   (statement) =>
     db.report(statement)

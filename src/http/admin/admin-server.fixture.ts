@@ -1,46 +1,47 @@
 /**
- * The automation contract over a real store in a directory of its own, for calls that need no ledger: what asks the
- * authority is told in test/admin.test.ts, over the whole program.
+ * The admin API over a real store in its own directory, for endpoints that need no ledger. Those that do are tested
+ * over the whole program in test/e2e/admin/admin-api.test.ts.
  */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { loadDelta, loadDirectory } from '../../accounts/directory.ts'
+import { loadDirectoryDelta, loadDirectory } from '../../accounts/directory.ts'
 import { loadCatalog, loadCatalogDelta } from '../../catalog/catalog.ts'
 import { readConfig } from '../../config.ts'
-import { anyStore, type TestStore } from '../../db/store.fixture.ts'
-import { newDataKey, sealerOf } from '../../lib/encryption.ts'
+import type { TestStore } from '../../db/store.fixture.ts'
+import { generateDataKey, createSealer } from '../../lib/encryption.ts'
 import { fetchListener } from '../server/fetch-listener.ts'
-import { backupsBy } from '../../db/backups.ts'
-import { Attempts } from '../../limits/attempts.ts'
-import { openGuard } from '../guard.ts'
-import type { House } from '../house.ts'
+import { remoteBackupService } from '../../db/backups.ts'
+import { LoginThrottle } from '../../limits/login-throttle.ts'
+import { openRolledUpStore } from '../../usage/rollups/rolled-up-store.fixture.ts'
+import { createAuthThrottle } from '../auth-throttle.ts'
+import type { AppContext } from '../app-context.ts'
 import { adminPath, createAdminApp } from './app.ts'
 
 export const adminApiKey = 'the-key-of-the-operator'
 
-export interface Reply {
+export interface TestResponse {
   readonly status: number
   readonly headers: Headers
   readonly body: unknown
 }
 
-export interface Office {
-  readonly house: House
+export interface AdminServer {
+  readonly ctx: AppContext
   readonly store: TestStore
-  /** Where it is served. */
+  /** The base URL of the admin API. */
   readonly url: string
-  /** One call with the right key; a body that is a string is sent as it is. */
-  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>
+  /** Sends one request with the admin key. A string body is sent unchanged. */
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<TestResponse>
 }
 
-function absent(): never {
-  throw new Error('There is no authority in this house.')
+function unavailable(): never {
+  throw new Error('This test server has no ledger.')
 }
 
-/** Serves on a port of its own until the test ends; resolves to the contract's address. */
-async function listening(t: TestContext, listener: RequestListener): Promise<string> {
+/** Serves on a free port until the test ends. Resolves to the base URL of the admin API. */
+async function listen(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(async () => {
@@ -51,48 +52,48 @@ async function listening(t: TestContext, listener: RequestListener): Promise<str
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}${adminPath}`
 }
 
-export async function openOffice(
+export async function startAdminServer(
   t: TestContext,
   settings: { environment?: Record<string, string>; authenticate?: boolean } = {},
-): Promise<Office> {
-  const store = await anyStore(t)
+): Promise<AdminServer> {
+  const store = await openRolledUpStore(t)
   const { db } = store
-  const sealer = sealerOf(newDataKey())
+  const sealer = createSealer(generateDataKey())
   const [directory, catalog] = [await loadDirectory(db), await loadCatalog(db, sealer)]
-  const house: House = {
+  const ctx: AppContext = {
     config: readConfig({ ADMIN_API_KEY: adminApiKey, ...settings.environment }),
     db,
     directory,
     catalog,
     sealer,
     version: '0.0.0',
-    credit: absent,
-    enterOrder: absent,
-    redeem: absent,
-    wallet: absent,
-    isCurrent: absent,
-    verify: absent,
-    tryUpstream: absent,
-    health: absent,
-    fetchModels: absent,
-    nodes: absent,
-    retireNode: absent,
-    metrics: absent,
-    backups: backupsBy(absent),
-    guard: openGuard(new Attempts(db)),
+    credit: unavailable,
+    applyCreditOrder: unavailable,
+    redeemVoucher: unavailable,
+    wallet: unavailable,
+    isCurrent: unavailable,
+    verify: unavailable,
+    testUpstream: unavailable,
+    callHealth: unavailable,
+    fetchModels: unavailable,
+    nodes: unavailable,
+    retireNode: unavailable,
+    metrics: unavailable,
+    backups: remoteBackupService(unavailable),
+    authThrottle: createAuthThrottle(new LoginThrottle(db)),
     isReady: () => true,
-    async announce(changes) {
-      directory.apply(await loadDelta(db, changes))
+    async publishChanges(changes) {
+      directory.apply(await loadDirectoryDelta(db, changes))
       catalog.apply(await loadCatalogDelta(db, changes))
     },
   }
-  const app = createAdminApp(house, { authenticate: settings.authenticate ?? true })
-  const url = await listening(
+  const app = createAdminApp(ctx, { authenticate: settings.authenticate ?? true })
+  const url = await listen(
     t,
     fetchListener(async (request) => app.fetch(request)),
   )
   return {
-    house,
+    ctx,
     store,
     url,
     async call(method, path, body, headers = {}) {
@@ -105,9 +106,13 @@ export async function openOffice(
         },
         body: typeof body === 'string' ? body : JSON.stringify(body),
       }
-      const reply = await fetch(`${url}${path}`, init)
-      const text = await reply.text()
-      return { status: reply.status, headers: reply.headers, body: text === '' ? null : JSON.parse(text) }
+      const response = await fetch(`${url}${path}`, init)
+      const text = await response.text()
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: text === '' ? null : JSON.parse(text),
+      }
     },
   }
 }

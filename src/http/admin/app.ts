@@ -1,49 +1,52 @@
 /**
- * The automation contract: administration over HTTP under /api/admin, and the same calls over the control socket.
- * Parse, call a room, announce what changed, answer; the rules are the rooms'. Each resource has its file, this one
- * has the door: who may come in, and what every answer carries.
+ * The admin API: administration over HTTP under /api/admin, and the same endpoints over the control socket. A handler
+ * parses the request, calls a module, publishes its changes and responds; the rules live in the modules. Each resource
+ * has its own file. This one authenticates requests and sets what every response has in common.
  */
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { OpenAPIHono } from '@hono/zod-openapi'
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { refuse, type Refusal } from '../../errors.ts'
+import { apiError, type ApiError } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
-import { boundedBody } from '../bounded-body.ts'
-import type { House } from '../house.ts'
+import { bodyLimit, requireAdminKey } from '../middleware.ts'
+import type { AppContext } from '../app-context.ts'
 import { openapiDocument } from '../openapi/document.ts'
-import { accountMoneyRoutes } from './money/credits.ts'
+import { creditRoutes } from './money/credits.ts'
 import { accountRoutes } from './accounts/accounts.ts'
-import { askedRoutes } from './asked.ts'
-import { addressRoutes } from './monitoring/public-addresses.ts'
-import { availabilityRoutes } from './availability.ts'
+import { limitRequestRoutes } from './accounts/limit-requests.ts'
+import { publicAddressRoutes } from './monitoring/public-addresses.ts'
+import { availabilityRoutes } from './monitoring/availability.ts'
 import { backupRoutes } from './system/backups.ts'
-import { channelRoutes } from './channels.ts'
-import { credentialRoutes } from './credentials.ts'
-import type { Desk } from './desk.ts'
-import { flowRoutes } from './flow.ts'
+import { channelRoutes } from './notifications/channels.ts'
+import { credentialRoutes } from './catalog/credentials.ts'
+import type { AdminContext } from './admin-context.ts'
+import { trafficFlowRoutes } from './traffic/traffic-flow.ts'
 import { incidentRoutes } from './monitoring/incidents.ts'
 import { keyListRoutes } from './accounts/key-list.ts'
 import { keyRoutes } from './accounts/keys.ts'
-import { ledgerRoutes } from './ledger.ts'
+import { ledgerRoutes } from './money/ledger.ts'
 import { nodeRoutes } from './system/nodes.ts'
-import { modelRouteRoutes } from './catalog/route-plan.ts'
+import { routePlanRoutes } from './catalog/route-plan.ts'
 import { modelRoutes } from './catalog/models.ts'
-import { noticeRoutes } from './notifications/notifications.ts'
-import { refusalOfThrown, refusalOfZod } from './problems.ts'
+import { notificationRoutes } from './notifications/notifications.ts'
+import { apiErrorFromThrown, apiErrorFromZod } from '../api/thrown-errors.ts'
 import { priceListRoutes } from './catalog/price-lists.ts'
 import { promotionRoutes } from './money/promotions.ts'
 import { providerRoutes } from './catalog/providers.ts'
 import { refundRoutes } from './money/refunds.ts'
-import { officeRoutes } from './system/search.ts'
-import { peopleRoutes } from './people.ts'
-import { reportRoutes } from './monitoring/dashboard.ts'
+import { settingsRoutes } from './system/settings.ts'
+import { auditRoutes } from './system/audit.ts'
+import { announcementRoutes } from './notifications/announcements.ts'
+import { failureRoutes } from './traffic/failures.ts'
+import { searchRoutes } from './system/search.ts'
+import { userRoutes } from './accounts/users.ts'
+import { dashboardRoutes } from './monitoring/dashboard.ts'
 import { referenceModelRoutes } from './catalog/reference-models.ts'
 import { requestExportRoutes } from './traffic/request-export.ts'
 import { requestRoutes } from './traffic/requests.ts'
 import { tierRoutes } from './accounts/tiers.ts'
-import { upstreamCallRoutes } from './catalog/upstream-checks.ts'
-import { upstreamHealthRoutes } from './upstream-health.ts'
+import { upstreamCheckRoutes } from './catalog/upstream-checks.ts'
+import { upstreamHealthRoutes } from './monitoring/upstream-health.ts'
 import { upstreamRoutes } from './catalog/upstreams.ts'
 import { usageRoutes } from './traffic/usage.ts'
 import { voucherRoutes } from './money/vouchers.ts'
@@ -51,45 +54,30 @@ import { voucherRoutes } from './money/vouchers.ts'
 export const adminPath = '/api/admin'
 
 export interface AdminOptions {
-  /** True over HTTP: ADMIN_API_KEY is asked for. False where whoever asks is known: the control socket, a session. */
+  /** True over HTTP: ADMIN_API_KEY is required. False if the caller is already known: control socket or session. */
   readonly authenticate: boolean
-  /** In whose name it acts, as the audit log names it; default: by the way that one came in. */
+  /** The actor as the audit log names it. Default: derived from how the caller is authenticated. */
   readonly by?: string
-  /** Told about errors that are bugs of ours; the caller sees nothing of them. */
-  readonly onBug?: (error: unknown, requestId: string) => void
+  /** Receives errors that are our bugs; the caller gets no details of them. */
+  readonly onInternalError?: (error: unknown, requestId: string) => void
 }
 
-/** A model's id may have slashes, and scripts write them as they are: for the router they are one segment. */
-function pathOf(request: Request): string {
+/** Escapes the slashes of a model's id, which scripts send unescaped: for the router the id is one path segment. */
+function escapeModelPath(request: Request): string {
   const path = new URL(request.url).pathname
   const match = /^(\/api\/admin\/models\/)(.+?)(\/prices|\/route)?$/.exec(path)
   return match === null ? path : `${match[1]}${match[2]?.replaceAll('/', '%2F')}${match[3] ?? ''}`
 }
 
-function answerTo(c: Context, refusal: Refusal): Response {
-  if (refusal.status === 401) c.header('www-authenticate', 'Bearer')
-  const { retryAfterMs } = refusal.detail
+function sendError(c: Context, error: ApiError): Response {
+  if (error.status === 401) c.header('www-authenticate', 'Bearer')
+  const { retryAfterMs } = error.detail
   if (retryAfterMs !== undefined) c.header('retry-after', String(Math.ceil(retryAfterMs / 1000)))
-  return c.json(refusal.toBody(), refusal.status as ContentfulStatusCode)
+  return c.json(error.toBody(), error.status as ContentfulStatusCode)
 }
 
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
-}
-
-/** Lets in who knows the key. Digests are compared, in constant time: neither content nor length is to be learnt. */
-function guard(adminApiKey: string | null): MiddlewareHandler {
-  const expected = adminApiKey === null || adminApiKey === '' ? null : digestOf(adminApiKey)
-  return async (c, next) => {
-    if (expected === null) throw refuse('not_found')
-    const given = /^Bearer +(\S.*?) *$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
-    if (!timingSafeEqual(digestOf(given), expected)) throw refuse('invalid_api_key')
-    await next()
-  }
-}
-
-/** The methods that a path has, in place of a bare "not found". */
-function methodsOf(app: OpenAPIHono): (path: string) => string[] {
+/** Finds the methods that a path supports, for a 405 instead of a 404. */
+function createMethodLookup(app: OpenAPIHono): (path: string) => string[] {
   const routes = app.openAPIRegistry.definitions.flatMap((definition) => {
     if (definition.type !== 'route') return []
     const { method, path } = definition.route
@@ -100,13 +88,54 @@ function methodsOf(app: OpenAPIHono): (path: string) => string[] {
   return (path) => routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
 }
 
-/** Every call of the contract as one application, with the interface's document, which anyone may read. */
-export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono {
-  const desk: Desk = { house, by: options.by ?? (options.authenticate ? 'admin-api' : 'command-line') }
+/** In matching order: a fixed path comes before one with a parameter. */
+const routeGroups: readonly ((admin: AdminContext) => OpenAPIHono)[] = [
+  providerRoutes,
+  priceListRoutes,
+  referenceModelRoutes,
+  upstreamHealthRoutes,
+  upstreamRoutes,
+  upstreamCheckRoutes,
+  credentialRoutes,
+  routePlanRoutes,
+  modelRoutes,
+  tierRoutes,
+  accountRoutes,
+  creditRoutes,
+  keyRoutes,
+  keyListRoutes,
+  voucherRoutes,
+  promotionRoutes,
+  requestRoutes,
+  requestExportRoutes,
+  refundRoutes,
+  usageRoutes,
+  ledgerRoutes,
+  auditRoutes,
+  nodeRoutes,
+  userRoutes,
+  dashboardRoutes,
+  failureRoutes,
+  searchRoutes,
+  settingsRoutes,
+  limitRequestRoutes,
+  announcementRoutes,
+  notificationRoutes,
+  publicAddressRoutes,
+  availabilityRoutes,
+  incidentRoutes,
+  channelRoutes,
+  backupRoutes,
+  trafficFlowRoutes,
+]
+
+/** Creates the application with every endpoint of the admin API and the OpenAPI document, which is public. */
+export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIHono {
+  const admin: AdminContext = { ctx, by: options.by ?? (options.authenticate ? 'admin-api' : 'command-line') }
   const app = new OpenAPIHono({
-    getPath: pathOf,
+    getPath: escapeModelPath,
     defaultHook: (result) => {
-      if (!result.success) throw refusalOfZod(result.error)
+      if (!result.success) throw apiErrorFromZod(result.error)
     },
   })
   app.use(async (c, next) => {
@@ -115,57 +144,23 @@ export function createAdminApp(house: House, options: AdminOptions): OpenAPIHono
     await next()
   })
   let document: object | undefined
-  app.get('/openapi.json', (c) => c.json((document ??= openapiDocument(app, house.version))))
-  if (options.authenticate) app.use(guard(house.config.adminApiKey))
-  app.use(boundedBody)
-  for (const routes of [
-    providerRoutes,
-    priceListRoutes,
-    referenceModelRoutes,
-    upstreamHealthRoutes,
-    upstreamRoutes,
-    upstreamCallRoutes,
-    credentialRoutes,
-    modelRouteRoutes,
-    modelRoutes,
-    tierRoutes,
-    accountRoutes,
-    accountMoneyRoutes,
-    keyRoutes,
-    keyListRoutes,
-    voucherRoutes,
-    promotionRoutes,
-    requestRoutes,
-    requestExportRoutes,
-    refundRoutes,
-    usageRoutes,
-    ledgerRoutes,
-    nodeRoutes,
-    peopleRoutes,
-    reportRoutes,
-    officeRoutes,
-    askedRoutes,
-    noticeRoutes,
-    addressRoutes,
-    availabilityRoutes,
-    incidentRoutes,
-    channelRoutes,
-    backupRoutes,
-    flowRoutes,
-  ]) {
-    app.route(adminPath, routes(desk))
+  app.get('/openapi.json', (c) => c.json((document ??= openapiDocument(app, ctx.version))))
+  if (options.authenticate) app.use(requireAdminKey(ctx.config.adminApiKey))
+  app.use(bodyLimit)
+  for (const routes of routeGroups) {
+    app.route(adminPath, routes(admin))
   }
-  const methodsFor = methodsOf(app)
+  const methodsOf = createMethodLookup(app)
   app.notFound((c) => {
-    const methods = methodsFor(pathOf(c.req.raw))
-    if (methods.length === 0) return answerTo(c, refuse('not_found'))
+    const methods = methodsOf(escapeModelPath(c.req.raw))
+    if (methods.length === 0) return sendError(c, apiError('not_found'))
     c.header('allow', methods.join(', '))
-    return answerTo(c, refuse('method_not_allowed'))
+    return sendError(c, apiError('method_not_allowed'))
   })
-  app.onError((error, c) => {
-    const { refusal, isOurs } = refusalOfThrown(error)
-    if (isOurs) options.onBug?.(error, c.res.headers.get('x-request-id') ?? '')
-    return answerTo(c, refusal)
+  app.onError((thrown, c) => {
+    const { error, isBug } = apiErrorFromThrown(thrown)
+    if (isBug) options.onInternalError?.(thrown, c.res.headers.get('x-request-id') ?? '')
+    return sendError(c, error)
   })
   return app
 }

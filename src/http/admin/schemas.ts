@@ -1,90 +1,73 @@
 /**
- * What the calls of the automation contract share: money, times, pages, prices, caps and limits as they travel, and
- * how an answer is declared. Objects are strict: a field that nobody knows is refused, not passed over.
+ * Schemas that the endpoints of the admin API share: money, times, prices, caps and limits in JSON, and how a response
+ * is declared. Objects are strict: unknown fields are rejected, not ignored.
  */
 import { z } from '@hono/zod-openapi'
-import { priceMissing, priceWords, type Price, type PriceInput } from '../../catalog/prices.ts'
-import { refuse } from '../../errors.ts'
-import { limitNames, type LimitsPatch, type OwnLimits } from '../../accounts/limits.ts'
-import { decimalOf, nanosOf } from '../../lib/money.ts'
-import { nothingSpent, type Spent } from '../../usage/key-spend.ts'
+import { pricesRequired, toDecimalPrices, type Price, type PriceInput } from '../../catalog/prices.ts'
+import { apiError } from '../../errors.ts'
+import type { LimitsPatch } from '../../accounts/limits.ts'
 
 export const money = z
   .string()
   .max(64)
   .meta({ description: 'An amount as a decimal string.', example: '0.002' })
 export const time = z.string().meta({ description: 'RFC 3339.', example: '2026-11-21T08:00:00.000Z' })
-const checkedTime = z.iso.datetime({ offset: true, error: 'has to be a time such as "2026-11-21T08:00:00Z"' })
+const isoTime = z.iso.datetime({ offset: true, error: 'must be a time such as "2026-11-21T08:00:00Z"' })
 
-function upperCase(given: unknown): unknown {
-  return typeof given === 'string' ? given.toUpperCase() : given
+function toUpperCase(value: unknown): unknown {
+  return typeof value === 'string' ? value.toUpperCase() : value
 }
 
-/** RFC 3339 lets the T and the Z be small. */
-export const timeIn = z.preprocess(upperCase, checkedTime)
-/** In an address, the plus before an offset is a space unless it is escaped. */
-export const timeAsked = z.preprocess((given) => {
-  const time = upperCase(given)
+/** RFC 3339 allows a lowercase T and Z. */
+export const timeInput = z.preprocess(toUpperCase, isoTime)
+/** In a URL, an unescaped plus before an offset means a space. */
+export const timeQuery = z.preprocess((value) => {
+  const time = toUpperCase(value)
   return typeof time === 'string' ? time.replace(/ (?=\d\d:\d\d$)/, '+') : time
-}, checkedTime)
-const wholeOrNull = z.int().nullable()
+}, isoTime)
+const nullableInt = z.int().nullable()
 
-/** Milliseconds since the epoch of a checked RFC 3339 time. */
-export function msOf(text: string): number
-export function msOf(text: string | undefined): number | undefined
-export function msOf(text: string | null | undefined): number | null | undefined
-export function msOf(text: string | null | undefined): number | null | undefined {
-  return text === undefined || text === null ? text : Date.parse(text)
-}
+export const capsInput = z.strictObject({ daily: money.nullish(), monthly: money.nullish() })
+export const capsSchema = z.object({ daily: money.nullable(), monthly: money.nullable() })
 
-export function timeOf(ms: number): string
-export function timeOf(ms: number | null): string | null
-export function timeOf(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
-}
-
-/** Nanos of a decimal string that may be left out or be null; refuses with 400 naming `param`. */
-export function capOf(text: string | null | undefined, param: string): bigint | null | undefined {
-  return text === undefined || text === null ? text : nanosOf(text, param)
-}
-
-export function capText(nanos: bigint | null): string | null {
-  return nanos === null ? null : decimalOf(nanos)
-}
-
-export const capsIn = z.strictObject({ daily: money.nullish(), monthly: money.nullish() })
-export const capsOut = z.object({ daily: money.nullable(), monthly: money.nullable() })
-
-export const spentOut = z
+export const spentSchema = z
   .object({ today: money, month: money, total: money })
-  .meta({ description: 'In the open day and month of its account, and in its life.' })
+  .meta({ description: 'In the current day and month of its account, and in total.' })
 
-export function spentView({ todayNanos, monthNanos, totalNanos }: Spent = nothingSpent) {
-  return { today: decimalOf(todayNanos), month: decimalOf(monthNanos), total: decimalOf(totalNanos) }
-}
-
-const limitIn = z
+const limitInput = z
   .union([z.int().min(0), z.literal('unlimited')], {
-    error: 'has to be a whole number from 0, "unlimited" or null',
+    error: 'must be a non-negative integer, "unlimited" or null',
   })
   .nullish()
-const limitOut = z.union([z.int(), z.literal('unlimited')]).nullable()
+const limitSchema = z.union([z.int(), z.literal('unlimited')]).nullable()
 
-export const limitsIn = z.strictObject({ rpm: limitIn, tpm: limitIn, rpd: limitIn, concurrency: limitIn })
+export const limitsInput = z.strictObject({
+  rpm: limitInput,
+  tpm: limitInput,
+  rpd: limitInput,
+  concurrency: limitInput,
+})
 
-/** Its own limits as a patch: null in their place removes all of them. */
-export function limitsPatch(given: z.infer<typeof limitsIn> | null | undefined): LimitsPatch | undefined {
-  return given === null ? { rpm: null, tpm: null, rpd: null, concurrency: null } : given
+/** Converts own limits to a patch; null in place of the object removes all of them. */
+export function toLimitsPatch(
+  limits: z.infer<typeof limitsInput> | null | undefined,
+): LimitsPatch | undefined {
+  return limits === null ? { rpm: null, tpm: null, rpd: null, concurrency: null } : limits
 }
 
-export const limitsOut = z.object({ rpm: limitOut, tpm: limitOut, rpd: limitOut, concurrency: limitOut })
+export const limitsSchema = z.object({
+  rpm: limitSchema,
+  tpm: limitSchema,
+  rpd: limitSchema,
+  concurrency: limitSchema,
+})
 
-export function limitsView(own: OwnLimits): z.infer<typeof limitsOut> {
-  const [rpm, tpm, rpd, concurrency] = limitNames.map((name) => own[name] ?? null)
-  return { rpm: rpm ?? null, tpm: tpm ?? null, rpd: rpd ?? null, concurrency: concurrency ?? null }
+export const tierLimitFields = {
+  rpm: nullableInt,
+  tpm: nullableInt,
+  rpd: nullableInt,
+  concurrency: nullableInt,
 }
-
-export const tierLimits = { rpm: wholeOrNull, tpm: wholeOrNull, rpd: wholeOrNull, concurrency: wholeOrNull }
 
 const priceFields = {
   input: money.optional(),
@@ -97,82 +80,66 @@ const priceFields = {
   per_search: money.nullish(),
   free: z.literal(true).optional(),
 }
-export const pricesIn = z.strictObject(priceFields).meta({
+export const pricesInput = z.strictObject(priceFields).meta({
   description:
-    'Per 1,000 tokens; `per_request` and `per_search` (each search of the web that the provider did) are amounts. Or `{"free": true}` and nothing else.',
+    'Per 1,000 tokens. `per_request` and `per_search` (each web search by the provider) are amounts per unit. For a free model, only `{"free": true}`.',
 })
-export const costsIn = z
+export const costsInput = z
   .strictObject({ ...priceFields, currency: z.string().optional(), rate: z.string().max(64).optional() })
-  .meta({ description: 'What it costs us; `rate` is what one of `currency` costs in the platform’s.' })
-export const pricesOut = z.object(priceFields)
+  .meta({
+    description:
+      'What the provider charges you. `rate` is the price of one unit of `currency` in the platform’s currency.',
+  })
+export const pricesSchema = z.object(priceFields)
 
-/** Prices or free, as given. Refuses with 400 naming `prices` when both or neither are. */
-export function priceInputOf(given: z.infer<typeof pricesIn>): PriceInput {
-  const { free, ...words } = given
-  const isPriced = Object.values(words).some((word) => word !== undefined)
+/** Throws 400 with param `prices` unless exactly one of prices and `free` is given. */
+export function toPriceInput(input: z.infer<typeof pricesInput>): PriceInput {
+  const { free, ...prices } = input
+  const isPriced = Object.values(prices).some((value) => value !== undefined)
   if (free === true && isPriced) {
-    throw refuse('invalid_request', { param: 'prices', message: 'prices are given, or "free" is, not both.' })
+    throw apiError('invalid_request', {
+      param: 'prices',
+      message: 'Invalid `prices`: cannot be combined with "free".',
+    })
   }
   if (free === true) return { free }
-  if (!isPriced) throw priceMissing()
+  if (!isPriced) throw pricesRequired()
   return {
-    input: required(words.input, 'prices.input'),
-    output: required(words.output, 'prices.output'),
-    cachedInput: words.cached_input,
-    cacheWrite: words.cache_write,
-    cacheWrite1h: words.cache_write_1h,
-    reasoning: words.reasoning,
-    perRequest: words.per_request,
-    perSearch: words.per_search,
+    input: requirePrice(prices.input, 'prices.input'),
+    output: requirePrice(prices.output, 'prices.output'),
+    cachedInput: prices.cached_input,
+    cacheWrite: prices.cache_write,
+    cacheWrite1h: prices.cache_write_1h,
+    reasoning: prices.reasoning,
+    perRequest: prices.per_request,
+    perSearch: prices.per_search,
   }
 }
 
-function required(word: string | undefined, param: string): string {
-  if (word !== undefined) return word
-  throw refuse('invalid_request', { param, message: `${param} is missing.` })
+function requirePrice(price: string | undefined, param: string): string {
+  if (price !== undefined) return price
+  throw apiError('invalid_request', { param, message: `Missing required field: ${param}.` })
 }
 
-export function pricesView(price: Price): z.infer<typeof pricesOut> {
-  return priceInputView(priceWords(price))
+export function serializePrice(price: Price): z.infer<typeof pricesSchema> {
+  return serializePriceInput(toDecimalPrices(price))
 }
 
-export function priceInputView(words: PriceInput): z.infer<typeof pricesOut> {
-  if ('free' in words) return { free: true }
+export function serializePriceInput(input: PriceInput): z.infer<typeof pricesSchema> {
+  if ('free' in input) return { free: true }
   return {
-    input: words.input,
-    output: words.output,
-    cached_input: words.cachedInput ?? null,
-    cache_write: words.cacheWrite ?? null,
-    cache_write_1h: words.cacheWrite1h ?? null,
-    reasoning: words.reasoning ?? null,
-    per_request: words.perRequest ?? null,
-    per_search: words.perSearch ?? null,
+    input: input.input,
+    output: input.output,
+    cached_input: input.cachedInput ?? null,
+    cache_write: input.cacheWrite ?? null,
+    cache_write_1h: input.cacheWrite1h ?? null,
+    reasoning: input.reasoning ?? null,
+    per_request: input.perRequest ?? null,
+    per_search: input.perSearch ?? null,
   }
 }
 
-const pageMax = 1000
-const pageUsual = 100
-
-/** Of a page's query. */
-export const pageFields = {
-  limit: z.coerce.number().int().min(1).max(pageMax).default(pageUsual),
-  cursor: z.string().max(200).optional().meta({ description: '`next` of the page before.' }),
-}
-
-/** What a caller is to see nothing in. */
-export function sealedCursor(inner: string | null): string | null {
-  return inner === null ? null : Buffer.from(inner).toString('base64url')
-}
-
-/** The inside of a cursor; refuses with 400 what does not look like one of the list. */
-export function openedCursor(cursor: string | undefined, pattern: RegExp): string | undefined {
-  if (cursor === undefined) return undefined
-  const inner = Buffer.from(cursor, 'base64url').toString()
-  if (pattern.test(inner)) return inner
-  throw refuse('invalid_request', { param: 'cursor', message: 'cursor is not one of this list.' })
-}
-
-export const errorBody = z.object({
+export const errorSchema = z.object({
   error: z.object({
     message: z.string(),
     type: z.string(),
@@ -181,35 +148,43 @@ export const errorBody = z.object({
   }),
 })
 
-export const gone = z.object({ id: z.string(), deleted: z.literal(true) })
+export const deletedSchema = z.object({ id: z.string(), deleted: z.literal(true) })
 
-function json<Body extends z.ZodType>(schema: Body, description: string) {
+function jsonContent<Body extends z.ZodType>(schema: Body, description: string) {
   return { description, content: { 'application/json': { schema } } } as const
 }
 
-export function bodyOf<Body extends z.ZodType>(schema: Body) {
+export function jsonBody<Body extends z.ZodType>(schema: Body) {
   return { content: { 'application/json': { schema } }, required: true } as const
 }
 
-const refusal = json(errorBody, 'A refusal.')
-export const refusals = { 400: refusal, 401: refusal, 404: refusal, 409: refusal } as const
+const errorResponse = jsonContent(errorSchema, 'An error.')
+export const errorResponses = {
+  400: errorResponse,
+  401: errorResponse,
+  404: errorResponse,
+  409: errorResponse,
+} as const
 
-export function okAnswer<Body extends z.ZodType>(schema: Body, description: string) {
-  return { 200: json(schema, description), ...refusals } as const
+export function okResponse<Body extends z.ZodType>(schema: Body, description: string) {
+  return { 200: jsonContent(schema, description), ...errorResponses } as const
 }
 
-export function listAnswer<Item extends z.ZodType>(item: Item, description: string) {
-  return okAnswer(z.object({ data: z.array(item), next: z.string().nullable() }), description)
+export function listResponse<Item extends z.ZodType>(item: Item, description: string) {
+  return okResponse(z.object({ data: z.array(item), next: z.string().nullable() }), description)
 }
 
-export function createdAnswer<Body extends z.ZodType>(schema: Body, description: string) {
-  return { 201: json(schema, description), ...refusals } as const
+export function createdResponse<Body extends z.ZodType>(schema: Body, description: string) {
+  return { 201: jsonContent(schema, description), ...errorResponses } as const
 }
 
-/** For what is entered once however often it is sent. */
-export function enteredAnswer<Body extends z.ZodType>(schema: Body, descriptions: readonly [string, string]) {
-  const [entered, known] = descriptions
-  return { 201: json(schema, entered), 200: json(schema, known), ...refusals } as const
+/** For requests that take effect once, however often they are sent. */
+export function idempotentResponse<Body extends z.ZodType>(
+  schema: Body,
+  descriptions: readonly [string, string],
+) {
+  const [created, existing] = descriptions
+  return { 201: jsonContent(schema, created), 200: jsonContent(schema, existing), ...errorResponses } as const
 }
 
-export const idPath = z.object({ id: z.string() })
+export const idParams = z.object({ id: z.string() })

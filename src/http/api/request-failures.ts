@@ -1,16 +1,22 @@
-/** Why a request did not end well: at which stage, and who can do something about it. The words are the console's. */
-import type { z } from 'zod'
-import type { failure } from '../console/contract/usage.ts'
+/** Why a request failed: at which stage, and who can act on it. The console has the texts. */
+import { z } from 'zod'
+
+/** The stage at which the request ended, and who can act on it. */
+export const failure = z.object({
+  cause: z.string(),
+  stage: z.enum(['request', 'access', 'limits', 'money', 'routing', 'upstream', 'relay', 'caller']),
+  who: z.enum(['caller', 'operator', 'provider', 'nobody']),
+})
 
 type Failure = z.infer<typeof failure>
-type Place = Omit<Failure, 'cause'>
+type FailureOrigin = Omit<Failure, 'cause'>
 
-const byCaller: Place = { stage: 'request', who: 'caller' }
-const byAccess: Place = { stage: 'access', who: 'caller' }
-const byUpstream: Place = { stage: 'upstream', who: 'operator' }
-const byProvider: Place = { stage: 'upstream', who: 'provider' }
+const byCaller: FailureOrigin = { stage: 'request', who: 'caller' }
+const byAccess: FailureOrigin = { stage: 'access', who: 'caller' }
+const byUpstream: FailureOrigin = { stage: 'upstream', who: 'operator' }
+const byProvider: FailureOrigin = { stage: 'upstream', who: 'provider' }
 
-const places: Readonly<Record<string, Place>> = {
+const originByCause: Readonly<Record<string, FailureOrigin>> = {
   invalid_request: byCaller,
   invalid_json: byCaller,
   request_too_large: byCaller,
@@ -29,7 +35,7 @@ const places: Readonly<Record<string, Place>> = {
   upstream_unavailable: { stage: 'routing', who: 'operator' },
   service_unavailable: { stage: 'relay', who: 'operator' },
   server_error: { stage: 'relay', who: 'operator' },
-  // Faults of upstreams, as the relay names them.
+  // Upstream errors as the relay names them.
   request: { stage: 'upstream', who: 'caller' },
   missing: byUpstream,
   unsupported: { stage: 'upstream', who: 'caller' },
@@ -43,6 +49,6 @@ const places: Readonly<Record<string, Place>> = {
   truncated: byProvider,
 }
 
-export function placeOfCause(cause: string): Failure {
-  return { cause, ...(places[cause] ?? { stage: 'relay', who: 'nobody' }) }
+export function classifyFailure(cause: string): Failure {
+  return { cause, ...(originByCause[cause] ?? { stage: 'relay', who: 'nobody' }) }
 }

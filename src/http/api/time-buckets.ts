@@ -1,4 +1,4 @@
-/** Calendar days and months of an account's zone as spans of time, for sums and charts. */
+/** Hours, and calendar days and months of a time zone, as buckets for sums and charts. */
 import { dayEndOf, longestDayMs, longestMonthMs, monthEndOf } from '../../ledger/periods.ts'
 
 /** The start of the local day that contains `at`. */
@@ -15,8 +15,8 @@ export function monthStartOf(timezone: string, at: number): number {
   return start
 }
 
-/** The starts of the local days from the one that contains `from` to the last that begins before `to`. */
-export function daysFrom(timezone: string, from: number, to: number): number[] {
+/** The starts of the local days from the one that contains `from` to the last that starts before `to`. */
+export function dayStartsBetween(timezone: string, from: number, to: number): number[] {
   const starts: number[] = []
   for (let start = dayStartOf(timezone, from); start < to; start = dayEndOf(timezone, start))
     starts.push(start)
@@ -25,8 +25,8 @@ export function daysFrom(timezone: string, from: number, to: number): number[] {
 
 export const hourMs = 3_600_000
 
-/** The starts of the hours from the one that contains `from` to the last that begins before `to`. */
-export function hoursFrom(from: number, to: number): number[] {
+/** The starts of the hours from the one that contains `from` to the last that starts before `to`. */
+export function hourStartsBetween(from: number, to: number): number[] {
   const first = Math.floor(from / hourMs) * hourMs
   return Array.from(
     { length: Math.max(0, Math.ceil((to - first) / hourMs)) },
@@ -35,20 +35,20 @@ export function hoursFrom(from: number, to: number): number[] {
 }
 
 /**
- * The rows of hours (`name` is an hour's start) that begin between each of these starts and the next, both in their
- * order; those before the first are left out. Where a zone's midnight cuts an hour, that hour counts to the day in which it begins.
+ * Groups hourly rows (`name` is the start of the hour) by these starts, both in ascending order; rows before the first
+ * start are dropped. If midnight in the time zone splits an hour, the hour counts in the day in which it starts.
  */
-export function hoursBetween<Row extends { readonly name: string }>(
+export function bucketByStart<Row extends { readonly name: string }>(
   starts: readonly number[],
   rows: readonly Row[],
 ): Row[][] {
-  const found: Row[][] = starts.map(() => [])
+  const buckets: Row[][] = starts.map(() => [])
   let at = 0
   for (const row of rows) {
     const hour = Number(row.name)
     if (hour < (starts[0] ?? Infinity)) continue
     while ((starts[at + 1] ?? Infinity) <= hour) at += 1
-    found[at]?.push(row)
+    buckets[at]?.push(row)
   }
-  return found
+  return buckets
 }

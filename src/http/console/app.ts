@@ -1,67 +1,72 @@
 /**
- * The console's interface under /api/console: calls of the contract, bound to what carries them out. Each call says who
- * may make it, and a session is looked at for every one; what is not on the list does not exist.
+ * The console API under /api/console: the endpoints of the contract with their handlers. Each endpoint declares who may
+ * call it, and the session is checked on every request. What is not on the list does not exist.
  */
 import { Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { refuse, type Refusal } from '../../errors.ts'
+import { apiError, type ApiError } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
-import { refusalOfThrown } from '../admin/problems.ts'
-import { boundedBody } from '../bounded-body.ts'
-import { customerCalls } from './account.ts'
-import { actingCalls } from './acting.ts'
-import { moneyCalls } from './billing.ts'
-import { csvRoutes } from './usage/csv-export.ts'
-import { ownKeyCalls } from './keys.ts'
-import { newPasswordCalls } from './new-password.ts'
-import { overviewCalls } from './usage/overview.ts'
-import { meCalls } from './person.ts'
-import { requestCalls } from './requests.ts'
-import { signInCalls } from './sign-in.ts'
-import { signUpCalls } from './sign-up.ts'
-import { reportCalls } from './usage.ts'
-import { route, type Bound, type ConsoleApp, type ConsoleContext, type ConsoleDesk } from './visit.ts'
+import { apiErrorFromThrown } from '../api/thrown-errors.ts'
+import { bodyLimit } from '../middleware.ts'
+import { accountEndpoints } from './account/account.ts'
+import { impersonationEndpoints } from './auth/impersonation.ts'
+import { billingEndpoints } from './billing/billing.ts'
+import { registerCsvEndpoints } from './usage/csv-export.ts'
+import { keyEndpoints } from './account/keys.ts'
+import { passwordResetEndpoints } from './auth/password-reset.ts'
+import { overviewEndpoints } from './usage/overview.ts'
+import { profileEndpoints } from './auth/profile.ts'
+import { requestEndpoints } from './usage/requests.ts'
+import { signInEndpoints } from './auth/sign-in.ts'
+import { signUpEndpoints } from './auth/sign-up.ts'
+import { usageEndpoints } from './usage/usage.ts'
+import {
+  registerEndpoint,
+  type Endpoint,
+  type ConsoleApp,
+  type HonoContext,
+  type ConsoleDeps,
+} from './context.ts'
 
 export const consolePath = '/api/console'
 
-/** Every call that there is. */
-export const boundCalls: readonly Bound[] = [
-  ...signInCalls,
-  ...signUpCalls,
-  ...newPasswordCalls,
-  ...meCalls,
-  ...overviewCalls,
-  ...ownKeyCalls,
-  ...reportCalls,
-  ...requestCalls,
-  ...moneyCalls,
-  ...customerCalls,
-  ...actingCalls,
+export const endpoints: readonly Endpoint[] = [
+  ...signInEndpoints,
+  ...signUpEndpoints,
+  ...passwordResetEndpoints,
+  ...profileEndpoints,
+  ...overviewEndpoints,
+  ...keyEndpoints,
+  ...usageEndpoints,
+  ...requestEndpoints,
+  ...billingEndpoints,
+  ...accountEndpoints,
+  ...impersonationEndpoints,
 ]
 
-function answerTo(context: ConsoleContext, refusal: Refusal): Response {
-  const { retryAfterMs } = refusal.detail
-  if (retryAfterMs !== undefined) context.header('retry-after', String(Math.ceil(retryAfterMs / 1000)))
-  return context.json(refusal.toBody(), refusal.status as ContentfulStatusCode)
+function sendError(c: HonoContext, error: ApiError): Response {
+  const { retryAfterMs } = error.detail
+  if (retryAfterMs !== undefined) c.header('retry-after', String(Math.ceil(retryAfterMs / 1000)))
+  return c.json(error.toBody(), error.status as ContentfulStatusCode)
 }
 
-export function createConsoleApp(desk: ConsoleDesk): ConsoleApp {
+export function createConsoleApp(deps: ConsoleDeps): ConsoleApp {
   const app: ConsoleApp = new Hono<{ Bindings: { peer: string | undefined } }>().basePath(consolePath)
-  app.use(async (context, next) => {
-    context.header('x-request-id', newId('req'))
-    context.header('cache-control', 'no-store')
-    context.header('x-content-type-options', 'nosniff')
-    context.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+  app.use(async (c, next) => {
+    c.header('x-request-id', newId('req'))
+    c.header('cache-control', 'no-store')
+    c.header('x-content-type-options', 'nosniff')
+    c.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
     await next()
   })
-  app.use(boundedBody)
-  csvRoutes(app, desk)
-  for (const each of boundCalls) route(app, desk, each)
-  app.notFound((context) => answerTo(context, refuse('not_found')))
-  app.onError((error, context) => {
-    const { refusal, isOurs } = refusalOfThrown(error)
-    if (isOurs) desk.onBug(error, context.res.headers.get('x-request-id') ?? '')
-    return answerTo(context, refusal)
+  app.use(bodyLimit)
+  registerCsvEndpoints(app, deps)
+  for (const endpoint of endpoints) registerEndpoint(app, deps, endpoint)
+  app.notFound((c) => sendError(c, apiError('not_found')))
+  app.onError((thrown, c) => {
+    const { error, isBug } = apiErrorFromThrown(thrown)
+    if (isBug) deps.onInternalError(thrown, c.res.headers.get('x-request-id') ?? '')
+    return sendError(c, error)
   })
   return app
 }

@@ -1,12 +1,12 @@
-/** The interface of Anthropic's format, as `/openapi.json` describes it. */
+/** The description of Anthropic's API for `/openapi.json`. */
 import {
   amount,
-  answer,
+  jsonResponse,
   content,
   count,
   idempotencyKey,
   object,
-  refusals,
+  errorDescriptions,
   text,
   type Json,
 } from './schemas.ts'
@@ -17,8 +17,10 @@ const error = object({
   request_id: text,
 })
 
-function refusing(...statuses: number[]): Json {
-  return Object.fromEntries(statuses.map((status) => [status, answer(refusals[status] ?? '', error)]))
+function errorResponses(...statuses: number[]): Json {
+  return Object.fromEntries(
+    statuses.map((status) => [status, jsonResponse(errorDescriptions[status] ?? '', error)]),
+  )
 }
 
 const blocks = { type: ['string', 'array'], items: object({ type: text }) }
@@ -31,15 +33,15 @@ const request = {
   thinking: { type: 'object' },
 }
 
-function requestOf(fields: Json, required: readonly string[]): Json {
+function requestSchema(fields: Json, required: readonly string[]): Json {
   return {
     ...object({ ...request, ...fields }, required),
     additionalProperties: true,
-    description: 'Further fields of Anthropic’s Messages API are passed on to upstreams that speak it.',
+    description: 'Other fields of Anthropic’s Messages API are passed to upstreams that implement it.',
   }
 }
 
-const messageAnswer = object({
+const messageResponse = object({
   id: text,
   type: { const: 'message' },
   role: { const: 'assistant' },
@@ -55,27 +57,27 @@ const messageAnswer = object({
   }),
 })
 
-const formatted = { security: [{ messagesKey: [] }, { key: [] }], tags: ['Relay'] }
+const withMessagesKey = { security: [{ messagesKey: [] }, { key: [] }], tags: ['Relay'] }
 
 function header(name: string, description: string): Json {
   return { name, in: 'header', required: false, schema: text, description }
 }
 
 const headers = [
-  header('anthropic-version', 'Passed on to upstreams of Anthropic’s; 2023-06-01 when absent.'),
-  header('anthropic-beta', 'Passed on to upstreams of Anthropic’s, and to no others.'),
+  header('anthropic-version', 'Passed to upstreams with Anthropic’s API. Default: 2023-06-01.'),
+  header('anthropic-beta', 'Passed to upstreams with Anthropic’s API only.'),
 ]
 
 export const messagesPaths: Json = {
   '/v1/messages': {
     post: {
-      ...formatted,
-      summary: 'Ask a model, in Anthropic’s format',
+      ...withMessagesKey,
+      summary: 'Create a message (Anthropic’s Messages API)',
       parameters: [...headers, idempotencyKey],
       requestBody: {
         required: true,
         content: content(
-          requestOf({ max_tokens: { type: 'integer', minimum: 1 }, stream: { type: 'boolean' } }, [
+          requestSchema({ max_tokens: { type: 'integer', minimum: 1 }, stream: { type: 'boolean' } }, [
             'model',
             'messages',
             'max_tokens',
@@ -85,30 +87,30 @@ export const messagesPaths: Json = {
       responses: {
         200: {
           description:
-            'The message, with its cost in `x-sluice-cost`; with `stream: true` as named server-sent events, ended by `message_stop`, or by `error` without it.',
+            'The message, with its cost in `x-sluice-cost`. With `stream: true`, it is sent as named server-sent events up to `message_stop`; after an error, `error` is the last event instead.',
           headers: {
             'request-id': { schema: text },
-            'x-sluice-cost': { schema: amount, description: 'Of a whole answer.' },
+            'x-sluice-cost': { schema: amount, description: 'Only in non-streaming responses.' },
           },
-          content: { ...content(messageAnswer), ...content(text, 'text/event-stream') },
+          content: { ...content(messageResponse), ...content(text, 'text/event-stream') },
         },
-        ...refusing(400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
+        ...errorResponses(400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
       },
     },
   },
   '/v1/messages/count_tokens': {
     post: {
-      ...formatted,
-      summary: 'How many tokens a request has, for nothing',
+      ...withMessagesKey,
+      summary: 'Count the tokens of a request, free of charge',
       parameters: headers,
-      requestBody: { required: true, content: content(requestOf({}, ['model', 'messages'])) },
+      requestBody: { required: true, content: content(requestSchema({}, ['model', 'messages'])) },
       responses: {
-        200: answer('The count; with `sluice.source: "estimate"` where no provider counted.', {
+        200: jsonResponse('The count, with `sluice.source: "estimate"` if no provider counted the tokens.', {
           ...object({ input_tokens: count, sluice: object({ source: { const: 'estimate' } }) }, [
             'input_tokens',
           ]),
         }),
-        ...refusing(400, 401, 403, 404, 413, 429, 500, 503),
+        ...errorResponses(400, 401, 403, 404, 413, 429, 500, 503),
       },
     },
   },

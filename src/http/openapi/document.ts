@@ -1,20 +1,20 @@
 /**
- * The document behind `/openapi.json`: the automation contract as its routes declare it, and the public interface,
- * which runs on raw node:http and is described here by hand.
+ * The document of `/openapi.json`: the admin API as its endpoints declare it, and the public API, which runs on raw
+ * node:http and is described here by hand.
  */
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { statusPaths } from './status.ts'
 import { messagesPaths } from './anthropic.ts'
 import {
   amount,
-  answer,
+  jsonResponse,
   content,
   count,
   idempotencyKey,
-  keyed,
+  withApiKey,
   object,
   optionalAmount,
-  refusals,
+  errorDescriptions,
   text,
   type Json,
 } from './schemas.ts'
@@ -36,8 +36,10 @@ const error: Json = {
   },
 }
 
-function refusing(...statuses: number[]): Json {
-  return Object.fromEntries(statuses.map((status) => [status, answer(refusals[status] ?? '', error)]))
+function errorResponses(...statuses: number[]): Json {
+  return Object.fromEntries(
+    statuses.map((status) => [status, jsonResponse(errorDescriptions[status] ?? '', error)]),
+  )
 }
 
 const message = object({ role: text, content: {} }, ['role'])
@@ -46,7 +48,7 @@ const usage = object(
     prompt_tokens: count,
     completion_tokens: count,
     total_tokens: count,
-    cost: { type: 'number', description: 'In streams of callers who ask for usage.' },
+    cost: { type: 'number', description: 'In streams with `stream_options.include_usage`.' },
   },
   ['prompt_tokens', 'completion_tokens', 'total_tokens'],
 )
@@ -69,9 +71,9 @@ const chatRequest: Json = {
     ['model', 'messages'],
   ),
   additionalProperties: true,
-  description: 'Further fields of the format are passed on as they are.',
+  description: 'Other fields of OpenAI’s API are passed through unchanged.',
 }
-const chatAnswer = object(
+const chatResponse = object(
   {
     id: text,
     object: { const: 'chat.completion' },
@@ -124,7 +126,8 @@ const request = object({
   usage_source: { enum: ['provider', 'estimate', null] },
   usage_clamped: {
     type: 'boolean',
-    description: 'The provider claimed more than the model can hold; charged up to that.',
+    description:
+      'The provider reported more tokens than fit the model’s context; the charge is limited to that.',
   },
   cost: amount,
   currency: text,
@@ -132,96 +135,98 @@ const request = object({
   duration_ms: { type: 'number' },
 })
 
-const open = { security: [], tags: ['Operation'] }
+const publicOperation = { security: [], tags: ['Operation'] }
 
 function parameter(name: string, place: 'path' | 'query'): Json {
   return { name, in: place, required: place === 'path', schema: text }
 }
 
-function reading(summary: string, schema: Json, parameters: readonly Json[] = []): Json {
+function readOperation(summary: string, schema: Json, parameters: readonly Json[] = []): Json {
   const responses = {
-    200: answer(summary, schema),
-    ...refusing(401, 403, ...(parameters.length ? [404] : [])),
+    200: jsonResponse(summary, schema),
+    ...errorResponses(401, 403, ...(parameters.length ? [404] : [])),
   }
-  return { get: { ...keyed, summary, parameters, responses } }
+  return { get: { ...withApiKey, summary, parameters, responses } }
 }
 
 const relayPaths: Json = {
   '/v1/chat/completions': {
     post: {
-      ...keyed,
-      summary: 'Ask a model',
+      ...withApiKey,
+      summary: 'Create a chat completion',
       parameters: [idempotencyKey],
       requestBody: { required: true, content: content(chatRequest) },
       responses: {
         200: {
           description:
-            'The answer, with its cost in `x-sluice-cost`; with `stream: true` chunks as server-sent events, ended by `data: [DONE]`, or by `data: {"error": …}` without it.',
+            'The completion, with its cost in `x-sluice-cost`. With `stream: true`, chunks are sent as server-sent events, followed by `data: [DONE]`; after an error, `data: {"error": …}` is the last event instead.',
           headers: {
             'x-request-id': { schema: text },
-            'x-sluice-cost': { schema: amount, description: 'Of a whole answer.' },
+            'x-sluice-cost': { schema: amount, description: 'Only in non-streaming responses.' },
             'idempotent-replayed': {
               schema: { const: 'true' },
-              description: 'This is the answer to the first request with the `Idempotency-Key`.',
+              description: 'This is the stored response to the first request with this `Idempotency-Key`.',
             },
           },
-          content: { ...content(chatAnswer), ...content(text, 'text/event-stream') },
+          content: { ...content(chatResponse), ...content(text, 'text/event-stream') },
         },
-        ...refusing(400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
+        ...errorResponses(400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
       },
     },
   },
-  '/v1/models': reading(
-    'The models that this key may call',
+  '/v1/models': readOperation(
+    'List the models that this key may use',
     object({ object: { const: 'list' }, data: { type: 'array', items: model } }),
   ),
-  '/v1/models/{model}': reading('One model', model, [parameter('model', 'path')]),
-  '/v1/balance': reading('What the account has', balance),
-  '/v1/requests/{request_id}': reading('One request of the own account: tokens and cost', request, [
+  '/v1/models/{model}': readOperation('Retrieve a model', model, [parameter('model', 'path')]),
+  '/v1/balance': readOperation('Retrieve the account’s balance', balance),
+  '/v1/requests/{request_id}': readOperation('Retrieve a request with its tokens and cost', request, [
     parameter('request_id', 'path'),
   ]),
-  '/v1/dashboard/billing/subscription': reading(
-    'The account’s limit, as clients of other relays ask for it',
+  '/v1/dashboard/billing/subscription': readOperation(
+    'Retrieve the account’s limit, for clients of other relays',
     object({
       object: { const: 'billing_subscription' },
       has_payment_method: { type: 'boolean' },
       soft_limit_usd: { type: 'number', description: 'In the platform’s currency.' },
       hard_limit_usd: { type: 'number' },
       system_hard_limit_usd: { type: 'number' },
-      access_until: { type: 'integer', description: 'Seconds since the epoch; 0 never ends.' },
+      access_until: { type: 'integer', description: 'Seconds since the epoch; 0: never expires.' },
     }),
   ),
-  '/v1/dashboard/billing/usage': reading(
-    'What the account used, in hundredths',
+  '/v1/dashboard/billing/usage': readOperation(
+    'Retrieve the account’s usage, in hundredths, for clients of other relays',
     object({ object: { const: 'list' }, total_usage: { type: 'number' } }),
     [parameter('start_date', 'query'), parameter('end_date', 'query')],
   ),
 }
 
 function probe(summary: string, responses: Json): Json {
-  return { get: { ...open, summary, responses } }
+  return { get: { ...publicOperation, summary, responses } }
 }
 
-const state = answer('Yes.', object({ status: text }))
+const state = jsonResponse('OK.', object({ status: text }))
 
 const operationPaths: Json = {
-  '/healthz': probe('Is it alive?', { 200: state }),
-  '/readyz': probe('Is it ready for traffic?', { 200: state, ...refusing(503) }),
-  '/openapi.json': probe('This document', { 200: answer('OpenAPI 3.1.', { type: 'object' }) }),
+  '/healthz': probe('Liveness probe', { 200: state }),
+  '/readyz': probe('Readiness probe', { 200: state, ...errorResponses(503) }),
+  '/openapi.json': probe('This document', { 200: jsonResponse('OpenAPI 3.1.', { type: 'object' }) }),
   '/metrics': probe('Prometheus metrics of the process', {
-    200: { description: 'Text.', content: content(text, 'text/plain') },
+    200: { description: 'Metrics in Prometheus’ text format.', content: content(text, 'text/plain') },
   }),
   ...statusPaths,
 }
 
-/** The whole document (OpenAPI 3.1), plain JSON. `app` is the one of `createAdminApp`. */
+/** The whole document (OpenAPI 3.1) as plain JSON. `app` comes from `createAdminApp`. */
 export function openapiDocument(app: OpenAPIHono, version: string): Json {
   const { paths = {}, components = {} } = app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: { title: 'Sluice', version },
     security: [{ admin: [] }],
   })
-  const administered = Object.entries(paths).map(([path, calls]) => [path, tagged(calls)] as const)
+  const adminPaths = Object.entries(paths).map(
+    ([path, operations]) => [path, tagAdministration(operations)] as const,
+  )
   return {
     openapi: '3.1.0',
     info: {
@@ -232,7 +237,7 @@ export function openapiDocument(app: OpenAPIHono, version: string): Json {
     servers: [{ url: '/' }],
     security: [{ admin: [] }],
     tags: [{ name: 'Relay' }, { name: 'Administration' }, { name: 'Operation' }, { name: 'Status' }],
-    paths: { ...relayPaths, ...messagesPaths, ...operationPaths, ...Object.fromEntries(administered) },
+    paths: { ...relayPaths, ...messagesPaths, ...operationPaths, ...Object.fromEntries(adminPaths) },
     components: {
       ...components,
       securitySchemes: {
@@ -241,7 +246,7 @@ export function openapiDocument(app: OpenAPIHono, version: string): Json {
           type: 'apiKey',
           in: 'header',
           name: 'x-api-key',
-          description: 'The same key, as clients of Anthropic’s format send it.',
+          description: 'The same API key, as Anthropic’s clients send it.',
         },
         admin: { type: 'http', scheme: 'bearer', description: 'ADMIN_API_KEY.' },
       },
@@ -249,8 +254,8 @@ export function openapiDocument(app: OpenAPIHono, version: string): Json {
   }
 }
 
-function tagged(calls: object): Json {
+function tagAdministration(operations: object): Json {
   const tag = (call: unknown): unknown =>
     typeof call === 'object' && call !== null ? { ...call, tags: ['Administration'] } : call
-  return Object.fromEntries(Object.entries(calls).map(([method, call]) => [method, tag(call)]))
+  return Object.fromEntries(Object.entries(operations).map(([method, call]) => [method, tag(call)]))
 }

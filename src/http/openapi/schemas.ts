@@ -1,4 +1,4 @@
-/** What the descriptions of the public interface are made of. */
+/** The building blocks of the public API's description. */
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -6,22 +6,22 @@ export function content(schema: Json, type = 'application/json'): Json {
   return { [type]: { schema } }
 }
 
-export function answer(description: string, schema: Json): Json {
+export function jsonResponse(description: string, schema: Json): Json {
   return { description, content: content(schema) }
 }
 
-export const refusals: Readonly<Record<string, string>> = {
-  400: 'The request is not valid; `param` names the field.',
-  401: 'The API key is missing or not valid.',
-  402: 'The balance does not cover it (`insufficient_quota`) or a cap is reached (`spend_cap_exceeded`).',
-  403: 'This key may not do that.',
-  404: 'It does not exist.',
-  409: 'A request with this `Idempotency-Key` still runs, or its answer was not kept.',
-  413: 'The body is too large.',
-  422: 'This `Idempotency-Key` was used with another body.',
-  429: 'Too many requests; see `Retry-After`.',
-  500: 'Something went wrong on our side.',
-  503: 'Nothing can answer at the moment; see `Retry-After`.',
+export const errorDescriptions: Readonly<Record<string, string>> = {
+  400: 'Invalid request; `param` names the field.',
+  401: 'Missing or invalid API key.',
+  402: 'Insufficient balance (`insufficient_quota`), or a spend cap has been reached (`spend_cap_exceeded`).',
+  403: 'The key is not allowed to do this.',
+  404: 'Not found.',
+  409: 'A request with this `Idempotency-Key` is still in progress, or its response was not stored.',
+  413: 'The request body is too large.',
+  422: 'This `Idempotency-Key` was already used with a different request body.',
+  429: 'Rate limit exceeded; see `Retry-After`.',
+  500: 'Internal server error.',
+  503: 'Temporarily unavailable; see `Retry-After`.',
 }
 
 export const text = { type: 'string' }
@@ -33,7 +33,7 @@ export function object(properties: Json, required: readonly string[] = Object.ke
   return { type: 'object', properties, required }
 }
 
-export const keyed = { security: [{ key: [] }], tags: ['Relay'] }
+export const withApiKey = { security: [{ key: [] }], tags: ['Relay'] }
 
 export const idempotencyKey: Json = {
   name: 'Idempotency-Key',
@@ -41,5 +41,5 @@ export const idempotencyKey: Json = {
   required: false,
   schema: { type: 'string', pattern: '^[!-~]{1,255}$' },
   description:
-    'For 24 hours the same key and body are answered what the first request was answered, and charged once.',
+    'For 24 hours, requests with the same key and body get the response to the first one and are charged once.',
 }

@@ -1,8 +1,8 @@
-/** The public status, as the interface's document tells it. */
-import { answer, content, object, text, type Json } from './schemas.ts'
+/** The description of the public status page for `/openapi.json`. */
+import { jsonResponse, content, object, text, type Json } from './schemas.ts'
 
 const time = { type: 'string', format: 'date-time' }
-const percent = { type: ['number', 'null'], description: 'Of a hundred; null when nothing was asked.' }
+const percent = { type: ['number', 'null'], description: 'In percent; null without requests.' }
 const state = { enum: ['up', 'degraded', 'down'] }
 const incidentStatus = { enum: ['investigating', 'identified', 'monitoring', 'resolved'] }
 
@@ -42,11 +42,11 @@ const language = {
   in: 'query',
   required: false,
   schema: { enum: ['en', 'zh-CN'] },
-  description: 'Else the first language of `Accept-Language` that there is.',
+  description: 'Default: the preferred language in `Accept-Language` that is available.',
 }
 
-function open(summary: string, ok: Json): Json {
-  const off = { description: 'It is switched off (`STATUS_PAGE=0`).' }
+function publicOperation(summary: string, ok: Json): Json {
+  const off = { description: 'The status page is disabled (`STATUS_PAGE=0`).' }
   return {
     get: {
       security: [],
@@ -59,12 +59,15 @@ function open(summary: string, ok: Json): Json {
 }
 
 export const statusPaths: Json = {
-  '/status': open('How the relay is, for people', {
-    description: 'A page without scripts.',
+  '/status': publicOperation('Status page', {
+    description: 'An HTML page without scripts.',
     content: content(text, 'text/html'),
   }),
-  '/status.json': open('How the relay is: models, 90 days, incidents', answer('As of now.', status)),
-  '/status.rss': open('What was told of incidents', {
+  '/status.json': publicOperation(
+    'Status as JSON: models, 90 days, incidents',
+    jsonResponse('The current status.', status),
+  ),
+  '/status.rss': publicOperation('Updates of incidents as RSS', {
     description: 'RSS 2.0.',
     content: content(text, 'application/rss+xml'),
   }),

@@ -1,57 +1,59 @@
-/** What the lane's tests play on: the same echo behind the lane and behind node:http alone, and a client of raw bytes. */
+/** For the tests of the fast path: the same echo handler behind it and behind node:http alone, and a raw TCP client. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-import { refusalOf } from '../../errors.ts'
-import type { CallerExchange } from '../../relay/exchange.ts'
-import type { Arrival } from '../incoming-request.ts'
+import { asApiError } from '../../errors.ts'
+import type { ResponseWriter } from '../../relay/response-writer.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
 import { BodyBudget } from '../body.ts'
-import { FastArrival } from '../fast-arrival.ts'
-import type { LaneTerms } from '../fast-connection.ts'
-import { FastLane } from './fast-path.ts'
-import { NodeArrival } from './node-request.ts'
+import { FastRequest } from './fast-request.ts'
+import type { FastPathOptions } from './fast-connection.ts'
+import { FastPath } from './fast-path.ts'
+import { NodeRequest } from './node-request.ts'
 
-export type Receiver = (arrival: Arrival) => void | Promise<void>
+export type RequestHandler = (request: IncomingRequest) => void | Promise<void>
 
-/** What is wrong ends as a status, as the doors have it. */
-export function refusing(receive: (arrival: Arrival, exchange: CallerExchange) => Promise<void>): Receiver {
-  return async (arrival) => {
-    const exchange = arrival.reply(['x-by', arrival instanceof FastArrival ? 'lane' : 'node'])
+/** Turns what the handler throws into a response, as the router does. */
+export function withErrorResponses(
+  handle: (request: IncomingRequest, response: ResponseWriter) => Promise<void>,
+): RequestHandler {
+  return async (request) => {
+    const response = request.respond(['x-by', request instanceof FastRequest ? 'fast-path' : 'node'])
     try {
-      await receive(arrival, exchange)
+      await handle(request, response)
     } catch (error) {
-      if (exchange.isGone) return
-      const { isComplete } = arrival
-      exchange.answer(refusalOf(error).status, isComplete ? [] : ['connection', 'close'], 'refused')
-      if (!isComplete) arrival.linger()
+      if (response.isDisconnected) return
+      const { isComplete } = request
+      response.send(asApiError(error).status, isComplete ? [] : ['connection', 'close'], 'rejected')
+      if (!isComplete) request.linger()
     }
   }
 }
 
 export const bodyLimitBytes = 20 * 1024 * 1024
 
-/** Answers with what has arrived. */
+/** Responds with what it has received. */
 export function echo(
   budget = new BodyBudget({ bodyLimitBytes, bodiesLimitBytes: 4 * bodyLimitBytes }),
-): Receiver {
-  return refusing(async (arrival, exchange) => {
-    const body = await arrival.body(budget)
-    const { method, path, query } = arrival
-    const key = arrival.header('authorization') ?? null
+): RequestHandler {
+  return withErrorResponses(async (request, response) => {
+    const body = await request.body(budget)
+    const { method, path, query } = request
+    const key = request.header('authorization') ?? null
     const said = { method, path, query, key, bytes: body.length, text: body.toString('latin1', 0, 64) }
-    exchange.answer(200, ['content-type', 'application/json'], JSON.stringify(said))
+    response.send(200, ['content-type', 'application/json'], JSON.stringify(said))
     budget.release(body.length)
   })
 }
 
-export interface Place {
+export interface TestListener {
   readonly port: number
   readonly server: Server
-  readonly lane: FastLane | null
+  readonly fastPath: FastPath | null
 }
 
-async function listening(t: TestContext, server: Server): Promise<number> {
+async function listen(t: TestContext, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const sockets = new Set<Socket>()
@@ -63,11 +65,11 @@ async function listening(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-function nodeServer(receive: Receiver): Server {
+function nodeServer(handle: RequestHandler): Server {
   const options = { keepAliveTimeout: 75_000, requestTimeout: 0, noDelay: true }
   const server = createServer(
     options,
-    (incoming, outgoing) => void receive(new NodeArrival(incoming, outgoing)),
+    (incoming, outgoing) => void handle(new NodeRequest(incoming, outgoing)),
   )
   const statuses: Readonly<Record<string, number>> = {
     HPE_HEADER_OVERFLOW: 431,
@@ -79,91 +81,94 @@ function nodeServer(receive: Receiver): Server {
   return server
 }
 
-export async function openLane(
+export async function startFastPath(
   t: TestContext,
-  receive: Receiver = echo(),
-  terms: Partial<LaneTerms> = {},
-): Promise<Place> {
-  const server = nodeServer(receive)
-  const lane = new FastLane(server, (arrival) => void receive(arrival), terms)
-  return { port: await listening(t, server), server, lane }
+  handle: RequestHandler = echo(),
+  options: Partial<FastPathOptions> = {},
+): Promise<TestListener> {
+  const server = nodeServer(handle)
+  const fastPath = new FastPath(server, (request) => void handle(request), options)
+  return { port: await listen(t, server), server, fastPath }
 }
 
-/** The judge: node:http alone. */
-export async function openNode(t: TestContext, receive: Receiver = echo()): Promise<Place> {
-  const server = nodeServer(receive)
-  return { port: await listening(t, server), server, lane: null }
+/** The reference: node:http alone. */
+export async function startNodeServer(
+  t: TestContext,
+  handle: RequestHandler = echo(),
+): Promise<TestListener> {
+  const server = nodeServer(handle)
+  return { port: await listen(t, server), server, fastPath: null }
 }
 
-export interface Answer {
+export interface RawResponse {
   readonly status: number
   readonly head: string
   readonly body: string
 }
 
-/** Reads as many whole answers as there are. */
-export function answersIn(text: string): Answer[] {
-  const answers: Answer[] = []
+/** Parses all complete responses. */
+export function parseResponses(text: string): RawResponse[] {
+  const responses: RawResponse[] = []
   let rest = text
   while (true) {
     const end = rest.indexOf('\r\n\r\n')
-    if (end === -1) return answers
+    if (end === -1) return responses
     const head = rest.slice(0, end)
     const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? NaN)
-    if (rest.length < end + 4 + length) return answers
-    answers.push({ status, head, body: rest.slice(end + 4, end + 4 + length) })
+    if (rest.length < end + 4 + length) return responses
+    responses.push({ status, head, body: rest.slice(end + 4, end + 4 + length) })
     rest = rest.slice(end + 4 + length)
   }
 }
 
-/** A client that says raw bytes and keeps what it hears. */
-export class Talk {
+/** A client that sends raw bytes and keeps what it receives. */
+export class RawClient {
   readonly socket: Socket
-  heard = ''
+  received = ''
   isClosed = false
   readonly #closed: Promise<void>
 
   constructor(t: TestContext, port: number) {
-    const closed = Promise.withResolvers<void>()
-    this.#closed = closed.promise
+    const waitForClose = Promise.withResolvers<void>()
+    this.#closed = waitForClose.promise
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true })
     this.socket.setEncoding('latin1')
     this.socket.on('data', (text: string) => {
-      this.heard += text
+      this.received += text
     })
     this.socket.on('error', () => undefined)
     this.socket.on('close', () => {
       this.isClosed = true
-      closed.resolve()
+      waitForClose.resolve()
     })
     t.after(() => this.socket.destroy())
   }
 
-  say(text: string | Buffer): Promise<void> {
+  write(text: string | Buffer): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.socket.write(typeof text === 'string' ? Buffer.from(text, 'latin1') : text, () => resolve())
     return promise
   }
 
-  get answers(): Answer[] {
-    return answersIn(this.heard)
+  get responses(): RawResponse[] {
+    return parseResponses(this.received)
   }
 
-  /** The next answers, up to this many in all. Throws when the connection closes before. */
-  async answered(count: number): Promise<Answer[]> {
-    await this.until(() => this.answers.length >= count)
-    return this.answers
+  /** Resolves when this many responses have been received in all. Throws if the connection closes first. */
+  async waitForResponses(count: number): Promise<RawResponse[]> {
+    await this.waitUntil(() => this.responses.length >= count)
+    return this.responses
   }
 
-  async until(isThere: () => boolean): Promise<void> {
-    while (!isThere()) {
-      if (this.isClosed) throw new Error(`The connection closed after ${JSON.stringify(this.heard)}`)
+  async waitUntil(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      if (this.isClosed) throw new Error(`The connection closed after ${JSON.stringify(this.received)}`)
       await Promise.race([once(this.socket, 'data').catch(() => undefined), this.#closed])
     }
   }
 
-  async closed(): Promise<void> {
+  async waitForClose(): Promise<void> {
     await this.#closed
   }
 }

@@ -1,54 +1,58 @@
 /**
- * The fast lane: connections are read and written here, without node:http, as long as they bring nothing but regular
- * chat requests. Everything else, and every doubt, is node:http's, which takes the connection over as it is.
- * Why: docs/decisions/0010-a-fast-lane-beside-node-http.md.
+ * The fast path: reads and writes connections directly, without node:http, as long as they carry only plain chat
+ * requests. At anything else, and whenever in doubt, node:http takes over the connection.
+ * Why: docs/decisions/0010-fast-path-in-front-of-node-http.md.
  */
 import type { Server, Socket } from 'node:net'
-import type { Arrival } from '../incoming-request.ts'
-import { lingerMs, stallMs } from '../body.ts'
-import { FastConnection, type Lane, type LaneTerms } from '../fast-connection.ts'
-import type { FastExchange } from '../fast-exchange.ts'
+import type { IncomingRequest } from '../incoming-request.ts'
+import { lingerMs, bodyTimeoutMs } from '../body.ts'
+import { FastConnection, type FastPathContext, type FastPathOptions } from './fast-connection.ts'
+import type { FastResponseWriter } from './fast-response-writer.ts'
 
-const usualTerms: LaneTerms = {
-  idleMs: 75_000,
-  headMs: 60_000,
-  stallMs,
+const defaultOptions: FastPathOptions = {
+  idleTimeoutMs: 75_000,
+  headTimeoutMs: 60_000,
+  bodyTimeoutMs,
   lingerMs,
-  slowMs: 60_000,
-  sweepMs: 1000,
+  writeTimeoutMs: 60_000,
+  sweepIntervalMs: 1000,
 }
 
-export class FastLane implements Lane {
-  readonly terms: LaneTerms
+export class FastPath implements FastPathContext {
+  readonly options: FastPathOptions
   readonly keepAlive: string
-  readonly receive: (arrival: Arrival) => void
-  readonly handOver: (socket: Socket) => void
+  readonly handleRequest: (request: IncomingRequest) => void
+  readonly fallbackToNode: (socket: Socket) => void
   readonly #server: Server
   readonly #connections = new Set<FastConnection>()
-  readonly #sweeping: NodeJS.Timeout
+  readonly #sweepTimer: NodeJS.Timeout
   #date: string | null = null
-  #toFlush: FastExchange[] = []
+  #pendingFlush: FastResponseWriter[] = []
   nowMs = performance.now()
   isClosing = false
 
-  /** Takes the new connections of a server of node:http, which gets back what is not for the lane. */
-  constructor(server: Server, receive: (arrival: Arrival) => void, terms: Partial<LaneTerms> = {}) {
-    this.terms = { ...usualTerms, ...terms }
-    this.receive = receive
+  /** Takes the new connections of a server of node:http, and passes unsupported ones back to it. */
+  constructor(
+    server: Server,
+    handleRequest: (request: IncomingRequest) => void,
+    options: Partial<FastPathOptions> = {},
+  ) {
+    this.options = { ...defaultOptions, ...options }
+    this.handleRequest = handleRequest
     this.#server = server
-    this.keepAlive = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(this.terms.idleMs / 1000)}\r\n`
-    const [takeOver] = server.listeners('connection')
-    if (!takeOver) throw new Error('The server takes no connections.')
-    this.handOver = (socket) => Reflect.apply(takeOver, server, [socket])
+    this.keepAlive = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(this.options.idleTimeoutMs / 1000)}\r\n`
+    const [nodeListener] = server.listeners('connection')
+    if (!nodeListener) throw new Error('The server has no connection listener.')
+    this.fallbackToNode = (socket) => Reflect.apply(nodeListener, server, [socket])
     server.removeAllListeners('connection')
     server.on('connection', (socket: Socket) => this.#connections.add(new FastConnection(socket, this)))
-    server.on('close', () => clearInterval(this.#sweeping))
+    server.on('close', () => clearInterval(this.#sweepTimer))
     // One timer for all connections: thousands of idle ones cost next to nothing.
-    this.#sweeping = setInterval(() => this.#sweep(), this.terms.sweepMs)
-    this.#sweeping.unref()
+    this.#sweepTimer = setInterval(() => this.#sweep(), this.options.sweepIntervalMs)
+    this.#sweepTimer.unref()
   }
 
-  /** The connections that are not node:http's. */
+  /** The number of connections on the fast path. */
   get size(): number {
     return this.#connections.size
   }
@@ -57,29 +61,29 @@ export class FastLane implements Lane {
     return (this.#date ??= `date: ${new Date().toUTCString()}\r\n`)
   }
 
-  /** Closes the connections that wait for a request, and the others after their answer. */
+  /** Closes idle connections now, and the others after their response. */
   closeIdle(): void {
     this.isClosing = true
     for (const connection of this.#connections) connection.closeIfIdle()
   }
 
-  refuse(socket: Socket, code: string): void {
-    const error = Object.assign(new Error('The head of a request did not come.'), { code })
+  rejectHead(socket: Socket, code: string): void {
+    const error = Object.assign(new Error('Incomplete request head.'), { code })
     this.#server.emit('clientError', error, socket)
   }
 
-  leave(connection: FastConnection): void {
+  removeConnection(connection: FastConnection): void {
     this.#connections.delete(connection)
   }
 
-  flushSoon(exchange: FastExchange): void {
-    if (this.#toFlush.push(exchange) === 1) process.nextTick(this.#flush)
+  flushSoon(response: FastResponseWriter): void {
+    if (this.#pendingFlush.push(response) === 1) process.nextTick(this.#flush)
   }
 
   readonly #flush = (): void => {
-    const exchanges = this.#toFlush
-    this.#toFlush = []
-    for (const exchange of exchanges) exchange.flush()
+    const responses = this.#pendingFlush
+    this.#pendingFlush = []
+    for (const response of responses) response.flush()
   }
 
   #sweep(): void {

@@ -1,11 +1,11 @@
-/** A request over node:http, as the doors see it. */
+/** A request over node:http. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { CallerExchange } from '../../relay/exchange.ts'
-import type { Arrival, HeaderName } from '../incoming-request.ts'
+import type { ResponseWriter } from '../../relay/response-writer.ts'
+import type { IncomingRequest, HeaderName } from '../incoming-request.ts'
 import { lingerAndClose, readBody, type BodyBudget } from '../body.ts'
-import { NodeExchange } from './node-response-writer.ts'
+import { NodeResponseWriter } from './node-response-writer.ts'
 
-export class NodeArrival implements Arrival {
+export class NodeRequest implements IncomingRequest {
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
   readonly method: string
@@ -16,10 +16,10 @@ export class NodeArrival implements Arrival {
     this.#incoming = incoming
     this.#outgoing = outgoing
     const { method = 'GET', url = '/' } = incoming
-    const question = url.indexOf('?')
+    const queryStart = url.indexOf('?')
     this.method = method
-    this.path = question === -1 ? url : url.slice(0, question)
-    this.query = question === -1 ? '' : url.slice(question)
+    this.path = queryStart === -1 ? url : url.slice(0, queryStart)
+    this.query = queryStart === -1 ? '' : url.slice(queryStart)
   }
 
   get peer(): string | undefined {
@@ -31,15 +31,15 @@ export class NodeArrival implements Arrival {
   }
 
   /**
-   * From the raw list: the parsed one costs more than the whole lookup. Lines that differ count as one list (RFC 9110,
-   * 5.3), for a proxy may add a line of its own behind the caller's; what has to be one value is then none.
+   * Reads the raw list, because parsing all headers costs more than this lookup. Lines with different values are joined
+   * to one list (RFC 9110, 5.3), since a proxy may append a line of its own; such a list is no valid single value.
    */
   header(name: HeaderName): string | undefined {
     const { rawHeaders } = this.#incoming
     let value: string | undefined
     for (let i = 0; i < rawHeaders.length; i += 2) {
-      const each = rawHeaders[i]
-      if (each?.length !== name.length || each.toLowerCase() !== name) continue
+      const current = rawHeaders[i]
+      if (current?.length !== name.length || current.toLowerCase() !== name) continue
       const next = rawHeaders[i + 1]
       value = value === undefined || value === next ? next : `${value}, ${next}`
     }
@@ -50,8 +50,8 @@ export class NodeArrival implements Arrival {
     return readBody(this.#incoming, budget)
   }
 
-  reply(common: readonly string[]): CallerExchange {
-    return new NodeExchange(this.#outgoing, common)
+  respond(commonHeaders: readonly string[]): ResponseWriter {
+    return new NodeResponseWriter(this.#outgoing, commonHeaders)
   }
 
   linger(): void {

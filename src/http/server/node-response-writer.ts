@@ -1,75 +1,72 @@
-/**
- * One HTTP exchange over node:http, as the relay sees a caller. Streams are framed here, so that each event is one
- * write: node's own chunking makes three of it.
- */
+/** Writes a response over node:http. Streams are framed here, so that each event is one write; Node's chunking makes three. */
 import type { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import type { CallerExchange } from '../../relay/exchange.ts'
+import type { ResponseWriter } from '../../relay/response-writer.ts'
 
-const mostJoinedBytes = 65_536
+const maxJoinedBytes = 65_536
 const lineEnd = Buffer.from('\r\n')
 
-export class NodeExchange implements CallerExchange {
+export class NodeResponseWriter implements ResponseWriter {
   readonly #response: ServerResponse
-  readonly #common: readonly string[]
+  readonly #commonHeaders: readonly string[]
   #isChunked = false
-  /** Begun while an earlier answer of the connection still goes out: node keeps what it says, and frames it. */
+  /** Started while an earlier response on the connection is still being sent: Node buffers this one, and frames it. */
   #isQueued = false
-  #isDone = false
-  isGone = false
-  isBegun = false
-  onGone: (() => void) | null = null
+  #isEnded = false
+  isDisconnected = false
+  isStarted = false
+  onDisconnect: (() => void) | null = null
   onDrain: (() => void) | null = null
 
-  /** `common`: headers of every answer, as a flat list. */
-  constructor(response: ServerResponse, common: readonly string[]) {
+  /** `commonHeaders`: headers of every response, as a flat list. */
+  constructor(response: ServerResponse, commonHeaders: readonly string[]) {
     this.#response = response
-    this.#common = common
+    this.#commonHeaders = commonHeaders
     response.on('close', () => this.#onClose())
     response.on('error', () => this.#onClose())
-    // One whose turn has not come is told nothing by node.
+    // Node emits no `close` on a response that is queued behind an earlier one.
     if (response.socket === null) response.req.socket.once('close', () => this.#onClose())
   }
 
   #onClose(): void {
-    if (this.isGone || this.#isDone) return
-    this.isGone = true
-    this.onGone?.()
+    if (this.isDisconnected || this.#isEnded) return
+    this.isDisconnected = true
+    this.onDisconnect?.()
   }
 
-  answer(status: number, headers: readonly string[], body: Buffer | string): void {
-    if (this.isGone || this.isBegun) return
-    this.isBegun = true
-    this.#isDone = true
+  send(status: number, headers: readonly string[], body: Buffer | string): void {
+    if (this.isDisconnected || this.isStarted) return
+    this.isStarted = true
+    this.#isEnded = true
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const length = ['content-length', String(bytes.length)]
-    this.#response.writeHead(status, headers.concat(this.#common, length))
-    // A string goes out together with the head in one write; as Latin-1 it is the same bytes.
-    if (bytes.length <= mostJoinedBytes) this.#response.end(bytes.toString('latin1'), 'latin1')
+    this.#response.writeHead(status, headers.concat(this.#commonHeaders, length))
+    // A string is sent together with the head in one write; as Latin-1 it has the same bytes.
+    if (bytes.length <= maxJoinedBytes) this.#response.end(bytes.toString('latin1'), 'latin1')
     else this.#response.end(bytes)
   }
 
-  begin(status: number, headers: readonly string[]): void {
-    if (this.isGone || this.isBegun) return
-    this.isBegun = true
-    // HTTP/1.0 has no chunks: the answer ends where the connection does.
+  start(status: number, headers: readonly string[]): void {
+    if (this.isDisconnected || this.isStarted) return
+    this.isStarted = true
+    // HTTP/1.0 has no chunks: the end of the connection ends the response.
     this.#isChunked = this.#response.req.httpVersionMinor === 1
     const framing = this.#isChunked ? ['transfer-encoding', 'chunked'] : ['connection', 'close']
-    this.#response.writeHead(status, [...headers, ...this.#common, ...framing])
+    this.#response.writeHead(status, [...headers, ...this.#commonHeaders, ...framing])
     this.#response.flushHeaders()
     this.#isQueued = this.#response.socket === null
-    this.#drains?.on('drain', this.#drained)
+    this.#drainEmitter?.on('drain', this.#handleDrain)
   }
 
-  get #drains(): EventEmitter | null {
+  get #drainEmitter(): EventEmitter | null {
     return this.#isQueued ? this.#response : this.#response.socket
   }
 
-  readonly #drained = (): void => this.onDrain?.()
+  readonly #handleDrain = (): void => this.onDrain?.()
 
   write(bytes: Buffer): boolean {
     const { socket } = this.#response
-    if (this.isGone) return true
+    if (this.isDisconnected) return true
     if (this.#isQueued || !socket) return this.#response.write(Buffer.from(bytes))
     if (!this.#isChunked) return socket.write(Buffer.from(bytes))
     const size = bytes.length.toString(16)
@@ -82,10 +79,10 @@ export class NodeExchange implements CallerExchange {
   }
 
   end(): void {
-    if (this.isGone || this.#isDone) return
-    this.#isDone = true
-    this.#drains?.off('drain', this.#drained)
-    // Writes the last, empty chunk.
+    if (this.isDisconnected || this.#isEnded) return
+    this.#isEnded = true
+    this.#drainEmitter?.off('drain', this.#handleDrain)
+    // Also writes the last, empty chunk.
     this.#response.end()
   }
 

@@ -1,18 +1,18 @@
 /**
- * The head of a request, for the fast lane: read only when it is exactly regular, byte by byte (RFC 9112). Whatever is
- * not, be it wrong or merely unusual, is somebody else's to judge: nothing is repaired or guessed here.
+ * Parses the head of a request for the fast path, byte by byte and only in its plainest form (RFC 9112). Anything
+ * invalid or merely unusual is `unsupported` and left to node:http: nothing is repaired or guessed here.
  */
-import { isNamed, nameBytes, valueBytes } from '../../lib/http-client/response-head.ts'
+import { hasName, nameBytes, valueBytes } from '../../lib/http-client/response-head.ts'
 import type { HeaderName } from '../incoming-request.ts'
 
-/** `partial`: regular as far as it has come. */
-export type Verdict = 'regular' | 'partial' | 'irregular'
+/** `partial`: supported so far, but incomplete. */
+export type ParseResult = 'complete' | 'partial' | 'unsupported'
 
-/** As node:http has it; what is longer is answered there. */
-export const mostHeadBytes = 16_384
-const mostHeaders = 100
-/** Counted exactly, and more than any body has. */
-const mostLengthDigits = 15
+/** The same maximum as in node:http, which rejects a longer head. */
+export const maxHeadBytes = 16_384
+const maxHeaders = 100
+/** Exact as a number, and more than any body has. */
+const maxLengthDigits = 15
 
 const TAB = 9
 const LF = 10
@@ -21,14 +21,14 @@ const SPACE = 32
 const ZERO = 48
 const COLON = 58
 
-/** The only requests that are served here. */
+/** The only requests that the fast path serves. */
 const requestLines = ['/v1/chat/completions', '/chat/completions'].map((path) => ({
   path,
   bytes: Buffer.from(`POST ${path} HTTP/1.1\r\n`),
 }))
 
-/** The headers that somebody may ask for. */
-const names: readonly HeaderName[] = [
+/** The headers whose values are recorded. */
+const headerNames: readonly HeaderName[] = [
   'origin',
   'content-type',
   'authorization',
@@ -39,120 +39,123 @@ const names: readonly HeaderName[] = [
 export class RequestHead {
   path = ''
   contentLength = -1
-  /** Where the body begins. */
+  /** The offset of the body. */
   end = 0
   #bytes: Buffer | null = null
-  #hosts = 0
-  #isConnectionTold = false
-  /** Start and end of the value of each of `names`. */
-  readonly #places = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+  #hostCount = 0
+  #hasConnection = false
+  /** Start and end of the value of each of `headerNames`; 0 if absent. */
+  readonly #valueRanges = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 
-  /** Reads the head at the beginning of the bytes. Once for each object. */
-  parse(bytes: Buffer): Verdict {
+  /** Parses the head at the start of `bytes`. Call it once per object. */
+  parse(bytes: Buffer): ParseResult {
     for (const line of requestLines) {
-      const verdict = startsWith(bytes, line.bytes)
-      if (verdict === 'irregular') continue
-      if (verdict === 'partial') return 'partial'
+      const result = matchPrefix(bytes, line.bytes)
+      if (result === 'unsupported') continue
+      if (result === 'partial') return 'partial'
       this.path = line.path
       this.#bytes = bytes
       return this.#parseLines(bytes, line.bytes.length)
     }
-    return 'irregular'
+    return 'unsupported'
   }
 
-  /** The value of a header, or undefined when there is none. */
   header(name: HeaderName): string | undefined {
-    const index = names.indexOf(name)
+    const index = headerNames.indexOf(name)
     if (index === -1) return undefined
-    const place = 2 * index
-    const [start = 0, end = 0] = [this.#places[place], this.#places[place + 1]]
+    const offset = 2 * index
+    const [start = 0, end = 0] = [this.#valueRanges[offset], this.#valueRanges[offset + 1]]
     return start === 0 ? undefined : this.#bytes?.toString('latin1', start, end)
   }
 
-  #parseLines(bytes: Buffer, start: number): Verdict {
-    const limit = Math.min(bytes.length, mostHeadBytes)
-    const unfinished = bytes.length < mostHeadBytes ? 'partial' : 'irregular'
+  #parseLines(bytes: Buffer, start: number): ParseResult {
+    const limit = Math.min(bytes.length, maxHeadBytes)
+    const unfinished = bytes.length < maxHeadBytes ? 'partial' : 'unsupported'
     let at = start
-    for (let headers = 0; headers <= mostHeaders; headers += 1) {
+    for (let headers = 0; headers <= maxHeaders; headers += 1) {
       const nameStart = at
       while (at < limit && nameBytes[bytes[at] ?? 0] === 1) at += 1
-      if (at === nameStart && at < limit && bytes[at] === CR) return this.#conclude(bytes, at, limit)
+      if (at === nameStart && at < limit && bytes[at] === CR) return this.#parseEnd(bytes, at, limit)
       if (at >= limit) return unfinished
-      if (at === nameStart || bytes[at] !== COLON) return 'irregular'
+      if (at === nameStart || bytes[at] !== COLON) return 'unsupported'
       const nameEnd = at
       at += 1
       while (at < limit && valueBytes[bytes[at] ?? 0] === 1) at += 1
       if (at >= limit) return unfinished
-      if (bytes[at] !== CR) return 'irregular'
+      if (bytes[at] !== CR) return 'unsupported'
       if (at + 1 >= limit) return unfinished
-      if (bytes[at + 1] !== LF) return 'irregular'
-      if (!this.#note(bytes, nameStart, nameEnd, at)) return 'irregular'
+      if (bytes[at + 1] !== LF) return 'unsupported'
+      if (!this.#checkHeader(bytes, nameStart, nameEnd, at)) return 'unsupported'
       at += 2
     }
-    return 'irregular'
+    return 'unsupported'
   }
 
-  /** At the empty line. */
-  #conclude(bytes: Buffer, at: number, limit: number): Verdict {
-    if (at + 1 >= limit) return bytes.length < mostHeadBytes ? 'partial' : 'irregular'
+  /** At the empty line that ends the head. */
+  #parseEnd(bytes: Buffer, at: number, limit: number): ParseResult {
+    if (at + 1 >= limit) return bytes.length < maxHeadBytes ? 'partial' : 'unsupported'
     this.end = at + 2
-    return bytes[at + 1] === LF && this.#hosts === 1 && this.contentLength !== -1 ? 'regular' : 'irregular'
+    return bytes[at + 1] === LF && this.#hostCount === 1 && this.contentLength !== -1
+      ? 'complete'
+      : 'unsupported'
   }
 
-  /** Takes note of a header. False: it makes the request irregular. */
-  #note(bytes: Buffer, start: number, nameEnd: number, lineEnd: number): boolean {
+  /** Checks a header and records its value. False: it makes the request unsupported. */
+  #checkHeader(bytes: Buffer, start: number, nameEnd: number, lineEnd: number): boolean {
     switch (nameEnd - start) {
       case 4:
-        if (isNamed(bytes, start, 'host')) this.#hosts += 1
-        return this.#hosts <= 1
+        if (hasName(bytes, start, 'host')) this.#hostCount += 1
+        return this.#hostCount <= 1
       case 6:
-        return !isNamed(bytes, start, 'expect') && this.#look(0, bytes, start, lineEnd)
+        return !hasName(bytes, start, 'expect') && this.#recordValue(0, bytes, start, lineEnd)
       case 7:
-        return !isNamed(bytes, start, 'upgrade')
+        return !hasName(bytes, start, 'upgrade')
       case 10:
-        return !isNamed(bytes, start, 'connection') || this.#noteConnection(bytes, nameEnd + 1, lineEnd)
+        return !hasName(bytes, start, 'connection') || this.#checkConnection(bytes, nameEnd + 1, lineEnd)
       case 12:
-        return this.#look(1, bytes, start, lineEnd)
+        return this.#recordValue(1, bytes, start, lineEnd)
       case 13:
-        return this.#look(2, bytes, start, lineEnd)
+        return this.#recordValue(2, bytes, start, lineEnd)
       case 14:
-        return !isNamed(bytes, start, 'content-length') || this.#noteLength(bytes, nameEnd + 1, lineEnd)
+        return (
+          !hasName(bytes, start, 'content-length') || this.#parseContentLength(bytes, nameEnd + 1, lineEnd)
+        )
       case 15:
-        return this.#look(3, bytes, start, lineEnd) && this.#look(4, bytes, start, lineEnd)
+        return this.#recordValue(3, bytes, start, lineEnd) && this.#recordValue(4, bytes, start, lineEnd)
       case 16:
-        return !isNamed(bytes, start, 'proxy-connection')
+        return !hasName(bytes, start, 'proxy-connection')
       case 17:
-        return !isNamed(bytes, start, 'transfer-encoding')
+        return !hasName(bytes, start, 'transfer-encoding')
       default:
         return true
     }
   }
 
-  /** Notes where the value of a header lies, if it is that of `names[index]`. False for a second one. */
-  #look(index: number, bytes: Buffer, nameStart: number, lineEnd: number): boolean {
-    const name = names[index] ?? ''
-    if (!isNamed(bytes, nameStart, name)) return true
-    if (this.#places[2 * index] !== 0) return false
+  /** Records the range of a header's value if its name is `headerNames[index]`. False if it occurs twice. */
+  #recordValue(index: number, bytes: Buffer, nameStart: number, lineEnd: number): boolean {
+    const name = headerNames[index] ?? ''
+    if (!hasName(bytes, nameStart, name)) return true
+    if (this.#valueRanges[2 * index] !== 0) return false
     let start = nameStart + name.length + 1
     let end = lineEnd
     while (start < end && isSpace(bytes[start])) start += 1
     while (start < end && isSpace(bytes[end - 1])) end -= 1
-    this.#places[2 * index] = start
-    this.#places[2 * index + 1] = end
+    this.#valueRanges[2 * index] = start
+    this.#valueRanges[2 * index + 1] = end
     return true
   }
 
-  #noteConnection(bytes: Buffer, start: number, end: number): boolean {
-    if (this.#isConnectionTold) return false
-    this.#isConnectionTold = true
+  #checkConnection(bytes: Buffer, start: number, end: number): boolean {
+    if (this.#hasConnection) return false
+    this.#hasConnection = true
     const value = bytes.toString('latin1', bytes[start] === SPACE ? start + 1 : start, end)
     return value === 'keep-alive' || value.toLowerCase() === 'keep-alive'
   }
 
-  #noteLength(bytes: Buffer, start: number, end: number): boolean {
+  #parseContentLength(bytes: Buffer, start: number, end: number): boolean {
     if (this.contentLength !== -1) return false
     const first = bytes[start] === SPACE ? start + 1 : start
-    if (first === end || end - first > mostLengthDigits) return false
+    if (first === end || end - first > maxLengthDigits) return false
     let length = 0
     for (let at = first; at < end; at += 1) {
       const digit = (bytes[at] ?? 0) - ZERO
@@ -168,8 +171,8 @@ function isSpace(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB
 }
 
-function startsWith(bytes: Buffer, expected: Buffer): Verdict {
+function matchPrefix(bytes: Buffer, expected: Buffer): ParseResult {
   const length = Math.min(bytes.length, expected.length)
-  for (let i = 0; i < length; i += 1) if (bytes[i] !== expected[i]) return 'irregular'
-  return length === expected.length ? 'regular' : 'partial'
+  for (let i = 0; i < length; i += 1) if (bytes[i] !== expected[i]) return 'unsupported'
+  return length === expected.length ? 'complete' : 'partial'
 }

@@ -1,18 +1,18 @@
-/** The public status for programs: as JSON, and its posts as RSS 2.0. */
+/** The public status for programs: as JSON, and the updates of incidents as RSS 2.0. */
 import type { Incident } from '../../health/incidents.ts'
 import { percentOf, type PublicStatus } from './state.ts'
-import { escaped } from './page.ts'
-import { textOfPost, titleOf, type StatusWords } from './locales.ts'
+import { escapeMarkup } from './page.ts'
+import { postText, incidentTitle, type StatusMessages } from './locales.ts'
 
 function timeOf(ms: number): string {
   return new Date(ms).toISOString()
 }
 
-function incidentView(incident: Incident, words: StatusWords): object {
+function incidentView(incident: Incident, messages: StatusMessages): object {
   const { closedAt } = incident
   return {
     id: incident.id,
-    title: titleOf(incident, words),
+    title: incidentTitle(incident, messages),
     status: incident.status,
     severity: incident.severity,
     models: incident.models,
@@ -22,25 +22,25 @@ function incidentView(incident: Incident, words: StatusWords): object {
       id: post.id,
       at: timeOf(post.at),
       status: post.status,
-      message: textOfPost(post, words),
+      message: postText(post, messages),
     })),
   }
 }
 
-function addressState(isWell: boolean | null): 'up' | 'down' | 'unknown' {
-  if (isWell === null) return 'unknown'
-  return isWell ? 'up' : 'down'
+function addressState(isHealthy: boolean | null): 'up' | 'down' | 'unknown' {
+  if (isHealthy === null) return 'unknown'
+  return isHealthy ? 'up' : 'down'
 }
 
 function shareView(success: number | null): number | null {
   return success === null ? null : percentOf(success)
 }
 
-export function statusJson(status: PublicStatus, words: StatusWords): object {
+export function statusJson(status: PublicStatus, messages: StatusMessages): object {
   return {
     at: timeOf(status.at),
     state: status.state,
-    base_urls: status.addresses.map(({ url, isWell }) => ({ url, state: addressState(isWell) })),
+    base_urls: status.addresses.map(({ url, isHealthy }) => ({ url, state: addressState(isHealthy) })),
     models: status.models.map((model) => ({
       id: model.id,
       state: model.state,
@@ -48,16 +48,20 @@ export function statusJson(status: PublicStatus, words: StatusWords): object {
       objective_percent: Number((model.objective * 100).toFixed(4)),
       days: model.days.map(({ date, success }) => ({ date, success_percent: shareView(success) })),
     })),
-    incidents: status.incidents.map((incident) => incidentView(incident, words)),
+    incidents: status.incidents.map((incident) => incidentView(incident, messages)),
   }
 }
 
-const mostItems = 50
+const maxItems = 50
 
-/** Every post is an item; an incident that nobody wrote of is one. `address`: that of the status page. */
-export function statusRss({ incidents, at }: PublicStatus, words: StatusWords, address: string): string {
+/** Every update is an item; an incident without updates is one, too. `address`: the URL of the status page. */
+export function renderRss(
+  { incidents, at }: PublicStatus,
+  messages: StatusMessages,
+  address: string,
+): string {
   const posts = incidents.flatMap((incident) => {
-    const title = titleOf(incident, words)
+    const title = incidentTitle(incident, messages)
     const { id, openedAt, status } = incident
     if (incident.posts.length === 0) return [{ id, at: openedAt, title, status, text: '' }]
     return incident.posts.map((post) => ({
@@ -65,24 +69,24 @@ export function statusRss({ incidents, at }: PublicStatus, words: StatusWords, a
       at: post.at,
       title,
       status: post.status,
-      text: textOfPost(post, words),
+      text: postText(post, messages),
     }))
   })
-  const newest = posts.toSorted((left, right) => right.at - left.at).slice(0, mostItems)
+  const newest = posts.toSorted((left, right) => right.at - left.at).slice(0, maxItems)
   const items = newest.map(
     (post) => `<item>
-<title>${escaped(`${words.status[post.status]}: ${post.title}`)}</title>
-<description>${escaped(post.text)}</description>
-<link>${escaped(address)}</link>
-<guid isPermaLink="false">${escaped(post.id)}</guid>
+<title>${escapeMarkup(`${messages.status[post.status]}: ${post.title}`)}</title>
+<description>${escapeMarkup(post.text)}</description>
+<link>${escapeMarkup(address)}</link>
+<guid isPermaLink="false">${escapeMarkup(post.id)}</guid>
 <pubDate>${new Date(post.at).toUTCString()}</pubDate>
 </item>`,
   )
   return `<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0"><channel>
-<title>${escaped(words.title)}</title>
-<link>${escaped(address)}</link>
-<description>${escaped(words.explained)}</description>
+<title>${escapeMarkup(messages.title)}</title>
+<link>${escapeMarkup(address)}</link>
+<description>${escapeMarkup(messages.explanation)}</description>
 <lastBuildDate>${new Date(at).toUTCString()}</lastBuildDate>
 ${items.join('\n')}
 </channel></rss>

@@ -1,9 +1,9 @@
-/** Where the public status is: a page for people, and the same for programs and for feed readers. */
+/** The paths of the public status, apart from its handler, which is loaded on first use. */
 
 const paths = ['/status', '/status.json', '/status.rss'] as const
 export type StatusPath = (typeof paths)[number]
 
-/** The one of them that an address names, whatever is asked of it. */
+/** The path of a URL with or without a query, if it is one of the status page's. */
 export function statusPathOf(url: string): StatusPath | undefined {
   const end = url.indexOf('?')
   const path = end < 0 ? url : url.slice(0, end)

@@ -1,12 +1,12 @@
 /**
- * What the public may know of how the relay is: states, shares and posts, and nothing of the operators' business; no
- * upstreams, no costs, and no counts, which would tell how much is asked.
+ * The data of the public status page: states, success rates and incidents. It contains no upstreams, no costs and no
+ * counts, which would reveal the traffic.
  */
-import type { House } from '../house.ts'
-import { dayMs, daysOf, successOf, sumOf, type ModelSpan } from '../../health/availability.ts'
+import type { AppContext } from '../app-context.ts'
+import { dayMs, queryDays, successRate, sumCounts, type ModelSpan } from '../../health/availability.ts'
 import { listIncidents, type Incident } from '../../health/incidents.ts'
 import { objectiveFor, readObjectives } from '../../health/objectives.ts'
-import { publicAddresses } from '../../health/public-addresses.ts'
+import { listPublicAddresses } from '../../health/public-addresses.ts'
 import { baseUrlsOf } from '../public-urls.ts'
 
 export type State = 'up' | 'degraded' | 'down'
@@ -14,7 +14,7 @@ export type State = 'up' | 'degraded' | 'down'
 export interface StatusDay {
   /** `2026-11-21`, UTC. */
   readonly date: string
-  /** From 0 to 1; null: nothing was asked. */
+  /** From 0 to 1; `null`: no requests. */
   readonly success: number | null
 }
 
@@ -28,10 +28,10 @@ export interface StatusModel {
 }
 
 export interface StatusAddress {
-  /** What an application is given, with its `/v1`. */
+  /** The base URL, ending in `/v1`. */
   readonly url: string
-  /** null: not looked at. */
-  readonly isWell: boolean | null
+  /** `null`: not checked. */
+  readonly isHealthy: boolean | null
 }
 
 export interface PublicStatus {
@@ -39,27 +39,27 @@ export interface PublicStatus {
   readonly state: State
   readonly models: readonly StatusModel[]
   readonly addresses: readonly StatusAddress[]
-  /** Public ones of the last 90 days, the one opened last first. */
+  /** Public incidents of the last 90 days, newest first. */
   readonly incidents: readonly Incident[]
 }
 
 export const daysShown = 90
 const incidentsShown = 100
-const keptMs = 4000
+const cacheMs = 4000
 
 const ranks: Readonly<Record<State, number>> = { up: 0, degraded: 1, down: 2 }
-const stateOfSeverity = { minor: 'degraded', major: 'degraded', critical: 'down' } as const
+const severityStates = { minor: 'degraded', major: 'degraded', critical: 'down' } as const
 
-function worstOf(states: readonly State[]): State {
+function worstState(states: readonly State[]): State {
   return states.reduce<State>((worst, state) => (ranks[state] > ranks[worst] ? state : worst), 'up')
 }
 
-function stateOf(model: string, open: readonly Incident[]): State {
-  const touching = open.filter(({ models }) => models.length === 0 || models.includes(model))
-  return worstOf(touching.map(({ severity }) => stateOfSeverity[severity]))
+function modelState(model: string, open: readonly Incident[]): State {
+  const affecting = open.filter(({ models }) => models.length === 0 || models.includes(model))
+  return worstState(affecting.map(({ severity }) => severityStates[severity]))
 }
 
-function datesUpTo(now: number): { start: number; date: string }[] {
+function recentDates(now: number): { start: number; date: string }[] {
   const today = now - (now % dayMs)
   return Array.from({ length: daysShown }, (_, index) => {
     const start = today - (daysShown - 1 - index) * dayMs
@@ -67,73 +67,79 @@ function datesUpTo(now: number): { start: number; date: string }[] {
   })
 }
 
-/** Without the names of models that are not listed; an incident of nothing else is not for the public. */
-function shownIncidents(incidents: readonly Incident[], listed: ReadonlySet<string>): Incident[] {
+/** Without unlisted models; incidents of unlisted models only are omitted. */
+function visibleIncidents(incidents: readonly Incident[], listed: ReadonlySet<string>): Incident[] {
   return incidents.flatMap((incident) => {
     const models = incident.models.filter((model) => listed.has(model))
     return incident.models.length > 0 && models.length === 0 ? [] : [{ ...incident, models }]
   })
 }
 
-export async function publicStatus({ db, catalog, config }: House, now: number): Promise<PublicStatus> {
-  const dates = datesUpTo(now)
+export async function loadPublicStatus(
+  { db, catalog, config }: AppContext,
+  now: number,
+): Promise<PublicStatus> {
+  const dates = recentDates(now)
   const since = dates[0]?.start ?? now
-  const [spans, objectives, found, looked] = await Promise.all([
-    daysOf(db, { from: since, to: now }),
+  const [spans, objectives, publicIncidents, addressChecks] = await Promise.all([
+    queryDays(db, { from: since, to: now }),
     readObjectives(db, config.objectivePercent),
     listIncidents(db, { isPublic: true, since, limit: incidentsShown }),
-    publicAddresses(db, config.publicUrls),
+    listPublicAddresses(db, config.publicUrls),
   ])
   const listed = catalog.listed().map(({ id }) => id)
-  const incidents = shownIncidents(found, new Set(listed))
+  const incidents = visibleIncidents(publicIncidents, new Set(listed))
   const open = incidents.filter(({ closedAt }) => closedAt === null)
   const byModel = Map.groupBy(spans, ({ model }) => model)
   const models = listed.map((id): StatusModel => {
-    const own = byModel.get(id) ?? []
-    const byStart = new Map(own.map((span): [number, ModelSpan] => [span.start, span]))
+    const modelSpans = byModel.get(id) ?? []
+    const byStart = new Map(modelSpans.map((span): [number, ModelSpan] => [span.start, span]))
     const successOn = (start: number): number | null => {
       const span = byStart.get(start)
-      return span === undefined ? null : successOf(span)
+      return span === undefined ? null : successRate(span)
     }
     return {
       id,
-      state: stateOf(id, open),
-      success: successOf(sumOf(own)),
+      state: modelState(id, open),
+      success: successRate(sumCounts(modelSpans)),
       objective: objectiveFor(objectives, id),
       days: dates.map(({ start, date }) => ({ date, success: successOn(start) })),
     }
   })
-  const addresses = baseUrlsOf(config).map((url, index) => ({ url, isWell: looked[index]?.isWell ?? null }))
-  const states = [...models.map(({ state }) => state), stateOf('', open)]
-  // One model that is down is not the whole service.
+  const addresses = baseUrlsOf(config).map((url, index) => ({
+    url,
+    isHealthy: addressChecks[index]?.isHealthy ?? null,
+  }))
+  const states = [...models.map(({ state }) => state), modelState('', open)]
+  // The service is only down if all models are.
   const isAllDown = models.length > 0 && models.every(({ state }) => state === 'down')
-  const worst = worstOf(states)
+  const worst = worstState(states)
   return { at: now, state: worst === 'down' && !isAllDown ? 'degraded' : worst, models, addresses, incidents }
 }
 
-/** Asked of the database once in a few seconds at most, however many look. */
-export class StatusSnapshots {
-  readonly #house: House
-  #taken: Promise<PublicStatus> | null = null
-  #takenAt = 0
+/** Reads the database at most once every few seconds. */
+export class StatusCache {
+  readonly #ctx: AppContext
+  #snapshot: Promise<PublicStatus> | null = null
+  #snapshotAt = 0
 
-  constructor(house: House) {
-    this.#house = house
+  constructor(ctx: AppContext) {
+    this.#ctx = ctx
   }
 
   get(now: number): Promise<PublicStatus> {
-    if (this.#taken !== null && now - this.#takenAt < keptMs) return this.#taken
-    const taken = publicStatus(this.#house, now)
-    this.#taken = taken
-    this.#takenAt = now
-    taken.catch(() => {
-      if (this.#taken === taken) this.#taken = null
+    if (this.#snapshot !== null && now - this.#snapshotAt < cacheMs) return this.#snapshot
+    const snapshot = loadPublicStatus(this.#ctx, now)
+    this.#snapshot = snapshot
+    this.#snapshotAt = now
+    snapshot.catch(() => {
+      if (this.#snapshot === snapshot) this.#snapshot = null
     })
-    return taken
+    return snapshot
   }
 }
 
-/** Never rounded up to what was not reached: 99.996 % is 99.99. */
+/** Rounded down, never up: 99.996 % is 99.99. */
 export function percentOf(success: number): number {
   return Math.floor(success * 10_000 + 1e-9) / 100
 }

@@ -1,4 +1,4 @@
-/** The status page's style: part of the document, allowed by its hash. Colours keep a contrast of 4.5 on both grounds. */
+/** The status page's style: inline, allowed by its hash. Colours have a contrast of at least 4.5 in both modes. */
 import { createHash } from 'node:crypto'
 
 export const statusStyle = `
@@ -22,8 +22,9 @@ code{overflow-wrap:anywhere}.small{font-size:.85rem;color:var(--faint)}
 .incident li{margin-top:.5rem}footer{margin:2rem 0}
 `
 
-/** Nothing but this style: no scripts, no images, no frames, nothing from elsewhere. */
-export const statusPolicy = [
+/** Allows this style only: no scripts, images, frames or other origins. */
+
+export const statusContentSecurityPolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(statusStyle).digest('base64')}'`,
   "base-uri 'none'",

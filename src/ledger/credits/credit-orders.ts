@@ -1,10 +1,10 @@
 /**
- * Credits that are decided together with what they are for: the order is written in the same batch as the use of a
- * voucher, the grant of a promotion or the refund of a request, and is entered into the ledger afterwards, once, under
- * its own id. What a crash leaves between the two is found by the open orders.
+ * Credits that are ordered in one batch with their cause: the redemption of a voucher, the grant of a
+ * promotion or the refund of a request. The order is entered into the ledger afterwards, once, under its own
+ * id. After a crash in between, the open orders show what is missing.
  */
-import { expecting, type Db } from '../../db/db.ts'
-import type { Statement } from '../../db/messages.ts'
+import { expectChanges, type Db } from '../../db/db.ts'
+import type { Statement } from '../../db/statement.ts'
 import { sql } from '../../db/schema/schema.ts'
 import type { CreditKind } from '../events.ts'
 
@@ -17,8 +17,8 @@ export interface OrderedCredit {
   readonly reason: string
 }
 
-/** The order as a statement for the batch of what it is for. */
-export function creditOrderRow(order: OrderedCredit, at: number): Statement {
+/** The order as a statement for the batch that writes its cause. */
+export function insertCreditOrder(order: OrderedCredit, at: number): Statement {
   const { id, account, amountNanos, source, reason } = order
   const row = {
     id,
@@ -29,7 +29,7 @@ export function creditOrderRow(order: OrderedCredit, at: number): Statement {
     created_at: at,
     entered_at: null,
   }
-  return expecting(sql.insertInto('credit_orders').values(row), 1)
+  return expectChanges(sql.insertInto('credit_orders').values(row), 1)
 }
 
 function orders() {
@@ -57,14 +57,14 @@ export async function creditOrderById(db: Db, id: string): Promise<OrderedCredit
   return row === undefined ? undefined : orderOf(row)
 }
 
-/** Orders that are not known to be entered, oldest first. */
+/** Orders not known to be in the ledger, oldest first. */
 export async function openCreditOrders(db: Db, limit: number): Promise<OrderedCredit[]> {
   const query = orders().where('entered_at', 'is', null).orderBy('created_at').limit(limit)
   return (await db.all(query)).map(orderOf)
 }
 
-/** Notes that an order is in the ledger. */
-export async function noteCreditOrderEntered(db: Db, id: string, at: number): Promise<void> {
+/** Records that an order is in the ledger. */
+export async function markCreditOrderEntered(db: Db, id: string, at: number): Promise<void> {
   await db.write(
     sql
       .updateTable('credit_orders')

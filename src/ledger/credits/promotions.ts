@@ -1,13 +1,13 @@
 /**
- * Promotions: trial credit for a while, for as many as there is room for. Each mailbox gets it once, ever, and each
- * account. The time is handed in: this room knows no clock.
+ * Promotions: trial credit for a limited time or a limited number of accounts. Each mailbox and each account
+ * gets it once, ever. The ledger has no clock, so callers pass the time.
  */
 import type { Updateable } from 'kysely'
-import { refuse, type Refusal } from '../../errors.ts'
-import { auditRow } from '../../db/audit.ts'
-import { expecting, type Db } from '../../db/db.ts'
+import { apiError, type ApiError } from '../../errors.ts'
+import { auditStatement } from '../../db/audit.ts'
+import { expectChanges, type Db } from '../../db/db.ts'
 import { sql, type PromotionsTable } from '../../db/schema/schema.ts'
-import { isTaken, isUnmet } from '../../db/store-error.ts'
+import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
 import { newId } from '../../lib/ids.ts'
 
 export const promotionStates = ['scheduled', 'running', 'used up', 'ended', 'paused'] as const
@@ -16,15 +16,15 @@ export type PromotionState = (typeof promotionStates)[number]
 export interface Promotion {
   readonly id: string
   readonly name: string
-  /** Who names it gets it; null: everybody, unless they name another. */
+  /** Whoever enters the code gets the credit. null: everybody who enters no other code. */
   readonly code: string | null
   readonly amountNanos: bigint
   readonly startsAt: number
-  /** null: it does not end by itself. */
+  /** null: no end. */
   readonly endsAt: number | null
   readonly grantsMax: number | null
   readonly granted: number
-  /** After so many days what is left of a credit is taken back; null: never. */
+  /** What is left of a credit is taken back after this many days. null: never. */
   readonly creditDays: number | null
   readonly status: 'active' | 'paused'
   readonly state: PromotionState
@@ -32,7 +32,10 @@ export interface Promotion {
   readonly updatedAt: number
 }
 
-/** Not named stays, on creation: now, without an end, a bound, a code; null removes. */
+/**
+ * Omitted fields stay unchanged; on creation they default to "from now", no end, no limit and no code. null
+ * removes a value.
+ */
 export interface PromotionPatch {
   readonly name?: string
   readonly code?: string | null
@@ -50,7 +53,7 @@ export interface PromotionInput extends PromotionPatch {
 }
 
 const codePattern = /^[A-Za-z0-9_-]{1,40}$/
-const nameMax = 100
+const maxNameLength = 100
 
 function stateAt(row: PromotionsTable, at: number): PromotionState {
   if (row.ends_at !== null && row.ends_at <= at) return 'ended'
@@ -77,22 +80,22 @@ function promotionOf(row: PromotionsTable, at: number): Promotion {
   }
 }
 
-function invalid(param: string, words: string): Refusal {
-  return refuse('invalid_request', { param, message: `${param} ${words}.` })
+function invalid(param: string, reason: string): ApiError {
+  return apiError('invalid_request', { param, message: `${param} ${reason}.` })
 }
 
-function checked(row: PromotionsTable): PromotionsTable {
-  if (row.name.trim() === '' || row.name.length > nameMax)
-    throw invalid('name', `has to have 1 to ${nameMax} characters`)
+function validate(row: PromotionsTable): PromotionsTable {
+  if (row.name.trim() === '' || row.name.length > maxNameLength)
+    throw invalid('name', `must have 1 to ${maxNameLength} characters`)
   if (row.code !== null && !codePattern.test(row.code))
-    throw invalid('code', 'has to have 1 to 40 letters, digits, "-" or "_"')
-  if (row.amount_nanos <= 0n) throw invalid('amount', 'has to be above 0')
+    throw invalid('code', 'must have 1 to 40 letters, digits, "-" or "_"')
+  if (row.amount_nanos <= 0n) throw invalid('amount', 'must be greater than 0')
   if (row.ends_at !== null && row.ends_at <= row.starts_at)
-    throw invalid('ends_at', 'has to be after starts_at')
+    throw invalid('ends_at', 'must be after starts_at')
   return row
 }
 
-function changesOf(patch: PromotionPatch): Updateable<PromotionsTable> {
+function toColumns(patch: PromotionPatch): Updateable<PromotionsTable> {
   const set: Updateable<PromotionsTable> = {}
   if (patch.name !== undefined) set.name = patch.name
   if (patch.code !== undefined) set.code = patch.code
@@ -105,23 +108,23 @@ function changesOf(patch: PromotionPatch): Updateable<PromotionsTable> {
   return set
 }
 
-function refusalFor(error: unknown): unknown {
-  if (isTaken(error, 'promotions.code'))
-    return refuse('conflict', { param: 'code', message: 'A promotion with this code exists.' })
-  return isUnmet(error, 0) ? noSuchPromotion() : error
+function toApiError(error: unknown): unknown {
+  if (isUniqueViolation(error, 'promotions.code'))
+    return apiError('conflict', { param: 'code', message: 'A promotion with this code already exists.' })
+  return isExpectationFailureOf(error, 0) ? promotionNotFound() : error
 }
 
-function noSuchPromotion(): Refusal {
-  return refuse('not_found', { message: 'There is no such promotion.' })
+function promotionNotFound(): ApiError {
+  return apiError('not_found', { message: 'Promotion not found.' })
 }
 
-/** Refuses with 400 naming the field, or with 409 when the code is another's. */
+/** Throws 400 naming the field, or 409 if the code is taken. */
 export async function createPromotion(
   db: Db,
   input: PromotionInput,
   { at, by }: { readonly at: number; readonly by: string },
 ): Promise<Promotion> {
-  const row = checked({
+  const row = validate({
     id: newId('pro'),
     name: input.name,
     code: null,
@@ -134,20 +137,20 @@ export async function createPromotion(
     status: 'active',
     created_at: at,
     updated_at: at,
-    ...changesOf(input),
+    ...toColumns(input),
   })
   try {
     await db.write(
-      expecting(sql.insertInto('promotions').values(row), 1),
-      auditRow(by, 'promotion.create', row.id, row),
+      expectChanges(sql.insertInto('promotions').values(row), 1),
+      auditStatement(by, 'promotion.create', row.id, row),
     )
   } catch (error) {
-    throw refusalFor(error)
+    throw toApiError(error)
   }
   return promotionOf(row, at)
 }
 
-/** Changes the fields given, for what is granted from now on. Refuses with 404, 400 naming the field, 409. */
+/** Changes the given fields for future grants. Throws 404, 400 naming the field, or 409. */
 export async function updatePromotion(
   db: Db,
   id: string,
@@ -155,20 +158,20 @@ export async function updatePromotion(
   { at, by }: { readonly at: number; readonly by: string },
 ): Promise<Promotion> {
   const before = await promotionRow(db, id)
-  if (before === undefined) throw noSuchPromotion()
-  const set = changesOf(patch)
-  checked({ ...before, ...set })
+  if (before === undefined) throw promotionNotFound()
+  const set = toColumns(patch)
+  validate({ ...before, ...set })
   const update = sql
     .updateTable('promotions')
     .set({ ...set, updated_at: at })
     .where('id', '=', id)
   try {
-    await db.write(expecting(update, 1), auditRow(by, 'promotion.update', id, set))
+    await db.write(expectChanges(update, 1), auditStatement(by, 'promotion.update', id, set))
   } catch (error) {
-    throw refusalFor(error)
+    throw toApiError(error)
   }
   const after = await promotionById(db, id, at)
-  if (after === undefined) throw noSuchPromotion()
+  if (after === undefined) throw promotionNotFound()
   return after
 }
 
@@ -181,7 +184,7 @@ export async function promotionById(db: Db, id: string, at: number): Promise<Pro
   return row === undefined ? undefined : promotionOf(row, at)
 }
 
-/** Newest first; `cursor` is the last id of the page before. */
+/** Newest first. `cursor` is the last id of the previous page. */
 export async function listPromotions(
   db: Db,
   page: { readonly limit: number; readonly cursor?: string; readonly at: number },
@@ -197,7 +200,10 @@ export async function listPromotions(
   return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
 }
 
-/** The promotion that has room at a time: with this code, or of those without one the one that began last. */
+/**
+ * The promotion that can grant credit at this time: the one with this code or, without a code, the one that
+ * started last.
+ */
 export async function runningPromotion(
   db: Db,
   code: string | null,

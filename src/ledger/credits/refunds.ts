@@ -1,21 +1,21 @@
 /**
- * Refunds of requests: money of one request that is given back, all of it or a part, as often as an operator likes and
- * never more in sum than the request cost. Each is a credit of its own; the charge stays as it was.
+ * Refunds of requests, in full or in part. An operator may refund a request several times, but never more in
+ * total than it cost. Each refund is a credit of its own; the charge stays unchanged.
  */
-import { auditRow } from '../../db/audit.ts'
-import { expecting, type Db } from '../../db/db.ts'
+import { auditStatement } from '../../db/audit.ts'
+import { expectChanges, type Db } from '../../db/db.ts'
 import { sql } from '../../db/schema/schema.ts'
-import { isTaken, isUnmet } from '../../db/store-error.ts'
-import { refuse } from '../../errors.ts'
-import { decimalOf } from '../../lib/money.ts'
-import { creditOrderById, creditOrderRow } from './credit-orders.ts'
+import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
+import { apiError } from '../../errors.ts'
+import { formatAmount } from '../../lib/money.ts'
+import { creditOrderById, insertCreditOrder } from './credit-orders.ts'
 
-export interface RefundOrder {
+export interface RefundInput {
   readonly requestId: string
-  /** Nanos; null: all that has not been given back. */
+  /** Nanos. null: everything not refunded yet. */
   readonly amountNanos: bigint | null
   readonly reason: string
-  /** The same key gives back once. */
+  /** A refund with the same key is entered once. */
   readonly idempotencyKey: string
   readonly at: number
   readonly by: string
@@ -25,20 +25,20 @@ export interface Refund {
   readonly creditId: string
   readonly account: string
   readonly amountNanos: bigint
-  /** Of the request. */
+  /** The cost of the request. */
   readonly costNanos: bigint
-  /** False when the same key had ordered it before. */
+  /** False if a refund with the same key was ordered before. */
   readonly isNew: boolean
 }
 
-/** The refunds of a request: their ids begin alike. */
-function orderIdsOf(requestId: string): readonly [from: string, to: string] {
+/** The range of order ids of a request's refunds, which share a prefix. */
+function orderIdRange(requestId: string): readonly [from: string, to: string] {
   return [`refund:${requestId}:`, `refund:${requestId};`]
 }
 
-/** What a request has been given back, ordered or entered. */
+/** How much of a request has been refunded, ordered or entered. */
 export async function refundedNanos(db: Db, requestId: string): Promise<bigint> {
-  const [from, to] = orderIdsOf(requestId)
+  const [from, to] = orderIdRange(requestId)
   const row = await db.first(
     sql
       .selectFrom('credit_orders')
@@ -49,10 +49,10 @@ export async function refundedNanos(db: Db, requestId: string): Promise<bigint> 
   return row?.sum_nanos ?? 0n
 }
 
-/** Holds, inside a batch, only while the request's cost covers what was given back and this as well. */
-function coverage(requestId: string, amount: bigint) {
-  const [from, to] = orderIdsOf(requestId)
-  return expecting(
+/** Fails the batch unless the request's cost covers all its refunds, including this one. */
+function requireCovered(requestId: string, amount: bigint) {
+  const [from, to] = orderIdRange(requestId)
+  return expectChanges(
     {
       sql: `select request_id from requests where request_id = ? and cost_nanos >= ? +
         (select coalesce(sum(amount_nanos), 0) from credit_orders where id >= ? and id < ?)`,
@@ -63,58 +63,62 @@ function coverage(requestId: string, amount: bigint) {
 }
 
 /**
- * Orders a refund, whose credit is then to be entered. Refuses with 404 for an unknown request, 400 for an amount that
- * is not above 0, 409 for more than is left of its cost or another amount by the same key.
+ * Orders a refund; the caller then enters its credit. Throws 404 for an unknown request, 400 if the amount is
+ * not greater than 0, and 409 if it exceeds what is left of the cost or the key was used for another amount.
  */
-export async function orderRefund(db: Db, order: RefundOrder): Promise<Refund> {
+export async function orderRefund(db: Db, order: RefundInput): Promise<Refund> {
   const { requestId, reason, at, by } = order
   const id = `refund:${requestId}:${order.idempotencyKey}`
   const request = await db.first(
     sql.selectFrom('requests').select(['account_id', 'cost_nanos']).where('request_id', '=', requestId),
   )
-  if (request === undefined) throw refuse('not_found', { message: 'There is no such request.' })
-  const about = { creditId: id, account: request.account_id, costNanos: request.cost_nanos }
-  const repeated = async (): Promise<Refund | null> => {
+  if (request === undefined) throw apiError('not_found', { message: 'Request not found.' })
+  const common = { creditId: id, account: request.account_id, costNanos: request.cost_nanos }
+  const findRepeated = async (): Promise<Refund | null> => {
     const before = await creditOrderById(db, id)
     if (before === undefined) return null
     if (order.amountNanos === null || order.amountNanos === before.amountNanos) {
-      return { ...about, amountNanos: before.amountNanos, isNew: false }
+      return { ...common, amountNanos: before.amountNanos, isNew: false }
     }
-    throw refuse('conflict', {
+    throw apiError('conflict', {
       param: 'idempotency_key',
-      message: 'This idempotency_key was used for another amount.',
+      message: 'This `idempotency_key` was already used with a different amount.',
     })
   }
-  const known = await repeated()
-  if (known) return known
-  const left = request.cost_nanos - (await refundedNanos(db, requestId))
-  const amountNanos = order.amountNanos ?? left
+  const existing = await findRepeated()
+  if (existing) return existing
+  const remaining = request.cost_nanos - (await refundedNanos(db, requestId))
+  const amountNanos = order.amountNanos ?? remaining
   if (order.amountNanos !== null && amountNanos <= 0n) {
-    throw refuse('invalid_request', { param: 'amount', message: 'amount has to be above 0.' })
+    throw apiError('invalid_request', { param: 'amount', message: 'amount must be greater than 0.' })
   }
-  if (amountNanos > left || amountNanos <= 0n) {
-    // Perhaps it is the same refund, asked for twice at once, that has taken what was left.
-    const other = await repeated()
-    if (other) return other
-    throw moreThan(left)
+  if (amountNanos > remaining || amountNanos <= 0n) {
+    // A concurrent order of the same refund may have taken the rest.
+    const existing = await findRepeated()
+    if (existing) return existing
+    throw exceedsRemaining(remaining)
   }
-  const { account } = about
+  const { account } = common
   try {
     await db.write(
-      coverage(requestId, amountNanos),
-      creditOrderRow({ id, account, amountNanos, source: 'refund', reason }, at),
-      auditRow(by, 'request.refund', requestId, { account, amount: decimalOf(amountNanos), reason }),
+      requireCovered(requestId, amountNanos),
+      insertCreditOrder({ id, account, amountNanos, source: 'refund', reason }, at),
+      auditStatement(by, 'request.refund', requestId, { account, amount: formatAmount(amountNanos), reason }),
     )
   } catch (error) {
-    const other = isTaken(error, 'credit_orders.id') || isUnmet(error, 0) ? await repeated() : null
-    if (other) return other
-    if (isUnmet(error, 0)) throw moreThan(request.cost_nanos - (await refundedNanos(db, requestId)))
+    const existing =
+      isUniqueViolation(error, 'credit_orders.id') || isExpectationFailureOf(error, 0)
+        ? await findRepeated()
+        : null
+    if (existing) return existing
+    if (isExpectationFailureOf(error, 0))
+      throw exceedsRemaining(request.cost_nanos - (await refundedNanos(db, requestId)))
     throw error
   }
-  return { ...about, amountNanos, isNew: true }
+  return { ...common, amountNanos, isNew: true }
 }
 
-function moreThan(left: bigint) {
-  const message = `No more than ${decimalOf(left)} of this request can be given back.`
-  return refuse('conflict', { param: 'amount', message })
+function exceedsRemaining(remaining: bigint) {
+  const message = `At most ${formatAmount(remaining)} of this request can be refunded.`
+  return apiError('conflict', { param: 'amount', message })
 }

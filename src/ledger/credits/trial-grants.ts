@@ -1,13 +1,14 @@
 /**
- * What was granted of promotions. A grant and the order of its credit are one batch, so that of however many who ask for
- * the same mailbox one gets it; what is left at its end is taken back in as many entries as it takes.
+ * Granted trial credits. A grant and its credit order are one batch, so only one of several concurrent
+ * requests for the same mailbox succeeds. When the grant ends, what is left is taken back, in as many entries
+ * as necessary.
  */
 import { hash } from 'node:crypto'
 import { sql as fragment } from 'kysely'
-import { expecting, type Db } from '../../db/db.ts'
-import type { Statement } from '../../db/messages.ts'
+import { expectChanges, type Db } from '../../db/db.ts'
+import type { Statement } from '../../db/statement.ts'
 import { sql, type TrialGrantsTable } from '../../db/schema/schema.ts'
-import { creditOrderRow } from './credit-orders.ts'
+import { insertCreditOrder } from './credit-orders.ts'
 import type { Promotion } from './promotions.ts'
 import { accountOwner } from '../state.ts'
 
@@ -17,15 +18,15 @@ export interface TrialGrant {
   readonly account: string
   readonly amountNanos: bigint
   readonly expiresAt: number | null
-  /** All that the account had spent before. */
+  /** The account's total spending before the grant. */
   readonly spentBeforeNanos: bigint
-  /** All that it has spent by now, as far as it is on disk. */
+  /** The account's total spending so far, as of the last commit. */
   readonly spentNanos: bigint
   readonly takenNanos: bigint
   readonly takes: number
 }
 
-/** Who gets it, by which mailbox (accounts/fields.ts, mailboxOf). */
+/** Who receives a grant, identified by account and mailbox (accounts/fields.ts, mailboxOf). */
 export interface Grantee {
   readonly account: string
   readonly mailbox: string
@@ -35,12 +36,12 @@ function hashOfMailbox(mailbox: string): string {
   return hash('sha256', mailbox, 'hex')
 }
 
-/** The id of a grant's credit in the ledger: an account has one. */
+/** The id of a grant's credit in the ledger. An account has at most one. */
 export function trialCreditId(account: string): string {
   return `trial:${account}`
 }
 
-/** Whether the mailbox, or the account, has had a trial credit. */
+/** Whether the mailbox or the account has received a trial credit. */
 export async function hasHadTrial(db: Db, { account, mailbox }: Grantee): Promise<boolean> {
   const query = sql
     .selectFrom('trial_grants')
@@ -51,15 +52,18 @@ export async function hasHadTrial(db: Db, { account, mailbox }: Grantee): Promis
   return (await db.first(query)) !== undefined
 }
 
-export function trialEndOf(promotion: Promotion, at: number): number | null {
+export function trialExpiryOf(promotion: Promotion, at: number): number | null {
   return promotion.creditDays === null ? null : at + promotion.creditDays * dayMs
 }
 
-/** The grant of a promotion, for a batch, which fails when the promotion is over or the mailbox has had its credit. */
-export function grantRows(promotion: Promotion, grantee: Grantee, at: number): Statement[] {
+/**
+ * The statements of a grant. Their batch fails if the promotion has ended or the mailbox already received its
+ * credit.
+ */
+export function grantStatements(promotion: Promotion, grantee: Grantee, at: number): Statement[] {
   const { id, amountNanos, name } = promotion
   const { account, mailbox } = grantee
-  const room = sql
+  const claimGrant = sql
     .updateTable('promotions')
     .set((build) => ({ granted: build('granted', '+', 1) }))
     .where('id', '=', id)
@@ -74,7 +78,7 @@ export function grantRows(promotion: Promotion, grantee: Grantee, at: number): S
     promotion_id: id,
     amount_nanos: amountNanos,
     granted_at: at,
-    expires_at: trialEndOf(promotion, at),
+    expires_at: trialExpiryOf(promotion, at),
     spent_before_nanos: fragment<bigint>`coalesce((select total_spent_nanos from owners where id = ${accountOwner(account)}), 0)`,
     taken_nanos: 0n,
     takes: 0,
@@ -82,11 +86,13 @@ export function grantRows(promotion: Promotion, grantee: Grantee, at: number): S
   })
   const reason = `Promotion “${name}”`
   const order = { id: trialCreditId(account), account, amountNanos, source: 'trial' as const, reason }
-  return [expecting(room, 1), expecting(grant, 1), creditOrderRow(order, at)]
+  return [expectChanges(claimGrant, 1), expectChanges(grant, 1), insertCreditOrder(order, at)]
 }
 
-/** Grants whose time ends after `from` and not after `to`, of which something may be left, and whose credit is in the ledger. */
-export async function endingTrials(
+/**
+ * Grants that expire after `from` and up to `to`, may have something left, and whose credit is in the ledger.
+ */
+export async function expiringTrials(
   db: Db,
   { from, to }: { readonly from: number; readonly to: number },
   limit: number,
@@ -122,12 +128,12 @@ function grantOf(row: TrialGrantsTable & { total_spent_nanos: bigint | null }): 
   }
 }
 
-/** Notes an entry that took something back, and whether that was the last. */
-export async function noteTaken(
+/** Records what an entry took back and whether it was the last one. */
+export async function recordTrialTakeBack(
   db: Db,
   grant: TrialGrant,
   taken: { readonly nanos: bigint; readonly isDone: boolean; readonly at: number },
-  also: readonly Statement[] = [],
+  extraStatements: readonly Statement[] = [],
 ): Promise<void> {
   const update = sql
     .updateTable('trial_grants')
@@ -138,5 +144,5 @@ export async function noteTaken(
     })
     .where('account_id', '=', grant.account)
     .where('takes', '=', grant.takes)
-  await db.write(expecting(update, 1), ...also)
+  await db.write(expectChanges(update, 1), ...extraStatements)
 }

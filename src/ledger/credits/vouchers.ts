@@ -1,34 +1,42 @@
 /**
- * Vouchers: codes that are worth an amount once. Only the hash of a code is kept, so that whoever reads the database
- * cannot spend them. The codes and the time are handed in: this room knows no chance and no clock.
+ * Vouchers: codes that are worth an amount once. Only the hash of a code is stored, so a reader of the
+ * database cannot redeem them. The ledger has no randomness and no clock, so callers pass the codes and the
+ * time.
  */
 import { hash } from 'node:crypto'
-import { refuse, type Refusal } from '../../errors.ts'
-import { auditRow } from '../../db/audit.ts'
-import { expecting, type Db } from '../../db/db.ts'
+import { apiError, type ApiError } from '../../errors.ts'
+import { auditStatement } from '../../db/audit.ts'
+import { expectChanges, type Db } from '../../db/db.ts'
 import { sql, type VouchersTable } from '../../db/schema/schema.ts'
-import { isUnmet } from '../../db/store-error.ts'
-import { plainVoucherCode } from '../../lib/voucher-code.ts'
-import { creditOrderRow } from './credit-orders.ts'
+import { isExpectationFailureOf } from '../../db/store-error.ts'
+import { normalizeVoucherCode } from '../../lib/voucher-code.ts'
+import { insertCreditOrder } from './credit-orders.ts'
 
 export const voucherStatuses = ['unused', 'redeemed', 'expired', 'revoked'] as const
 export type VoucherStatus = (typeof voucherStatuses)[number]
 
 export interface Voucher {
-  /** Names the voucher without telling its code. */
+  /** Identifies the voucher without revealing its code. */
   readonly id: string
   readonly status: VoucherStatus
   readonly amountNanos: bigint
   readonly expiresAt: number | null
   readonly createdAt: number
   readonly redeemedAt: number | null
-  /** The account. */
+  /** The id of the account. */
   readonly redeemedBy: string | null
   readonly revokedAt: number | null
 }
 
-export interface VoucherOrder {
-  /** Nanos that each is worth. */
+/** A voucher that was redeemed, and the credit that came of it. */
+export interface VoucherReceipt {
+  readonly voucher: Voucher
+  readonly creditId: string
+  readonly balance: bigint
+}
+
+export interface VoucherBatch {
+  /** The value of each voucher, in nanos. */
   readonly amountNanos: bigint
   readonly codes: readonly string[]
   readonly expiresAt: number | null
@@ -37,18 +45,18 @@ export interface VoucherOrder {
 
 const idLength = 24
 
-/** What is stored and looked up: SHA-256 in hex of the code as it was printed. */
+/** What is stored and looked up: the SHA-256, in hex, of the code as printed. */
 export function hashOfVoucher(code: string): string {
-  return hash('sha256', plainVoucherCode(code), 'hex')
+  return hash('sha256', normalizeVoucherCode(code), 'hex')
 }
 
-/** Refuses with 400 naming the field. */
-export async function createVouchers(db: Db, order: VoucherOrder, by: string): Promise<void> {
-  const { amountNanos, codes, expiresAt, at } = order
+/** Throws 400 naming the field. */
+export async function createVouchers(db: Db, batch: VoucherBatch, by: string): Promise<void> {
+  const { amountNanos, codes, expiresAt, at } = batch
   if (amountNanos <= 0n)
-    throw refuse('invalid_request', { param: 'amount', message: 'amount has to be above 0.' })
+    throw apiError('invalid_request', { param: 'amount', message: 'amount must be greater than 0.' })
   if (expiresAt !== null && expiresAt <= at) {
-    throw refuse('invalid_request', { param: 'expires_at', message: 'expires_at lies in the past.' })
+    throw apiError('invalid_request', { param: 'expires_at', message: 'expires_at must be in the future.' })
   }
   const rows = codes.map((code) => ({
     code_hash: hashOfVoucher(code),
@@ -61,16 +69,16 @@ export async function createVouchers(db: Db, order: VoucherOrder, by: string): P
   }))
   const detail = { amountNanos, count: rows.length, expiresAt }
   await db.write(
-    expecting(sql.insertInto('vouchers').values(rows), rows.length),
-    auditRow(by, 'voucher.create', 'vouchers', detail),
+    expectChanges(sql.insertInto('vouchers').values(rows), rows.length),
+    auditStatement(by, 'voucher.create', 'vouchers', detail),
   )
 }
 
-/** A voucher's place in the list: the time it was made, and its hash. */
-function placeOf(cursor: string): readonly [number, string] {
+/** A position in the list: creation time and hash. */
+function parseCursor(cursor: string): readonly [number, string] {
   const [, at = '', code = ''] = /^(\d{1,15})\.([0-9a-f]{64})$/.exec(cursor) ?? []
   if (code !== '') return [Number(at), code]
-  throw refuse('invalid_request', { param: 'cursor', message: 'cursor is not one of this list.' })
+  throw apiError('invalid_request', { param: 'cursor', message: 'Invalid cursor for this list.' })
 }
 
 function statusAt(row: VouchersTable, at: number): VoucherStatus {
@@ -96,19 +104,19 @@ function vouchers() {
   return sql.selectFrom('vouchers').selectAll()
 }
 
-/** Those that have a status at a time. */
-function inStatus(status: VoucherStatus, at: number) {
+/** The vouchers that have a status at the given time. */
+function withStatus(status: VoucherStatus, at: number) {
   const unredeemed = vouchers().where('redeemed_at', 'is', null)
-  const standing = unredeemed.where('revoked_at', 'is', null)
+  const unrevoked = unredeemed.where('revoked_at', 'is', null)
   switch (status) {
     case 'redeemed':
       return vouchers().where('redeemed_at', 'is not', null)
     case 'revoked':
       return unredeemed.where('revoked_at', 'is not', null)
     case 'expired':
-      return standing.where('expires_at', '<=', at)
+      return unrevoked.where('expires_at', '<=', at)
     case 'unused':
-      return standing.where((build) =>
+      return unrevoked.where((build) =>
         build.or([build('expires_at', 'is', null), build('expires_at', '>', at)]),
       )
   }
@@ -120,40 +128,40 @@ export interface VoucherFilter {
   readonly account?: string
 }
 
-/** Newest first, with the status at a time. */
+/** Newest first, with their status at the given time. */
 export async function listVouchers(
   db: Db,
   filter: VoucherFilter,
   page: { readonly limit: number; readonly cursor?: string; readonly at: number },
 ): Promise<{ data: Voucher[]; next: string | null }> {
-  let query = (filter.status === undefined ? vouchers() : inStatus(filter.status, page.at))
+  let query = (filter.status === undefined ? vouchers() : withStatus(filter.status, page.at))
     .orderBy('created_at', 'desc')
     .orderBy('code_hash', 'desc')
     .limit(page.limit + 1)
   if (filter.account !== undefined) query = query.where('redeemed_by', '=', filter.account)
   if (page.cursor !== undefined) {
-    const [at, code] = placeOf(page.cursor)
+    const [at, code] = parseCursor(page.cursor)
     query = query.where((build) =>
       build(build.refTuple('created_at', 'code_hash'), '<', build.tuple(at, code)),
     )
   }
   const rows = await db.report(query)
-  const shown = rows.slice(0, page.limit)
-  const last = rows.length > page.limit ? shown.at(-1) : undefined
+  const visible = rows.slice(0, page.limit)
+  const last = rows.length > page.limit ? visible.at(-1) : undefined
   const next = last === undefined ? null : `${last.created_at}.${last.code_hash}`
-  return { data: shown.map((row) => voucherOf(row, page.at)), next }
+  return { data: visible.map((row) => voucherOf(row, page.at)), next }
 }
 
-async function rowById(db: Db, id: string): Promise<VouchersTable | undefined> {
-  const start = /^vch_([0-9a-f]{24})$/.exec(id)?.[1]
-  if (start === undefined) return undefined
-  return db.first(vouchers().where('code_hash', '>=', start).where('code_hash', '<', `${start}g`))
+async function voucherRowById(db: Db, id: string): Promise<VouchersTable | undefined> {
+  const hashPrefix = /^vch_([0-9a-f]{24})$/.exec(id)?.[1]
+  if (hashPrefix === undefined) return undefined
+  return db.first(vouchers().where('code_hash', '>=', hashPrefix).where('code_hash', '<', `${hashPrefix}g`))
 }
 
-/** Ends a voucher that nobody has redeemed. Refuses with 404, or with 409 when it is redeemed or revoked already. */
+/** Revokes a voucher that has not been redeemed. Throws 404, or 409 if it has been redeemed or revoked. */
 export async function revokeVoucher(db: Db, id: string, at: number, by: string): Promise<Voucher> {
-  const row = await rowById(db, id)
-  if (row === undefined) throw refuse('not_found', { message: 'There is no such voucher.' })
+  const row = await voucherRowById(db, id)
+  if (row === undefined) throw apiError('not_found', { message: 'Voucher not found.' })
   const update = sql
     .updateTable('vouchers')
     .set({ revoked_at: at })
@@ -161,41 +169,41 @@ export async function revokeVoucher(db: Db, id: string, at: number, by: string):
     .where('redeemed_at', 'is', null)
     .where('revoked_at', 'is', null)
   try {
-    await db.write(expecting(update, 1), auditRow(by, 'voucher.revoke', id))
+    await db.write(expectChanges(update, 1), auditStatement(by, 'voucher.revoke', id))
   } catch (error) {
-    if (!isUnmet(error, 0)) throw error
-    throw refuse('conflict', { message: 'This voucher is redeemed or revoked already.' })
+    if (!isExpectationFailureOf(error, 0)) throw error
+    throw apiError('conflict', { message: 'This voucher has already been redeemed or revoked.' })
   }
   return voucherOf({ ...row, revoked_at: at }, at)
 }
 
-/** Why a voucher is worth nothing. Of a code that is unknown nothing else is told than of one that cannot be. */
-export function voucherRefusal(status: VoucherStatus | undefined): Refusal {
+/** Why a voucher cannot be redeemed. An unknown code and a malformed code get the same answer. */
+export function voucherError(status: VoucherStatus | undefined): ApiError {
   switch (status) {
     case 'redeemed':
-      return refuse('conflict', {
+      return apiError('conflict', {
         code: 'voucher_used',
         param: 'code',
         message: 'This voucher has been used.',
       })
     case 'expired':
-      return refuse('conflict', {
+      return apiError('conflict', {
         code: 'voucher_expired',
         param: 'code',
         message: 'This voucher has expired.',
       })
     case 'revoked':
-      return refuse('conflict', {
+      return apiError('conflict', {
         code: 'voucher_revoked',
         param: 'code',
         message: 'This voucher has been revoked.',
       })
     case 'unused':
     case undefined:
-      return refuse('not_found', {
+      return apiError('not_found', {
         code: 'voucher_unknown',
         param: 'code',
-        message: 'There is no voucher with this code.',
+        message: 'No voucher with this code was found.',
       })
   }
 }
@@ -206,8 +214,8 @@ export async function voucherByCode(db: Db, code: string, at: number): Promise<V
 }
 
 /**
- * Uses a voucher for an account, with the order of its credit, whose id is returned: of however many at once, one does.
- * Refuses when it is worth nothing.
+ * Redeems a voucher for an account and orders its credit, whose id is returned. Of several concurrent calls
+ * one succeeds. Throws if the voucher cannot be redeemed.
  */
 export async function claimVoucher(
   db: Db,
@@ -215,7 +223,7 @@ export async function claimVoucher(
   { account, at, by }: { readonly account: string; readonly at: number; readonly by: string },
 ): Promise<{ voucher: Voucher; creditId: string }> {
   const voucher = await voucherByCode(db, code, at)
-  if (voucher?.status !== 'unused') throw voucherRefusal(voucher?.status)
+  if (voucher?.status !== 'unused') throw voucherError(voucher?.status)
   const { id, amountNanos } = voucher
   const update = sql
     .updateTable('vouchers')
@@ -227,13 +235,13 @@ export async function claimVoucher(
   const order = { id: creditId, account, amountNanos, source: 'voucher' as const, reason: `Voucher ${id}` }
   try {
     await db.write(
-      expecting(update, 1),
-      creditOrderRow(order, at),
-      auditRow(by, 'voucher.redeem', id, { account, amountNanos }),
+      expectChanges(update, 1),
+      insertCreditOrder(order, at),
+      auditStatement(by, 'voucher.redeem', id, { account, amountNanos }),
     )
   } catch (error) {
-    if (!isUnmet(error, 0)) throw error
-    throw voucherRefusal((await voucherByCode(db, code, at))?.status)
+    if (!isExpectationFailureOf(error, 0)) throw error
+    throw voucherError((await voucherByCode(db, code, at))?.status)
   }
   const used = { ...voucher, status: 'redeemed' as const, redeemedAt: at, redeemedBy: account }
   return { voucher: used, creditId }

@@ -1,7 +1,7 @@
 /**
- * Takes the chunked framing off an answer's body (RFC 9112, section 7.1), in place: the payload of all chunks of one
- * read is moved together, so that the caller sees one piece per read however finely the sender chopped it.
- * Chunk extensions and trailers are checked, counted and dropped.
+ * Decodes the chunked transfer coding of a response body (RFC 9112, section 7.1) in place. The payload of all chunks
+ * in one read is moved together, so the caller gets one piece per read, however small the chunks are.
+ * Chunk extensions and trailers are validated, counted and dropped.
  */
 import { nameBytes, valueBytes } from './response-head.ts'
 
@@ -10,7 +10,7 @@ const LF = 10
 const COLON = 58
 const SEMICOLON = 59
 
-type Place =
+type DecoderState =
   | 'size'
   | 'extension'
   | 'size-lf'
@@ -25,7 +25,7 @@ type Place =
   | 'done'
   | 'broken'
 
-/** 13 hexadecimal digits are 52 bits: counted exactly, and more than any answer has. */
+/** 13 hexadecimal digits are 52 bits: exact in a number, and more than any response needs. */
 const maxSizeDigits = 13
 
 function hexDigit(byte: number): number {
@@ -35,54 +35,54 @@ function hexDigit(byte: number): number {
 }
 
 export class ChunkDecoder {
-  /** Where the payload found by the last `decode` lies: bytes[payloadStart, payloadEnd). */
+  /** The payload found by the last `decode`: bytes[payloadStart, payloadEnd). */
   payloadStart = 0
   payloadEnd = 0
-  /** What is wrong with the framing, or null. */
+  /** The error in the framing, or null. */
   problem: string | null = null
   readonly #maxOverheadBytes: number
-  #place: Place = 'size'
-  #left = 0
+  #state: DecoderState = 'size'
+  #remainingBytes = 0
   #digits = 0
   #overheadBytes = 0
 
-  /** @param maxOverheadBytes how long a chunk's extensions, and all trailers, may be */
+  /** @param maxOverheadBytes the maximum length of a chunk's extensions, and of all trailers together */
   constructor(maxOverheadBytes: number) {
     this.#maxOverheadBytes = maxOverheadBytes
   }
 
   get isDone(): boolean {
-    return this.#place === 'done'
+    return this.#state === 'done'
   }
 
   begin(): void {
     this.problem = null
-    this.#place = 'size'
-    this.#left = 0
+    this.#state = 'size'
+    this.#remainingBytes = 0
     this.#digits = 0
     this.#overheadBytes = 0
   }
 
   /**
-   * Decodes bytes[start, end), changing them.
-   * @returns where it stopped: `end`, or earlier when the body was complete or broken
+   * Decodes bytes[start, end) in place.
+   * @returns where decoding stopped: `end`, or earlier if the body is complete or malformed
    */
   decode(bytes: Buffer, start: number, end: number): number {
     this.payloadStart = start
     this.payloadEnd = start
     let at = start
-    while (at < end && this.#place !== 'done' && this.#place !== 'broken') {
-      if (this.#place === 'data') at = this.#takeData(bytes, at, end)
+    while (at < end && this.#state !== 'done' && this.#state !== 'broken') {
+      if (this.#state === 'data') at = this.#decodeData(bytes, at, end)
       else {
-        this.#place = this.#step(bytes[at] ?? 0)
+        this.#state = this.#step(bytes[at] ?? 0)
         at += 1
       }
     }
     return at
   }
 
-  #takeData(bytes: Buffer, at: number, end: number): number {
-    const until = Math.min(end, at + this.#left)
+  #decodeData(bytes: Buffer, at: number, end: number): number {
+    const until = Math.min(end, at + this.#remainingBytes)
     if (this.payloadEnd === this.payloadStart) {
       this.payloadStart = at
       this.payloadEnd = until
@@ -90,73 +90,73 @@ export class ChunkDecoder {
       bytes.copyWithin(this.payloadEnd, at, until)
       this.payloadEnd += until - at
     }
-    this.#left -= until - at
-    if (this.#left === 0) this.#place = 'data-cr'
+    this.#remainingBytes -= until - at
+    if (this.#remainingBytes === 0) this.#state = 'data-cr'
     return until
   }
 
-  /** Where one byte of framing leads. */
-  #step(byte: number): Place {
-    switch (this.#place) {
+  /** Returns the state after one byte of framing. */
+  #step(byte: number): DecoderState {
+    switch (this.#state) {
       case 'size':
         return this.#stepSize(byte)
       case 'extension':
         if (byte === CR) return 'size-lf'
-        return this.#skip(byte, 'extension')
+        return this.#skipByte(byte, 'extension')
       case 'size-lf':
-        return byte === LF ? this.#beginChunk() : this.#break('a chunk size ends without CRLF')
+        return byte === LF ? this.#beginChunk() : this.#fail('a chunk size ends without CRLF')
       case 'data-cr':
-        return byte === CR ? 'data-lf' : this.#break('a chunk is longer than its size')
+        return byte === CR ? 'data-lf' : this.#fail('a chunk is longer than its size')
       case 'data-lf':
-        return byte === LF ? 'size' : this.#break('a chunk is longer than its size')
+        return byte === LF ? 'size' : this.#fail('a chunk is longer than its size')
       case 'trailer':
         if (byte === CR) return 'last-lf'
-        return nameBytes[byte] === 1 ? this.#skip(byte, 'trailer-name') : this.#break('not a trailer line')
+        return nameBytes[byte] === 1 ? this.#skipByte(byte, 'trailer-name') : this.#fail('not a trailer line')
       case 'trailer-name':
         if (byte === COLON) return 'trailer-value'
-        return nameBytes[byte] === 1 ? this.#skip(byte, 'trailer-name') : this.#break('not a trailer line')
+        return nameBytes[byte] === 1 ? this.#skipByte(byte, 'trailer-name') : this.#fail('not a trailer line')
       case 'trailer-value':
         if (byte === CR) return 'trailer-lf'
-        return this.#skip(byte, 'trailer-value')
+        return this.#skipByte(byte, 'trailer-value')
       case 'trailer-lf':
-        return byte === LF ? 'trailer' : this.#break('a trailer line ends without CRLF')
+        return byte === LF ? 'trailer' : this.#fail('a trailer line ends without CRLF')
       case 'last-lf':
-        return byte === LF ? 'done' : this.#break('the last line ends without CRLF')
+        return byte === LF ? 'done' : this.#fail('the last line ends without CRLF')
       case 'data':
       case 'done':
       case 'broken':
-        return this.#place
+        return this.#state
     }
   }
 
-  #stepSize(byte: number): Place {
+  #stepSize(byte: number): DecoderState {
     const digit = hexDigit(byte)
     if (digit !== -1) {
       this.#digits += 1
-      if (this.#digits > maxSizeDigits) return this.#break('a chunk size is too large')
-      this.#left = this.#left * 16 + digit
+      if (this.#digits > maxSizeDigits) return this.#fail('a chunk size is too large')
+      this.#remainingBytes = this.#remainingBytes * 16 + digit
       return 'size'
     }
-    if (this.#digits === 0) return this.#break('a chunk size is not a number')
+    if (this.#digits === 0) return this.#fail('a chunk size is not a number')
     if (byte === CR) return 'size-lf'
     // Some old servers pad the size with spaces.
     if (byte === SEMICOLON || byte === 32 || byte === 9) return 'extension'
-    return this.#break('a chunk size is not a number')
+    return this.#fail('a chunk size is not a number')
   }
 
-  #beginChunk(): Place {
+  #beginChunk(): DecoderState {
     this.#digits = 0
     this.#overheadBytes = 0
-    return this.#left === 0 ? 'trailer' : 'data'
+    return this.#remainingBytes === 0 ? 'trailer' : 'data'
   }
 
-  #skip(byte: number, next: Place): Place {
+  #skipByte(byte: number, next: DecoderState): DecoderState {
     this.#overheadBytes += 1
-    if (valueBytes[byte] === 0) return this.#break('a control character in the framing')
-    return this.#overheadBytes > this.#maxOverheadBytes ? this.#break('too much framing') : next
+    if (valueBytes[byte] === 0) return this.#fail('a control character in the framing')
+    return this.#overheadBytes > this.#maxOverheadBytes ? this.#fail('too much framing') : next
   }
 
-  #break(problem: string): Place {
+  #fail(problem: string): DecoderState {
     this.problem = problem
     return 'broken'
   }

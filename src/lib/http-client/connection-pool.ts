@@ -1,32 +1,32 @@
 /**
- * Connections that wait for their next request, per origin. The one used last is taken first, so that the others may
- * grow old and close; none is taken after the time at which its other side may have closed it.
+ * The connection pool: idle connections by origin. The most recently used connection is reused first, so that the
+ * others can expire. A connection is never reused after the server may have closed it.
  */
 
-/** What the pool needs of a connection. */
-export interface Idle {
+/** What the pool needs from a connection. */
+export interface PooledConnection {
   readonly originKey: string
   readonly isUsable: boolean
   /** In milliseconds of `performance.now()`; set by the pool. */
   expiresAt: number
-  drop(): void
+  destroy(): void
 }
 
-export interface PoolBounds {
+export interface ConnectionPoolBounds {
   readonly maxIdlePerOrigin: number
   readonly idleMs: number
 }
 
-/** Servers close on their side of the wire: a request sent in the last moment would meet the close on its way. */
-const marginMs = 1000
+/** A request sent just before the keep-alive timeout could cross the server's close on the wire. */
+const keepAliveMarginMs = 1000
 
-export class Pool<Connection extends Idle> {
+export class ConnectionPool<Connection extends PooledConnection> {
   #idle = new Map<string, Connection[]>()
-  readonly #bounds: PoolBounds
-  #sweeper: NodeJS.Timeout | null = null
+  readonly #bounds: ConnectionPoolBounds
+  #sweepTimer: NodeJS.Timeout | null = null
   #isClosed = false
 
-  constructor(bounds: PoolBounds) {
+  constructor(bounds: ConnectionPoolBounds) {
     this.#bounds = bounds
   }
 
@@ -36,43 +36,43 @@ export class Pool<Connection extends Idle> {
     return count
   }
 
-  take(originKey: string): Connection | null {
+  acquire(originKey: string): Connection | null {
     const connections = this.#idle.get(originKey)
     if (connections === undefined) return null
     const now = performance.now()
     for (let connection = connections.pop(); connection !== undefined; connection = connections.pop()) {
       if (connection.isUsable && connection.expiresAt > now) return connection
-      connection.drop()
+      connection.destroy()
     }
     return null
   }
 
-  /** @param keepAliveMs how long the other side said it will wait */
-  put(connection: Connection, keepAliveMs: number): void {
-    const waitMs = Math.min(this.#bounds.idleMs, keepAliveMs - marginMs)
-    if (this.#isClosed || waitMs <= 0) return connection.drop()
+  /** @param keepAliveMs the server's keep-alive timeout */
+  release(connection: Connection, keepAliveMs: number): void {
+    const waitMs = Math.min(this.#bounds.idleMs, keepAliveMs - keepAliveMarginMs)
+    if (this.#isClosed || waitMs <= 0) return connection.destroy()
     connection.expiresAt = performance.now() + waitMs
     const connections = this.#idle.get(connection.originKey)
     if (connections === undefined) this.#idle.set(connection.originKey, [connection])
     else {
       connections.push(connection)
-      if (connections.length > this.#bounds.maxIdlePerOrigin) connections.shift()?.drop()
+      if (connections.length > this.#bounds.maxIdlePerOrigin) connections.shift()?.destroy()
     }
-    this.#sweeper ??= setInterval(() => this.#sweep(), Math.min(this.#bounds.idleMs, 1000)).unref()
+    this.#sweepTimer ??= setInterval(() => this.#sweep(), Math.min(this.#bounds.idleMs, 1000)).unref()
   }
 
-  /** Forgets a connection that closed while it waited. */
+  /** Removes a connection that closed while it was idle. */
   remove(connection: Connection): void {
     const connections = this.#idle.get(connection.originKey)
     const at = connections?.indexOf(connection) ?? -1
     if (at !== -1) connections?.splice(at, 1)
   }
 
-  /** Drops all that wait; what is put from now on is dropped at once. */
+  /** Closes all idle connections; connections released later are closed at once. */
   close(): void {
     this.#isClosed = true
     for (const connections of this.#idle.values())
-      for (const connection of connections.splice(0)) connection.drop()
+      for (const connection of connections.splice(0)) connection.destroy()
     this.#sweep()
   }
 
@@ -86,11 +86,11 @@ export class Pool<Connection extends Idle> {
           key,
           connections.filter((connection) => !isStale(connection)),
         )
-        for (const connection of stale) connection.drop()
+        for (const connection of stale) connection.destroy()
       } else if (connections.length === 0) this.#idle.delete(key)
     }
-    if (this.#idle.size > 0 || this.#sweeper === null) return
-    clearInterval(this.#sweeper)
-    this.#sweeper = null
+    if (this.#idle.size > 0 || this.#sweepTimer === null) return
+    clearInterval(this.#sweepTimer)
+    this.#sweepTimer = null
   }
 }

@@ -1,34 +1,34 @@
 /**
- * One connection to an origin, and the exchange that it carries, if any. Plain sockets are read into one buffer that
- * all connections share (a read is over before the next begins), so reading allocates nothing.
- * A connection is left to its next request only when the last answer ended exactly where it had to.
+ * One connection to an origin and the exchange that it carries, if any. Plain sockets are read into one buffer that
+ * all connections share (a read ends before the next one begins), so reading allocates nothing.
+ * A connection is reused only if the last response ended exactly where its framing said.
  */
 import { connect, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls'
-import { failureKind, type FailureKind, type Stage } from './failure.ts'
-import { AnswerParser, type AnswerSink } from './response-parser.ts'
+import { classifyFailure, type FailureKind, type ConnectionStage } from './failure.ts'
+import { ResponseParser, type ResponseSink } from './response-parser.ts'
 import { writeRequest, type Origin, type OutgoingRequest } from './request.ts'
 import type { Proxy } from './proxy.ts'
 import { openTunnel } from './tunnel.ts'
 
-/** A request under way, as its connection sees it. */
-export interface Load {
+/** An exchange in progress, as its connection sees it. */
+export interface PendingExchange {
   readonly request: OutgoingRequest
-  readonly sink: AnswerSink
+  readonly sink: ResponseSink
   readonly isPaused: boolean
   isSent: boolean
-  isAnswered: boolean
-  /** The whole answer is here; the connection is already free for another request. */
+  hasResponse: boolean
+  /** The response is complete; the connection is already free for another request. */
   complete(): void
   fail(kind: FailureKind, message: string): void
 }
 
-/** What connections share. */
-export interface Surroundings {
+/** State that all connections of a client share. */
+export interface ConnectionContext {
   readonly lookup: LookupFunction
   readonly secureContext: SecureContext
   readonly maxHeadBytes: number
-  /** The last TLS session of each origin, to resume. */
+  /** The last TLS session of each origin, for resumption. */
   readonly sessions: Map<string, Buffer>
   onIdle(connection: Connection, keepAliveMs: number): void
   onClose(connection: Connection): void
@@ -44,7 +44,7 @@ const socketOptions = {
   keepAlive: true,
   keepAliveInitialDelay: 30_000,
   autoSelectFamily: true,
-  // After this, Node gives an address up when the name has more; its default is near a bad line's round trip.
+  // After this time Node tries the next address of the name; its default is close to the round trip of a slow line.
   autoSelectFamilyAttemptTimeout: 1000,
 }
 
@@ -52,54 +52,54 @@ export class Connection {
   readonly originKey: string
   readonly #origin: Origin
   expiresAt = 0
-  readonly #around: Surroundings
-  /** While a tunnel is being made, the socket to the proxy. */
+  readonly #context: ConnectionContext
+  /** While a tunnel is being opened, the socket to the proxy. */
   #socket: Socket
-  readonly #parser: AnswerParser
-  #load: Load | null
-  #stage: Stage = 'connecting'
+  readonly #parser: ResponseParser
+  #exchange: PendingExchange | null
+  #stage: ConnectionStage = 'connecting'
   #connectTimer: NodeJS.Timeout | null
 
   /** Opens a connection for its first request. */
-  constructor(origin: Origin, around: Surroundings, load: Load) {
+  constructor(origin: Origin, context: ConnectionContext, exchange: PendingExchange) {
     this.originKey = origin.key
     this.#origin = origin
-    this.#around = around
-    this.#load = load
-    this.#parser = new AnswerParser(around.maxHeadBytes)
+    this.#context = context
+    this.#exchange = exchange
+    this.#parser = new ResponseParser(context.maxHeadBytes)
     this.#connectTimer = setTimeout(
-      () => this.#fail('timeout', 'connecting took too long'),
-      load.request.connectTimeoutMs,
+      () => this.#fail('timeout', 'the connection timed out'),
+      exchange.request.connectTimeoutMs,
     )
     if (origin.proxy) this.#socket = this.#openTunnel(origin.proxy)
     else this.#socket = origin.tls ? this.#openTls() : this.#openPlain()
-    this.#watch(this.#socket)
+    this.#addListeners(this.#socket)
   }
 
-  #watch(socket: Socket): void {
+  #addListeners(socket: Socket): void {
     socket.on('end', () => {
       if (socket === this.#socket) this.#onEnd()
     })
     socket.on('error', (error: NodeJS.ErrnoException) => {
-      this.#fail(failureKind(error, this.#stage), error.message || (error.code ?? 'connection error'))
+      this.#fail(classifyFailure(error, this.#stage), error.message || (error.code ?? 'connection error'))
     })
     socket.on('close', () => {
       if (socket !== this.#socket) return
       this.#failClosed()
-      this.#around.onClose(this)
+      this.#context.onClose(this)
     })
   }
 
-  /** Whether it can still be given a request: the event of its end may be on its way. */
+  /** Whether it can carry another request; a destroyed socket may not have emitted its `close` event yet. */
   get isUsable(): boolean {
     return !this.#socket.destroyed
   }
 
-  /** Gives the connection its next request. */
-  carry(load: Load): void {
-    this.#load = load
+  /** Sends the next request over this connection. */
+  start(exchange: PendingExchange): void {
+    this.#exchange = exchange
     this.#socket.ref()
-    this.#send(load)
+    this.#send(exchange)
   }
 
   pause(): void {
@@ -110,9 +110,9 @@ export class Connection {
     this.#socket.resume()
   }
 
-  /** Closes at once and tells nobody. */
-  drop(): void {
-    this.#load = null
+  /** Closes immediately, without notifying the exchange. */
+  destroy(): void {
+    this.#exchange = null
     this.#parser.stop()
     this.#clearTimer()
     this.#socket.destroy()
@@ -120,13 +120,13 @@ export class Connection {
 
   #openPlain(): Socket {
     const { host, port } = this.#origin
-    // On Windows a read owns its buffer from its beginning, so there each connection needs its own.
+    // On Windows a pending read owns its buffer, so each connection needs its own.
     const buffer = process.platform === 'win32' ? Buffer.allocUnsafeSlow(readBytes) : sharedBuffer
     const socket = connect({
       ...socketOptions,
       host,
       port,
-      lookup: this.#around.lookup,
+      lookup: this.#context.lookup,
       onread: {
         buffer,
         callback: (bytesRead) => {
@@ -139,14 +139,14 @@ export class Connection {
     return socket
   }
 
-  /** Through a proxy; reading from it takes a buffer of its own each time, which calls by proxy can bear. */
+  /** Connects through a proxy. Each read allocates a buffer, which is acceptable for proxied requests. */
   #openTunnel(proxy: Proxy): Socket {
-    const { lookup, secureContext } = this.#around
+    const { lookup, secureContext } = this.#context
     const tunnel = openTunnel({ proxy, target: this.#origin, lookup, secureContext }, () => {
       if (this.#origin.tls) {
         this.#socket = this.#openTls(tunnel)
         this.#stage = 'securing'
-        this.#watch(this.#socket)
+        this.#addListeners(this.#socket)
         return
       }
       tunnel.on('data', (bytes: Buffer) => this.#onBytes(bytes, bytes.length))
@@ -155,10 +155,10 @@ export class Connection {
     return tunnel
   }
 
-  /** `inside`: over this socket instead of one of its own. */
+  /** `inside`: the tunnel to use instead of a new socket. */
   #openTls(inside?: Socket): TLSSocket {
     const { host, port, key } = this.#origin
-    const { sessions, secureContext, lookup } = this.#around
+    const { sessions, secureContext, lookup } = this.#context
     const socket = connectTls({
       ...(inside ? { socket: inside } : { ...socketOptions, host, port, lookup }),
       secureContext,
@@ -170,14 +170,14 @@ export class Connection {
       this.#stage = 'securing'
     })
     socket.on('secureConnect', () => this.#onOpen())
-    // Told only when the certificate was found right: a resumed session is not asked for its name again.
-    socket.on('session', (session) => this.#remember(session))
+    // Emitted only after the certificate was verified; a resumed session skips the check of the name.
+    socket.on('session', (session) => this.#cacheSession(session))
     socket.on('data', (bytes: Buffer) => this.#onBytes(bytes, bytes.length))
     return socket
   }
 
-  #remember(session: Buffer): void {
-    const { sessions } = this.#around
+  #cacheSession(session: Buffer): void {
+    const { sessions } = this.#context
     sessions.delete(this.originKey)
     sessions.set(this.originKey, session)
     const oldest = sessions.keys().next()
@@ -187,57 +187,57 @@ export class Connection {
   #onOpen(): void {
     this.#stage = 'open'
     this.#clearTimer()
-    if (this.#load !== null) this.#send(this.#load)
+    if (this.#exchange !== null) this.#send(this.#exchange)
   }
 
-  #send(load: Load): void {
-    load.isSent = true
-    if (load.isPaused) this.#socket.pause()
-    this.#parser.begin(load.request.method, load.sink)
-    writeRequest(this.#socket, load.request)
+  #send(exchange: PendingExchange): void {
+    exchange.isSent = true
+    if (exchange.isPaused) this.#socket.pause()
+    this.#parser.begin(exchange.request.method, exchange.sink)
+    writeRequest(this.#socket, exchange.request)
   }
 
   #onBytes(bytes: Buffer, end: number): void {
-    const load = this.#load
-    // An answer that nobody asked for: whatever comes next cannot be trusted to belong to a request.
-    if (load === null) return this.drop()
-    load.isAnswered = true
+    const exchange = this.#exchange
+    // Unsolicited bytes: nothing that follows can be attributed to a request.
+    if (exchange === null) return this.destroy()
+    exchange.hasResponse = true
     switch (this.#parser.feed(bytes, end)) {
       case 'complete':
-        return this.#complete(load)
+        return this.#complete(exchange)
       case 'malformed':
-        return this.#fail('malformed', `the answer is malformed: ${this.#parser.problem ?? ''}`)
+        return this.#fail('malformed', `the response is malformed: ${this.#parser.problem ?? ''}`)
       case 'more':
       case 'stopped':
     }
   }
 
   #onEnd(): void {
-    if (this.#load !== null && this.#parser.finish()) this.#complete(this.#load)
+    if (this.#exchange !== null && this.#parser.finish()) this.#complete(this.#exchange)
     else this.#failClosed()
   }
 
-  #complete(load: Load): void {
-    this.#load = null
+  #complete(exchange: PendingExchange): void {
+    this.#exchange = null
     this.#parser.stop()
-    // An answer that came before its request was written leaves the rest of the request in the way.
+    // If the response arrived before the request was fully written, the rest of the request still occupies the socket.
     if (this.#parser.isReusable && this.#socket.writableLength === 0) {
-      if (load.isPaused) this.#socket.resume()
+      if (exchange.isPaused) this.#socket.resume()
       this.#socket.unref()
-      this.#around.onIdle(this, this.#parser.keepAliveMs)
-    } else this.drop()
-    load.complete()
+      this.#context.onIdle(this, this.#parser.keepAliveMs)
+    } else this.destroy()
+    exchange.complete()
   }
 
   #failClosed(): void {
     if (this.#stage === 'securing') this.#fail('tls', 'the connection was closed during the TLS handshake')
-    else this.#fail('reset', 'the connection was closed before the answer was complete')
+    else this.#fail('reset', 'the connection was closed before the response was complete')
   }
 
   #fail(kind: FailureKind, message: string): void {
-    const load = this.#load
-    this.drop()
-    load?.fail(kind, message)
+    const exchange = this.#exchange
+    this.destroy()
+    exchange?.fail(kind, message)
   }
 
   #clearTimer(): void {

@@ -1,24 +1,24 @@
 /**
- * Answers that come compressed although none were asked for: decoded as they arrive, within bounds. What is decoded
- * waits for its reader as the bytes on the wire would, and what swells without measure is given up.
+ * Decompresses responses that arrive compressed although `accept-encoding: identity` was sent. Decompression is
+ * streamed with backpressure; a body that expands beyond a bound (a decompression bomb) is aborted.
  */
 import type { Transform } from 'node:stream'
 import { constants, createBrotliDecompress, createUnzip, createZstdDecompress } from 'node:zlib'
 import type { Exchange } from './exchange.ts'
 
-/** No text that a provider writes is made this much smaller; the first megabytes may be. */
-const mostTimesLarger = 100
+/** No real text of a provider compresses this well; the first megabytes are exempt. */
+const maxExpansion = 100
 const freeBytes = 4 * 1024 * 1024
 
 const { Z_SYNC_FLUSH, BROTLI_OPERATION_FLUSH, ZSTD_e_flush: ZSTD_FLUSH } = constants
-const flushed = { flush: Z_SYNC_FLUSH, finishFlush: Z_SYNC_FLUSH }
-const unzip = (): Transform => createUnzip(flushed)
+const flushOptions = { flush: Z_SYNC_FLUSH, finishFlush: Z_SYNC_FLUSH }
+const createUnzipDecoder = (): Transform => createUnzip(flushOptions)
 
-/** What each coding's name is read by (RFC 9110, 8.4.1; RFC 8878). */
+/** Decoders by content coding (RFC 9110, 8.4.1; RFC 8878). */
 const decoders: ReadonlyMap<string, () => Transform> = new Map([
-  ['gzip', unzip],
-  ['x-gzip', unzip],
-  ['deflate', unzip],
+  ['gzip', createUnzipDecoder],
+  ['x-gzip', createUnzipDecoder],
+  ['deflate', createUnzipDecoder],
   [
     'br',
     () => createBrotliDecompress({ flush: BROTLI_OPERATION_FLUSH, finishFlush: BROTLI_OPERATION_FLUSH }),
@@ -26,33 +26,33 @@ const decoders: ReadonlyMap<string, () => Transform> = new Map([
   ['zstd', () => createZstdDecompress({ flush: ZSTD_FLUSH, finishFlush: ZSTD_FLUSH })],
 ])
 
-function decoderOf(coding: string): Transform | undefined {
+function createDecoder(coding: string): Transform | undefined {
   return decoders.get(coding.trim().toLowerCase())?.()
 }
 
-/** A body that has come whole; what is longer than `mostBytes` is cut there. Rejects where it cannot be decoded. */
-export async function decodedWhole(coding: string, bytes: Buffer, mostBytes: number): Promise<Buffer> {
-  const decoder = decoderOf(coding)
+/** Decompresses a buffered body; the result is cut at `maxBytes`. Rejects if the body is malformed. */
+export async function decodeBuffered(coding: string, bytes: Buffer, maxBytes: number): Promise<Buffer> {
+  const decoder = createDecoder(coding)
   if (!decoder) return bytes
   decoder.end(bytes)
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of decoder as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > mostBytes) break
+    if (length > maxBytes) break
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
 }
 
-/** Told the body as it was before it was encoded: copies, any number of them, then `onEnd`; or `onBroken`, once. */
+/** Receives the decompressed body: any number of chunks, which are copies, then `onEnd`; or `onError` once. */
 export interface DecodedSink {
   onData(chunk: Buffer): void
   onEnd(): void
-  onBroken(why: string): void
+  onError(why: string): void
 }
 
-/** A body on its way through its decoder. In the place of its exchange it holds back and gives up both. */
+/** A body that is being decompressed. It takes the place of its exchange: pausing or destroying it affects both. */
 export class DecodedBody implements Exchange {
   readonly #exchange: Exchange
   readonly #decoder: Transform
@@ -70,8 +70,8 @@ export class DecodedBody implements Exchange {
     decoder.on('data', (chunk: Buffer) => {
       if (this.#isOver) return
       this.#decoded += chunk.length
-      if (this.#decoded > freeBytes && this.#decoded > mostTimesLarger * this.#received) {
-        this.#break(sink, 'The answer of the provider swells without measure when it is decoded.')
+      if (this.#decoded > freeBytes && this.#decoded > maxExpansion * this.#received) {
+        this.#fail(sink, 'The response of the provider expands too much when decompressed.')
       } else sink.onData(chunk)
     })
     decoder.on('end', () => {
@@ -79,23 +79,23 @@ export class DecodedBody implements Exchange {
       this.#isOver = true
       sink.onEnd()
     })
-    decoder.on('error', () => this.#break(sink, 'The answer of the provider could not be decoded.'))
+    decoder.on('error', () => this.#fail(sink, 'The response of the provider could not be decompressed.'))
   }
 
-  /** By the value of `content-encoding`; null where it names nothing that has to be, or can be, decoded. */
-  static of(coding: string, exchange: Exchange, sink: DecodedSink): DecodedBody | null {
-    const decoder = decoderOf(coding)
+  /** Creates a decoder by the value of `content-encoding`; null if there is nothing to decode or the coding is unknown. */
+  static create(coding: string, exchange: Exchange, sink: DecodedSink): DecodedBody | null {
+    const decoder = createDecoder(coding)
     return decoder ? new DecodedBody(decoder, exchange, sink) : null
   }
 
-  /** Takes bytes as they came; they are copied. */
+  /** Takes compressed bytes; they are copied. */
   push(chunk: Buffer): void {
     if (this.#isOver) return
     this.#received += chunk.length
     if (!this.#decoder.write(Buffer.from(chunk))) this.#exchange.pause()
   }
 
-  /** Everything has come. */
+  /** The compressed body is complete. */
   end(): void {
     if (!this.#isOver) this.#decoder.end()
   }
@@ -118,9 +118,9 @@ export class DecodedBody implements Exchange {
     this.#exchange.destroy()
   }
 
-  #break(sink: DecodedSink, why: string): void {
+  #fail(sink: DecodedSink, why: string): void {
     if (this.#isOver) return
     this.destroy()
-    sink.onBroken(why)
+    sink.onError(why)
   }
 }

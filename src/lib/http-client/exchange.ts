@@ -1,60 +1,60 @@
 /**
- * One exchange: what the caller holds while its answer comes, and what the connection reports to.
- * A kept connection that the other side had closed already is replaced once, so that nobody notices.
+ * One exchange of a request and its response: the handle of the caller, and the target of the connection's events.
+ * A reused connection that the server had already closed is replaced once, transparently.
  */
-import type { Connection, Load } from './connection.ts'
+import type { Connection, PendingExchange } from './connection.ts'
 import type { ConnectionFailure, FailureKind } from './failure.ts'
-import type { AnswerSink } from './response-parser.ts'
+import type { ResponseSink } from './response-parser.ts'
 import type { OutgoingRequest } from './request.ts'
 
 /**
- * Told about one answer: `onHead` once, then `onData` any number of times, then `onEnd`; or `onFail`, at any point and
- * only once. Chunks are views into a buffer that is read into again: copy what is kept. Never called from within `send`.
+ * Handles one response: `onHead` once, then `onData` any number of times, then `onEnd`; or `onFail` at any point, and
+ * only once. Chunks are views of a buffer that is reused: copy what you keep. Never called from within `send`.
  */
-export interface AnswerHandler extends AnswerSink {
-  /** The whole answer came, exactly as framed. */
+export interface ResponseHandler extends ResponseSink {
+  /** The response is complete, exactly as framed. */
   onEnd(): void
   onFail(failure: ConnectionFailure): void
 }
 
 export interface Exchange {
-  /** Stops reading, so that the other side has to wait; what is read already (up to 64 KiB) is still told. */
+  /** Stops reading, which applies backpressure to the server; bytes already read (up to 64 KiB) are still emitted. */
   pause(): void
   resume(): void
-  /** Closes the connection now; nothing is told any more. */
+  /** Closes the connection now; no more events follow. */
   destroy(): void
 }
 
-/** One request and its answer, over one connection or, when the first was stale, two. */
-export class RunningExchange implements Exchange, Load {
+/** An exchange over one connection, or over two if the first was stale. */
+export class HttpExchange implements Exchange, PendingExchange {
   readonly request: OutgoingRequest
-  readonly sink: AnswerHandler
+  readonly sink: ResponseHandler
   isPaused = false
   isSent = false
-  isAnswered = false
-  readonly #reopen: (exchange: RunningExchange) => void
+  hasResponse = false
+  readonly #reopen: (exchange: HttpExchange) => void
   #connection: Connection | null = null
-  /** In milliseconds of `performance.now()`; 0 for a fresh connection. */
+  /** In milliseconds of `performance.now()`; 0 for a new connection. */
   #staleUntil = 0
   #isOver = false
 
-  constructor(request: OutgoingRequest, handler: AnswerHandler, reopen: (exchange: RunningExchange) => void) {
+  constructor(request: OutgoingRequest, handler: ResponseHandler, reopen: (exchange: HttpExchange) => void) {
     this.request = request
     this.sink = handler
     this.#reopen = reopen
   }
 
-  /** Goes over a connection that was opened for it. */
+  /** Uses a connection that was opened for this exchange. */
   open(connection: Connection): void {
     this.#connection = connection
     this.#staleUntil = 0
   }
 
-  /** Goes over a connection that carried others before; its end within this time means that it was stale. */
+  /** Uses an idle connection; if it closes within this time, it was stale. */
   reuse(connection: Connection, staleWindowMs: number): void {
     this.#connection = connection
     this.#staleUntil = performance.now() + staleWindowMs
-    connection.carry(this)
+    connection.start(this)
   }
 
   pause(): void {
@@ -72,7 +72,7 @@ export class RunningExchange implements Exchange, Load {
   destroy(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#connection?.drop()
+    this.#connection?.destroy()
   }
 
   complete(): void {
@@ -82,11 +82,11 @@ export class RunningExchange implements Exchange, Load {
 
   fail(kind: FailureKind, message: string): void {
     if (this.#isOver) return
-    if (kind === 'reset' && !this.isAnswered && performance.now() < this.#staleUntil) {
+    if (kind === 'reset' && !this.hasResponse && performance.now() < this.#staleUntil) {
       this.#reopen(this)
       return
     }
     this.#isOver = true
-    this.sink.onFail({ kind, message, sent: this.isSent, answered: this.isAnswered })
+    this.sink.onFail({ kind, message, sent: this.isSent, hasResponse: this.hasResponse })
   }
 }

@@ -1,12 +1,10 @@
-/**
- * Why an exchange failed, in kinds that tell a caller whether another attempt makes sense.
- */
+/** Why an exchange failed, classified so that a caller can decide whether to retry. */
 
 /**
- * `forbidden_address`: the guard said no, nothing was connected · `dns`: the name has no address · `refused`: no
- * connection, or no way there · `tls`: the handshake failed, or the certificate is not theirs · `timeout`: connecting
- * took too long · `proxy`: the proxy did not let us through · `reset`: the connection ended before the answer did ·
- * `malformed`: the answer is not HTTP.
+ * `forbidden_address`: the address guard rejected the address, nothing was connected · `dns`: the name did not resolve ·
+ * `refused`: connection refused or no route to the host · `tls`: the handshake or the certificate check failed ·
+ * `timeout`: connecting timed out · `proxy`: the proxy rejected the connection · `reset`: the connection ended before
+ * the response did · `malformed`: the response is not valid HTTP.
  */
 export type FailureKind =
   | 'forbidden_address'
@@ -20,19 +18,19 @@ export type FailureKind =
 
 export interface ConnectionFailure {
   readonly kind: FailureKind
-  /** For logs; may name addresses. */
+  /** For logs; may contain addresses. */
   readonly message: string
-  /** Whether any byte of the request may have reached the other side. */
+  /** Whether any byte of the request may have reached the server. */
   readonly sent: boolean
-  /** Whether any byte of the answer came. */
-  readonly answered: boolean
+  /** Whether any byte of the response arrived. */
+  readonly hasResponse: boolean
 }
 
-/** How far a connection has come. */
-export type Stage = 'connecting' | 'securing' | 'open'
+/** The phase of a connection. */
+export type ConnectionStage = 'connecting' | 'securing' | 'open'
 
-/** What an error of a socket means at the stage that it happened. */
-export function failureKind(error: NodeJS.ErrnoException, stage: Stage): FailureKind {
+/** Classifies a socket error by the stage in which it occurred. */
+export function classifyFailure(error: NodeJS.ErrnoException, stage: ConnectionStage): FailureKind {
   const code = error.code ?? ''
   if (code === 'ERR_FORBIDDEN_ADDRESS') return 'forbidden_address'
   if (code === 'ERR_PROXY') return 'proxy'

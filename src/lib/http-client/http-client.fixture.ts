@@ -1,23 +1,21 @@
-/**
- * What the client's tests play on: servers that speak raw bytes as told, and a client that writes down what it is told.
- */
+/** Scripted servers that send raw bytes, and a client that records the events of its exchanges. */
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { parseCidrs } from '../address-guard.ts'
 import {
-  defaultBounds,
-  headerLines,
+  defaultClientBounds,
+  encodeHeaders,
   HttpClient,
-  originOf,
+  parseOrigin,
   type ConnectionFailure,
   type Exchange,
   type HttpClientOptions,
   type OutgoingRequest,
 } from './http-client.ts'
 
-/** Listens on a free port of 127.0.0.1 and takes everything down after the test. */
-export async function listening(t: TestContext, server: Server): Promise<number> {
+/** Listens on a free port of 127.0.0.1; closes the server and its sockets after the test. */
+export async function listen(t: TestContext, server: Server): Promise<number> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -33,127 +31,127 @@ export async function listening(t: TestContext, server: Server): Promise<number>
   return (server.address() as AddressInfo).port
 }
 
-/** A server that does as told with each connection, which is told its number, from 0. */
-export async function rawServer(
+/** Starts a server that handles each connection with `onConnection`, given its number from 0. */
+export async function startRawServer(
   t: TestContext,
-  play: (socket: Socket, connection: number) => void,
+  onConnection: (socket: Socket, connection: number) => void,
 ): Promise<string> {
   let connections = 0
-  const server = createServer({ noDelay: true }, (socket) => play(socket, connections++))
-  return `http://127.0.0.1:${await listening(t, server)}`
+  const server = createServer({ noDelay: true }, (socket) => onConnection(socket, connections++))
+  return `http://127.0.0.1:${await listen(t, server)}`
 }
 
-/** Calls back with each whole request that comes over a connection, and its number, from 0. */
+/** Calls back with each complete request of a connection and its number, from 0. */
 export function onRequest(
   socket: Socket,
-  answer: (request: { head: string; body: Buffer }, nth: number) => void,
+  onComplete: (request: { head: string; body: Buffer }, nth: number) => void,
 ): void {
-  let pieces: Buffer[] = []
+  let chunks: Buffer[] = []
   let have = 0
   let need = -1
   let nth = 0
-  socket.on('data', (piece: Buffer) => {
-    pieces.push(piece)
-    have += piece.length
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk)
+    have += chunk.length
     while (need === -1 || have >= need) {
-      const bytes = Buffer.concat(pieces)
+      const bytes = Buffer.concat(chunks)
       const end = bytes.indexOf('\r\n\r\n')
       if (end === -1) return
       const head = bytes.toString('latin1', 0, end + 2)
       need = end + 4 + Number(/\r\ncontent-length: (\d+)\r\n/.exec(head)?.[1] ?? 0)
-      pieces = [bytes]
+      chunks = [bytes]
       if (have < need) return
-      pieces = [bytes.subarray(need)]
+      chunks = [bytes.subarray(need)]
       have -= need
-      answer({ head, body: bytes.subarray(end + 4, need) }, nth++)
+      onComplete({ head, body: bytes.subarray(end + 4, need) }, nth++)
       need = -1
     }
   })
 }
 
-/** A client that may call 127.0.0.0/8, closed after the test. */
-export function openClient(t: TestContext, options: Partial<HttpClientOptions> = {}): HttpClient {
-  const client = new HttpClient({ ...defaultBounds, allow: parseCidrs('127.0.0.0/8'), ...options })
+/** Creates a client that may call 127.0.0.0/8; it is closed after the test. */
+export function createTestClient(t: TestContext, options: Partial<HttpClientOptions> = {}): HttpClient {
+  const client = new HttpClient({ ...defaultClientBounds, allow: parseCidrs('127.0.0.0/8'), ...options })
   t.after(() => client.close())
   return client
 }
 
-export interface Answer {
+export interface RecordedResponse {
   status: number
   type: string | null
   body: Buffer
   failure: ConnectionFailure | null
 }
 
-export interface Asked {
+export interface SentRequest {
   exchange: Exchange
-  /** Comes with `onEnd` or `onFail`. */
-  answer: Promise<Answer>
-  /** Comes with `onHead`. */
+  /** Resolves with `onEnd` or `onFail`. */
+  response: Promise<RecordedResponse>
+  /** Resolves with `onHead`. */
   head: Promise<void>
-  /** What came so far. */
-  soFar: { bytes: number; calls: string[] }
+  /** What has been received so far. */
+  received: { bytes: number; calls: string[] }
 }
 
-/** The least that asks something of a URL. */
-export function requestTo(url: string): OutgoingRequest {
+/** The minimal request to a URL. */
+export function minimalRequest(url: string): OutgoingRequest {
   const { pathname, search } = new URL(url)
   const path = pathname + search
   return {
-    origin: originOf(url),
+    origin: parseOrigin(url),
     method: 'POST',
     path,
-    headers: headerLines([]),
+    headers: encodeHeaders([]),
     body: [],
     connectTimeoutMs: 5000,
   }
 }
 
-/** Sends a request, and writes down what comes; fails when told anything after the end. */
-export function ask(client: HttpClient, url: string, request: Partial<OutgoingRequest> = {}): Asked {
-  const soFar: Asked['soFar'] = { bytes: 0, calls: [] }
+/** Sends a request and records its events; throws on any event after the end. */
+export function send(client: HttpClient, url: string, request: Partial<OutgoingRequest> = {}): SentRequest {
+  const received: SentRequest['received'] = { bytes: 0, calls: [] }
   const chunks: Buffer[] = []
   const head = Promise.withResolvers<void>()
-  const over = Promise.withResolvers<Answer>()
-  const answer: Answer = { status: 0, type: null, body: Buffer.alloc(0), failure: null }
-  const note = (call: string): void => {
-    if (soFar.calls.some((past) => past === 'end' || past === 'fail'))
+  const ended = Promise.withResolvers<RecordedResponse>()
+  const response: RecordedResponse = { status: 0, type: null, body: Buffer.alloc(0), failure: null }
+  const recordCall = (call: string): void => {
+    if (received.calls.some((past) => past === 'end' || past === 'fail'))
       throw new Error(`${call} after the end`)
-    soFar.calls.push(call)
+    received.calls.push(call)
   }
   const end = (failure: ConnectionFailure | null): void => {
-    answer.failure = failure
-    answer.body = Buffer.concat(chunks)
-    over.resolve(answer)
+    response.failure = failure
+    response.body = Buffer.concat(chunks)
+    ended.resolve(response)
   }
   const exchange = client.send(
-    { ...requestTo(url), ...request },
+    { ...minimalRequest(url), ...request },
     {
       onHead(status, headers) {
-        note('head')
-        answer.status = status
-        answer.type = headers.get('content-type')
+        recordCall('head')
+        response.status = status
+        response.type = headers.get('content-type')
         head.resolve()
       },
       onData(chunk) {
-        note('data')
+        recordCall('data')
         chunks.push(Buffer.from(chunk))
-        soFar.bytes += chunk.length
+        received.bytes += chunk.length
       },
       onEnd() {
-        note('end')
+        recordCall('end')
         end(null)
       },
       onFail(failure) {
-        note('fail')
+        recordCall('fail')
         end(failure)
       },
     },
   )
-  return { exchange, answer: over.promise, head: head.promise, soFar }
+  return { exchange, response: ended.promise, head: head.promise, received }
 }
 
-/** A whole answer with a length. */
-export function saying(body: string, headers = ''): string {
+/** A complete 200 response with `content-length`. */
+export function okResponse(body: string, headers = ''): string {
   return `HTTP/1.1 200 OK\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
 }

@@ -1,41 +1,47 @@
 /**
- * The HTTP/1.1 client of the hot path: what relaying to an upstream needs, and nothing else. No redirects, no
- * decompression (content-coding.ts), no cookies; a proxy only where the origin names one; one object per exchange, nothing copied that need not be.
- * Certificates are verified, addresses are guarded at each connection, and answers are read strictly.
+ * The HTTP/1.1 client of the hot path, with only what relaying to an upstream needs: no redirects, no decompression
+ * (see content-encoding.ts), no cookies; a proxy only if the origin names one; one object per exchange and as few
+ * copies as possible. Certificates are verified, addresses are checked at each connection, and responses are parsed strictly.
  */
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import { forbiddenReason, guardedLookup, type AddressResolver, type Cidr } from '../address-guard.ts'
-import { Connection, type Surroundings } from './connection.ts'
-import { RunningExchange, type AnswerHandler, type Exchange } from './exchange.ts'
-import { Pool } from './connection-pool.ts'
-import { checkPath, type OutgoingRequest } from './request.ts'
+import { forbiddenReason, createGuardedLookup, type AddressResolver, type Cidr } from '../address-guard.ts'
+import { Connection, type ConnectionContext } from './connection.ts'
+import { HttpExchange, type ResponseHandler, type Exchange } from './exchange.ts'
+import { ConnectionPool } from './connection-pool.ts'
+import { validatePath, type OutgoingRequest } from './request.ts'
 
-export type { AnswerHandler, Exchange } from './exchange.ts'
+export type { ResponseHandler, Exchange } from './exchange.ts'
 export type { ConnectionFailure, FailureKind } from './failure.ts'
-export type { AnswerHeaders } from './response-head.ts'
-export { headerLines, originOf, type HeaderLines, type Origin, type OutgoingRequest } from './request.ts'
+export type { ResponseHeaders } from './response-head.ts'
+export {
+  encodeHeaders,
+  parseOrigin,
+  type EncodedHeaders,
+  type Origin,
+  type OutgoingRequest,
+} from './request.ts'
 
 export interface HttpClientOptions {
-  /** Networks that may be called although they are not public. */
+  /** Private networks that may be called. */
   readonly allow: readonly Cidr[]
   readonly maxIdlePerOrigin: number
-  /** How long a connection may wait for its next request; less when the other side says so. */
+  /** How long a connection may stay idle; a shorter `Keep-Alive: timeout` of the server takes precedence. */
   readonly idleMs: number
-  /** For the head, interim heads included, and again for the trailers. */
+  /** For the response head including interim responses, and again for the trailers. */
   readonly maxHeadBytes: number
   /**
-   * A kept connection that the other side had closed shows it within a round trip, and its request is sent again; when
-   * it ends later than this, the request may have been worked on, and fails.
+   * If a reused connection turns out to be closed within this time, it was stale and the request is sent again. If it
+   * closes later, the server may have processed the request, so the exchange fails.
    */
   readonly staleWindowMs?: number
-  /** Instead of the system's resolver; its answers are guarded all the same. */
+  /** Replaces the system's resolver; its addresses are checked as well. */
   readonly resolve?: AddressResolver
   /** Certificate authorities (PEM) to trust instead of the built-in ones and NODE_EXTRA_CA_CERTS. */
   readonly authorities?: string
 }
 
-export const defaultBounds = {
+export const defaultClientBounds = {
   maxIdlePerOrigin: 256,
   idleMs: 30_000,
   maxHeadBytes: 65_536,
@@ -43,8 +49,8 @@ export const defaultBounds = {
 } as const
 
 export class HttpClient {
-  readonly #pool: Pool<Connection>
-  readonly #around: Surroundings
+  readonly #pool: ConnectionPool<Connection>
+  readonly #context: ConnectionContext
   readonly #options: HttpClientOptions
   #open = 0
   #opened = 0
@@ -53,14 +59,14 @@ export class HttpClient {
 
   constructor(options: HttpClientOptions) {
     this.#options = options
-    const pool = new Pool<Connection>(options)
+    const pool = new ConnectionPool<Connection>(options)
     this.#pool = pool
-    this.#around = {
-      lookup: guardedLookup(options.allow, options.resolve),
+    this.#context = {
+      lookup: createGuardedLookup(options.allow, options.resolve),
       secureContext: createSecureContext({ ca: options.authorities }),
       maxHeadBytes: options.maxHeadBytes,
       sessions: new Map(),
-      onIdle: (connection, keepAliveMs) => pool.put(connection, keepAliveMs),
+      onIdle: (connection, keepAliveMs) => pool.release(connection, keepAliveMs),
       onClose: (connection) => {
         this.#open -= 1
         pool.remove(connection)
@@ -68,7 +74,7 @@ export class HttpClient {
     }
   }
 
-  /** Connections now (`open`, of which `idle`), and since the beginning: `opened`, taken again, retried as stale. */
+  /** Connections now (`open`, of which `idle`) and totals since the start: `opened`, `reused`, and `retried` after a stale one. */
   get stats(): { open: number; idle: number; opened: number; reused: number; retried: number } {
     return {
       open: this.#open,
@@ -79,30 +85,30 @@ export class HttpClient {
     }
   }
 
-  /** @throws TypeError when the path has characters that a request line cannot carry */
-  send(request: OutgoingRequest, handler: AnswerHandler): Exchange {
-    checkPath(request)
-    const exchange = new RunningExchange(request, handler, this.#retry)
-    const connection = this.#pool.take(request.origin.key)
-    if (connection === null) this.#openFor(exchange)
+  /** @throws TypeError if the path contains characters that are not allowed in a request line */
+  send(request: OutgoingRequest, handler: ResponseHandler): Exchange {
+    validatePath(request)
+    const exchange = new HttpExchange(request, handler, this.#retry)
+    const connection = this.#pool.acquire(request.origin.key)
+    if (connection === null) this.#openConnection(exchange)
     else {
       this.#reused += 1
-      exchange.reuse(connection, this.#options.staleWindowMs ?? defaultBounds.staleWindowMs)
+      exchange.reuse(connection, this.#options.staleWindowMs ?? defaultClientBounds.staleWindowMs)
     }
     return exchange
   }
 
-  /** Closes what is idle and keeps nothing from now on; exchanges under way finish. */
+  /** Closes idle connections and stops pooling; exchanges in progress finish. */
   close(): void {
     this.#pool.close()
   }
 
-  readonly #retry = (exchange: RunningExchange): void => {
+  readonly #retry = (exchange: HttpExchange): void => {
     this.#retried += 1
-    this.#openFor(exchange)
+    this.#openConnection(exchange)
   }
 
-  #openFor(exchange: RunningExchange): void {
+  #openConnection(exchange: HttpExchange): void {
     const { origin } = exchange.request
     for (const host of origin.proxy ? [origin.proxy.host, origin.host] : [origin.host]) {
       const reason = isIP(host) === 0 ? null : forbiddenReason(host, this.#options.allow)
@@ -112,6 +118,6 @@ export class HttpClient {
     }
     this.#open += 1
     this.#opened += 1
-    exchange.open(new Connection(origin, this.#around, exchange))
+    exchange.open(new Connection(origin, this.#context, exchange))
   }
 }

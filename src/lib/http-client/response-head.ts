@@ -1,11 +1,11 @@
 /**
- * The head of an HTTP/1.1 answer: status line and header section, checked byte by byte (RFC 9112).
- * Only what decides the framing is looked at; the rest stays text until somebody asks for a header.
- * A head that could be read in two ways is refused, never guessed at.
+ * The head of an HTTP/1.1 response: status line and header section, validated byte by byte (RFC 9112).
+ * Only the headers that decide the framing are parsed; the rest stays text until a header is requested.
+ * An ambiguous head is rejected.
  */
 
-/** The headers of an answer. Looked up in the text of the head, so an unasked header costs nothing. */
-export class AnswerHeaders {
+/** The headers of a response, looked up in the text of the head, so that unused headers cost nothing. */
+export class ResponseHeaders {
   readonly #text: string
   #lowered: string | null = null
 
@@ -14,7 +14,7 @@ export class AnswerHeaders {
     this.#text = text
   }
 
-  /** The value of a header by its name in lower case; repeated ones are joined by a comma (RFC 9110, 5.3). */
+  /** Returns a header by its lower-case name; repeated headers are joined by a comma (RFC 9110, 5.3). */
   get(name: string): string | null {
     const lowered = (this.#lowered ??= this.#text.toLowerCase())
     const needle = `\r\n${name}:`
@@ -36,13 +36,13 @@ function byteTable(test: RegExp): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => (test.test(String.fromCharCode(byte)) ? 1 : 0))
 }
 
-/** Bytes of a header's name (RFC 9110, "tchar"). */
+/** Bytes allowed in a header name (RFC 9110, "tchar"). */
 export const nameBytes = byteTable(/[!#$%&'*+\-.^_`|~0-9A-Za-z]/)
-/** Bytes of a header's value: tab, visible characters, space, and the upper half of Latin-1. */
+/** Bytes allowed in a header value: tab, visible characters, space, and the upper half of Latin-1. */
 export const valueBytes = byteTable(/[\t\x20-\x7e\x80-\xff]/)
 
-/** Whether the header name at `start` is this one; `name` in lower case. */
-export function isNamed(bytes: Buffer, start: number, name: string): boolean {
+/** Whether the header name at `start` is `name`, which is in lower case. */
+export function hasName(bytes: Buffer, start: number, name: string): boolean {
   for (let i = 0; i < name.length; i += 1) {
     const byte = bytes[start + i] ?? 0
     if ((byte | 0x20) !== name.charCodeAt(i)) return false
@@ -52,27 +52,27 @@ export function isNamed(bytes: Buffer, start: number, name: string): boolean {
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/
 
-/** The largest length that a number counts exactly has 16 digits; 15 are enough for a petabyte. */
+/** Lengths of 16 digits may be inexact in a number; 15 digits suffice for a petabyte. */
 const lengthValue = /^\d{1,15}$/
 
 /** One head at a time: `parse` fills the fields. */
-export class AnswerHead {
+export class ResponseHead {
   status = 0
   /** The header section as text, for {@link AnswerHeaders}. */
   text = ''
-  /** Bytes of the body as stated, or -1 when not stated. */
+  /** The value of `content-length`, or -1 if absent. */
   contentLength = -1
   isChunked = false
-  /** Whether the other side will keep the connection open after this answer; a `close` outweighs everything. */
-  isKept = false
-  /** How long it will keep it, from `Keep-Alive: timeout=`; Infinity when not said. */
+  /** Whether the server keeps the connection open after this response; `close` takes precedence. */
+  isKeepAlive = false
+  /** From `Keep-Alive: timeout=`; Infinity if absent. */
   keepAliveMs = Infinity
   #isClosing = false
-  #isOld = false
+  #isHttp10 = false
 
   /**
-   * Reads the head in bytes[start, end), its empty last line included.
-   * @returns what is wrong with it, or null
+   * Parses the head in bytes[start, end), including its empty last line.
+   * @returns the error, or null
    */
   parse(bytes: Buffer, start: number, end: number): string | null {
     const lineEnd = bytes.indexOf(CR, start)
@@ -81,8 +81,8 @@ export class AnswerHead {
       this.#parseStatusLine(bytes, start, lineEnd) ?? this.#parseLines(bytes, lineEnd + 2, end - 2)
     if (problem !== null) return problem
     if (this.isChunked && this.contentLength !== -1) return 'content-length and transfer-encoding together'
-    // RFC 9112, 6.1: chunks in an HTTP/1.0 answer are suspect, so the connection ends with it.
-    if (this.#isClosing || (this.isChunked && this.#isOld)) this.isKept = false
+    // RFC 9112, 6.1: chunked framing in an HTTP/1.0 response is suspect, so the connection is closed after it.
+    if (this.#isClosing || (this.isChunked && this.#isHttp10)) this.isKeepAlive = false
     this.text = bytes.toString('latin1', lineEnd, end - 2)
     return null
   }
@@ -102,8 +102,8 @@ export class AnswerHead {
       at += 1
       while (valueBytes[bytes[at] ?? 0] === 1) at += 1
       if (bytes[at] !== CR || bytes[at + 1] !== LF) return 'a header value contains a control character'
-      const wrong = this.#note(bytes, nameStart, nameEnd, at)
-      if (wrong !== null) return wrong
+      const headerProblem = this.#recordHeader(bytes, nameStart, nameEnd, at)
+      if (headerProblem !== null) return headerProblem
       at += 2
     }
     return null
@@ -116,27 +116,27 @@ export class AnswerHead {
     const match = statusLine.exec(bytes.toString('latin1', start, Math.min(lineEnd, start + 13)))
     if (match === null) return 'not a status line'
     this.status = Number(match[2])
-    this.#isOld = match[1] === '0'
-    this.isKept = !this.#isOld
+    this.#isHttp10 = match[1] === '0'
+    this.isKeepAlive = !this.#isHttp10
     return null
   }
 
-  /** Takes note of a header that decides the framing or the connection's future. */
-  #note(bytes: Buffer, nameStart: number, nameEnd: number, valueEnd: number): string | null {
+  /** Records a header that decides the framing or the reuse of the connection. */
+  #recordHeader(bytes: Buffer, nameStart: number, nameEnd: number, valueEnd: number): string | null {
     switch (nameEnd - nameStart) {
       case 10:
-        if (isNamed(bytes, nameStart, 'connection')) {
-          this.#noteConnection(bytes.toString('latin1', nameEnd + 1, valueEnd).toLowerCase())
-        } else if (isNamed(bytes, nameStart, 'keep-alive')) {
+        if (hasName(bytes, nameStart, 'connection')) {
+          this.#recordConnection(bytes.toString('latin1', nameEnd + 1, valueEnd).toLowerCase())
+        } else if (hasName(bytes, nameStart, 'keep-alive')) {
           const seconds = /timeout=(\d{1,9})/i.exec(bytes.toString('latin1', nameEnd + 1, valueEnd))?.[1]
           if (seconds !== undefined) this.keepAliveMs = Number(seconds) * 1000
         }
         return null
       case 14:
-        if (!isNamed(bytes, nameStart, 'content-length')) return null
-        return this.#noteLength(bytes.toString('latin1', nameEnd + 1, valueEnd))
+        if (!hasName(bytes, nameStart, 'content-length')) return null
+        return this.#recordContentLength(bytes.toString('latin1', nameEnd + 1, valueEnd))
       case 17: {
-        if (!isNamed(bytes, nameStart, 'transfer-encoding')) return null
+        if (!hasName(bytes, nameStart, 'transfer-encoding')) return null
         const coding = bytes
           .toString('latin1', nameEnd + 1, valueEnd)
           .trim()
@@ -150,15 +150,15 @@ export class AnswerHead {
     }
   }
 
-  #noteConnection(value: string): void {
+  #recordConnection(value: string): void {
     for (const option of value.split(',')) {
-      const word = option.trim()
-      if (word === 'close') this.#isClosing = true
-      else if (word === 'keep-alive') this.isKept = true
+      const directive = option.trim()
+      if (directive === 'close') this.#isClosing = true
+      else if (directive === 'keep-alive') this.isKeepAlive = true
     }
   }
 
-  #noteLength(value: string): string | null {
+  #recordContentLength(value: string): string | null {
     for (const part of value.split(',')) {
       const digits = part.trim()
       if (!lengthValue.test(digits)) return 'a content-length that is not a number'

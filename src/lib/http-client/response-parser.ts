@@ -1,42 +1,42 @@
 /**
- * Reads one HTTP/1.1 answer from pieces as they arrive (RFC 9112): interim heads are swallowed, the head is told once,
- * the body piece by piece without its framing. The same bytes cut anywhere else give the same answer.
- * Nothing is copied but a head that arrives in parts; pieces are views, valid only while they are told.
+ * An incremental HTTP/1.1 response parser (RFC 9112): interim responses are skipped, the head is emitted once, then
+ * the body without its framing. How the bytes are split into reads does not change the result.
+ * Only a head that arrives in parts is copied; emitted chunks are views that are valid only during the call.
  */
 import { ChunkDecoder } from './chunk-decoder.ts'
-import { AnswerHead, AnswerHeaders } from './response-head.ts'
+import { ResponseHead, ResponseHeaders } from './response-head.ts'
 
-/** Who is told. */
-export interface AnswerSink {
-  onHead(status: number, headers: AnswerHeaders): void
+/** Receives the parsed response. */
+export interface ResponseSink {
+  onHead(status: number, headers: ResponseHeaders): void
   onData(chunk: Buffer): void
 }
 
 /**
- * What a piece led to: `more` is needed; the answer is `complete`; it is `malformed` (see `problem`); or the sink
- * `stopped` the parser.
+ * The result of a `feed`: `more` bytes are needed; the response is `complete`; it is `malformed` (see `problem`); or
+ * the sink `stopped` the parser.
  */
-export type Progress = 'more' | 'complete' | 'malformed' | 'stopped'
+export type ParserStatus = 'more' | 'complete' | 'malformed' | 'stopped'
 
-type Body = 'unknown' | 'none' | 'length' | 'chunked' | 'until-close'
+type BodyFraming = 'unknown' | 'none' | 'length' | 'chunked' | 'until-close'
 
 const endOfHead = Buffer.from('\r\n\r\n')
-const opening = 'HTTP/1.'
+const statusLinePrefix = 'HTTP/1.'
 
-export class AnswerParser {
-  /** Why the answer is malformed, or null. */
+export class ResponseParser {
+  /** Why the response is malformed, or null. */
   problem: string | null = null
-  /** Whether the connection can carry another request once the answer is complete. */
+  /** Whether the connection can carry another request after this response. */
   isReusable = false
-  readonly #head = new AnswerHead()
+  readonly #head = new ResponseHead()
   readonly #chunks: ChunkDecoder
   readonly #maxHeadBytes: number
-  #sink: AnswerSink | null = null
+  #sink: ResponseSink | null = null
   #isBodiless = false
-  #body: Body = 'unknown'
-  #left = 0
+  #framing: BodyFraming = 'unknown'
+  #remainingBytes = 0
   #pending: Buffer | null = null
-  /** Bytes of heads that are over: interim ones count too, so that their number is bounded. */
+  /** Bytes of parsed heads; interim responses count too, which bounds their number. */
   #headBytes = 0
 
   constructor(maxHeadBytes: number) {
@@ -44,30 +44,30 @@ export class AnswerParser {
     this.#chunks = new ChunkDecoder(maxHeadBytes)
   }
 
-  /** How long the other side keeps the connection after this answer, as far as it said: else Infinity. */
+  /** How long the server keeps the connection open after this response; Infinity if it does not say. */
   get keepAliveMs(): number {
     return this.#head.keepAliveMs
   }
 
-  /** Prepares for the answer to a request of this method. */
-  begin(method: string, sink: AnswerSink): void {
+  /** Prepares for the response to a request with this method. */
+  begin(method: string, sink: ResponseSink): void {
     this.problem = null
     this.isReusable = false
     this.#sink = sink
     this.#isBodiless = method === 'HEAD'
-    this.#body = 'unknown'
+    this.#framing = 'unknown'
     this.#pending = null
     this.#headBytes = 0
   }
 
-  /** Tells nothing more, also when called from within the sink. */
+  /** Stops emitting; may be called from within the sink. */
   stop(): void {
     this.#sink = null
   }
 
-  /** Reads bytes[0, end); may change them. */
-  feed(bytes: Buffer, end: number): Progress {
-    if (this.#body !== 'unknown') return this.#feedBody(bytes, 0, end)
+  /** Parses bytes[0, end); may modify them. */
+  feed(bytes: Buffer, end: number): ParserStatus {
+    if (this.#framing !== 'unknown') return this.#feedBody(bytes, 0, end)
     if (this.#pending === null) return this.#feedHead(bytes, end, 0)
     const before = this.#pending.length
     const joined = Buffer.concat([this.#pending, bytes.subarray(0, end)])
@@ -75,99 +75,99 @@ export class AnswerParser {
     return this.#feedHead(joined, joined.length, Math.max(0, before - 3))
   }
 
-  /** The other side closed: says whether that completes the answer. */
+  /** Call when the server closes the connection; returns whether that completes the response. */
   finish(): boolean {
-    return this.#body === 'until-close'
+    return this.#framing === 'until-close'
   }
 
-  /** @param searchFrom before it, the end of the head is known not to begin */
-  #feedHead(bytes: Buffer, end: number, searchFrom: number): Progress {
+  /** @param searchFrom the end of the head does not begin before this offset */
+  #feedHead(bytes: Buffer, end: number, searchFrom: number): ParserStatus {
     let start = 0
     let from = searchFrom
     while (true) {
       const found = bytes.subarray(from, end).indexOf(endOfHead)
-      if (found === -1) return this.#keepPart(bytes, start, end)
+      if (found === -1) return this.#bufferPartialHead(bytes, start, end)
       const headEnd = from + found + endOfHead.length
       this.#headBytes += headEnd - start
-      if (this.#headBytes > this.#maxHeadBytes) return this.#refuse('the head is too long')
+      if (this.#headBytes > this.#maxHeadBytes) return this.#fail('the head is too long')
       const problem = this.#head.parse(bytes, start, headEnd)
-      if (problem !== null) return this.#refuse(problem)
-      if (this.#head.status === 101) return this.#refuse('a switch of protocols that nobody asked for')
+      if (problem !== null) return this.#fail(problem)
+      if (this.#head.status === 101) return this.#fail('an unexpected switch of protocols')
       if (this.#head.status >= 200) return this.#beginBody(bytes, headEnd, end)
       start = headEnd
       from = headEnd
     }
   }
 
-  #keepPart(bytes: Buffer, start: number, end: number): Progress {
-    if (this.#headBytes + end - start > this.#maxHeadBytes) return this.#refuse('the head is too long')
-    const seen = Math.min(end - start, opening.length)
-    if (bytes.toString('latin1', start, start + seen) !== opening.slice(0, seen)) {
-      return this.#refuse('not a status line')
+  #bufferPartialHead(bytes: Buffer, start: number, end: number): ParserStatus {
+    if (this.#headBytes + end - start > this.#maxHeadBytes) return this.#fail('the head is too long')
+    const seen = Math.min(end - start, statusLinePrefix.length)
+    if (bytes.toString('latin1', start, start + seen) !== statusLinePrefix.slice(0, seen)) {
+      return this.#fail('not a status line')
     }
     this.#pending = Buffer.from(bytes.subarray(start, end))
     return 'more'
   }
 
-  #beginBody(bytes: Buffer, at: number, end: number): Progress {
-    const { status, isChunked, contentLength, isKept } = this.#head
-    this.isReusable = isKept
-    if (this.#isBodiless || status === 204 || status === 304) this.#body = 'none'
+  #beginBody(bytes: Buffer, at: number, end: number): ParserStatus {
+    const { status, isChunked, contentLength, isKeepAlive } = this.#head
+    this.isReusable = isKeepAlive
+    if (this.#isBodiless || status === 204 || status === 304) this.#framing = 'none'
     else if (isChunked) {
-      this.#body = 'chunked'
+      this.#framing = 'chunked'
       this.#chunks.begin()
     } else if (contentLength === -1) {
-      this.#body = 'until-close'
+      this.#framing = 'until-close'
       this.isReusable = false
     } else {
-      this.#body = contentLength === 0 ? 'none' : 'length'
-      this.#left = contentLength
+      this.#framing = contentLength === 0 ? 'none' : 'length'
+      this.#remainingBytes = contentLength
     }
-    this.#sink?.onHead(status, new AnswerHeaders(this.#head.text))
+    this.#sink?.onHead(status, new ResponseHeaders(this.#head.text))
     return this.#feedBody(bytes, at, end)
   }
 
-  #feedBody(bytes: Buffer, at: number, end: number): Progress {
-    switch (this.#body) {
+  #feedBody(bytes: Buffer, at: number, end: number): ParserStatus {
+    switch (this.#framing) {
       case 'chunked':
         return this.#feedChunks(bytes, at, end)
       case 'length': {
-        const until = Math.min(end, at + this.#left)
-        this.#left -= until - at
-        this.#tell(bytes, at, until)
-        return this.#left === 0 ? this.#complete(until < end) : this.#goOn()
+        const until = Math.min(end, at + this.#remainingBytes)
+        this.#remainingBytes -= until - at
+        this.#emitData(bytes, at, until)
+        return this.#remainingBytes === 0 ? this.#complete(until < end) : this.#needMore()
       }
       case 'until-close':
-        this.#tell(bytes, at, end)
-        return this.#goOn()
+        this.#emitData(bytes, at, end)
+        return this.#needMore()
       case 'none':
       case 'unknown':
         return this.#complete(at < end)
     }
   }
 
-  #feedChunks(bytes: Buffer, at: number, end: number): Progress {
+  #feedChunks(bytes: Buffer, at: number, end: number): ParserStatus {
     const stop = this.#chunks.decode(bytes, at, end)
-    this.#tell(bytes, this.#chunks.payloadStart, this.#chunks.payloadEnd)
-    if (this.#chunks.problem !== null) return this.#refuse(this.#chunks.problem)
-    return this.#chunks.isDone ? this.#complete(stop < end) : this.#goOn()
+    this.#emitData(bytes, this.#chunks.payloadStart, this.#chunks.payloadEnd)
+    if (this.#chunks.problem !== null) return this.#fail(this.#chunks.problem)
+    return this.#chunks.isDone ? this.#complete(stop < end) : this.#needMore()
   }
 
-  #tell(bytes: Buffer, start: number, end: number): void {
+  #emitData(bytes: Buffer, start: number, end: number): void {
     if (start < end) this.#sink?.onData(bytes.subarray(start, end))
   }
 
-  #goOn(): Progress {
+  #needMore(): ParserStatus {
     return this.#sink === null ? 'stopped' : 'more'
   }
 
-  /** @param hasSurplus bytes follow that nobody asked for: whatever they are, the connection is out of step */
-  #complete(hasSurplus: boolean): Progress {
+  /** @param hasSurplus unsolicited bytes follow, so the connection is out of sync */
+  #complete(hasSurplus: boolean): ParserStatus {
     if (hasSurplus) this.isReusable = false
     return this.#sink === null ? 'stopped' : 'complete'
   }
 
-  #refuse(problem: string): Progress {
+  #fail(problem: string): ParserStatus {
     this.problem = problem
     return this.#sink === null ? 'stopped' : 'malformed'
   }

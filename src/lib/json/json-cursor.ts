@@ -1,20 +1,20 @@
 /**
- * A cursor over the bytes of a JSON text (RFC 8259), strict in everything: grammar, escapes, control characters,
- * numbers. It builds no values, does not recurse, and is linear in the length. Whether the bytes are UTF-8 is for
- * its user to check first.
+ * A pull parser over the bytes of a JSON text (RFC 8259), strict about grammar, escapes, control characters and
+ * numbers. It builds no values, does not recurse, and takes linear time. The caller must check first that the bytes
+ * are valid UTF-8.
  */
 
-/** Containers inside one another, counted inside a value that is skipped. */
+/** The maximum nesting depth inside a skipped value. */
 export const maxDepth = 512
 
-/** Thrown where the text is not JSON, or (`too deep`) may be but is not followed further. */
-export class Malformed extends Error {
+/** The text is not JSON, or (`tooDeep`) it may be but is nested too deeply to parse. */
+export class MalformedJsonError extends Error {
   readonly at: number
   readonly tooDeep: boolean
 
   constructor(at: number, tooDeep = false) {
     super(tooDeep ? 'too deep' : 'not JSON')
-    this.name = 'Malformed'
+    this.name = 'MalformedJsonError'
     this.at = at
     this.tooDeep = tooDeep
   }
@@ -30,34 +30,33 @@ const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
 
-/** The same in each byte of a word. */
+/** The same value in each byte of a 32-bit word. */
 const backslashes = 0x5c5c5c5c
-const twos = 0x02020202
+const flipBits = 0x02020202
 const ones = 0x01010101
 const spacesAndOne = 0x21212121
 const highBits = 0x80808080
 
-/** Which containers are open, objects as 1; one for all cursors, as no value is left half skipped. */
+/** The open containers, objects as 1. All cursors share it, because a value is always skipped in one call. */
 const inObject = new Uint8Array(maxDepth)
 
-/** 1 for the letters that may follow a backslash by themselves. */
+/** 1 for the letters of two-character escapes. */
 const escapable = new Uint8Array(256)
 for (const letter of Buffer.from('"\\/bfnrt')) escapable[letter] = 1
-const literals = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]))
+const literals = new Map(
+  ['true', 'false', 'null'].map((literal) => [literal.charCodeAt(0), Buffer.from(literal)]),
+)
 
-/**
- * Walks a JSON text forward, value by value. `at` is the next byte; every step throws `Malformed` on what is not
- * JSON.
- */
+/** Moves forward through a JSON text, value by value. `at` is the next byte; every step throws {@link MalformedJsonError}. */
 export class JsonCursor {
   readonly text: Buffer
   at = 0
-  /** The last key read, without its quotes, as it is written. */
+  /** The last key read, without its quotes and not unescaped. */
   keyStart = 0
   keyEnd = 0
   keyEscaped = false
   readonly #length: number
-  /** The same bytes as aligned words of four, which string contents are searched by; the first begins at `#shift`. */
+  /** The same bytes as aligned 32-bit words, for searching inside strings; the first word begins at `#shift`. */
   readonly #words: Int32Array
   readonly #shift: number
 
@@ -70,7 +69,7 @@ export class JsonCursor {
     this.#words = new Int32Array(text.buffer, count === 0 ? 0 : text.byteOffset + shift, count)
   }
 
-  /** Passes white space; tells the byte it stands on then, -1 at the end. */
+  /** Skips white space and returns the byte at the new position, or -1 at the end. */
   skipSpace(): number {
     const { text } = this
     let at = this.at
@@ -80,27 +79,27 @@ export class JsonCursor {
     return byte ?? -1
   }
 
-  /** Passes `{`; tells whether a member follows, and stands on its key; an empty object is passed whole. */
+  /** Skips `{`. Returns true and moves to the first key if a member follows; skips an empty object completely. */
   enterObject(): boolean {
     return this.#enter(closeBrace)
   }
 
-  /** After a member's value: passes the comma to the next key, or the closing brace (false). */
+  /** After a member's value: skips the comma and moves to the next key, or skips the closing brace (false). */
   nextMember(): boolean {
     return this.#next(closeBrace)
   }
 
-  /** Passes `[`; tells whether an element follows, and stands on it; an empty array is passed whole. */
+  /** Skips `[`. Returns true and moves to the first element if one follows; skips an empty array completely. */
   enterArray(): boolean {
     return this.#enter(closeBracket)
   }
 
-  /** After an element: passes the comma to the next one, or the closing bracket (false). */
+  /** After an element: skips the comma and moves to the next element, or skips the closing bracket (false). */
   nextElement(): boolean {
     return this.#next(closeBracket)
   }
 
-  /** Reads a key and its colon; stands on the value then. */
+  /** Reads a key and its colon, and moves to the value. */
   readKey(): void {
     if (this.text[this.at] !== quote) this.#fail()
     this.keyStart = this.at + 1
@@ -111,14 +110,14 @@ export class JsonCursor {
     this.skipSpace()
   }
 
-  /** The last key, decoded. */
+  /** The last key, unescaped. */
   get key(): string {
     if (!this.keyEscaped) return this.text.toString('utf8', this.keyStart, this.keyEnd)
     const key: unknown = JSON.parse(this.text.toString('utf8', this.keyStart - 1, this.keyEnd + 1))
     return String(key)
   }
 
-  /** Whether the last key is this one, which has to be plain ASCII; an escaped key is not recognised. */
+  /** Whether the last key equals `name`, which must be ASCII; an escaped key never matches. */
   isKey(name: string): boolean {
     if (this.keyEnd - this.keyStart !== name.length) return false
     for (let i = 0; i < name.length; i++) {
@@ -127,7 +126,7 @@ export class JsonCursor {
     return true
   }
 
-  /** Passes one whole value. */
+  /** Skips one complete value. */
   skipValue(): void {
     let depth = 0
     for (;;) {
@@ -135,7 +134,7 @@ export class JsonCursor {
       if (byte === openBrace || byte === openBracket) {
         const object = byte === openBrace
         if (object ? this.enterObject() : this.enterArray()) {
-          if (depth === maxDepth) throw new Malformed(this.at, true)
+          if (depth === maxDepth) throw new MalformedJsonError(this.at, true)
           inObject[depth++] = object ? 1 : 0
           if (object) this.readKey()
           continue
@@ -165,7 +164,7 @@ export class JsonCursor {
     return true
   }
 
-  /** Passes a string, from its opening quote; tells whether it holds an escape. */
+  /** Skips a string from its opening quote; returns whether it contains an escape. */
   #skipString(): boolean {
     const { text } = this
     const words = this.#words
@@ -233,14 +232,14 @@ export class JsonCursor {
   }
 
   #fail(): never {
-    throw new Malformed(Math.min(this.at, this.#length))
+    throw new MalformedJsonError(Math.min(this.at, this.#length))
   }
 }
 
 /**
- * The first word from `start` on that may hold a quote, a backslash or a control character in one of its four bytes
- * (or the last odd word). Subtracting sets a byte's high bit where the byte was smaller. Flipping the second bit
- * exchanges the quote (0x22) and the space (0x20), so that the quote is the first above the control characters.
+ * Returns the first word from `start` on that may contain a quote, a backslash or a control character (or the last odd
+ * word). Subtraction sets a byte's high bit if the byte was smaller. Flipping the second bit swaps the quote (0x22) and
+ * the space (0x20), so that the quote directly follows the control characters.
  */
 function plainWordsEnd(words: Int32Array, start: number): number {
   const last = words.length - 1
@@ -248,8 +247,8 @@ function plainWordsEnd(words: Int32Array, start: number): number {
   while (index < last) {
     const a = words[index] ?? 0
     const b = words[index + 1] ?? 0
-    const inA = (((a ^ twos) - spacesAndOne) | ((a ^ backslashes) - ones)) & ~a
-    const inB = (((b ^ twos) - spacesAndOne) | ((b ^ backslashes) - ones)) & ~b
+    const inA = (((a ^ flipBits) - spacesAndOne) | ((a ^ backslashes) - ones)) & ~a
+    const inB = (((b ^ flipBits) - spacesAndOne) | ((b ^ backslashes) - ones)) & ~b
     if (((inA | inB) & highBits) !== 0) break
     index += 2
   }

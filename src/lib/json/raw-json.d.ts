@@ -1,4 +1,4 @@
-/** `JSON.rawJSON` (ECMAScript, "JSON.parse source text access"), which the compiler's library does not know yet. */
+/** `JSON.rawJSON` (ECMAScript, "JSON.parse source text access"), which TypeScript's library does not declare yet. */
 interface JSON {
   rawJSON(text: string): unknown
 }

@@ -1,6 +1,4 @@
-/**
- * One server-sent event (WHATWG HTML, "Server-sent events"), read line by line from its bytes.
- */
+/** One server-sent event (WHATWG HTML, "Server-sent events"), parsed line by line from its bytes. */
 
 const lf = 0x0a
 const cr = 0x0d
@@ -9,36 +7,36 @@ const colon = 0x3a
 
 const dataPrefix = Buffer.from('data: ')
 const lineFeed = Buffer.from('\n')
-const nothing = Buffer.alloc(0)
+const emptyBuffer = Buffer.alloc(0)
 
 /**
- * One event, as the splitter tells it. The splitter reuses the object and the memory behind it: everything here is
- * valid only until the callback returns, so copy what must be kept.
+ * One event as the parser emits it. The parser reuses the object and the memory behind it: its fields are valid only
+ * until the callback returns, so copy what you keep.
  */
-export class ServerEvent {
-  /** The bytes that hold the event, from `start` to `end`; mostly the chunk itself, with its neighbours around. */
-  source: Buffer = nothing
+export class SseEvent {
+  /** The buffer that contains the event from `start` to `end`; usually the received chunk with its other events. */
+  source: Buffer = emptyBuffer
   start = 0
   end = 0
-  /** Where the payload lies in `source`, unless several `data:` lines had to be joined. */
+  /** The range of the payload in `source`, unless several `data:` lines were joined. */
   dataStart = 0
   dataEnd = 0
-  /** False for an event without a `data:` line: comments, or other fields only. */
+  /** False for an event without a `data:` line, such as a comment. */
   hasData = false
-  /** True when its bytes are exactly `data: `, the payload as one line, and two line feeds. */
+  /** True if its bytes are exactly `data: `, the payload in one line, and two line feeds. */
   isPlain = false
-  /** The value of its `event:` line; empty without one. */
+  /** The value of its `event:` line, or empty. */
   name = ''
   #joined: Buffer | undefined
 
-  /** Lets go of the bytes. */
+  /** Releases the bytes. */
   clear(): void {
-    this.read(nothing, 0, 0)
+    this.read(emptyBuffer, 0, 0)
   }
 
   /**
-   * Takes the bytes as a plain event, which ends with two line feeds and has no other line end; false when it does
-   * not begin with `data: `.
+   * Reads a plain event, which ends with two line feeds and has no other line end; returns false if it does not begin
+   * with `data: `.
    */
   readPlain(source: Buffer, start: number, end: number): boolean {
     for (let i = 0; i < 6; i++) if (source[start + i] !== dataPrefix[i]) return false
@@ -54,7 +52,7 @@ export class ServerEvent {
     return true
   }
 
-  /** Takes the bytes as any event, whole or broken off, line by line. */
+  /** Reads any event, complete or truncated, line by line. */
   read(source: Buffer, start: number, end: number): void {
     this.source = source
     this.start = start
@@ -64,7 +62,7 @@ export class ServerEvent {
     this.name = ''
     let joined: Buffer | undefined
     let joinedBytes = 0
-    const lines = new Lines(source, start, end)
+    const lines = new LineReader(source, start, end)
     while (lines.next()) {
       const nameStart = lines.valueStart('event')
       if (nameStart !== -1) this.name = source.toString('utf8', nameStart, lines.lineEnd)
@@ -91,12 +89,12 @@ export class ServerEvent {
       source[end - 1] === lf
   }
 
-  /** The event's bytes as they arrived, with the blank line that ends it (of a CR LF there, only the CR). */
+  /** The event's bytes as received, including the blank line that ends it (of a CR LF there, only the CR). */
   get raw(): Buffer {
     return this.source.subarray(this.start, this.end)
   }
 
-  /** The payload; several `data:` lines joined by line feeds; empty without any. */
+  /** The payload: the `data:` lines joined by line feeds, or empty. */
   get data(): Buffer {
     return this.#joined ?? this.source.subarray(this.dataStart, this.dataEnd)
   }
@@ -107,16 +105,16 @@ export class ServerEvent {
   }
 
   /**
-   * The bytes to pass on in the chat format: the payload and nothing else. The same bytes when the event is plain;
-   * without its name, `id:`, `retry:` and comments otherwise; nothing when it has no payload.
+   * The bytes to forward in the OpenAI format: only the payload. A plain event is returned unchanged; otherwise the
+   * name, `id:`, `retry:` and comments are removed. Empty if the event has no payload.
    */
-  get plain(): Buffer {
+  get dataOnly(): Buffer {
     if (this.isPlain) return this.raw
-    return this.hasData ? plainBytes(this.data) : nothing
+    return this.hasData ? encodeData(this.data) : emptyBuffer
   }
 }
 
-function plainBytes(data: Buffer): Buffer {
+function encodeData(data: Buffer): Buffer {
   const pieces: Buffer[] = []
   for (let at = 0; at <= data.length;) {
     const found = data.indexOf(lf, at)
@@ -127,8 +125,8 @@ function plainBytes(data: Buffer): Buffer {
   return Buffer.concat([...pieces, lineFeed])
 }
 
-/** Goes through the lines of some bytes, ended by LF, CR LF or CR. Linear. */
-class Lines {
+/** Iterates over lines that end with LF, CR LF or CR, in linear time. */
+class LineReader {
   lineStart: number
   lineEnd: number
   readonly #source: Buffer
@@ -138,7 +136,7 @@ class Lines {
   #at: number
 
   constructor(source: Buffer, start: number, end: number) {
-    // A view that ends with the event, or each search would run on through its neighbours.
+    // A view that ends with the event, so that no search continues into the following events.
     this.#source = source.subarray(0, end)
     this.#end = end
     this.#at = start
@@ -147,7 +145,7 @@ class Lines {
     this.#nextCr = this.#find(cr)
   }
 
-  /** Goes to the next line; false when there is none. */
+  /** Moves to the next line; false if there is none. */
   next(): boolean {
     const at = this.#at
     if (at >= this.#end) return false
@@ -159,7 +157,7 @@ class Lines {
     return true
   }
 
-  /** Where the value begins when the line is this field's, one space after the colon left out; else -1. */
+  /** Returns the offset of the value if the line has this field, skipping one space after the colon; else -1. */
   valueStart(field: string): number {
     const source = this.#source
     for (let i = 0; i < field.length; i++) {

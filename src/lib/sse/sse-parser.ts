@@ -1,84 +1,84 @@
 /**
- * Server-sent events as bytes (WHATWG HTML, "Server-sent events"): a splitter that finds the events of a stream
- * that is cut anywhere, and the few bytes that we write ourselves.
- * Events that are plain already are told as views of what arrived, so that a stream passes through untouched.
+ * An incremental parser for server-sent events (WHATWG HTML, "Server-sent events") over chunks with arbitrary
+ * boundaries, and the encoder for the events that we write. Plain events are emitted as views of the received chunk, so
+ * that a stream can be forwarded without copying.
  */
-import { ServerEvent } from './sse-event.ts'
+import { SseEvent } from './sse-event.ts'
 
-export type { ServerEvent }
+export type { SseEvent }
 
 const lf = 0x0a
 const cr = 0x0d
 
-/** A comment that keeps a silent stream open; parsers ignore it. */
+/** A comment that keeps a silent stream open; clients ignore it. */
 export const keepAliveComment: Buffer = Buffer.from(': keep-alive\n\n')
 
-/** The bytes of an event with this payload; every line of it becomes a `data:` line. */
-export function encodeEvent(data: string, name?: string): Buffer {
+/** Encodes an event with this payload; each line of the payload becomes a `data:` line. */
+export function encodeSseEvent(data: string, name?: string): Buffer {
   const lines = /[\n\r]/.test(data) ? data.replaceAll(/\r\n|\n|\r/g, '\ndata: ') : data
   return Buffer.from(name === undefined ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`)
 }
 
-/** 16 MiB of payload, and room for what stands around it. */
+/** 16 MiB of payload plus the rest of the event. */
 export const defaultMaxEventBytes = 16 * 1024 * 1024 + 64 * 1024
 
-/** A larger buffer is let go once its event is out, so that a stream at rest stays small. */
-const keptBytes = 32 * 1024
+/** A larger buffer is released after its event, so that idle streams use little memory. */
+const maxRetainedBytes = 32 * 1024
 
-/** An event that outgrew the splitter's bound; the stream cannot be followed any further. */
-export class EventTooLarge extends Error {
+/** An event exceeds the parser's bound; the stream cannot be parsed further. */
+export class SseEventTooLargeError extends Error {
   readonly maxBytes: number
 
   constructor(maxBytes: number) {
     super(`An event of the stream is larger than ${maxBytes} bytes.`)
-    this.name = 'EventTooLarge'
+    this.name = 'SseEventTooLargeError'
     this.maxBytes = maxBytes
   }
 }
 
 /**
- * Cuts a stream into events. Chunks may end anywhere; lines may end with LF, CR LF or CR; a byte order mark at the
- * stream's start is dropped. Linear in the bytes pushed, whatever the cuts. A chunk of whole plain events is not
- * copied, and splitting it allocates nothing.
+ * Parses a stream into events. Chunks may end anywhere; lines may end with LF, CR LF or CR; a byte order mark at the
+ * start is dropped. Takes linear time however the stream is split. A chunk of complete plain events is parsed without
+ * copying or allocating.
  */
-export class EventSplitter {
-  readonly #onEvent: (event: ServerEvent) => void
+export class SseParser {
+  readonly #onEvent: (event: SseEvent) => void
   readonly #maxEventBytes: number
-  readonly #event = new ServerEvent()
-  /** The bytes of the begun event that came in earlier chunks. */
-  #held: Buffer = Buffer.alloc(0)
-  #heldBytes = 0
+  readonly #event = new SseEvent()
+  /** The bytes of an incomplete event from earlier chunks. */
+  #buffer: Buffer = Buffer.alloc(0)
+  #bufferedBytes = 0
   /** The next byte is the first of its line. */
   #atLineStart = true
-  /** The last byte was a CR: a line feed that follows ends the same line. */
+  /** The last byte was a CR: a line feed that follows belongs to the same line end. */
   #afterCr = false
   #atStreamStart = true
 
   /**
-   * `onEvent` is called during `push`, in order, and also for events without payload (comments only). What it
-   * throws ends the push, and the splitter with it.
+   * `onEvent` is called during `push`, in order, also for events without payload (comments only). If it throws, the
+   * push ends and the parser must not be used again.
    */
-  constructor(onEvent: (event: ServerEvent) => void, maxEventBytes = defaultMaxEventBytes) {
+  constructor(onEvent: (event: SseEvent) => void, maxEventBytes = defaultMaxEventBytes) {
     this.#onEvent = onEvent
     this.#maxEventBytes = maxEventBytes
   }
 
-  /** Bytes held of an event that has begun and not ended. */
-  get heldBytes(): number {
-    return this.#heldBytes
+  /** The buffered bytes of an incomplete event. */
+  get bufferedBytes(): number {
+    return this.#bufferedBytes
   }
 
-  /** Takes the next bytes, which are not kept after the call. Throws `EventTooLarge`. */
+  /** Parses the next bytes, which are not retained after the call. Throws {@link SseEventTooLargeError}. */
   push(chunk: Buffer): void {
     const { length } = chunk
     let start = 0
     let at = 0
     if (this.#afterCr && length > 0) {
       this.#afterCr = false
-      // The rest of a line's end; when its event is out already it belongs to none.
+      // The second byte of a line end; if its event was already emitted, it belongs to none.
       if (chunk[0] === lf) {
         at = 1
-        if (this.#heldBytes === 0) start = 1
+        if (this.#bufferedBytes === 0) start = 1
       }
     }
     let nextLf = chunk.indexOf(lf, at)
@@ -96,10 +96,10 @@ export class EventSplitter {
       const lineStart = at
       this.#atLineStart = true
       at = lineEnd + 1
-      if (blank) this.#complete(chunk, start, at)
+      if (blank) this.#completeEvent(chunk, start, at)
       else if (!byCr && chunk[at] === lf) {
         at++
-        if (lineStart !== start || !this.#emitPlain(chunk, start, at)) this.#complete(chunk, start, at)
+        if (lineStart !== start || !this.#emitPlain(chunk, start, at)) this.#completeEvent(chunk, start, at)
       }
       const ended = blank || at > lineEnd + 1
       if (byCr) {
@@ -108,27 +108,27 @@ export class EventSplitter {
       }
       if (ended) start = at
     }
-    if (start < length) this.#hold(chunk, start, length)
+    if (start < length) this.#bufferBytes(chunk, start, length)
   }
 
   /**
-   * The stream's end: what had begun and was never ended by a blank line, read as an event (never `isPlain`), or
-   * undefined when nothing is left over. Valid until the splitter is used again.
+   * Ends the stream and returns the trailing event that no blank line ended (never `isPlain`), or undefined. Valid until
+   * the parser is used again.
    */
-  end(): ServerEvent | undefined {
-    const bytes = this.#heldBytes
-    this.#heldBytes = 0
+  end(): SseEvent | undefined {
+    const bytes = this.#bufferedBytes
+    this.#bufferedBytes = 0
     this.#atLineStart = true
     this.#afterCr = false
     if (bytes === 0) return undefined
-    this.#event.read(this.#held, this.#contentStart(this.#held, 0), bytes)
+    this.#event.read(this.#buffer, this.#skipByteOrderMark(this.#buffer, 0), bytes)
     return this.#event
   }
 
-  /** The common case: one line that begins with `data: `, and nothing held; false when it is another. */
+  /** Emits the common case, one line that begins with `data: ` with nothing buffered; false for any other event. */
   #emitPlain(chunk: Buffer, start: number, end: number): boolean {
     if (
-      this.#heldBytes > 0 ||
+      this.#bufferedBytes > 0 ||
       end - start > this.#maxEventBytes ||
       !this.#event.readPlain(chunk, start, end)
     ) {
@@ -139,47 +139,47 @@ export class EventSplitter {
     return true
   }
 
-  #complete(chunk: Buffer, start: number, end: number): void {
-    if (this.#heldBytes === 0) {
-      if (end - start > this.#maxEventBytes) throw new EventTooLarge(this.#maxEventBytes)
+  #completeEvent(chunk: Buffer, start: number, end: number): void {
+    if (this.#bufferedBytes === 0) {
+      if (end - start > this.#maxEventBytes) throw new SseEventTooLargeError(this.#maxEventBytes)
       this.#emit(chunk, start, end)
       return
     }
-    this.#hold(chunk, start, end)
-    const bytes = this.#heldBytes
-    const held = this.#held
-    this.#heldBytes = 0
-    this.#emit(held, 0, bytes)
-    if (held.length <= keptBytes) return
-    this.#held = Buffer.alloc(0)
+    this.#bufferBytes(chunk, start, end)
+    const bytes = this.#bufferedBytes
+    const buffered = this.#buffer
+    this.#bufferedBytes = 0
+    this.#emit(buffered, 0, bytes)
+    if (buffered.length <= maxRetainedBytes) return
+    this.#buffer = Buffer.alloc(0)
     this.#event.clear()
   }
 
   #emit(source: Buffer, start: number, end: number): void {
-    const contentStart = this.#contentStart(source, start)
+    const contentStart = this.#skipByteOrderMark(source, start)
     // Only a blank line between events.
     if (end - contentStart === 1) return
     this.#event.read(source, contentStart, end)
     this.#onEvent(this.#event)
   }
 
-  #contentStart(source: Buffer, start: number): number {
+  #skipByteOrderMark(source: Buffer, start: number): number {
     const first = this.#atStreamStart
     this.#atStreamStart = false
     const marked = first && source[start] === 0xef && source[start + 1] === 0xbb && source[start + 2] === 0xbf
     return marked ? start + 3 : start
   }
 
-  #hold(chunk: Buffer, start: number, end: number): void {
-    const bytes = this.#heldBytes + end - start
-    if (bytes > this.#maxEventBytes) throw new EventTooLarge(this.#maxEventBytes)
-    if (bytes > this.#held.length) {
-      const doubled = Math.min(2 * this.#held.length, this.#maxEventBytes)
-      const larger = Buffer.allocUnsafeSlow(Math.max(1024, bytes, doubled))
-      this.#held.copy(larger, 0, 0, this.#heldBytes)
-      this.#held = larger
+  #bufferBytes(chunk: Buffer, start: number, end: number): void {
+    const bytes = this.#bufferedBytes + end - start
+    if (bytes > this.#maxEventBytes) throw new SseEventTooLargeError(this.#maxEventBytes)
+    if (bytes > this.#buffer.length) {
+      const doubled = Math.min(2 * this.#buffer.length, this.#maxEventBytes)
+      const grown = Buffer.allocUnsafeSlow(Math.max(1024, bytes, doubled))
+      this.#buffer.copy(grown, 0, 0, this.#bufferedBytes)
+      this.#buffer = grown
     }
-    chunk.copy(this.#held, this.#heldBytes, start, end)
-    this.#heldBytes = bytes
+    chunk.copy(this.#buffer, this.#bufferedBytes, start, end)
+    this.#bufferedBytes = bytes
   }
 }

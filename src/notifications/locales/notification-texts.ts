@@ -1,34 +1,34 @@
 /**
- * The words of every notice, in each language. A notice itself carries none: it keeps a code and what its words name.
- * `{name}` stands for the parameter of that name, `{name:time}` for a time as the clock of the notice's time zone shows it.
+ * The texts of every notification in each language. A notification itself stores only a code and parameters.
+ * `{name}` is replaced by the parameter, `{name:time}` by a time in the notification's time zone.
  */
-import { incidentWords } from '../../notices/incident-words.ts'
+import { incidentTexts } from './incident-texts.ts'
 
 export const languages = ['en', 'zh-CN'] as const
 export type Language = (typeof languages)[number]
 
-export interface Words {
+export interface NotificationText {
   readonly title: string
   readonly text: string
 }
 
-export type NoticeWords = Readonly<Record<Language, Words>>
+export type LocalizedTexts = Readonly<Record<Language, NotificationText>>
 
-/** A cap's three notices: at 50 %, at 80 %, and when it is reached. `resumes`: whether its period ends. */
-function capWords(
+/** The three texts of a cap: at 50%, at 80% and when reached. `resumes` is true if its period ends. */
+function capTexts(
   english: string,
   chinese: string,
   resumes: boolean,
-): readonly [NoticeWords, NoticeWords, NoticeWords] {
+): readonly [LocalizedTexts, LocalizedTexts, LocalizedTexts] {
   const [until, lasting] = resumes
-    ? ([' Service resumes at {resumes_at:time}.', '服务将于 {resumes_at:time} 恢复。'] as const)
-    : ([' Raise the cap to go on.', '提高上限后可继续使用。'] as const)
+    ? ([' until {resumes_at:time}.', '，{resumes_at:time} 恢复。'] as const)
+    : ([' until you raise the cap.', '，提高上限后可继续使用。'] as const)
   const named = `${english.charAt(0).toUpperCase()}${english.slice(1)}`
   return [
     {
       en: {
-        title: `Half of ${english} is used`,
-        text: '{spent} of {cap} {currency} are spent.',
+        title: `50% of ${english} used`,
+        text: 'You have spent {spent} of {cap} {currency}.',
       },
       'zh-CN': {
         title: `${chinese}已使用一半`,
@@ -37,34 +37,34 @@ function capWords(
     },
     {
       en: {
-        title: `80% of ${english} is used`,
-        text: `{spent} of {cap} {currency} are spent. At the cap, requests are refused.${until}`,
+        title: `80% of ${english} used`,
+        text: `You have spent {spent} of {cap} {currency}. Once the cap is reached, requests are rejected${until}`,
       },
       'zh-CN': {
         title: `${chinese}已使用 80%`,
-        text: `已消费 {spent} / {cap} {currency}。达到上限后请求将被拒绝。${lasting}`,
+        text: `已消费 {spent} / {cap} {currency}。达到上限后，请求将被拒绝${lasting}`,
       },
     },
     {
       en: {
-        title: `${named} is reached`,
-        text: `{spent} of {cap} {currency} are spent, and requests are refused.${until}`,
+        title: `${named} has been reached`,
+        text: `You have spent {spent} of {cap} {currency}. Requests are rejected${until}`,
       },
       'zh-CN': {
         title: `已达到${chinese}`,
-        text: `已消费 {spent} / {cap} {currency}，请求将被拒绝。${lasting}`,
+        text: `已消费 {spent} / {cap} {currency}，新请求将被拒绝${lasting}`,
       },
     },
   ]
 }
 
-const accountDay = capWords('the daily spend cap of your account', '账户的每日消费上限', true)
-const accountMonth = capWords('the monthly spend cap of your account', '账户的每月消费上限', true)
-const keyDay = capWords('the daily spend cap of key “{key}”', '密钥“{key}”的每日消费上限', true)
-const keyMonth = capWords('the monthly spend cap of key “{key}”', '密钥“{key}”的每月消费上限', true)
-const keyTotal = capWords('the total spend cap of key “{key}”', '密钥“{key}”的总消费上限', false)
+const accountDay = capTexts('the daily spend cap of your account', '账户的每日消费上限', true)
+const accountMonth = capTexts('the monthly spend cap of your account', '账户的每月消费上限', true)
+const keyDay = capTexts('the daily spend cap of key “{key}”', '密钥“{key}”的每日消费上限', true)
+const keyMonth = capTexts('the monthly spend cap of key “{key}”', '密钥“{key}”的每月消费上限', true)
+const keyTotal = capTexts('the total spend cap of key “{key}”', '密钥“{key}”的累计消费上限', false)
 
-const words = {
+const texts = {
   account_daily_cap_50: accountDay[0],
   account_daily_cap_80: accountDay[1],
   account_daily_cap_100: accountDay[2],
@@ -83,37 +83,37 @@ const words = {
   balance_low: {
     en: {
       title: 'Your balance is low',
-      text: '{balance} {currency} are left. Recharge in time: without a balance, requests are refused.',
+      text: 'You have {balance} {currency} left. Top up in time: without a balance, requests are rejected.',
     },
     'zh-CN': {
-      title: '余额不足提醒',
-      text: '余额仅剩 {balance} {currency}。请及时充值；余额用尽后请求将被拒绝。',
+      title: '余额预警',
+      text: '余额仅剩 {balance} {currency}，请及时充值。余额用尽后，请求将被拒绝。',
     },
   },
   balance_used_up: {
     en: {
-      title: 'Your balance no longer covers requests',
-      text: 'Requests are refused: {balance} {currency} are left. Recharge to go on.',
+      title: 'Insufficient balance',
+      text: 'Requests are rejected: you have {balance} {currency} left. Top up to continue.',
     },
     'zh-CN': {
-      title: '余额已不足以支付请求',
-      text: '请求将被拒绝：余额剩余 {balance} {currency}。充值后可继续使用。',
+      title: '余额不足',
+      text: '请求被拒绝：当前余额 {balance} {currency} 不足以支付请求费用。充值后可继续使用。',
     },
   },
   trial_ending: {
     en: {
-      title: 'Your trial credit ends soon',
-      text: 'What is left of it, {left} {currency}, can be used until {ends_at:time}.',
+      title: 'Your trial credit expires soon',
+      text: 'You can use the remaining {left} {currency} until {ends_at:time}.',
     },
     'zh-CN': {
       title: '试用额度即将到期',
-      text: '剩余的试用额度 {left} {currency} 可使用至 {ends_at:time}。',
+      text: '剩余 {left} {currency} 试用额度，有效期至 {ends_at:time}。',
     },
   },
   trial_ended: {
     en: {
-      title: 'Your trial credit has ended',
-      text: '{taken} {currency} of it were left and are no longer available. Recharge to go on.',
+      title: 'Your trial credit has expired',
+      text: 'The unused {taken} {currency} are no longer available. Top up to continue.',
     },
     'zh-CN': {
       title: '试用额度已到期',
@@ -123,27 +123,27 @@ const words = {
   promotion_used_up: {
     en: {
       title: 'The promotion “{promotion}” is used up',
-      text: 'All {grants} credits are granted. New accounts get none from now on.',
+      text: 'All {grants} credits have been granted. New accounts no longer receive one.',
     },
     'zh-CN': {
-      title: '优惠活动“{promotion}”的名额已用完',
-      text: '全部 {grants} 份试用额度均已发放，之后的新账户将不再获得。',
+      title: '优惠活动“{promotion}”已领完',
+      text: '全部 {grants} 份试用额度已发放完毕，新账户将不再获得。',
     },
   },
   tier_changed: {
     en: {
-      title: 'Your account is now in the tier “{to}”',
-      text: 'Thank you for your first payment. The limits of the tier “{to}” hold from now on, in place of those of “{from}”.',
+      title: 'Your account has moved to the tier “{to}”',
+      text: 'Thank you for your first payment. The limits of the tier “{to}” now apply instead of those of “{from}”.',
     },
     'zh-CN': {
       title: '您的账户已升级为“{to}”等级',
-      text: '感谢您的首次付款。从现在起适用“{to}”等级的限额，取代原“{from}”等级。',
+      text: '感谢您的首次付款。即日起适用“{to}”等级的速率限制，不再适用“{from}”等级。',
     },
   },
   backup_failed: {
     en: {
-      title: 'A backup could not be made',
-      text: 'The backup that is made by itself has failed: {problem}.',
+      title: 'Backup failed',
+      text: 'The scheduled backup failed: {problem}.',
     },
     'zh-CN': {
       title: '备份失败',
@@ -152,21 +152,21 @@ const words = {
   },
   key_unusual: {
     en: {
-      title: 'The key “{key}” is used far more than before',
-      text: '{cost} {currency} in one hour; usually it is at most {usual} {currency}. If that was not you, delete the key and make another.',
+      title: 'Unusual usage of the key “{key}”',
+      text: '{cost} {currency} were spent in one hour; the usual maximum is {usual} {currency}. If this was not you, delete the key and create a new one.',
     },
     'zh-CN': {
       title: '密钥“{key}”用量异常',
-      text: '一小时内消费 {cost} {currency}，平时最多 {usual} {currency}。若非本人使用，请删除该密钥并新建。',
+      text: '一小时内消费 {cost} {currency}，平时最高为 {usual} {currency}。如非本人操作，请删除该密钥并新建。',
     },
   },
-  ...incidentWords,
-} as const satisfies Record<string, NoticeWords>
+  ...incidentTexts,
+} as const satisfies Record<string, LocalizedTexts>
 
-export type NoticeCode = keyof typeof words
-export type NoticeParams = Readonly<Record<string, string>>
+export type NotificationCode = keyof typeof texts
+export type NotificationParams = Readonly<Record<string, string>>
 
-export const noticeWords: Readonly<Record<NoticeCode, NoticeWords>> = words
+export const notificationTexts: Readonly<Record<NotificationCode, LocalizedTexts>> = texts
 
 /** `2026-11-22 00:00 (Asia/Shanghai)`. */
 function localTime(time: string, timezone: string): string {
@@ -178,18 +178,21 @@ function localTime(time: string, timezone: string): string {
   return `${clock.format(new Date(time))} (${timezone})`
 }
 
-function filled(pattern: string, params: NoticeParams): string {
+function fillPlaceholders(pattern: string, params: NotificationParams): string {
   return pattern.replaceAll(/\{(\w+)(:time)?\}/g, (_, name: string, isTime?: string) => {
     const value = params[name] ?? ''
     return isTime === undefined || value === '' ? value : localTime(value, params['timezone'] ?? 'UTC')
   })
 }
 
-/** What a notice says. Parameters are texts of people and upstreams: escape them where the text becomes markup. */
-export function textOf(
-  notice: { readonly code: NoticeCode; readonly params: NoticeParams },
+/** The text of a notification. Parameters contain texts from people and upstreams: escape them in markup. */
+export function renderText(
+  notification: { readonly code: NotificationCode; readonly params: NotificationParams },
   language: Language,
-): Words {
-  const { title, text } = noticeWords[notice.code][language]
-  return { title: filled(title, notice.params), text: filled(text, notice.params) }
+): NotificationText {
+  const { title, text } = notificationTexts[notification.code][language]
+  return {
+    title: fillPlaceholders(title, notification.params),
+    text: fillPlaceholders(text, notification.params),
+  }
 }

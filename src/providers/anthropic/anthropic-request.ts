@@ -1,71 +1,79 @@
 /**
- * A chat request in Anthropic's words (Messages API, version 2023-06-01): system and developer messages become
- * `system`, neighbours of one side become one message, and thinking that Anthropic signed goes back where it stood.
+ * Encodes a chat request in Anthropic's format (Messages API, version 2023-06-01): system and developer messages become
+ * `system`, adjacent messages of one side are merged, and thinking that Anthropic signed goes back to its position.
  */
 import type { ChatMessage, Part, Source } from '../chat-messages.ts'
-import type { ChatRequest, Tool } from '../chat-request.ts'
+import type { ParsedChatRequest, Tool } from '../chat-request.ts'
 import { claudeThinking } from './claude-thinking.ts'
-import { objectIn, present, textIn, type Json } from '../json-fields.ts'
-import { Inexpressible } from '../provider.ts'
-import { anthropicFormat, weave } from '../reasoning-details.ts'
+import { getObject, omitUndefined, getString, type Json } from '../json-fields.ts'
+import { UnsupportedFeatureError } from '../provider.ts'
+import { anthropicFormat, interleaveDetails } from '../reasoning-details.ts'
 
-/** JSON mode is a word to the model: Anthropic knows only schemas. */
+/** JSON mode as an instruction to the model, since Anthropic supports only schemas. */
 const objectInstruction = 'Answer with one valid JSON object and nothing else.'
 
-/** When neither the caller, nor money, nor the catalogue bounds the answer; every model writes as much. */
-const fallbackMaximumTokens = 4096
+/** If neither the caller, nor the hold, nor the catalog has a maximum. Every model can write this much. */
+const defaultMaximumTokens = 4096
 
-function sourceBlock(source: Source): Json {
+function encodeSource(source: Source): Json {
   return source.kind === 'url'
     ? { type: 'url', url: source.url }
     : { type: 'base64', media_type: source.mediaType, data: source.data }
 }
 
-function fileBlock(part: Extract<Part, { kind: 'file' }>): Json {
+function encodeFile(part: Extract<Part, { kind: 'file' }>): Json {
   const { source, name } = part
   const isText = source.kind === 'data' && source.mediaType === 'text/plain'
   const data = isText ? Buffer.from(source.data, 'base64').toString('utf8') : ''
   return {
     type: 'document',
-    source: isText ? { type: 'text', media_type: 'text/plain', data } : sourceBlock(source),
+    source: isText ? { type: 'text', media_type: 'text/plain', data } : encodeSource(source),
     title: name ?? undefined,
   }
 }
 
-function partBlock(part: Part): Json {
+function encodePart(part: Part): Json {
   const cached = { cache_control: part.cacheControl ?? undefined }
   switch (part.kind) {
     case 'text':
-      return present({ type: 'text', text: part.text, ...cached })
+      return omitUndefined({ type: 'text', text: part.text, ...cached })
     case 'image':
-      return present({ type: 'image', source: sourceBlock(part.source), ...cached })
+      return omitUndefined({ type: 'image', source: encodeSource(part.source), ...cached })
     case 'file':
-      return present({ ...fileBlock(part), ...cached })
+      return omitUndefined({ ...encodeFile(part), ...cached })
     case 'audio':
-      throw new Inexpressible(`${part.at}.type`, `${part.at}: this provider takes no sound.`)
+      throw new UnsupportedFeatureError(
+        `${part.path}.type`,
+        `Invalid \`${part.path}\`: this provider does not support audio.`,
+      )
   }
 }
 
-/** Anthropic refuses empty texts. */
-function blocksOf(parts: readonly Part[]): Json[] {
-  return parts.filter((part) => part.kind !== 'text' || part.text !== '').map(partBlock)
+/** Anthropic rejects empty texts. */
+function encodeParts(parts: readonly Part[]): Json[] {
+  return parts.filter((part) => part.kind !== 'text' || part.text !== '').map(encodePart)
 }
 
-function thinkingBlock(detail: Json): Json | undefined {
+function encodeThinking(detail: Json): Json | undefined {
   const { type, text, signature, data } = detail
   if (type === 'reasoning.encrypted' && typeof data === 'string') return { type: 'redacted_thinking', data }
   if (type !== 'reasoning.text' || typeof signature !== 'string') return undefined
   return { type: 'thinking', thinking: typeof text === 'string' ? text : '', signature }
 }
 
-function contentOf(message: ChatMessage): Json[] {
-  const blocks = blocksOf(message.parts)
+function encodeContent(message: ChatMessage): Json[] {
+  const blocks = encodeParts(message.parts)
   switch (message.role) {
     case 'tool':
-      return [present({ type: 'tool_result', tool_use_id: message.toolCallId, content: blocks })]
+      return [omitUndefined({ type: 'tool_result', tool_use_id: message.toolCallId, content: blocks })]
     case 'assistant': {
       const calls = message.toolCalls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input }))
-      return weave([...blocks, ...calls], message.reasoningDetails, anthropicFormat, thinkingBlock)
+      return interleaveDetails(
+        [...blocks, ...calls],
+        message.reasoningDetails,
+        anthropicFormat,
+        encodeThinking,
+      )
     }
     case 'user':
     case 'system':
@@ -73,12 +81,12 @@ function contentOf(message: ChatMessage): Json[] {
   }
 }
 
-function conversationOf(messages: readonly ChatMessage[]): Json[] {
+function encodeMessages(messages: readonly ChatMessage[]): Json[] {
   const turns: { role: string; content: Json[] }[] = []
   for (const message of messages) {
     if (message.role === 'system') continue
     const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const content = contentOf(message)
+    const content = encodeContent(message)
     if (content.length === 0) continue
     const last = turns.at(-1)
     if (last?.role === role) last.content.push(...content)
@@ -87,18 +95,24 @@ function conversationOf(messages: readonly ChatMessage[]): Json[] {
   return turns
 }
 
-function systemOf({ messages, format }: ChatRequest): Json[] | undefined {
-  const blocks = messages.filter(({ role }) => role === 'system').flatMap(({ parts }) => blocksOf(parts))
+function encodeSystem({ messages, format }: ParsedChatRequest): Json[] | undefined {
+  const blocks = messages.filter(({ role }) => role === 'system').flatMap(({ parts }) => encodeParts(parts))
   if (format.kind === 'object') blocks.push({ type: 'text', text: objectInstruction })
   return blocks.length > 0 ? blocks : undefined
 }
 
-function toolOf({ name, description, parameters, strict, cacheControl }: Tool): Json {
+function encodeTool({ name, description, parameters, strict, cacheControl }: Tool): Json {
   const cached = { cache_control: cacheControl ?? undefined }
-  return present({ name, description, input_schema: parameters, strict: strict || undefined, ...cached })
+  return omitUndefined({
+    name,
+    description,
+    input_schema: parameters,
+    strict: strict || undefined,
+    ...cached,
+  })
 }
 
-function toolChoiceOf({ tools, toolChoice, isParallel }: ChatRequest): Json | undefined {
+function encodeToolChoice({ tools, toolChoice, isParallel }: ParsedChatRequest): Json | undefined {
   if (tools.length === 0) return undefined
   if (toolChoice === 'none') return { type: 'none' }
   if (toolChoice === null && isParallel) return undefined
@@ -108,32 +122,32 @@ function toolChoiceOf({ tools, toolChoice, isParallel }: ChatRequest): Json | un
   return { type: 'tool', name: toolChoice.name, ...single }
 }
 
-/** The request's body. `modelMaximumTokens`: what the model can write, for callers who set no bound. */
-export function anthropicBody(
-  request: ChatRequest,
+/** Builds the request's body. `modelMaximumTokens`: the model's maximum, for callers that set none. */
+export function buildAnthropicBody(
+  request: ParsedChatRequest,
   about: { readonly model: string; readonly modelMaximumTokens: number | null; readonly stream: boolean },
 ): Json {
   const { json, format, tools, temperature } = request
-  const maximumTokens = request.maximumTokens ?? about.modelMaximumTokens ?? fallbackMaximumTokens
+  const maximumTokens = request.maximumTokens ?? about.modelMaximumTokens ?? defaultMaximumTokens
   const { model } = about
   const { thinking, effort } = claudeThinking(request, { model, maximumTokens, format: anthropicFormat })
   const schema = format.kind === 'schema' ? { type: 'json_schema', schema: format.schema } : undefined
-  const user = textIn(json, 'user')
-  return present({
+  const user = getString(json, 'user')
+  return omitUndefined({
     model,
     max_tokens: maximumTokens,
-    system: systemOf(request),
-    messages: conversationOf(request.messages),
-    tools: tools.length > 0 ? tools.map(toolOf) : undefined,
-    tool_choice: toolChoiceOf(request),
+    system: encodeSystem(request),
+    messages: encodeMessages(request.messages),
+    tools: tools.length > 0 ? tools.map(encodeTool) : undefined,
+    tool_choice: encodeToolChoice(request),
     thinking,
-    output_config: effort || schema ? present({ effort, format: schema }) : undefined,
-    // The common format goes to 2, Anthropic's to 1.
+    output_config: effort || schema ? omitUndefined({ effort, format: schema }) : undefined,
+    // The maximum is 2 in the OpenAI format, 1 in Anthropic's.
     temperature: temperature === undefined ? undefined : Math.min(temperature, 1),
     top_p: request.topP,
     top_k: request.topK,
     stop_sequences: request.stop,
-    cache_control: objectIn(json, 'cache_control'),
+    cache_control: getObject(json, 'cache_control'),
     metadata: user === undefined ? undefined : { user_id: user },
     stream: about.stream || undefined,
   })

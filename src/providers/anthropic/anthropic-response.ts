@@ -1,15 +1,15 @@
-/** Anthropic's answers (Messages API) in the common format: whole, and event by event. */
+/** Translates Anthropic's responses and streams (Messages API) into the OpenAI format. */
 import {
   ChunkWriter,
-  completion,
+  chatCompletion,
   errorChunk,
-  toolCall,
+  encodeToolCall,
   type Finish,
   type FinishReason,
 } from '../chat-response.ts'
-import { anthropicUsage } from '../anthropic-usage.ts'
-import { objectIn, objectsIn, numberIn, textIn, type Json, entryOf } from '../json-fields.ts'
-import type { Call, Chunk, StreamEvent, StreamTranslation } from '../provider.ts'
+import { parseAnthropicUsage } from './anthropic-usage.ts'
+import { getObject, getObjects, getNumber, getString, type Json, lookup } from '../json-fields.ts'
+import type { UpstreamCall, Chunk, StreamEvent, StreamTranslation } from '../provider.ts'
 import { anthropicFormat, encryptedDetail, textDetail } from '../reasoning-details.ts'
 import { isObject } from '../usage.ts'
 
@@ -20,43 +20,45 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 }
 
-export function finishOf(native: string): Finish {
-  return { reason: entryOf(reasons, native) ?? 'stop', native }
+export function mapFinish(native: string): Finish {
+  return { reason: lookup(reasons, native) ?? 'stop', native }
 }
 
-/** Why it did not answer, where it says so. */
-function refusalIn(message: Json): string | undefined {
-  const details = objectIn(message, 'stop_details')
-  return details?.['type'] === 'refusal' ? textIn(details, 'explanation') : undefined
+/** The explanation of a refusal, if any. */
+function refusalText(message: Json): string | undefined {
+  const details = getObject(message, 'stop_details')
+  return details?.['type'] === 'refusal' ? getString(details, 'explanation') : undefined
 }
 
-/** A whole answer. Throws for a body that is none. */
-export function anthropicWhole(body: unknown, call: Call): Json {
-  if (!isObject(body) || !Array.isArray(body['content'])) throw new Error('This is no message of Anthropic.')
+/** Translates a non-streaming response. Throws for an invalid body. */
+export function translateAnthropicResponse(body: unknown, call: UpstreamCall): Json {
+  if (!isObject(body) || !Array.isArray(body['content'])) throw new Error('Not an Anthropic message.')
   let text = ''
   let reasoning = ''
   const reasoningDetails: Json[] = []
   const toolCalls: Json[] = []
-  for (const [index, block] of objectsIn(body, 'content').entries()) {
+  for (const [index, block] of getObjects(body, 'content').entries()) {
     const about = { format: anthropicFormat, index }
-    if (block['type'] === 'text') text += textIn(block, 'text') ?? ''
+    if (block['type'] === 'text') text += getString(block, 'text') ?? ''
     else if (block['type'] === 'thinking') {
-      const thinking = textIn(block, 'thinking') ?? ''
+      const thinking = getString(block, 'thinking') ?? ''
       reasoning += thinking
-      reasoningDetails.push(textDetail(thinking, { ...about, signature: textIn(block, 'signature') }))
+      reasoningDetails.push(textDetail(thinking, { ...about, signature: getString(block, 'signature') }))
     } else if (block['type'] === 'redacted_thinking') {
-      reasoningDetails.push(encryptedDetail(textIn(block, 'data') ?? '', about))
+      reasoningDetails.push(encryptedDetail(getString(block, 'data') ?? '', about))
     } else if (block['type'] === 'tool_use') {
-      toolCalls.push(toolCall(textIn(block, 'id') ?? '', textIn(block, 'name') ?? '', block['input']))
+      toolCalls.push(
+        encodeToolCall(getString(block, 'id') ?? '', getString(block, 'name') ?? '', block['input']),
+      )
     }
   }
-  const finish = finishOf(textIn(body, 'stop_reason') ?? 'end_turn')
-  const result = { text, reasoning, reasoningDetails, toolCalls, finish, refusal: refusalIn(body) }
-  const told = { id: textIn(body, 'id'), model: textIn(body, 'model') }
-  return completion(told, [result], anthropicUsage(objectIn(body, 'usage')), call)
+  const finish = mapFinish(getString(body, 'stop_reason') ?? 'end_turn')
+  const result = { text, reasoning, reasoningDetails, toolCalls, finish, refusal: refusalText(body) }
+  const identity = { id: getString(body, 'id'), model: getString(body, 'model') }
+  return chatCompletion(identity, [result], parseAnthropicUsage(getObject(body, 'usage')), call)
 }
 
-/** The HTTP status that an error inside a stream amounts to (Anthropic, "Errors"). */
+/** The HTTP status of an error inside a stream (Anthropic, "Errors"). */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -71,152 +73,151 @@ const statuses: Readonly<Record<string, number>> = {
 }
 
 /**
- * Calls of tools that Anthropic itself carries out. Only callers of its own format can ask for them; here they are told
- * so that what the model writes is seen and counted as it comes.
+ * Calls of tools that Anthropic runs itself. Only callers with Anthropic's format can request them. They are translated
+ * so that the output of the model is metered as it arrives.
  */
 const serverTools = new Set(['server_tool_use', 'mcp_tool_use'])
 
-/** A block that has begun and not ended. */
+/** A block that has started and not ended. */
 interface OpenBlock {
   readonly type: string
-  /** Of a tool's use: its place among the calls. */
+  /** Of a tool call: its index. */
   readonly call: number
   text: string
   signature: string | undefined
 }
 
-export class AnthropicStream implements StreamTranslation {
-  readonly #out: ChunkWriter
+export class AnthropicStreamTranslation implements StreamTranslation {
+  readonly #writer: ChunkWriter
   readonly #blocks = new Map<number, OpenBlock>()
   #messageId: string | undefined
   #calls = 0
-  /** The counts told so far; what is told later goes over what was told before. */
+  /** The counts so far; later ones override earlier ones. */
   #usage: Json | undefined
   #isFinished = false
-  isOver = false
+  isComplete = false
 
-  constructor(call: Call) {
-    this.#out = new ChunkWriter(call)
+  constructor(call: UpstreamCall) {
+    this.#writer = new ChunkWriter(call)
   }
 
-  take({ text }: StreamEvent): readonly Chunk[] {
+  translate({ text }: StreamEvent): readonly Chunk[] {
     const event: unknown = JSON.parse(text)
-    if (!isObject(event) || typeof event['type'] !== 'string')
-      throw new Error('This is no event of Anthropic.')
+    if (!isObject(event) || typeof event['type'] !== 'string') throw new Error('Not an Anthropic event.')
     switch (event['type']) {
       case 'message_start':
-        return this.#onMessage(objectIn(event, 'message') ?? {})
+        return this.#onMessageStart(getObject(event, 'message') ?? {})
       case 'content_block_start':
-        return this.#onBlock(numberIn(event, 'index') ?? 0, objectIn(event, 'content_block') ?? {})
+        return this.#onBlockStart(getNumber(event, 'index') ?? 0, getObject(event, 'content_block') ?? {})
       case 'content_block_delta':
-        return this.#onDelta(numberIn(event, 'index') ?? 0, objectIn(event, 'delta') ?? {})
+        return this.#onDelta(getNumber(event, 'index') ?? 0, getObject(event, 'delta') ?? {})
       case 'content_block_stop':
-        return this.#onBlockEnd(numberIn(event, 'index') ?? 0)
+        return this.#onBlockStop(getNumber(event, 'index') ?? 0)
       case 'message_delta':
         return this.#onMessageDelta(event)
       case 'message_stop':
-        this.isOver = true
+        this.isComplete = true
         return []
       case 'error':
-        return [errorOf(objectIn(event, 'error') ?? {})]
+        return [toErrorChunk(getObject(event, 'error') ?? {})]
       default:
         return []
     }
   }
 
   end(): readonly Chunk[] {
-    const usage = this.#isFinished ? anthropicUsage(this.#usage) : null
+    const usage = this.#isFinished ? parseAnthropicUsage(this.#usage) : null
     this.#usage = undefined
-    return usage ? this.#out.usage(usage) : []
+    return usage ? this.#writer.usage(usage) : []
   }
 
-  #onMessage(message: Json): Chunk[] {
-    const id = textIn(message, 'id')
+  #onMessageStart(message: Json): Chunk[] {
+    const id = getString(message, 'id')
     if (this.#messageId !== undefined && id !== this.#messageId) {
-      throw new Error('Another message began before the first had ended.')
+      throw new Error('A second message started before the first one ended.')
     }
     this.#messageId = id
-    this.#usage = objectIn(message, 'usage')
-    this.#out.identify(id, textIn(message, 'model'))
-    return this.#out.begin()
+    this.#usage = getObject(message, 'usage')
+    this.#writer.setIdentity(id, getString(message, 'model'))
+    return this.#writer.start()
   }
 
-  #onBlock(index: number, block: Json): Chunk[] {
-    const type = textIn(block, 'type') ?? ''
-    const signature = textIn(block, 'signature') || undefined
+  #onBlockStart(index: number, block: Json): Chunk[] {
+    const type = getString(block, 'type') ?? ''
+    const signature = getString(block, 'signature') || undefined
     const open = { type, call: type === 'tool_use' ? this.#calls++ : 0, text: '', signature }
     this.#blocks.set(index, open)
-    if (type === 'text') return this.#out.text(textIn(block, 'text') ?? '')
+    if (type === 'text') return this.#writer.text(getString(block, 'text') ?? '')
     if (type === 'thinking') {
-      open.text = textIn(block, 'thinking') ?? ''
-      return this.#out.reasoning(open.text)
+      open.text = getString(block, 'thinking') ?? ''
+      return this.#writer.reasoning(open.text)
     }
     if (type === 'redacted_thinking') {
-      const detail = encryptedDetail(textIn(block, 'data') ?? '', { format: anthropicFormat, index })
-      return this.#out.delta({ reasoning_details: [detail] })
+      const detail = encryptedDetail(getString(block, 'data') ?? '', { format: anthropicFormat, index })
+      return this.#writer.delta({ reasoning_details: [detail] })
     }
     if (serverTools.has(type)) {
-      return this.#out.delta({ server_tool_calls: [{ name: textIn(block, 'name') ?? '' }] })
+      return this.#writer.delta({ server_tool_calls: [{ name: getString(block, 'name') ?? '' }] })
     }
     if (type !== 'tool_use') return []
-    const called = { name: textIn(block, 'name') ?? '', arguments: '' }
-    const begun = { index: open.call, id: textIn(block, 'id') ?? '', type: 'function', function: called }
-    return this.#out.delta({ tool_calls: [begun] })
+    const called = { name: getString(block, 'name') ?? '', arguments: '' }
+    const started = { index: open.call, id: getString(block, 'id') ?? '', type: 'function', function: called }
+    return this.#writer.delta({ tool_calls: [started] })
   }
 
   #onDelta(index: number, delta: Json): Chunk[] {
     const open = this.#blocks.get(index)
     switch (delta['type']) {
       case 'text_delta':
-        return this.#out.text(textIn(delta, 'text') ?? '')
+        return this.#writer.text(getString(delta, 'text') ?? '')
       case 'thinking_delta': {
-        const text = textIn(delta, 'thinking') ?? ''
+        const text = getString(delta, 'thinking') ?? ''
         if (open) open.text += text
-        return this.#out.reasoning(text)
+        return this.#writer.reasoning(text)
       }
       case 'signature_delta':
-        if (open) open.signature = (open.signature ?? '') + (textIn(delta, 'signature') ?? '')
+        if (open) open.signature = (open.signature ?? '') + (getString(delta, 'signature') ?? '')
         return []
       case 'input_json_delta':
-        return open ? this.#onInput(open, textIn(delta, 'partial_json') ?? '') : []
+        return open ? this.#onToolInput(open, getString(delta, 'partial_json') ?? '') : []
       default:
         return []
     }
   }
 
-  #onInput(open: OpenBlock, text: string): Chunk[] {
+  #onToolInput(open: OpenBlock, text: string): Chunk[] {
     if (text === '') return []
-    if (serverTools.has(open.type)) return this.#out.delta({ server_tool_calls: [{ arguments: text }] })
+    if (serverTools.has(open.type)) return this.#writer.delta({ server_tool_calls: [{ arguments: text }] })
     if (open.type !== 'tool_use') return []
     open.text += text
-    return this.#out.delta({ tool_calls: [{ index: open.call, function: { arguments: text } }] })
+    return this.#writer.delta({ tool_calls: [{ index: open.call, function: { arguments: text } }] })
   }
 
-  #onBlockEnd(index: number): Chunk[] {
+  #onBlockStop(index: number): Chunk[] {
     const open = this.#blocks.get(index)
     this.#blocks.delete(index)
     if (open?.type === 'thinking') {
       const { text, signature } = open
       const detail = textDetail(text, { signature, format: anthropicFormat, index })
-      return this.#out.delta({ reasoning_details: [detail] })
+      return this.#writer.delta({ reasoning_details: [detail] })
     }
-    // Arguments are JSON, also where there are none.
-    return open?.type === 'tool_use' && open.text === '' ? this.#onInput(open, '{}') : []
+    // Arguments must be JSON, even if there are none.
+    return open?.type === 'tool_use' && open.text === '' ? this.#onToolInput(open, '{}') : []
   }
 
   #onMessageDelta(event: Json): Chunk[] {
-    this.#usage = { ...this.#usage, ...objectIn(event, 'usage') }
-    const delta = objectIn(event, 'delta') ?? {}
-    const native = textIn(delta, 'stop_reason')
+    this.#usage = { ...this.#usage, ...getObject(event, 'usage') }
+    const delta = getObject(event, 'delta') ?? {}
+    const native = getString(delta, 'stop_reason')
     if (native === undefined || this.#isFinished) return []
     this.#isFinished = true
-    const refusal = refusalIn(delta)
-    const told = refusal === undefined ? [] : this.#out.delta({ refusal })
-    return [...told, ...this.#out.finish(finishOf(native))]
+    const refusal = refusalText(delta)
+    const refusalChunks = refusal === undefined ? [] : this.#writer.delta({ refusal })
+    return [...refusalChunks, ...this.#writer.finish(mapFinish(native))]
   }
 }
 
-function errorOf(error: Json): Chunk {
-  const type = textIn(error, 'type') ?? 'api_error'
-  return errorChunk(textIn(error, 'message') ?? type, type, entryOf(statuses, type) ?? 500)
+function toErrorChunk(error: Json): Chunk {
+  const type = getString(error, 'type') ?? 'api_error'
+  return errorChunk(getString(error, 'message') ?? type, type, lookup(statuses, type) ?? 500)
 }

@@ -1,27 +1,27 @@
 /**
- * Amazon's signature of a request (AWS Signature Version 4): pure, given the time.
- * Every header that is handed in is signed, and the host.
+ * Signs a request with AWS Signature Version 4: a pure function of the request, the key and the time. It signs all
+ * given headers and the host.
  */
 import { createHash, createHmac } from 'node:crypto'
 
-export interface AwsKey {
+export interface AwsAccessKey {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Of temporary keys. */
+  /** For temporary keys. */
   readonly sessionToken: string | undefined
 }
 
-function hashOf(...pieces: readonly (string | Buffer)[]): string {
+function sha256Hex(...pieces: readonly (string | Buffer)[]): string {
   const hash = createHash('sha256')
   for (const piece of pieces) hash.update(piece)
   return hash.digest('hex')
 }
 
-function keyed(key: string | Buffer, text: string): Buffer {
+function hmacSha256(key: string | Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }
 
-/** Each piece of the path, encoded once more than it is sent (every service but S3 wants that). */
+/** Encodes each segment of the path once more, as every service except S3 requires. */
 function canonicalPath(pathname: string): string {
   return pathname
     .split('/')
@@ -34,14 +34,19 @@ function canonicalPath(pathname: string): string {
     .join('/')
 }
 
-/** The headers to send beside `headers`: the date, the session's token, the authorization. */
-export function awsHeaders(
+/** The headers to add: the date, the session token and the authorization. */
+export function signAwsRequest(
   request: {
     readonly url: URL
     readonly headers: readonly (readonly [name: string, value: string])[]
     readonly body: readonly Buffer[]
   },
-  about: { readonly key: AwsKey; readonly region: string; readonly service: string; readonly nowMs: number },
+  about: {
+    readonly key: AwsAccessKey
+    readonly region: string
+    readonly service: string
+    readonly nowMs: number
+  },
 ): [string, string][] {
   const { key, region, service, nowMs } = about
   const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d{3}/g, '')
@@ -60,15 +65,16 @@ export function awsHeaders(
     ...signed.map(([name, value]) => `${name}:${value}`),
     '',
     names,
-    hashOf(...request.body),
+    sha256Hex(...request.body),
   ].join('\n')
 
   const scope = `${day}/${region}/${service}/aws4_request`
-  const toSign = ['AWS4-HMAC-SHA256', time, scope, hashOf(canonical)].join('\n')
-  const dayKey = keyed(`AWS4${key.secretAccessKey}`, day)
-  const signature = keyed(keyed(keyed(keyed(dayKey, region), service), 'aws4_request'), toSign).toString(
-    'hex',
-  )
-  const proof = `Credential=${key.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`
-  return [...added, ['authorization', `AWS4-HMAC-SHA256 ${proof}`]]
+  const toSign = ['AWS4-HMAC-SHA256', time, scope, sha256Hex(canonical)].join('\n')
+  const dayKey = hmacSha256(`AWS4${key.secretAccessKey}`, day)
+  const signature = hmacSha256(
+    hmacSha256(hmacSha256(hmacSha256(dayKey, region), service), 'aws4_request'),
+    toSign,
+  ).toString('hex')
+  const authorization = `Credential=${key.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`
+  return [...added, ['authorization', `AWS4-HMAC-SHA256 ${authorization}`]]
 }

@@ -1,14 +1,14 @@
-/** A chat request in the words of Amazon Bedrock's Converse API, which are the same for all of its models. */
+/** Encodes a chat request for Amazon Bedrock's Converse API, whose format is the same for all models. */
 import type { ChatMessage, Part, Source } from '../chat-messages.ts'
-import type { ChatRequest, Tool } from '../chat-request.ts'
+import type { ParsedChatRequest, Tool } from '../chat-request.ts'
 import { claudeThinking } from '../anthropic/claude-thinking.ts'
-import { present, textIn, type Json, entryOf } from '../json-fields.ts'
-import { Inexpressible } from '../provider.ts'
-import { bedrockFormat, weave } from '../reasoning-details.ts'
+import { omitUndefined, getString, type Json, lookup } from '../json-fields.ts'
+import { UnsupportedFeatureError } from '../provider.ts'
+import { bedrockFormat, interleaveDetails } from '../reasoning-details.ts'
 import { isObject } from '../usage.ts'
 
-/** What Claude may write by default, for the share of it that thinking gets. */
-const fallbackMaximumTokens = 4096
+/** Claude's default maximum, from which the thinking budget is derived. */
+const defaultMaximumTokens = 4096
 
 const documentFormats: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
@@ -22,65 +22,68 @@ const documentFormats: Readonly<Record<string, string>> = {
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
 }
 
-function bytesOf(source: Source, at: string): { mediaType: string; bytes: string } {
+function requireData(source: Source, at: string): { mediaType: string; bytes: string } {
   if (source.kind === 'data') return { mediaType: source.mediaType, bytes: source.data }
-  throw new Inexpressible(at, `${at} has to be a data URL: this provider fetches nothing.`)
+  throw new UnsupportedFeatureError(at, `Invalid \`${at}\`: must be a data URL for this provider.`)
 }
 
-function partBlock(part: Part): Json {
+function encodePart(part: Part): Json {
   switch (part.kind) {
     case 'text':
       return { text: part.text }
     case 'image': {
-      const { mediaType, bytes } = bytesOf(part.source, `${part.at}.image_url.url`)
+      const { mediaType, bytes } = requireData(part.source, `${part.path}.image_url.url`)
       const format = mediaType === 'image/jpg' ? 'jpeg' : mediaType.replace('image/', '')
       return { image: { format, source: { bytes } } }
     }
     case 'file': {
-      const { mediaType, bytes } = bytesOf(part.source, `${part.at}.file.file_data`)
-      // The service takes no other characters in the name of a document.
+      const { mediaType, bytes } = requireData(part.source, `${part.path}.file.file_data`)
+      // The service accepts no other characters in the name of a document.
       const name = (part.name ?? 'document').replaceAll(/[^A-Za-z0-9()[\]-]+/g, ' ').trim() || 'document'
-      return { document: { format: entryOf(documentFormats, mediaType) ?? 'txt', name, source: { bytes } } }
+      return { document: { format: lookup(documentFormats, mediaType) ?? 'txt', name, source: { bytes } } }
     }
     case 'audio':
-      throw new Inexpressible(`${part.at}.type`, `${part.at}: this provider takes no sound.`)
+      throw new UnsupportedFeatureError(
+        `${part.path}.type`,
+        `Invalid \`${part.path}\`: this provider does not support audio.`,
+      )
   }
 }
 
 function cachePoint(cacheControl: unknown): Json[] {
   if (!isObject(cacheControl)) return []
-  return [{ cachePoint: present({ type: 'default', ttl: textIn(cacheControl, 'ttl') }) }]
+  return [{ cachePoint: omitUndefined({ type: 'default', ttl: getString(cacheControl, 'ttl') }) }]
 }
 
-function blocksOf(parts: readonly Part[]): Json[] {
+function encodeParts(parts: readonly Part[]): Json[] {
   return parts
     .filter((part) => part.kind !== 'text' || part.text !== '')
-    .flatMap((part) => [partBlock(part), ...cachePoint(part.cacheControl)])
+    .flatMap((part) => [encodePart(part), ...cachePoint(part.cacheControl)])
 }
 
-function thinkingBlock({ type, text, signature, data }: Json): Json | undefined {
+function encodeThinking({ type, text, signature, data }: Json): Json | undefined {
   if (type === 'reasoning.encrypted') return { reasoningContent: { redactedContent: data } }
   if (type !== 'reasoning.text') return undefined
-  return { reasoningContent: { reasoningText: present({ text: text ?? '', signature }) } }
+  return { reasoningContent: { reasoningText: omitUndefined({ text: text ?? '', signature }) } }
 }
 
-function contentOf(message: ChatMessage): Json[] {
-  const blocks = blocksOf(message.parts)
+function encodeContent(message: ChatMessage): Json[] {
+  const blocks = encodeParts(message.parts)
   if (message.role === 'tool') {
     const content = blocks.length > 0 ? blocks : [{ text: '(nothing)' }]
     return [{ toolResult: { toolUseId: message.toolCallId, content } }]
   }
   if (message.role !== 'assistant') return blocks
   const calls = message.toolCalls.map(({ id, name, input }) => ({ toolUse: { toolUseId: id, name, input } }))
-  return weave([...blocks, ...calls], message.reasoningDetails, bedrockFormat, thinkingBlock)
+  return interleaveDetails([...blocks, ...calls], message.reasoningDetails, bedrockFormat, encodeThinking)
 }
 
-function conversationOf(messages: readonly ChatMessage[]): Json[] {
+function encodeMessages(messages: readonly ChatMessage[]): Json[] {
   const turns: { role: string; content: Json[] }[] = []
   for (const message of messages) {
     if (message.role === 'system') continue
     const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const content = contentOf(message)
+    const content = encodeContent(message)
     if (content.length === 0) continue
     const last = turns.at(-1)
     if (last?.role === role) last.content.push(...content)
@@ -89,33 +92,36 @@ function conversationOf(messages: readonly ChatMessage[]): Json[] {
   return turns
 }
 
-function toolBlocks({ name, description, parameters, strict, cacheControl }: Tool): Json[] {
+function encodeTool({ name, description, parameters, strict, cacheControl }: Tool): Json[] {
   const about = { name, description: description || undefined, strict: strict || undefined }
-  return [{ toolSpec: present({ ...about, inputSchema: { json: parameters } }) }, ...cachePoint(cacheControl)]
+  return [
+    { toolSpec: omitUndefined({ ...about, inputSchema: { json: parameters } }) },
+    ...cachePoint(cacheControl),
+  ]
 }
 
-/** Converse cannot forbid tools: without them, no earlier call may be in the conversation. */
-function toolConfigOf({ tools, toolChoice, messages }: ChatRequest): Json | undefined {
+/** Converse cannot forbid tools: they can only be omitted, which requires a conversation without tool calls. */
+function encodeToolConfig({ tools, toolChoice, messages }: ParsedChatRequest): Json | undefined {
   if (tools.length === 0) return undefined
   if (toolChoice === 'none') {
     if (messages.every(({ toolCalls }) => toolCalls.length === 0)) return undefined
-    const message = 'tool_choice cannot be "none" for this provider once a tool has been called.'
-    throw new Inexpressible('tool_choice', message)
+    const message = 'Invalid `tool_choice`: cannot be "none" for this provider after a tool has been called.'
+    throw new UnsupportedFeatureError('tool_choice', message)
   }
-  const config = { tools: tools.flatMap(toolBlocks) }
+  const config = { tools: tools.flatMap(encodeTool) }
   if (toolChoice === null) return config
   if (toolChoice === 'auto') return { ...config, toolChoice: { auto: {} } }
   if (toolChoice === 'required') return { ...config, toolChoice: { any: {} } }
   return { ...config, toolChoice: { tool: { name: toolChoice.name } } }
 }
 
-/** What is the model's own business: how it thinks, and what only some can be told. */
-function modelFields(request: ChatRequest, model: string, maximumTokens: number): Json | undefined {
+/** Fields that depend on the model: thinking, and `top_k`. */
+function modelFields(request: ParsedChatRequest, model: string, maximumTokens: number): Json | undefined {
   const { reasoning, topK } = request
   let fields: Json = {}
   if (/claude/.test(model)) {
     const { thinking, effort } = claudeThinking(request, { model, maximumTokens, format: bedrockFormat })
-    fields = present({ thinking, output_config: effort ? { effort } : undefined, top_k: topK })
+    fields = omitUndefined({ thinking, output_config: effort ? { effort } : undefined, top_k: topK })
   } else if (reasoning?.effort && /gpt-oss/.test(model)) fields = { reasoning_effort: reasoning.effort }
   else if (reasoning?.effort === 'none' && /nova/.test(model))
     fields = { reasoningConfig: { type: 'disabled' } }
@@ -125,36 +131,36 @@ function modelFields(request: ChatRequest, model: string, maximumTokens: number)
   return Object.keys(fields).length > 0 ? fields : undefined
 }
 
-function outputConfigOf({ format }: ChatRequest): Json | undefined {
+function encodeOutputConfig({ format }: ParsedChatRequest): Json | undefined {
   if (format.kind !== 'schema') return undefined
   const { name, description } = format
-  const jsonSchema = present({ schema: JSON.stringify(format.schema), name, description })
+  const jsonSchema = omitUndefined({ schema: JSON.stringify(format.schema), name, description })
   return { textFormat: { type: 'json_schema', structure: { jsonSchema } } }
 }
 
-/** The request's body; the model's name is in the address. */
-export function bedrockBody(
-  request: ChatRequest,
+/** Builds the request's body; the model's name is in the URL. */
+export function buildBedrockBody(
+  request: ParsedChatRequest,
   about: { readonly model: string; readonly modelMaximumTokens: number | null },
 ): Json {
   const system = request.messages
     .filter(({ role }) => role === 'system')
-    .flatMap(({ parts }) => blocksOf(parts))
+    .flatMap(({ parts }) => encodeParts(parts))
   if (request.format.kind === 'object')
     system.push({ text: 'Answer with one valid JSON object and nothing else.' })
-  const maximumTokens = request.maximumTokens ?? about.modelMaximumTokens ?? fallbackMaximumTokens
-  const inference = present({
+  const maximumTokens = request.maximumTokens ?? about.modelMaximumTokens ?? defaultMaximumTokens
+  const inference = omitUndefined({
     maxTokens: request.maximumTokens ?? about.modelMaximumTokens ?? undefined,
     temperature: request.temperature === undefined ? undefined : Math.min(request.temperature, 1),
     topP: request.topP,
     stopSequences: request.stop,
   })
-  return present({
+  return omitUndefined({
     system: system.length > 0 ? system : undefined,
-    messages: conversationOf(request.messages),
-    toolConfig: toolConfigOf(request),
+    messages: encodeMessages(request.messages),
+    toolConfig: encodeToolConfig(request),
     inferenceConfig: Object.keys(inference).length > 0 ? inference : undefined,
-    outputConfig: outputConfigOf(request),
+    outputConfig: encodeOutputConfig(request),
     additionalModelRequestFields: modelFields(request, about.model, maximumTokens),
   })
 }

@@ -1,23 +1,23 @@
-/** Answers of Amazon Bedrock's Converse API in the common format: whole, and event by event. */
+/** Translates responses and streams of Amazon Bedrock's Converse API into the OpenAI format. */
 import {
   ChunkWriter,
-  completion,
+  chatCompletion,
   errorChunk,
-  toolCall,
+  encodeToolCall,
   type Finish,
   type FinishReason,
 } from '../chat-response.ts'
 import {
-  countIn,
-  hasCount,
-  numberIn,
-  objectIn,
-  objectsIn,
-  textIn,
+  getCount,
+  hasAnyCount,
+  getNumber,
+  getObject,
+  getObjects,
+  getString,
   type Json,
-  entryOf,
+  lookup,
 } from '../json-fields.ts'
-import type { Call, Chunk, StreamEvent, StreamTranslation } from '../provider.ts'
+import type { UpstreamCall, Chunk, StreamEvent, StreamTranslation } from '../provider.ts'
 import { bedrockFormat, encryptedDetail, textDetail } from '../reasoning-details.ts'
 import { isObject, type TokenUsage } from '../usage.ts'
 
@@ -29,48 +29,51 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   content_filtered: 'content_filter',
 }
 
-function finishOf(native: string): Finish {
-  return { reason: entryOf(reasons, native) ?? 'stop', native }
+function mapFinish(native: string): Finish {
+  return { reason: lookup(reasons, native) ?? 'stop', native }
 }
 
-/** What went through the cache stands beside `inputTokens`. */
-function usageOf(told: Json | undefined): TokenUsage | null {
-  if (!told || !hasCount(told, 'inputTokens', 'outputTokens')) return null
-  const cachedInput = countIn(told, 'cacheReadInputTokens')
-  const cacheWrite = countIn(told, 'cacheWriteInputTokens')
-  const input = countIn(told, 'inputTokens') + cachedInput + cacheWrite
-  return { input, cachedInput, cacheWrite, output: countIn(told, 'outputTokens'), reasoning: 0 }
+/** Tokens read from and written to the cache are not part of `inputTokens`. */
+function parseBedrockUsage(usage: Json | undefined): TokenUsage | null {
+  if (!usage || !hasAnyCount(usage, 'inputTokens', 'outputTokens')) return null
+  const cachedInput = getCount(usage, 'cacheReadInputTokens')
+  const cacheWrite = getCount(usage, 'cacheWriteInputTokens')
+  const input = getCount(usage, 'inputTokens') + cachedInput + cacheWrite
+  return { input, cachedInput, cacheWrite, output: getCount(usage, 'outputTokens'), reasoning: 0 }
 }
 
-/** A whole answer. Throws for a body that is none. */
-export function bedrockWhole(body: unknown, call: Call): Json {
-  const message = isObject(body) ? objectIn(objectIn(body, 'output') ?? {}, 'message') : undefined
-  if (!isObject(body) || !message) throw new Error('This is no answer of Bedrock.')
+/** Translates a non-streaming response. Throws for an invalid body. */
+export function translateBedrockResponse(body: unknown, call: UpstreamCall): Json {
+  const message = isObject(body) ? getObject(getObject(body, 'output') ?? {}, 'message') : undefined
+  if (!isObject(body) || !message) throw new Error('Not a Bedrock response.')
   let text = ''
   let reasoning = ''
   const reasoningDetails: Json[] = []
   const toolCalls: Json[] = []
-  for (const [index, block] of objectsIn(message, 'content').entries()) {
+  for (const [index, block] of getObjects(message, 'content').entries()) {
     const about = { format: bedrockFormat, index }
-    text += textIn(block, 'text') ?? ''
-    const use = objectIn(block, 'toolUse')
-    if (use) toolCalls.push(toolCall(textIn(use, 'toolUseId') ?? '', textIn(use, 'name') ?? '', use['input']))
-    const thought = objectIn(block, 'reasoningContent') ?? {}
-    const said = objectIn(thought, 'reasoningText')
-    const hidden = textIn(thought, 'redactedContent')
-    if (said) {
-      const words = textIn(said, 'text') ?? ''
-      reasoning += words
-      reasoningDetails.push(textDetail(words, { ...about, signature: textIn(said, 'signature') }))
+    text += getString(block, 'text') ?? ''
+    const use = getObject(block, 'toolUse')
+    if (use)
+      toolCalls.push(
+        encodeToolCall(getString(use, 'toolUseId') ?? '', getString(use, 'name') ?? '', use['input']),
+      )
+    const thought = getObject(block, 'reasoningContent') ?? {}
+    const readable = getObject(thought, 'reasoningText')
+    const hidden = getString(thought, 'redactedContent')
+    if (readable) {
+      const thinking = getString(readable, 'text') ?? ''
+      reasoning += thinking
+      reasoningDetails.push(textDetail(thinking, { ...about, signature: getString(readable, 'signature') }))
     } else if (hidden !== undefined) reasoningDetails.push(encryptedDetail(hidden, about))
   }
-  const finish = finishOf(textIn(body, 'stopReason') ?? 'end_turn')
+  const finish = mapFinish(getString(body, 'stopReason') ?? 'end_turn')
   const result = { text, reasoning, reasoningDetails, toolCalls, finish }
-  const usage = usageOf(objectIn(body, 'usage'))
-  return completion({ id: undefined, model: undefined }, [result], usage, call)
+  const usage = parseBedrockUsage(getObject(body, 'usage'))
+  return chatCompletion({ id: undefined, model: undefined }, [result], usage, call)
 }
 
-/** The HTTP status that an exception inside a stream amounts to. */
+/** The HTTP status of an exception inside a stream. */
 const statuses: Readonly<Record<string, number>> = {
   validationException: 400,
   accessDeniedException: 403,
@@ -82,69 +85,69 @@ const statuses: Readonly<Record<string, number>> = {
   serviceUnavailableException: 503,
 }
 
-/** A block that has begun and not ended. */
+/** A block that has started and not ended. */
 interface OpenBlock {
-  /** Of a tool's use: its place among the calls; else -1. */
+  /** Of a tool call: its index; else -1. */
   readonly call: number
   text: string
   hasThought: boolean
   signature: string | undefined
 }
 
-export class BedrockStream implements StreamTranslation {
-  readonly #out: ChunkWriter
+export class BedrockStreamTranslation implements StreamTranslation {
+  readonly #writer: ChunkWriter
   readonly #blocks = new Map<number, OpenBlock>()
   #calls = 0
   #usage: TokenUsage | null = null
   #isFinished = false
   #sawMetadata = false
 
-  constructor(call: Call) {
-    this.#out = new ChunkWriter(call)
+  constructor(call: UpstreamCall) {
+    this.#writer = new ChunkWriter(call)
   }
 
-  /** The stop and the usage come in either order; nothing comes after both. */
-  get isOver(): boolean {
+  /** The stop and the usage arrive in either order; nothing follows both. */
+  get isComplete(): boolean {
     return this.#isFinished && this.#sawMetadata
   }
 
-  take({ name, text }: StreamEvent): readonly Chunk[] {
+  translate({ name, text }: StreamEvent): readonly Chunk[] {
     const event: unknown = JSON.parse(text)
-    if (!isObject(event)) throw new Error('This is no event of Bedrock.')
-    const index = numberIn(event, 'contentBlockIndex') ?? 0
+    if (!isObject(event)) throw new Error('Not a Bedrock event.')
+    const index = getNumber(event, 'contentBlockIndex') ?? 0
     switch (name) {
       case 'messageStart':
-        return this.#out.begin()
+        return this.#writer.start()
       case 'contentBlockStart':
-        return this.#onStart(index, objectIn(objectIn(event, 'start') ?? {}, 'toolUse'))
+        return this.#onBlockStart(index, getObject(getObject(event, 'start') ?? {}, 'toolUse'))
       case 'contentBlockDelta':
-        return this.#onDelta(index, objectIn(event, 'delta') ?? {})
+        return this.#onDelta(index, getObject(event, 'delta') ?? {})
       case 'contentBlockStop':
-        return this.#onStop(index)
+        return this.#onBlockStop(index)
       case 'messageStop':
         this.#isFinished = true
-        return this.#out.finish(finishOf(textIn(event, 'stopReason') ?? 'end_turn'))
+        return this.#writer.finish(mapFinish(getString(event, 'stopReason') ?? 'end_turn'))
       case 'metadata':
         this.#sawMetadata = true
-        this.#usage = usageOf(objectIn(event, 'usage'))
+        this.#usage = parseBedrockUsage(getObject(event, 'usage'))
         return []
       default:
-        return this.#onOther(name, event)
+        return this.#onUnknownEvent(name, event)
     }
   }
 
   end(): readonly Chunk[] {
     const usage = this.#usage
     this.#usage = null
-    return this.#isFinished && usage ? this.#out.usage(usage) : []
+    return this.#isFinished && usage ? this.#writer.usage(usage) : []
   }
 
-  #onOther(name: string, event: Json): Chunk[] {
+  #onUnknownEvent(name: string, event: Json): Chunk[] {
     const status =
-      entryOf(statuses, name.charAt(0).toLowerCase() + name.slice(1)) ??
+      lookup(statuses, name.charAt(0).toLowerCase() + name.slice(1)) ??
       (/Exception|Failure|Error/.test(name) ? 500 : undefined)
     if (status === undefined) return []
-    return [errorChunk(textIn(event, 'message') ?? name, name, status)]
+    return [errorChunk(getString(event, 'message') ?? name, name, status)]
   }
 
   #open(index: number, call: number): OpenBlock {
@@ -153,51 +156,51 @@ export class BedrockStream implements StreamTranslation {
     return open
   }
 
-  #onStart(index: number, use: Json | undefined): Chunk[] {
+  #onBlockStart(index: number, use: Json | undefined): Chunk[] {
     const { call } = this.#open(index, use ? this.#calls++ : -1)
     if (!use) return []
-    const called = { name: textIn(use, 'name') ?? '', arguments: '' }
-    const begun = { index: call, id: textIn(use, 'toolUseId') ?? '', type: 'function', function: called }
-    return this.#out.delta({ tool_calls: [begun] })
+    const called = { name: getString(use, 'name') ?? '', arguments: '' }
+    const started = { index: call, id: getString(use, 'toolUseId') ?? '', type: 'function', function: called }
+    return this.#writer.delta({ tool_calls: [started] })
   }
 
   #onDelta(index: number, delta: Json): Chunk[] {
     const open = this.#blocks.get(index) ?? this.#open(index, -1)
-    const use = objectIn(delta, 'toolUse')
-    if (use && open.call !== -1) return this.#onInput(open, textIn(use, 'input') ?? '')
-    const thought = objectIn(delta, 'reasoningContent')
-    return thought ? this.#onThought(open, index, thought) : this.#out.text(textIn(delta, 'text') ?? '')
+    const use = getObject(delta, 'toolUse')
+    if (use && open.call !== -1) return this.#onToolInput(open, getString(use, 'input') ?? '')
+    const thought = getObject(delta, 'reasoningContent')
+    return thought ? this.#onThought(open, index, thought) : this.#writer.text(getString(delta, 'text') ?? '')
   }
 
   #onThought(open: OpenBlock, index: number, thought: Json): Chunk[] {
-    const hidden = textIn(thought, 'redactedContent')
+    const hidden = getString(thought, 'redactedContent')
     if (hidden !== undefined) {
-      return this.#out.delta({
+      return this.#writer.delta({
         reasoning_details: [encryptedDetail(hidden, { format: bedrockFormat, index })],
       })
     }
-    const text = textIn(thought, 'text') ?? ''
+    const text = getString(thought, 'text') ?? ''
     open.hasThought = true
     open.text += text
-    open.signature = textIn(thought, 'signature') ?? open.signature
-    return this.#out.reasoning(text)
+    open.signature = getString(thought, 'signature') ?? open.signature
+    return this.#writer.reasoning(text)
   }
 
-  #onInput(open: OpenBlock, text: string): Chunk[] {
+  #onToolInput(open: OpenBlock, text: string): Chunk[] {
     if (text === '') return []
     open.text += text
-    return this.#out.delta({ tool_calls: [{ index: open.call, function: { arguments: text } }] })
+    return this.#writer.delta({ tool_calls: [{ index: open.call, function: { arguments: text } }] })
   }
 
-  #onStop(index: number): Chunk[] {
+  #onBlockStop(index: number): Chunk[] {
     const open = this.#blocks.get(index)
     this.#blocks.delete(index)
     if (open?.hasThought) {
       const { text, signature } = open
       const detail = textDetail(text, { signature, format: bedrockFormat, index })
-      return this.#out.delta({ reasoning_details: [detail] })
+      return this.#writer.delta({ reasoning_details: [detail] })
     }
-    // Arguments are JSON, also where there are none.
-    return open && open.call !== -1 && open.text === '' ? this.#onInput(open, '{}') : []
+    // Arguments must be JSON, even if there are none.
+    return open && open.call !== -1 && open.text === '' ? this.#onToolInput(open, '{}') : []
   }
 }

@@ -1,31 +1,33 @@
 /**
- * Amazon Bedrock's Converse API: `POST {base}/model/{model}/converse`, streamed as `/converse-stream`; the address is
- * a region's, `https://bedrock-runtime.us-east-1.amazonaws.com`. The credential is an access key, as
- * `AKIA…:secret` (`:session token` after it for a temporary one) or as JSON with `access_key_id`, `secret_access_key`,
- * `session_token` and `region`; or a Bedrock API key, which is sent as a bearer's. The request is in
- * bedrock-request.ts, the answer in bedrock-answer.ts.
+ * Amazon Bedrock's Converse API: `POST {base}/model/{model}/converse`, streaming as `/converse-stream`; the base URL is
+ * that of a region, `https://bedrock-runtime.us-east-1.amazonaws.com`. The credential is an access key, as
+ * `AKIA…:secret` (followed by `:session token` for a temporary one) or as JSON with `access_key_id`,
+ * `secret_access_key`, `session_token` and `region`; or a Bedrock API key, which is sent as a bearer token. See
+ * bedrock-request.ts and bedrock-response.ts.
  */
-import { AwsEventStream } from './aws-event-stream.ts'
-import { awsHeaders, type AwsKey } from './aws-signature.ts'
-import { BedrockStream, bedrockWhole } from './bedrock-response.ts'
-import { bedrockBody } from './bedrock-request.ts'
-import { credentialObject } from '../credential.ts'
-import { chatRequestOf, refuseSeveralResults } from '../chat-request.ts'
-import { textIn } from '../json-fields.ts'
-import type { Call, Failure, Outgoing, Provider } from '../provider.ts'
+import { AwsEventStreamParser } from './aws-event-stream.ts'
+import { signAwsRequest, type AwsAccessKey } from './aws-signature.ts'
+import { BedrockStreamTranslation, translateBedrockResponse } from './bedrock-response.ts'
+import { buildBedrockBody } from './bedrock-request.ts'
 
-type Credential = { readonly bearer: string } | { readonly key: AwsKey; readonly region: string | undefined }
+import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
+import { getString, parseCredentialJson } from '../json-fields.ts'
+import type { UpstreamCall, FailureResponse, OutgoingRequest, Provider } from '../provider.ts'
 
-function credentialOf(text: string): Credential {
+type BedrockCredential =
+  | { readonly bearer: string }
+  | { readonly key: AwsAccessKey; readonly region: string | undefined }
+
+function parseCredential(text: string): BedrockCredential {
   if (text.startsWith('{')) {
-    const json = credentialObject(text)
-    const accessKeyId = textIn(json, 'access_key_id')
-    const secretAccessKey = textIn(json, 'secret_access_key')
+    const json = parseCredentialJson(text)
+    const accessKeyId = getString(json, 'access_key_id')
+    const secretAccessKey = getString(json, 'secret_access_key')
     if (accessKeyId === undefined || secretAccessKey === undefined) {
-      throw new Error('The credential has to have access_key_id and secret_access_key.')
+      throw new Error('The credential must have `access_key_id` and `secret_access_key`.')
     }
-    const sessionToken = textIn(json, 'session_token')
-    return { key: { accessKeyId, secretAccessKey, sessionToken }, region: textIn(json, 'region') }
+    const sessionToken = getString(json, 'session_token')
+    return { key: { accessKeyId, secretAccessKey, sessionToken }, region: getString(json, 'region') }
   }
   const [, accessKeyId, secretAccessKey, sessionToken] =
     /^(A[A-Z0-9]{15,}):([^:]+)(?::(.+))?$/.exec(text) ?? []
@@ -33,19 +35,26 @@ function credentialOf(text: string): Credential {
   return { key: { accessKeyId, secretAccessKey, sessionToken }, region: undefined }
 }
 
-function regionOf(url: URL, told: string | undefined): string {
-  return told ?? /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./.exec(url.hostname)?.[1] ?? 'us-east-1'
+function regionFor(url: URL, configured: string | undefined): string {
+  return configured ?? /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\./.exec(url.hostname)?.[1] ?? 'us-east-1'
 }
 
-function proofOf(call: Call, url: URL, sent: Pick<Outgoing, 'headers' | 'body'>): [string, string][] {
-  const credential = credentialOf(call.credential)
+function authHeaders(
+  call: UpstreamCall,
+  url: URL,
+  sent: Pick<OutgoingRequest, 'headers' | 'body'>,
+): [string, string][] {
+  const credential = parseCredential(call.credential)
   if ('bearer' in credential) return [['authorization', `Bearer ${credential.bearer}`]]
-  const region = regionOf(url, credential.region)
-  return awsHeaders({ url, ...sent }, { key: credential.key, region, service: 'bedrock', nowMs: call.nowMs })
+  const region = regionFor(url, credential.region)
+  return signAwsRequest(
+    { url, ...sent },
+    { key: credential.key, region, service: 'bedrock', nowMs: call.nowMs },
+  )
 }
 
-/** A reached quota is told as a bad request. */
-function statusOf({ status, errorType }: Failure): number {
+/** An exceeded quota is reported with status 400. */
+function effectiveStatus({ status, errorType }: FailureResponse): number {
   return errorType?.startsWith('ServiceQuotaExceededException') ? 429 : status
 }
 
@@ -53,25 +62,25 @@ export const bedrock: Provider = {
   name: 'bedrock',
   title: 'Amazon Bedrock',
   baseUrl: 'https://bedrock-runtime.us-east-1.amazonaws.com',
-  ask(call: Call): Outgoing {
+  buildRequest(call: UpstreamCall): OutgoingRequest {
     const { model, modelMaximumTokens } = call
     const { stream } = call.body
-    const request = chatRequestOf(call)
-    refuseSeveralResults(request)
+    const request = parseChatRequest(call)
+    requireSingleResult(request)
     const method = stream ? 'converse-stream' : 'converse'
     const url = `${call.baseUrl}/model/${encodeURIComponent(model)}/${method}`
     const headers: [string, string][] = [
       ['content-type', 'application/json'],
       ['accept', stream ? 'application/vnd.amazon.eventstream' : 'application/json'],
     ]
-    const body = [Buffer.from(JSON.stringify(bedrockBody(request, { model, modelMaximumTokens })))]
-    const proof = proofOf(call, new URL(url), { headers, body })
-    return { url, headers: [...headers, ...proof, ['user-agent', 'sluice']], body }
+    const body = [Buffer.from(JSON.stringify(buildBedrockBody(request, { model, modelMaximumTokens })))]
+    const auth = authHeaders(call, new URL(url), { headers, body })
+    return { url, headers: [...headers, ...auth, ['user-agent', 'sluice']], body }
   },
   translation: {
-    whole: bedrockWhole,
-    stream: (call) => new BedrockStream(call),
-    framing: (onEvent, maxEventBytes) => new AwsEventStream(onEvent, maxEventBytes),
+    translateResponse: translateBedrockResponse,
+    createStream: (call) => new BedrockStreamTranslation(call),
+    createFraming: (onEvent, maxEventBytes) => new AwsEventStreamParser(onEvent, maxEventBytes),
   },
-  statusOf,
+  effectiveStatus,
 }

@@ -1,22 +1,22 @@
 /**
- * Cohere's own format: `POST {base}/chat` with a bearer key; the address ends with its version,
- * `https://api.cohere.com/v2`. The request is in cohere-request.ts, the answer in cohere-answer.ts.
+ * Cohere's format: `POST {base}/chat` with a bearer key; the base URL ends with the version,
+ * `https://api.cohere.com/v2`. See cohere-request.ts and cohere-response.ts.
  */
-import { chatRequestOf, refuseSeveralResults } from '../chat-request.ts'
-import { CohereStream, cohereWhole } from '../cohere-answer.ts'
-import { cohereBody } from './cohere-request.ts'
-import { objectsIn, textIn } from '../json-fields.ts'
-import type { Call, Outgoing, Provider } from '../provider.ts'
+import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
+import { CohereStreamTranslation, translateCohereResponse } from './cohere-response.ts'
+import { buildCohereBody } from './cohere-request.ts'
+import { getObjects, getString } from '../json-fields.ts'
+import type { UpstreamCall, OutgoingRequest, Provider } from '../provider.ts'
 import { isObject } from '../usage.ts'
 
 export const cohere: Provider = {
   name: 'cohere',
   title: 'Cohere',
   baseUrl: 'https://api.cohere.com/v2',
-  ask(call: Call): Outgoing {
+  buildRequest(call: UpstreamCall): OutgoingRequest {
     const { stream } = call.body
-    const request = chatRequestOf(call)
-    refuseSeveralResults(request)
+    const request = parseChatRequest(call)
+    requireSingleResult(request)
     return {
       url: `${call.baseUrl}/chat`,
       headers: [
@@ -25,27 +25,27 @@ export const cohere: Provider = {
         ['authorization', `Bearer ${call.credential}`],
         ['user-agent', 'sluice'],
       ],
-      body: [Buffer.from(JSON.stringify(cohereBody(request, call.model, stream)))],
+      body: [Buffer.from(JSON.stringify(buildCohereBody(request, call.model, stream)))],
     }
   },
   translation: {
-    whole: cohereWhole,
-    stream: (call) => new CohereStream(call),
+    translateResponse: translateCohereResponse,
+    createStream: (call) => new CohereStreamTranslation(call),
   },
-  // The list has stayed in the first version of its interface.
-  models: ({ baseUrl, credential }) => ({
+  // The list of models is still in version 1 of the API.
+  buildModelListRequest: ({ baseUrl, credential }) => ({
     url: `${baseUrl.replace(/\/v2$/, '/v1')}/models?endpoint=chat&page_size=1000`,
     headers: [
       ['accept', 'application/json'],
       ['authorization', `Bearer ${credential}`],
       ['user-agent', 'sluice'],
     ],
-    namesOf(body) {
+    parseNames(body) {
       if (!isObject(body) || !Array.isArray(body['models']))
-        throw new Error('There is no list of models in the answer.')
-      return objectsIn(body, 'models').flatMap((model) => textIn(model, 'name') ?? [])
+        throw new Error('The response has no list of models.')
+      return getObjects(body, 'models').flatMap((model) => getString(model, 'name') ?? [])
     },
   }),
-  // Its trial keys end a month's calls with 429, its refusal of a token with 498.
-  statusOf: ({ status }) => (status === 498 ? 401 : status),
+  // An invalid token has status 498; a trial key out of its monthly calls has 429.
+  effectiveStatus: ({ status }) => (status === 498 ? 401 : status),
 }

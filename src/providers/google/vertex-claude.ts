@@ -1,16 +1,16 @@
 /**
- * Anthropic's models at Vertex: Anthropic's own format behind Google's address and sign-in,
- * `{address}/publishers/anthropic/models/{model}:rawPredict`, streamed as `:streamRawPredict`. The model stands in the
- * address instead of the body, and the version in the body instead of a header.
+ * Anthropic's models on Vertex AI: Anthropic's format with Google's URL and authentication,
+ * `{base}/publishers/anthropic/models/{model}:rawPredict`, streaming as `:streamRawPredict`. The model is in the URL
+ * instead of the body, and the version in the body instead of a header.
  */
-import { AnthropicStream, anthropicWhole } from '../anthropic/anthropic-response.ts'
-import { anthropicBody } from '../anthropic/anthropic-request.ts'
-import { chatRequestOf, refuseSeveralResults } from '../chat-request.ts'
-import type { Call, Outgoing, Translation } from '../provider.ts'
+import { AnthropicStreamTranslation, translateAnthropicResponse } from '../anthropic/anthropic-response.ts'
+import { buildAnthropicBody } from '../anthropic/anthropic-request.ts'
+import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
+import type { UpstreamCall, OutgoingRequest, Translation } from '../provider.ts'
 
 const version = 'vertex-2023-10-16'
 
-/** What callers of Anthropic's own address may have switched on and Vertex knows; it refuses a request for any other. */
+/** The beta features that Vertex supports. It rejects requests with any other. */
 const knownBetas = new Set([
   'computer-use-2025-01-24',
   'computer-use-2025-11-24',
@@ -29,43 +29,47 @@ export function isClaude(model: string): boolean {
   return model.startsWith('claude-')
 }
 
-function betasOf({ body: { own } }: Call): [string, string][] {
-  const asked = own?.headers.find(([name]) => name === 'anthropic-beta')?.[1] ?? ''
-  const betas = asked.split(',').map((beta) => beta.trim())
+function supportedBetas({ body: { native } }: UpstreamCall): [string, string][] {
+  const requested = native?.headers.find(([name]) => name === 'anthropic-beta')?.[1] ?? ''
+  const betas = requested.split(',').map((beta) => beta.trim())
   const known = betas.filter((beta) => knownBetas.has(beta))
   return known.length === 0 ? [] : [['anthropic-beta', known.join(',')]]
 }
 
-function bodyOf(call: Call): Buffer[] {
+function encodeBody(call: UpstreamCall): Buffer[] {
   const { model, modelMaximumTokens, maximumTokens } = call
-  const { stream, own } = call.body
+  const { stream, native } = call.body
   const added = { anthropic_version: version }
-  if (own) return own.spliced({ model: null, maximumTokens, added })
-  const request = chatRequestOf(call)
-  refuseSeveralResults(request)
-  const { model: _inTheAddress, ...body } = anthropicBody(request, { model, modelMaximumTokens, stream })
+  if (native) return native.encode({ model: null, maximumTokens, extra: added })
+  const request = parseChatRequest(call)
+  requireSingleResult(request)
+  const { model: _inTheAddress, ...body } = buildAnthropicBody(request, { model, modelMaximumTokens, stream })
   return [Buffer.from(JSON.stringify({ ...body, ...added }))]
 }
 
-/** `place`: project and location, without a publisher. */
-export function askClaude(call: Call, place: string, proof: readonly [string, string]): Outgoing {
+/** `projectUrl`: with project and location, without a publisher. */
+export function buildClaudeRequest(
+  call: UpstreamCall,
+  projectUrl: string,
+  authHeader: readonly [string, string],
+): OutgoingRequest {
   const { model, body } = call
   const method = body.stream ? 'streamRawPredict' : 'rawPredict'
   const name = encodeURIComponent(model).replaceAll('%40', '@')
   return {
-    url: `${place}/publishers/anthropic/models/${name}:${method}`,
+    url: `${projectUrl}/publishers/anthropic/models/${name}:${method}`,
     headers: [
       ['content-type', 'application/json'],
       ['accept', body.stream ? 'text/event-stream' : 'application/json'],
-      ...betasOf(call),
-      proof,
+      ...supportedBetas(call),
+      authHeader,
       ['user-agent', 'sluice'],
     ],
-    body: bodyOf(call),
+    body: encodeBody(call),
   }
 }
 
 export const claudeTranslation: Translation = {
-  whole: anthropicWhole,
-  stream: (call) => new AnthropicStream(call),
+  translateResponse: translateAnthropicResponse,
+  createStream: (call) => new AnthropicStreamTranslation(call),
 }

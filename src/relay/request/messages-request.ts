@@ -1,105 +1,110 @@
 /**
- * A request of Anthropic's format (`POST /v1/messages`), read once from its bytes and checked where the relay itself
- * depends on it. To upstreams of that dialect it goes as it came, to others in the common format.
+ * A request in Anthropic's format (`POST /v1/messages`), parsed once from its bytes and validated where the relay
+ * depends on it. It is sent unchanged to upstreams that have Anthropic's format, and in the OpenAI format to all
+ * others.
  */
-import { refuse } from '../../errors.ts'
+import { apiError } from '../../errors.ts'
 import { messagesErrorEvent } from '../../formats/messages-error.ts'
 import { ping } from '../../formats/messages-events.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
-import type { OwnRequest, Provider } from '../../providers/provider.ts'
-import type { CallerFormat, CallerRequest, Wording } from '../caller-format.ts'
-import type { Embedded } from './token-estimate.ts'
-import { MessageShapes } from './message-scanner.ts'
-import { messagesInputEstimate } from './messages-token-estimate.ts'
-import { OwnMessages, TranslatedMessages } from '../messages-wording.ts'
-import { ownMessages } from './messages-body.ts'
-import { readBody } from './request-body.ts'
-import { assertNoLookalike, flagOf, modelOf, numberOf, wrongModel } from './request-fields.ts'
+import type { NativeRequest, Provider } from '../../providers/provider.ts'
+import type { CallerFormat, CallerRequest, RequestEncoding } from './caller-format.ts'
+import type { EmbeddedData } from './token-estimate.ts'
+import { MessageScanner } from './message-scanner.ts'
+import { estimateMessagesInput } from './messages-token-estimate.ts'
+import { PassthroughMessagesEncoding, TranslatedMessagesEncoding } from './messages-encoding.ts'
+import { patchMessagesBody } from './messages-body.ts'
+import { scanBody } from './request-body.ts'
+import { assertNoLookalike, parseBoolean, parseModel, parseNumber, invalidModel } from './request-fields.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 export const messagesFormat: CallerFormat = { keepAlive: ping, errorEvent: messagesErrorEvent }
 
-/** What the relay reads; the rest is the provider's to judge. */
-const known = new Set(['model', 'max_tokens', 'messages', 'stream', 'thinking'])
+/** The fields that the relay reads. The provider validates the others. */
+const knownFields = new Set(['model', 'max_tokens', 'messages', 'stream', 'thinking'])
 const nullByte = 0x6e
 
-/** Headers of a caller that belong to the format. */
+/** Headers of the caller that belong to the format. */
 export interface MessagesHeaders {
   readonly version: string | undefined
   readonly beta: string | undefined
 }
 
-const usualVersion = '2023-06-01'
+const defaultVersion = '2023-06-01'
 
-function headersOf({ version, beta }: MessagesHeaders): [name: string, value: string][] {
-  const versioned: [string, string] = ['anthropic-version', version ?? usualVersion]
+function formatHeaders({ version, beta }: MessagesHeaders): [name: string, value: string][] {
+  const versioned: [string, string] = ['anthropic-version', version ?? defaultVersion]
   return beta === undefined ? [versioned] : [versioned, ['anthropic-beta', beta]]
 }
 
-/** `forCount`: only the tokens of the request are asked for, so it needs no maximum and is no stream. */
-export interface MessagesManner {
+/** `isTokenCount`: the request is only to be counted, so it needs no maximum and is not a stream. */
+export interface MessagesReadOptions {
   readonly headers: MessagesHeaders
-  readonly forCount: boolean
+  readonly isTokenCount: boolean
 }
 
 /** Throws `invalid_json`, or `invalid_request` with the field in `param`. */
-export function readMessagesRequest(body: Buffer, manner: MessagesManner): MessagesRequest {
-  const { text, members, shapes } = readBody(body, () => new MessageShapes({ knownDataOnly: true }))
-  const fields = fieldsOf(text, members, manner.forCount)
-  shapes.check()
-  const size = { bytes: body.length, embedded: shapes.embedded }
-  return new MessagesRequest({ text, members, headers: headersOf(manner.headers), ...fields, ...size })
+export function readMessagesRequest(body: Buffer, options: MessagesReadOptions): MessagesRequest {
+  const { text, members, scanner } = scanBody(body, () => new MessageScanner({ knownDataOnly: true }))
+  const fields = readMessagesFields(text, members, options.isTokenCount)
+  scanner.validate()
+  const size = { bytes: body.length, embedded: scanner.embedded }
+  return new MessagesRequest({ text, members, headers: formatHeaders(options.headers), ...fields, ...size })
 }
 
-interface Fields {
+interface MessagesFields {
   readonly model: string
   readonly stream: boolean
   readonly maxTokens: number
 }
 
-function fieldsOf(body: Buffer, members: readonly JsonMember[], forCount: boolean): Fields {
+function readMessagesFields(
+  body: Buffer,
+  members: readonly JsonMember[],
+  isTokenCount: boolean,
+): MessagesFields {
   let model: string | undefined
   let stream = false
   let maxTokens: number | undefined
   for (const member of members) {
     const { key } = member
-    if (!known.has(key)) assertNoLookalike(key, known)
+    if (!knownFields.has(key)) assertNoLookalike(key, knownFields)
     else if (body[member.start] === nullByte) continue
-    else if (key === 'model') model = modelOf(body, member)
-    else if (key === 'stream') stream = flagOf(body, member)
-    else if (key === 'max_tokens') maxTokens = numberOf(body, member)
+    else if (key === 'model') model = parseModel(body, member)
+    else if (key === 'stream') stream = parseBoolean(body, member)
+    else if (key === 'max_tokens') maxTokens = parseNumber(body, member)
   }
-  if (model === undefined) throw wrongModel()
-  if (maxTokens === undefined && !forCount) {
-    throw refuse('invalid_request', {
+  if (model === undefined) throw invalidModel()
+  if (maxTokens === undefined && !isTokenCount) {
+    throw apiError('invalid_request', {
       param: 'max_tokens',
-      message: 'max_tokens is required: an integer from 1.',
+      message: 'Missing `max_tokens`: must be an integer of at least 1.',
     })
   }
-  return { model, stream: stream && !forCount, maxTokens: maxTokens ?? 1 }
+  return { model, stream: stream && !isTokenCount, maxTokens: maxTokens ?? 1 }
 }
 
-interface MessagesParts extends Fields {
+interface MessagesRequestParts extends MessagesFields {
   readonly text: Buffer
   readonly members: readonly JsonMember[]
-  readonly headers: OwnRequest['headers']
+  readonly headers: NativeRequest['headers']
   readonly bytes: number
-  readonly embedded: Embedded
+  readonly embedded: EmbeddedData
 }
 
 export class MessagesRequest implements CallerRequest {
   readonly format = messagesFormat
   readonly bytes: number
-  readonly embedded: Embedded
+  readonly embedded: EmbeddedData
   readonly model: string
   readonly stream: boolean
   readonly n = 1
   readonly maxOutputTokens: number
-  readonly #parts: MessagesParts
+  readonly #parts: MessagesRequestParts
   #parsed: Json | undefined
 
-  constructor(parts: MessagesParts) {
+  constructor(parts: MessagesRequestParts) {
     this.bytes = parts.bytes
     this.embedded = parts.embedded
     this.model = parts.model
@@ -108,20 +113,23 @@ export class MessagesRequest implements CallerRequest {
     this.#parts = parts
   }
 
-  /** The request as an object, parsed at the first call: not to be changed. */
+  /** The request as an object, parsed on the first call. Must not be changed. */
   parsed(): Json {
     this.#parsed ??= JSON.parse(this.#parts.text.toString()) as Json
     return this.#parsed
   }
 
   inputTokens(): number {
-    return messagesInputEstimate(this.parsed())
+    return estimateMessagesInput(this.parsed())
   }
 
-  wordingFor(provider: Provider): Wording {
-    if (provider.speaks !== 'messages') return new TranslatedMessages(this, provider)
+  encodingFor(provider: Provider): RequestEncoding {
+    if (provider.nativeFormat !== 'messages') return new TranslatedMessagesEncoding(this, provider)
     const { text, members, headers } = this.#parts
-    const asked = { text, members, maxTokens: this.maxOutputTokens, parsed: () => this.parsed() }
-    return new OwnMessages(this, { headers, spliced: (edits) => ownMessages(asked, edits) })
+    const body = { text, members, maxTokens: this.maxOutputTokens, parsed: () => this.parsed() }
+    return new PassthroughMessagesEncoding(this, {
+      headers,
+      encode: (edits) => patchMessagesBody(body, edits),
+    })
   }
 }

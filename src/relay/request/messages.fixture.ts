@@ -1,10 +1,10 @@
-/** What the tests of Anthropic's format share: recorded streams read as the relay reads them, in the caller's words. */
+/** Requests in Anthropic's format, and recorded streams encoded for their caller, for tests. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { callOf } from '../../providers/contract.fixture.ts'
+import { createCall } from '../../providers/contract.fixture.ts'
 import type { Provider } from '../../providers/provider.ts'
-import { providerOf } from '../../providers/registry.ts'
+import { findProvider } from '../../providers/registry.ts'
 import { readMessagesRequest, type MessagesRequest } from './messages-request.ts'
 import { UpstreamStream } from '../streaming/upstream-stream.ts'
 
@@ -18,38 +18,46 @@ function fixture(name: string): string[] {
 }
 
 export function providerNamed(name: string): Provider {
-  const found = providerOf(name)
-  if (!found) throw new Error(`There is no provider ${name}.`)
+  const found = findProvider(name)
+  if (!found) throw new Error(`Provider ${name} not found.`)
   return found
 }
 
-/** A checked request of Anthropic's format; `fields` are added to it. */
+/** A request in Anthropic's format with additional `fields`. */
 export function messagesRequest(fields: object = {}): MessagesRequest {
   const hello = { model: 'm', max_tokens: 99, messages: [{ role: 'user', content: 'Hello?' }] }
   const headers = { version: undefined, beta: undefined }
   return readMessagesRequest(Buffer.from(JSON.stringify({ ...hello, ...fields })), {
     headers,
-    forCount: false,
+    isTokenCount: false,
   })
 }
 
-/** What a caller reads of a stream that comes in these pieces, or why it broke. */
+/** What a caller receives of a stream that arrives in these pieces, or its error. */
 export function relayed(provider: Provider, pieces: Iterable<Buffer>, maxEventBytes = 1024 * 1024): string {
-  const wording = messagesRequest({ stream: true }).wordingFor(provider)
-  const said: Buffer[] = []
-  const call = { ...callOf(provider, {}), body: wording }
+  const encoding = messagesRequest({ stream: true }).encodingFor(provider)
+  const events: Buffer[] = []
+  const call = { ...createCall(provider, {}), body: encoding }
   const { translation = null } = provider
-  const stream = new UpstreamStream({ translation, call, wording, maxEventBytes, onCommit: () => undefined })
+  const stream = new UpstreamStream({
+    translation,
+    call,
+    encoding,
+    maxEventBytes,
+    onCommit: () => undefined,
+  })
   let end = 'open'
   stream.attach({
-    onChunk: (bytes) => void (bytes && said.push(Buffer.from(bytes))),
+    onChunk: (bytes) => void (bytes && events.push(Buffer.from(bytes))),
     onComplete: () => (end = 'complete'),
-    onBroken: ({ kind, message }) => (end = `${kind}: ${message}`),
+    onError: ({ kind, message }) => (end = `${kind}: ${message}`),
   })
   for (const piece of pieces) stream.push(piece)
   stream.close()
   const { usage } = stream.meter
   if (end !== 'complete' || !usage) return end
-  said.push(...stream.words.conclude({ isShort: false, paid: Infinity, charge: 0n, usage }))
-  return Buffer.concat(said).toString()
+  events.push(
+    ...stream.encoder.finalEvents({ isOutOfCredit: false, paidTokens: Infinity, charge: 0n, usage }),
+  )
+  return Buffer.concat(events).toString()
 }

@@ -1,98 +1,83 @@
 /**
- * The caller's chat request: read once from its bytes, checked where the relay itself depends on it, and passed on
- * to the provider's taste with only the model's name, the usage option and the output maximum changed in place.
- * A body that readers could understand differently is first written again so that they cannot.
+ * The body of a chat completion request in the OpenAI format: parsed once from its bytes, validated where the relay
+ * depends on it, and sent upstream with only the model's name, the usage option and the output maximum patched in
+ * place. A body that parsers could read differently is first rewritten so that they cannot.
  */
-import { refuse } from '../../errors.ts'
-import { type JsonMember, scanObject } from '../../lib/json/json-scanner.ts'
-import type { Provider } from '../../providers/provider.ts'
-import { detailsForChat } from '../../providers/reasoning-details.ts'
-import type { CallerRequest, StreamWords, Wording } from '../caller-format.ts'
-import { chatFormat, ChatWords } from '../chat-words.ts'
-import { inputEstimateForCharge, type Embedded } from './token-estimate.ts'
-import { MessageShapes, type Span } from './message-scanner.ts'
-import type { Meter } from '../streaming/usage-meter.ts'
+import { apiError } from '../../errors.ts'
+import { type JsonMember, scanJsonObject } from '../../lib/json/json-scanner.ts'
+import type { BodyEdits, Provider } from '../../providers/provider.ts'
+import { withoutSignedDetails } from '../../providers/reasoning-details.ts'
+import type { CallerRequest, StreamEncoder, RequestEncoding } from './caller-format.ts'
+import { openAIFormat, ChatStreamEncoder } from '../streaming/chat-stream-encoder.ts'
+import { inputEstimateForCharge, type EmbeddedData } from './token-estimate.ts'
+import { MessageScanner, type Span } from './message-scanner.ts'
+import type { UsageMeter } from '../streaming/usage-meter.ts'
 import { type OutputMaximumField, readFields, type RequestFields } from './request-fields.ts'
 
 export type { OutputMaximumField }
 
-/** What to change on the way to one upstream. */
-export interface BodyEdits {
-  /** The model's name there. */
-  readonly model: string
-  /**
-   * The most output tokens to allow. Any maximum of the caller's that is larger is lowered to it; when the caller
-   * gave none, it is set under `field`, the provider's name for it.
-   */
-  readonly maximum?: { readonly tokens: number; readonly field: string }
-  /** For an upstream that refuses `stream_options`: leaves it out instead of asking for the usage. */
-  readonly withoutStreamOptions?: boolean
-  /** An upstream that hands out other providers' signed thinking itself, and takes it back. */
-  readonly takesSignedThinking?: boolean
-  /** Further members; they take the place of the caller's. */
-  readonly extra?: Readonly<Record<string, unknown>>
-}
-
 /**
- * Reads a chat request. Throws `invalid_json`, or `invalid_request` with the field in `param`; the content of the
- * messages and all fields that the relay does not know are left to the provider.
+ * Parses a chat completion request. Throws `invalid_json`, or `invalid_request` with the field in `param`. The provider
+ * validates the content of the messages and all fields that the relay does not know.
  */
-export function readChatRequest(body: Buffer): ChatRequest {
-  const { text, members, shapes } = readBody(body, () => new MessageShapes())
+export function readChatRequest(body: Buffer): ChatCompletionRequest {
+  const { text, members, scanner } = scanBody(body, () => new MessageScanner())
   const fields = readFields(text, members)
-  shapes.check()
-  const { embedded, thinking } = shapes
-  return new ChatRequest(text, members, fields, { bytes: body.length, embedded, thinking })
+  scanner.validate()
+  const { embedded, thinking } = scanner
+  return new ChatCompletionRequest(text, members, fields, { bytes: body.length, embedded, thinking })
 }
 
-/** A body that has been scanned, and is such that nobody can read it differently. */
-export interface ReadBody {
+/** A scanned body that all parsers read alike. */
+export interface ScannedBody {
   readonly text: Buffer
   readonly members: readonly JsonMember[]
-  readonly shapes: MessageShapes
+  readonly scanner: MessageScanner
 }
 
-/** Scans a body. `shapesOf`: makes what looks at the messages, once for each scan. Throws as `readChatRequest`. */
-export function readBody(body: Buffer, shapesOf: () => MessageShapes): ReadBody {
-  let shapes = shapesOf()
+/** Scans a body. `createScanner` is called once for each scan. Throws as `readChatRequest`. */
+export function scanBody(body: Buffer, createScanner: () => MessageScanner): ScannedBody {
+  let scanner = createScanner()
   let text = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body
-  let scan = scanObject(text, shapes)
+  let scan = scanJsonObject(text, scanner)
   if (scan.kind === 'uncertain' && scan.members !== undefined) {
-    text = unambiguous(text, scan.members)
-    shapes = shapesOf()
-    scan = scanObject(text, shapes)
+    text = canonicalizeKeys(text, scan.members)
+    scanner = createScanner()
+    scan = scanJsonObject(text, scanner)
   }
-  if (scan.kind === 'other') throw refuse('invalid_request', { message: 'The body must be a JSON object.' })
+  if (scan.kind === 'other') throw apiError('invalid_request', { message: 'The body must be a JSON object.' })
   if (scan.kind === 'invalid') {
-    throw refuse('invalid_json', { message: `The body is not valid JSON in UTF-8, at byte ${scan.at}.` })
+    throw apiError('invalid_json', {
+      message: `The body is not valid JSON in UTF-8: error at byte ${scan.at}.`,
+    })
   }
-  // What is still escaped in a key needs it, as a quote does; each key is there once.
+  // A key that still has an escape needs it, such as for a quote; each key occurs once.
   const { members } = scan
   if (members === undefined) {
-    throw refuse('invalid_request', { message: 'The body is nested too deeply, or has too many fields.' })
+    throw apiError('invalid_request', { message: 'The body is nested too deeply or has too many fields.' })
   }
-  return { text, members, shapes }
+  return { text, members, scanner }
 }
 
-/** A chat request that has been checked. */
-export class ChatRequest implements CallerRequest, Wording {
-  readonly format = chatFormat
-  readonly isOwn = false
-  /** The body's length as it came. */
+/** A chat completion request, parsed and validated. */
+export class ChatCompletionRequest implements CallerRequest, RequestEncoding {
+  readonly format = openAIFormat
+  readonly isPassthrough = false
+  /** The length of the body as received. */
   readonly bytes: number
   /** Data embedded in the messages, for the hold's estimate. */
-  readonly embedded: Embedded
+  readonly embedded: EmbeddedData
   readonly model: string
   readonly stream: boolean
-  /** The caller asks for the usage in the stream. */
+  /** The caller requests the usage in the stream. */
   readonly includeUsage: boolean
-  /** How many results are asked for; 1 when the caller does not say. */
+  /** The number of results requested; 1 by default. */
   readonly n: number
-  /** The caller's maximum of output tokens; of two, the smaller; null without. */
+  /** The caller's maximum of output tokens, the smaller one if there are two; null: none. */
   readonly maxOutputTokens: number | null
-  /** The name that this maximum came under. */
+  /** The field of this maximum. */
   readonly maxOutputField: OutputMaximumField | null
-  /** The body: as it came, or written again when it was ambiguous. */
+  /** The body as received, or rewritten if it was ambiguous. */
   readonly body: Buffer
   readonly #thinking: readonly Span[] | undefined
   readonly #members: readonly JsonMember[]
@@ -103,7 +88,7 @@ export class ChatRequest implements CallerRequest, Wording {
     body: Buffer,
     members: readonly JsonMember[],
     fields: RequestFields,
-    size: Pick<MessageShapes, 'embedded' | 'thinking'> & { readonly bytes: number },
+    size: Pick<MessageScanner, 'embedded' | 'thinking'> & { readonly bytes: number },
   ) {
     this.body = body
     this.bytes = size.bytes
@@ -119,7 +104,7 @@ export class ChatRequest implements CallerRequest, Wording {
     this.#fields = fields
   }
 
-  /** The whole request as an object, parsed at the first call and shared by all: not to be changed. */
+  /** The request as an object, parsed on the first call. Must not be changed. */
   parsed(): Readonly<Record<string, unknown>> {
     this.#parsed ??= JSON.parse(this.body.toString()) as Record<string, unknown>
     return this.#parsed
@@ -129,28 +114,29 @@ export class ChatRequest implements CallerRequest, Wording {
     return inputEstimateForCharge(this.parsed())
   }
 
-  wordingFor(_provider: Provider): Wording {
+  encodingFor(_provider: Provider): RequestEncoding {
     return this
   }
 
-  words(meter: Meter): StreamWords {
-    return new ChatWords(this.includeUsage, meter)
+  streamEncoder(meter: UsageMeter): StreamEncoder {
+    return new ChatStreamEncoder(this.includeUsage, meter)
   }
 
-  /** The body for an upstream: pieces to write one after another, most of them views of the caller's bytes. */
-  spliced(edits: BodyEdits): Buffer[] {
+  /** The body for an upstream, in pieces; most of them are views of the caller's bytes. */
+  encode(edits: BodyEdits): Buffer[] {
     const changes = new Map<string, string>()
     for (const [key, value] of Object.entries(edits.extra ?? {})) {
       if (value !== undefined) changes.set(key, JSON.stringify(value))
     }
     changes.set('model', JSON.stringify(edits.model))
     if (this.#thinking && !edits.takesSignedThinking) this.#dropSignedThinking(changes, this.#thinking)
-    if (edits.maximum !== undefined) this.#limit(changes, edits.maximum.tokens, edits.maximum.field)
+    if (edits.maximum !== undefined)
+      this.#capOutputMaximum(changes, edits.maximum.tokens, edits.maximum.field)
     if (this.stream && !edits.withoutStreamOptions) {
       const { include_usage: _, ...options } = this.#fields.streamOptions
       changes.set('stream_options', JSON.stringify({ ...options, include_usage: true }))
     }
-    return splice(
+    return patchBody(
       this.body,
       this.#members,
       changes,
@@ -158,22 +144,22 @@ export class ChatRequest implements CallerRequest, Wording {
     )
   }
 
-  /** What another dialect's provider has signed is left out; all else stays as it is written. */
+  /** Drops reasoning that a provider with another API format has signed; keeps all other bytes. */
   #dropSignedThinking(changes: Map<string, string>, lists: readonly Span[]): void {
     const messages = this.#members.find(({ key }) => key === 'messages') as JsonMember
     let text = ''
     let from = messages.start
     for (const { start, end } of lists) {
       const details = JSON.parse(this.body.toString('utf8', start, end)) as unknown[]
-      const own = detailsForChat(details)
-      if (own.length === details.length) continue
-      text += this.body.toString('utf8', from, start) + JSON.stringify(own)
+      const kept = withoutSignedDetails(details)
+      if (kept.length === details.length) continue
+      text += this.body.toString('utf8', from, start) + JSON.stringify(kept)
       from = end
     }
     if (text !== '') changes.set('messages', text + this.body.toString('utf8', from, messages.end))
   }
 
-  #limit(changes: Map<string, string>, tokens: number, field: string): void {
+  #capOutputMaximum(changes: Map<string, string>, tokens: number, field: string): void {
     if (this.maxOutputField === null) changes.set(field, String(tokens))
     for (const [name, given] of Object.entries(this.#fields.maximums)) {
       if (given !== undefined && given > tokens) changes.set(name, String(tokens))
@@ -182,10 +168,10 @@ export class ChatRequest implements CallerRequest, Wording {
 }
 
 /**
- * The text with members replaced or added (at its end), and one left out.
+ * Patches the members of a JSON object: replaces some, adds others at the end, and drops one.
  * @param changes JSON texts by key
  */
-export function splice(
+export function patchBody(
   text: Buffer,
   members: readonly JsonMember[],
   changes: ReadonlyMap<string, string>,
@@ -203,7 +189,7 @@ export function splice(
       added.delete(key)
       from = end
     } else if (key === dropped) {
-      // With the comma behind it, or as the last one with the comma before.
+      // With the comma after it, or before it if it is the last member.
       const next = members[i + 1]?.keyStart
       pieces.push(text.subarray(from, next === undefined ? lastEnd : keyStart))
       from = next ?? end
@@ -222,10 +208,10 @@ export function splice(
 }
 
 /**
- * The same object without what readers could differ about: each key once, the last value counting (as for
- * JSON.parse), and no escapes in keys that need none. Values stay as they are written.
+ * Rewrites an object so that all parsers read it alike: each key occurs once, with its last value (as in JSON.parse),
+ * and keys have no unnecessary escapes. Values are copied unchanged.
  */
-function unambiguous(text: Buffer, members: readonly JsonMember[]): Buffer {
+function canonicalizeKeys(text: Buffer, members: readonly JsonMember[]): Buffer {
   const last = new Map(members.map((member) => [member.key, member]))
   const pieces: Buffer[] = []
   for (const [key, { start, end }] of last) {

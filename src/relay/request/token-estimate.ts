@@ -1,41 +1,41 @@
 /**
- * Tokens where no provider has counted them (specification, section 1: about 4 English characters a token, 1.5 to
- * 2 Chinese ones). A hold looks at bytes only, so that it costs nothing; what is charged is counted by script.
- * Images, audio and files are counted by their kind, as their bytes say nothing about their tokens.
+ * Estimates tokens that no provider has counted: about 4 English characters per token, or 1.5 to 2 Chinese ones. A hold
+ * looks at bytes only, which costs nothing; a charge counts characters by script. Images, audio and files are counted
+ * by their kind, since their bytes say nothing about their tokens.
  */
 
 /**
- * One image, from above: 1,445 by OpenAI's tiles at high detail (85 + 8 × 170), 1,536 by its patches, about 1,600 by
- * Anthropic (1,568 pixels at the longer edge, width × height ÷ 750), 258 per tile by Gemini. Some models bill a
- * multiple of it (2.46 patches for gpt-4.1-nano): the settlement takes what is above the hold.
+ * An upper estimate for an image: OpenAI counts 1,445 by tiles at high detail (85 + 8 × 170) or 1,536 by patches,
+ * Anthropic about 1,600 (1,568 pixels at the longer edge, width × height ÷ 750), Gemini 258 per tile. Some models bill
+ * a multiple (2.46 patches for gpt-4.1-nano): the settlement charges what exceeds the hold.
  */
 export const imageTokens = 1_700
-/** One image at `detail: "low"` (OpenAI, "Images and vision"). */
+/** An image at `detail: "low"` (OpenAI, "Images and vision"). */
 const smallImageTokens = 85
-/** Per KiB of compressed sound or film: Gemini's 32 tokens a second at 32 kbit/s; OpenAI counts 10 a second. */
+/** Per KiB of compressed audio or video: Gemini's 32 tokens per second at 32 kbit/s; OpenAI counts 10 per second. */
 const mediaTokensPerKiB = 8
-/** Per KiB of uncompressed sound (WAV): 32 tokens a second at 16 KB/s. */
+/** Per KiB of uncompressed audio (WAV): 32 tokens per second at 16 KB/s. */
 const waveTokensPerKiB = 2
 /** Per KiB of a document: a page of 4,600 tokens (Anthropic, "PDF support": 3,000 of text and its image) in 36 KiB. */
 const fileTokensPerKiB = 128
 
-/** Data inside a request's content parts: how many of its bytes are such data, and what these count instead. */
-export interface Embedded {
+/** Data embedded in a request's content parts: its size in the body, and the tokens that it counts instead. */
+export interface EmbeddedData {
   readonly bytes: number
   readonly tokens: number
 }
 
-/** The field of a content part that may carry data: an address or data URL, or base64 alone. */
+/** The field of a content part that may contain data: a URL, a data URL, or base64 alone. */
 export type EmbeddedField = 'url' | 'data' | 'file_data'
 
-/** How many of its first characters `embeddedTokens` needs of a field. */
-export const embeddedHeadLength = 64
+/** The number of a field's first characters that `embeddedTokens` needs. */
+export const embeddedPrefixLength = 64
 
 /**
- * The tokens of an image, sound, film or file in a content part, by its kind.
+ * The tokens of an image, audio, video or file in a content part, by its kind.
  * @param head the field's first characters
- * @param length of the whole field in characters
- * @param detail what the caller asks for an image: `low` is cheaper
+ * @param length the length of the field in characters
+ * @param detail the detail requested for an image: `low` is cheaper
  */
 export function embeddedTokens(field: EmbeddedField, head: string, length: number, detail?: unknown): number {
   const [, type = '', subtype = ''] = /^data:(\w*)\/?([^;,]*)/i.exec(head) ?? []
@@ -58,12 +58,12 @@ function kindByType(type: string, subtype: string, head: string): Kind {
   return type === 'text' || subtype.endsWith('json') || subtype.endsWith('xml') ? 'text' : 'file'
 }
 
-/** Does data begin as an image or a document in base64? */
-export function hasKnownBeginning(head: string): boolean {
+/** Does the data start as an image or a document in base64? */
+export function hasKnownSignature(head: string): boolean {
   return /^(?:iVBOR|\/9j\/|R0lGOD|UklGR|JVBERi)/.test(head)
 }
 
-/** The kind by the first bytes, as base64 writes them; an address that is fetched is taken for an image. */
+/** The kind by the first bytes in base64. A URL counts as an image. */
 function kindByMagic(field: EmbeddedField, head: string): Kind {
   if (field === 'url' || /^(?:iVBOR|\/9j\/|R0lGOD)/.test(head)) return 'image'
   if (head.startsWith('UklGR')) return head.startsWith('RUJQ', 12) ? 'image' : 'wave'
@@ -71,24 +71,24 @@ function kindByMagic(field: EmbeddedField, head: string): Kind {
 }
 
 /**
- * The input of a hold, in tokens: the body's bytes ÷ 4, rounded up, which fits both scripts (a Chinese character has
- * three bytes), with embedded data counted by its kind.
+ * The input tokens of a hold: the body's bytes ÷ 4, rounded up, which fits both scripts (a Chinese character has three
+ * bytes), with embedded data counted by its kind.
  * @param bytesPerToken less than 4 to hold more
  */
-export function inputEstimateForHold(bodyBytes: number, embedded: Embedded, bytesPerToken = 4): number {
+export function inputEstimateForHold(bodyBytes: number, embedded: EmbeddedData, bytesPerToken = 4): number {
   return Math.ceil((bodyBytes - embedded.bytes) / bytesPerToken) + embedded.tokens
 }
 
-/** A token is 28 units, so that both scripts count in whole numbers: 28 ÷ 1.75 and 28 ÷ 4. */
+/** A token is 28 units, so that both scripts count in integers: 28 ÷ 1.75 and 28 ÷ 4. */
 const unitsPerToken = 28
 const unitsPerWideCharacter = 16
 const unitsPerCharacter = 7
 
 /**
- * Counts tokens of text as it comes, by the specification's rule. The sum does not depend on where the text is cut,
- * a surrogate pair's middle included, and is rounded up once.
+ * Counts the estimated tokens of text that arrives in pieces. The sum does not depend on where the text is split, even
+ * inside a surrogate pair, and is rounded up once.
  */
-export class TokenCount {
+export class TokenCounter {
   #units = 0
   #afterHighSurrogate = false
 
@@ -112,7 +112,7 @@ export class TokenCount {
     this.#afterHighSurrogate = afterHigh
   }
 
-  /** Counts tokens known otherwise. */
+  /** Adds tokens that are known otherwise. */
   addTokens(tokens: number): void {
     this.#units += tokens * unitsPerToken
   }
@@ -123,16 +123,16 @@ export class TokenCount {
   }
 }
 
-/** The tokens of one text by the specification's rule, rounded up. */
-export function estimateOf(text: string): number {
-  const count = new TokenCount()
+/** The estimated tokens of a text, rounded up. */
+export function estimateTokens(text: string): number {
+  const count = new TokenCounter()
   count.add(text)
   return count.tokens
 }
 
 /**
- * Whether a UTF-16 unit counts as Chinese: Han with its extensions (those beyond U+FFFF by their high surrogate,
- * planes 2 and 3), radicals, Chinese punctuation, Bopomofo, kana, hangul, compatibility and full-width forms.
+ * True if a UTF-16 unit counts as Chinese: Han with its extensions (those beyond U+FFFF by their high surrogate, planes
+ * 2 and 3), radicals, Chinese punctuation, Bopomofo, kana, hangul, compatibility and full-width forms.
  */
 function isWide(code: number): boolean {
   if (code < 0x2e80) return code <= 0x11ff
@@ -148,18 +148,18 @@ function isWide(code: number): boolean {
 }
 
 /**
- * The input to charge when the provider told no usage, in tokens: every text of the messages (content, names,
- * reasoning, tool calls), the tools' and the answer format's definitions, and embedded data by its kind. Roles and
- * the format's own words do not count.
+ * The input tokens to charge if the provider reported no usage: every text of the messages (content, names, reasoning,
+ * tool calls), the definitions of tools and the response format, and embedded data by its kind. Roles and the format's
+ * own keywords do not count.
  */
 export function inputEstimateForCharge(request: Readonly<Record<string, unknown>>): number {
-  const count = new TokenCount()
+  const count = new TokenCounter()
   for (const message of listOf(request['messages'])) addMessage(count, message)
   for (const field of ['tools', 'functions', 'response_format']) addDefinition(count, request[field])
   return count.tokens
 }
 
-function addMessage(count: TokenCount, message: unknown): void {
+function addMessage(count: TokenCounter, message: unknown): void {
   if (!isRecord(message)) return
   for (const field of ['name', 'reasoning_content', 'refusal']) addText(count, message[field])
   addText(count, message['content'])
@@ -168,23 +168,23 @@ function addMessage(count: TokenCount, message: unknown): void {
   for (const call of listOf(message['tool_calls'])) if (isRecord(call)) addCall(count, call['function'])
 }
 
-function addPart(count: TokenCount, part: unknown): void {
+function addPart(count: TokenCounter, part: unknown): void {
   if (!isRecord(part)) return
   for (const field of ['text', 'refusal', 'thinking']) addText(count, part[field])
   addEmbedded(count, part)
   for (const inner of Object.values(part)) if (isRecord(inner)) addEmbedded(count, inner)
 }
 
-function addEmbedded(count: TokenCount, holder: Record<string, unknown>): void {
+function addEmbedded(count: TokenCounter, holder: Record<string, unknown>): void {
   for (const [name, field] of embeddedFields) {
     const value = holder[name]
     if (typeof value !== 'string') continue
-    const head = value.slice(0, embeddedHeadLength)
+    const head = value.slice(0, embeddedPrefixLength)
     count.addTokens(embeddedTokens(field, head, value.length, holder['detail']))
   }
 }
 
-/** The names under which content parts, or the objects in them, carry data. */
+/** The fields in which content parts, or objects in them, have data. */
 export const embeddedFields: readonly (readonly [name: string, field: EmbeddedField])[] = [
   ['url', 'url'],
   ['image_url', 'url'],
@@ -192,17 +192,17 @@ export const embeddedFields: readonly (readonly [name: string, field: EmbeddedFi
   ['file_data', 'file_data'],
 ]
 
-function addCall(count: TokenCount, call: unknown): void {
+function addCall(count: TokenCounter, call: unknown): void {
   if (!isRecord(call)) return
   addText(count, call['name'])
   addText(count, call['arguments'])
 }
 
-function addDefinition(count: TokenCount, definition: unknown): void {
+function addDefinition(count: TokenCounter, definition: unknown): void {
   if (typeof definition === 'object' && definition !== null) count.add(JSON.stringify(definition))
 }
 
-function addText(count: TokenCount, value: unknown): void {
+function addText(count: TokenCounter, value: unknown): void {
   if (typeof value === 'string') count.add(value)
 }
 

@@ -1,14 +1,14 @@
-/** One upstream tried, as the automation contract shows it. */
+/** One attempt, as the admin API shows it. */
 export interface AttemptRecord {
-  /** Its id. */
+  /** The upstream's id. */
   readonly upstream: string
   outcome: 'ok' | 'failed' | 'aborted'
   readonly http_status: number | null
   duration_ms: number
-  /** What it costs us, decimal; `null` when unknown. */
+  /** What it costs us, as a decimal; `null` if unknown. */
   cost: string | null
-  /** Its provider claimed more usage than the model can hold, and was believed up to that. */
+  /** The provider reported more usage than the model can have; it was reduced to that maximum. */
   clamped?: true
-  /** Of the web, where it did any. */
+  /** Number of web searches, if any. */
   searches?: number
 }

@@ -1,24 +1,27 @@
 /**
- * One call of one upstream: phrased by its provider, sent, and awaited until it is an answer or a fault. The only
- * place that calls out on behalf of a request.
+ * One call of one upstream: the provider builds the request, this sends it and waits for a response or an error.
+ * No other module calls upstreams on behalf of a request.
  */
 import { DecodedBody } from '../../lib/http-client/content-encoding.ts'
 import {
-  headerLines,
-  type AnswerHandler,
-  type AnswerHeaders,
+  encodeHeaders,
+  type ResponseHandler,
+  type ResponseHeaders,
   type ConnectionFailure,
   type Exchange,
   type HttpClient,
 } from '../../lib/http-client/http-client.ts'
-import type { Call, Provider } from '../../providers/provider.ts'
-import type { Wording } from '../caller-format.ts'
-import { fault, type AboutFailure, type Fault } from './upstream-error.ts'
-import { faultOfFailure, faultOfSending } from '../fault-of-sending.ts'
-import { signIn, signOut } from '../sign-in.ts'
-import { addressOf } from '../upstream-address.ts'
+import type { UpstreamCall, Provider } from '../../providers/provider.ts'
+import type { RequestEncoding } from '../request/caller-format.ts'
+import { upstreamError, type ErrorHeaders, type UpstreamError } from './upstream-error.ts'
+import {
+  parseUpstreamUrl,
+  upstreamErrorFromConnection,
+  upstreamErrorFromException,
+} from './upstream-transport.ts'
+import { getAccessToken, discardAccessToken } from './access-token.ts'
 import { UpstreamStream, type StreamSink } from '../streaming/upstream-stream.ts'
-import { readWhole, type WholeAnswer } from '../whole-answer.ts'
+import { readBufferedResponse, type BufferedResponse } from './buffered-response.ts'
 
 export interface Timeouts {
   readonly connectMs: number
@@ -27,37 +30,40 @@ export interface Timeouts {
   readonly answerMs: number
 }
 
-/** What an attempt needs beside the call. */
-export interface AttemptSetting {
+/** What an attempt needs besides the call. */
+export interface UpstreamAttemptContext {
   readonly client: HttpClient
   readonly provider: Provider
-  /** How the answer is told to the caller. */
-  readonly wording: Wording
+  /** Encodes the response for the caller. */
+  readonly encoding: RequestEncoding
   readonly timeouts: Timeouts
-  /** The proxy's address, where calls go through one. */
+  /** The URL of the proxy, if calls go through one. */
   readonly proxy: string | null
-  /** The largest whole answer, and the largest event. */
-  readonly maxAnswerBytes: number
+  /** The maximum size of a buffered response, and of an event. */
+  readonly maxResponseBytes: number
   readonly now: () => number
 }
 
-export interface StreamedAnswer {
+export interface StreamedResponse {
   readonly kind: 'stream'
   readonly stream: UpstreamStream
 }
 
-export type AttemptResult = WholeAnswer | StreamedAnswer | { readonly kind: 'fault'; readonly fault: Fault }
+export type AttemptResult =
+  | BufferedResponse
+  | StreamedResponse
+  | { readonly kind: 'error'; readonly error: UpstreamError }
 
-/** An error's body is read this far. */
-const faultBytes = 65_536
-/** How long a connection may take to end its answer after `[DONE]`. */
+/** At most this much of an error's body is read. */
+const maxErrorBodyBytes = 65_536
+/** How long a response may take to end after `[DONE]`. */
 const lingerMs = 2000
-/** So many bytes of a whole answer, and the time that it may be silent begins anew. */
-const progressBytes = 1024
+/** Each time this many bytes of a buffered response have arrived, its timeout restarts. */
+const minProgressBytes = 1024
 
-export class Attempt implements AnswerHandler {
-  #call: Call
-  readonly #setting: AttemptSetting
+export class UpstreamAttempt implements ResponseHandler {
+  #call: UpstreamCall
+  readonly #context: UpstreamAttemptContext
   readonly #startedAt: number
   readonly #resolve: (result: AttemptResult) => void
   readonly result: Promise<AttemptResult>
@@ -68,94 +74,97 @@ export class Attempt implements AnswerHandler {
   #chunks: Buffer[] = []
   #bytes = 0
   #refreshedBytes = 0
-  #about: AboutFailure = { retryAfter: null, errorType: null }
+  #errorHeaders: ErrorHeaders = { retryAfter: null, errorType: null }
   #isOver = false
-  /** The upstream's status; `null` until it has answered. */
+  /** The upstream's status; `null` until its response starts. */
   status: number | null = null
 
-  constructor(call: Call, setting: AttemptSetting) {
+  constructor(call: UpstreamCall, context: UpstreamAttemptContext) {
     this.#call = call
-    this.#setting = setting
-    this.#startedAt = setting.now()
+    this.#context = context
+    this.#startedAt = context.now()
     const { promise, resolve } = Promise.withResolvers<AttemptResult>()
     this.result = promise
     this.#resolve = resolve
   }
 
-  /** Milliseconds since it was begun. */
+  /** Milliseconds since the attempt was created. */
   get ageMs(): number {
-    return this.#setting.now() - this.#startedAt
+    return this.#context.now() - this.#startedAt
   }
 
-  /** Sends the request, after signing in where the provider wants that; `result` tells what came of it. */
+  /** Sends the request, after getting an access token if the provider needs one; `result` resolves with the outcome. */
   send(): void {
-    const { timeouts, provider } = this.#setting
+    const { timeouts, provider } = this.#context
     const waitMs = this.#call.body.stream ? timeouts.firstTokenMs : timeouts.answerMs
     this.#timer = setTimeout(() => this.#onTimeout(), waitMs)
-    if (!provider.signIn) {
-      this.#ask()
+    if (!provider.buildTokenRequest) {
+      this.#sendRequest()
       return
     }
-    signIn(this.#call, this.#setting).then(
-      (token) => this.#ask(token ?? undefined),
-      (error: unknown) => this.#fail(faultOfSending(error)),
+    getAccessToken(this.#call, this.#context).then(
+      (token) => this.#sendRequest(token ?? undefined),
+      (error: unknown) => this.#fail(upstreamErrorFromException(error)),
     )
   }
 
-  #ask(token?: string): void {
+  #sendRequest(token?: string): void {
     if (this.#isOver) return
-    const { timeouts, client, provider, proxy } = this.#setting
+    const { timeouts, client, provider, proxy } = this.#context
     try {
       if (token !== undefined) this.#call = { ...this.#call, token }
-      const outgoing = provider.ask(this.#call)
-      const { origin, path } = addressOf(outgoing.url, proxy)
-      const headers = headerLines(outgoing.headers)
+      const outgoing = provider.buildRequest(this.#call)
+      const { origin, path } = parseUpstreamUrl(outgoing.url, proxy)
+      const headers = encodeHeaders(outgoing.headers)
       const { body } = outgoing
       const connectTimeoutMs = timeouts.connectMs
       this.#exchange = client.send({ origin, method: 'POST', path, headers, body, connectTimeoutMs }, this)
     } catch (error) {
-      this.#fail(faultOfSending(error))
+      this.#fail(upstreamErrorFromException(error))
     }
   }
 
-  onHead(status: number, headers: AnswerHeaders): void {
+  onHead(status: number, headers: ResponseHeaders): void {
     this.status = status
-    this.#about = { retryAfter: headers.get('retry-after'), errorType: headers.get('x-amzn-errortype') }
+    this.#errorHeaders = {
+      retryAfter: headers.get('retry-after'),
+      errorType: headers.get('x-amzn-errortype'),
+    }
     const coding = headers.get('content-encoding')
     if (coding !== null) this.#decode(coding)
     if (status === 200 && this.#call.body.stream && !(headers.get('content-type') ?? '').includes('json')) {
-      const { provider, wording, maxAnswerBytes } = this.#setting
+      const { provider, encoding, maxResponseBytes } = this.#context
       this.#stream = new UpstreamStream({
         translation: provider.translation ?? null,
         call: this.#call,
-        wording,
-        maxEventBytes: maxAnswerBytes,
+        encoding,
+        maxEventBytes: maxResponseBytes,
         onCommit: () => this.#onCommit(),
       })
     } else if (status === 200 && !this.#call.body.stream) {
-      // Some providers send the head at once and think then: what they may take to answer, they may take now.
-      const { answerMs, idleMs } = this.#setting.timeouts
+      // Some providers send the head at once and generate afterwards: they get the whole response timeout now.
+      const { answerMs, idleMs } = this.#context.timeouts
       this.#restartTimer(Math.max(answerMs, idleMs))
     }
   }
 
-  /** It was asked not to, and some servers compress all the same. */
+  /** Some servers compress although they were asked not to. */
   #decode(coding: string): void {
     if (!this.#exchange) return
-    this.#decoded = DecodedBody.of(coding, this.#exchange, {
-      onData: (chunk) => this.#take(chunk),
+    this.#decoded = DecodedBody.create(coding, this.#exchange, {
+      onData: (chunk) => this.#receive(chunk),
       onEnd: () => this.#finish(),
-      onBroken: (why) => this.#fail(fault('garbage', why)),
+      onError: (why) => this.#fail(upstreamError('garbage', why)),
     })
     if (this.#decoded) this.#exchange = this.#decoded
   }
 
   onData(chunk: Buffer): void {
     if (this.#decoded) this.#decoded.push(chunk)
-    else this.#take(chunk)
+    else this.#receive(chunk)
   }
 
-  #take(chunk: Buffer): void {
+  #receive(chunk: Buffer): void {
     if (this.#stream) {
       if (this.#stream.isCommitted) this.#timer?.refresh()
       this.#stream.push(chunk)
@@ -165,19 +174,19 @@ export class Attempt implements AnswerHandler {
     this.#bytes += chunk.length
     this.#refreshOnProgress()
     if (this.status !== 200) {
-      if (this.#bytes <= faultBytes) this.#chunks.push(Buffer.from(chunk))
+      if (this.#bytes <= maxErrorBodyBytes) this.#chunks.push(Buffer.from(chunk))
       return
     }
-    if (this.#bytes > this.#setting.maxAnswerBytes) {
-      this.#fail(fault('garbage', 'The answer of the provider is too large.'))
+    if (this.#bytes > this.#context.maxResponseBytes) {
+      this.#fail(upstreamError('garbage', 'The response of the provider is too large.'))
       return
     }
     this.#chunks.push(Buffer.from(chunk))
   }
 
-  /** A whole answer that trickles in, byte by byte, is no progress: its time goes on running out. */
+  /** A response that trickles in byte by byte is no progress: its timeout keeps running. */
   #refreshOnProgress(): void {
-    if (this.status !== 200 || this.#bytes - this.#refreshedBytes < progressBytes) return
+    if (this.status !== 200 || this.#bytes - this.#refreshedBytes < minProgressBytes) return
     this.#refreshedBytes = this.#bytes
     this.#timer?.refresh()
   }
@@ -195,21 +204,22 @@ export class Attempt implements AnswerHandler {
       return
     }
     this.#isOver = true
-    const { provider, wording, now } = this.#setting
+    const { provider, encoding, now } = this.#context
     const bytes = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks)
-    const found = readWhole(
-      { status: this.status ?? 0, bytes: bytes ?? Buffer.alloc(0), ...this.#about },
-      { call: this.#call, provider, wording, now: now() },
+    const result = readBufferedResponse(
+      { status: this.status ?? 0, bytes: bytes ?? Buffer.alloc(0), ...this.#errorHeaders },
+      { call: this.#call, provider, encoding, now: now() },
     )
-    if (provider.signIn && found.kind === 'fault' && found.fault.kind === 'credential') signOut(this.#call)
-    this.#resolve(found)
+    if (provider.buildTokenRequest && result.kind === 'error' && result.error.kind === 'credential')
+      discardAccessToken(this.#call)
+    this.#resolve(result)
   }
 
   onFail(failure: ConnectionFailure): void {
-    this.#fail(faultOfFailure(failure))
+    this.#fail(upstreamErrorFromConnection(failure))
   }
 
-  /** From the commit on: events go to the sink. */
+  /** Sends the events to the sink. To be called once the stream is committed. */
   attach(sink: StreamSink): void {
     this.#stream?.attach(sink)
   }
@@ -220,59 +230,59 @@ export class Attempt implements AnswerHandler {
   }
 
   resume(): void {
-    if (!this.#isOver) this.#restartTimer(this.#setting.timeouts.idleMs)
+    if (!this.#isOver) this.#restartTimer(this.#context.timeouts.idleMs)
     this.#exchange?.resume()
   }
 
-  /** As `destroy`, unless the answer is complete and only its framing is still to come. */
+  /** Destroys the attempt unless the response is complete and only the end of its framing is missing. */
   destroyUnlessDone(): void {
     if (!this.#isOver) this.destroy()
   }
 
-  /** Closes the connection; nothing more is told, but a pending `result` is a fault. */
+  /** Closes the connection. No more events follow; a pending `result` resolves with an error. */
   destroy(): void {
     this.#clearTimer()
     if (!this.#isOver) this.#exchange?.destroy()
     this.#isOver = true
-    this.#resolve({ kind: 'fault', fault: fault('connection', 'The request was given up.') })
+    this.#resolve({ kind: 'error', error: upstreamError('connection', 'The request was canceled.') })
   }
 
   #onCommit(): void {
-    this.#restartTimer(this.#setting.timeouts.idleMs)
+    this.#restartTimer(this.#context.timeouts.idleMs)
     if (this.#stream) this.#resolve({ kind: 'stream', stream: this.#stream })
   }
 
-  /** The stream has said all, by its own word or by the connection's end. */
+  /** The stream has ended, by its own end marker or because the connection ended. */
   #onStreamEnd(): void {
     const stream = this.#stream
     if (!stream || this.#isOver) return
     this.#clearTimer()
     this.#isOver = true
-    // A complete answer still has its framing to come, or the connection cannot be used again.
+    // The framing of a complete response must still end before the connection can be reused.
     if (stream.end === 'complete') this.#timer = setTimeout(() => this.#exchange?.destroy(), lingerMs)
     else this.#exchange?.destroy()
     if (stream.isCommitted) return
-    const found = stream.end === 'complete' || stream.end === null ? null : stream.end
+    const error = stream.end === 'complete' || stream.end === null ? null : stream.end
     this.#resolve({
-      kind: 'fault',
-      fault: found ?? fault('garbage', 'The stream of the provider was empty.'),
+      kind: 'error',
+      error: error ?? upstreamError('garbage', 'The stream of the provider was empty.'),
     })
   }
 
-  #fail(found: Fault): void {
+  #fail(error: UpstreamError): void {
     if (this.#isOver) return
     this.#clearTimer()
-    if (this.#stream) this.#stream.break(found)
+    if (this.#stream) this.#stream.fail(error)
     this.#exchange?.destroy()
     this.#isOver = true
-    this.#resolve({ kind: 'fault', fault: found })
+    this.#resolve({ kind: 'error', error })
   }
 
   #onTimeout(): void {
     const what = this.#stream?.isCommitted
-      ? 'The upstream fell silent.'
-      : 'The upstream did not answer in time.'
-    this.#fail(fault('timeout', what))
+      ? 'The upstream stopped sending.'
+      : 'The upstream did not respond in time.'
+    this.#fail(upstreamError('timeout', what))
   }
 
   #restartTimer(afterMs: number): void {

@@ -1,89 +1,94 @@
 /**
- * What would be asked for a model now, in which order, and why: the relay's own choice, played through without a call.
- * Where a draw by weight decides, the heavier one is shown first, with the share that each has.
+ * The route plan of a model: which upstreams a request would try now, in which order, and why. It runs the relay's own
+ * UpstreamSelector without a call. Where weights decide at random, the plan shows the share of each route.
  */
 import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import type { Circuit } from '../../health/circuit.ts'
-import type { Blame, Circuits } from '../../health/observation.ts'
-import { Choice, standingOf } from '../choice.ts'
-import { circuitsWith } from '../place.ts'
+import type { FailureScope, CircuitKeys } from '../../health/call-reports.ts'
+import { UpstreamSelector, readinessOf } from './upstream-selector.ts'
+import { circuitKeysFor } from './route-stats.ts'
 
-export interface Step {
+export interface PlannedRoute {
   readonly route: LiveRoute
-  /** The model that would answer: the one asked for, or one in its place. */
+  /** The model that would serve: the requested one, or a fallback. */
   readonly model: PricedModel
-  /** The first would be asked first; `null`: it would not be, three attempts are the most. */
+  /** From 1; `null`: not tried, since there are at most three attempts. */
   readonly order: number | null
-  /** Of the requests that get to its priority; `null` while it rests. */
+  /** Share of the requests that reach its priority; `null` while its circuit is open. */
   readonly share: number | null
   readonly why: string
 }
 
-/** What is known of a call, as far as a plan needs it. */
-export interface Known {
-  readonly circuits: Readonly<Record<Blame, Circuit>>
-  readonly lately: { readonly latencyMs: number | null }
+/** The part of CallHealth that a plan needs. */
+export interface KnownCallHealth {
+  readonly circuits: Readonly<Record<FailureScope, Circuit>>
+  readonly recent: { readonly latencyMs: number | null }
 }
 
-const mostAttempts = 3
+const maxAttempts = 3
 
-/** Every call that can be made for these models. */
-export function callsOf(models: readonly PricedModel[]): { route: LiveRoute; circuits: Circuits }[] {
+/** Every call that these models allow. */
+export function possibleCalls(models: readonly PricedModel[]): { route: LiveRoute; circuits: CircuitKeys }[] {
   return models.flatMap(({ routes }) =>
     routes.flatMap((route) =>
-      route.upstream.credentials.map((credential) => ({ route, circuits: circuitsWith(route, credential) })),
+      route.upstream.credentials.map((credential) => ({
+        route,
+        circuits: circuitKeysFor(route, credential),
+      })),
     ),
   )
 }
 
-/** The circuits of a view that are not closed. */
-function openIn(known: ReadonlyMap<Circuits, Known>): Map<string, Circuit> {
+/** Those circuits that are not closed. */
+function openCircuits(known: ReadonlyMap<CircuitKeys, KnownCallHealth>): Map<string, Circuit> {
   const open = new Map<string, Circuit>()
   for (const [circuits, { circuits: states }] of known) {
-    for (const blame of ['place', 'credential', 'credentialForModel'] as const) {
-      if (states[blame].state !== 'closed') open.set(circuits[blame], states[blame])
+    for (const scope of ['route', 'credential', 'credentialForModel'] as const) {
+      if (states[scope].state !== 'closed') open.set(circuits[scope], states[scope])
     }
   }
   return open
 }
 
-/** `known`: of every call in `callsOf(models)`. */
-export function planOf(
+/** `known`: the health of every call in `possibleCalls(models)`. */
+export function planRoutes(
   models: readonly PricedModel[],
-  known: ReadonlyMap<Circuits, Known>,
+  known: ReadonlyMap<CircuitKeys, KnownCallHealth>,
   now: number,
-): Step[] {
-  const health = { circuits: openIn(known) }
+): PlannedRoute[] {
+  const health = { circuits: openCircuits(known) }
   const latencyOf = (route: LiveRoute): number | null => {
-    const [circuits] = route.upstream.credentials.map((credential) => circuitsWith(route, credential))
-    return circuits ? (known.get(circuits)?.lately.latencyMs ?? null) : null
+    const [circuits] = route.upstream.credentials.map((credential) => circuitKeysFor(route, credential))
+    return circuits ? (known.get(circuits)?.recent.latencyMs ?? null) : null
   }
-  const terms = { health, conversation: null, now: () => now, chance: () => 0, latencyOf }
-  const choice = new Choice(models, terms)
-  const steps: Step[] = []
-  for (let next = choice.next(true); next; next = choice.next(true)) {
+  const options = { health, conversation: null, now: () => now, random: () => 0, latencyOf }
+  const selector = new UpstreamSelector(models, options)
+  const steps: PlannedRoute[] = []
+  for (let next = selector.next(true); next; next = selector.next(true)) {
     const { route, model } = next
     const isUsable = route.upstream.credentials.some(
-      (credential) => standingOf(circuitsWith(route, credential), terms) !== 'resting',
+      (credential) => readinessOf(circuitKeysFor(route, credential), options) !== 'unavailable',
     )
-    const share = isUsable ? shareOf(route, model, (each) => isReady(each, terms)) : null
-    const why = isUsable ? reasonOf(next, latencyOf(route), share) : restOf(route, health.circuits)
-    const order = steps.length < mostAttempts ? steps.length + 1 : null
+    const share = isUsable ? trafficShare(route, model, (each) => isReady(each, options)) : null
+    const why = isUsable
+      ? explainChoice(next, latencyOf(route), share)
+      : explainCooldown(route, health.circuits)
+    const order = steps.length < maxAttempts ? steps.length + 1 : null
     steps.push({ route, model, order, share, why })
-    choice.tried(next)
+    selector.markTried(next)
   }
   return steps
 }
 
-type Terms = Parameters<typeof standingOf>[1]
+type ReadinessOptions = Parameters<typeof readinessOf>[1]
 
-function isReady(route: LiveRoute, terms: Terms): boolean {
+function isReady(route: LiveRoute, options: ReadinessOptions): boolean {
   return route.upstream.credentials.some(
-    (credential) => standingOf(circuitsWith(route, credential), terms) === 'ready',
+    (credential) => readinessOf(circuitKeysFor(route, credential), options) === 'ready',
   )
 }
 
-function shareOf(
+function trafficShare(
   route: LiveRoute,
   { routes, prefer }: PricedModel,
   ready: (route: LiveRoute) => boolean,
@@ -95,41 +100,38 @@ function shareOf(
   return total === 0 ? Number(equals[0] === route) : route.weight / total
 }
 
-function percent(share: number): string {
+function formatPercent(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-function reasonOf(
+function explainChoice(
   { route, model, probes }: { route: LiveRoute; model: PricedModel; probes: readonly string[] },
   latencyMs: number | null,
   share: number | null,
 ): string {
   const parts = [`Priority ${route.priority}.`]
-  if (probes.length > 0) parts.push('It has rested: the next request is its probe.')
+  if (probes.length > 0) parts.push('Circuit half-open: the next request probes it.')
   else if (model.prefer === 'cheapest') {
-    parts.push(
-      route.upstream.price
-        ? 'Ranked by what it costs us.'
-        : 'What it costs us is not known, so it comes last.',
-    )
+    parts.push(route.upstream.price ? 'Ranked by cost.' : 'Its cost is unknown, so it ranks last.')
   } else if (model.prefer === 'fastest') {
     parts.push(
-      latencyMs === null ? 'How fast it is is not known yet.' : `It took ${Math.round(latencyMs)} ms lately.`,
+      latencyMs === null ? 'Its latency is not known yet.' : `Recent latency: ${Math.round(latencyMs)} ms.`,
     )
   } else if (share !== null && share < 1)
-    parts.push(`${percent(share)} of the requests, by its weight of ${route.weight}.`)
-  if (model.affinity) parts.push('A conversation stays where it began.')
+    parts.push(`Gets ${formatPercent(share)} of requests (weight ${route.weight}).`)
+  if (model.affinity) parts.push('Session affinity is on: a conversation stays with its upstream.')
   return parts.join(' ')
 }
 
-function restOf(route: LiveRoute, open: ReadonlyMap<string, Circuit>): string {
+function explainCooldown(route: LiveRoute, open: ReadonlyMap<string, Circuit>): string {
   const circuits = route.upstream.credentials.flatMap((credential) => {
-    const { place, credential: own, credentialForModel } = circuitsWith(route, credential)
-    return [place, own, credentialForModel].flatMap((key) => open.get(key) ?? [])
+    const keys = circuitKeysFor(route, credential)
+    return [keys.route, keys.credential, keys.credentialForModel].flatMap((key) => open.get(key) ?? [])
   })
   const [worst] = circuits.toSorted((left, right) => right.until - left.until)
-  if (!worst) return 'It rests.'
+  if (!worst) return 'Circuit open.'
   const until = new Date(worst.until).toISOString()
-  const probing = worst.state === 'half-open' ? 'It is being probed' : `It rests until ${until}`
-  return `${probing}: ${worst.why} Asked only when no other is left.`
+  const state =
+    worst.state === 'half-open' ? 'Circuit half-open, being probed' : `Circuit open until ${until}`
+  return `${state}: ${worst.why} Tried only if no other route is left.`
 }

@@ -1,18 +1,18 @@
 /**
- * An upstream's no to us, and what it becomes for the caller when no other upstream helps (design: "Upstream
- * errors"): the caller's own mistakes keep their status, a rate keeps 429, everything else is 503. An upstream's 401
- * is ours to mend, never the caller's.
+ * Upstream errors, and the API errors that they become for the caller if no other upstream helps: the caller's own
+ * mistakes keep their status, a rate limit keeps 429, everything else is 503. An upstream's 401 is the operator's to
+ * fix, never the caller's.
  */
-import { refuse, type Refusal } from '../../errors.ts'
-import type { Call, Failure } from '../../providers/provider.ts'
+import { apiError, type ApiError } from '../../errors.ts'
+import type { UpstreamCall, FailureResponse } from '../../providers/provider.ts'
 import { isObject } from '../../providers/usage.ts'
 
-export type FaultKind =
-  /** The request itself is wrong: no other upstream would take it. */
+export type UpstreamErrorKind =
+  /** The request is invalid: every upstream would reject it. */
   | 'request'
-  /** This upstream does not have what was asked for; another may. */
+  /** Not found at this upstream; another one may have it. */
   | 'missing'
-  /** What was asked cannot be said in this upstream's dialect, so it was not asked; another may take it. */
+  /** The provider's API format cannot express the request, so it was not sent; another upstream may take it. */
   | 'unsupported'
   | 'rate'
   | 'credential'
@@ -20,30 +20,37 @@ export type FaultKind =
   | 'timeout'
   | 'connection'
   | 'garbage'
-  /** Our side forbids the address. */
+  /** Our own side does not allow the call, such as to this address. */
   | 'forbidden'
 
-export interface Fault {
-  readonly kind: FaultKind
-  /** The upstream's status; `null` when none came. */
+export interface UpstreamError {
+  readonly kind: UpstreamErrorKind
+  /** The upstream's status; `null` if there was no response. */
   readonly status: number | null
-  /** The upstream's words, without secrets, for the caller where the request is at fault; ours where no status came. */
+  /**
+   * The upstream's message without secrets, which callers see if their request is invalid; ours if there was no
+   * response.
+   */
   readonly message: string
   readonly param: string | null
   readonly code: string | null
   readonly retryAfterMs: number | null
 }
 
-export function fault(kind: FaultKind, message: string, status: number | null = null): Fault {
+export function upstreamError(
+  kind: UpstreamErrorKind,
+  message: string,
+  status: number | null = null,
+): UpstreamError {
   return { kind, status, message, param: null, code: null, retryAfterMs: null }
 }
 
-/** May the next upstream be asked? */
-export function mayHelpElsewhere(kind: FaultKind): boolean {
+/** Should the next upstream be tried? */
+export function shouldFailOver(kind: UpstreamErrorKind): boolean {
   return kind !== 'request'
 }
 
-function kindOfStatus(status: number): FaultKind {
+function kindFromStatus(status: number): UpstreamErrorKind {
   switch (status) {
     case 400:
     case 413:
@@ -62,45 +69,54 @@ function kindOfStatus(status: number): FaultKind {
   }
 }
 
-const longestMessage = 2000
-const secretShapes = /\b(?:sk|rk|pk|gsk|xai|AIza|key|Bearer)[-_ ][A-Za-z0-9_\-.*]{8,}/g
+const maxMessageLength = 2000
+const secretPattern = /\b(?:sk|rk|pk|gsk|xai|AIza|key|Bearer)[-_ ][A-Za-z0-9_\-.*]{8,}/g
 
-/** The parts of a credential that are secrets by themselves: of a pair of keys, of a key file. */
-function partsOf(credential: string): string[] {
+/** The parts of a credential that are secrets on their own, as in a pair of keys or a key file. */
+function secretParts(credential: string): string[] {
   const parts = credential.replaceAll('\\n', '\n').split(/[\s":,{}]+/)
   return [credential, ...parts.filter((part) => part.length >= 16)]
 }
 
-/** What must not be told of a call: its credential, and the token that it was exchanged for. */
-export function secretsOf({ credential, token }: Pick<Call, 'credential' | 'token'>): string {
+/** The secrets of a call: its credential, and the token that it was exchanged for. */
+export function secretsOf({ credential, token }: Pick<UpstreamCall, 'credential' | 'token'>): string {
   return token === undefined ? credential : `${credential}\n${token}`
 }
 
-/** An upstream's words without our credential, or anything that looks like one. */
-export function withoutSecrets(message: string, credential: string): string {
-  let plain = message
-  if (credential !== '') for (const part of partsOf(credential)) plain = plain.replaceAll(part, '[removed]')
-  return plain.replaceAll(secretShapes, '[removed]').slice(0, longestMessage)
+/** The text without our credential, or anything that looks like one. */
+export function redactSecrets(message: string, credential: string): string {
+  let redacted = message
+  if (credential !== '')
+    for (const part of secretParts(credential)) redacted = redacted.replaceAll(part, '[removed]')
+  return redacted.replaceAll(secretPattern, '[removed]').slice(0, maxMessageLength)
 }
 
-function textOf(value: unknown): string | null {
+function nonEmptyString(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 
-/** The error in a body of any of the shapes that providers use, or `null`. */
-export function errorIn(body: unknown): Words | null {
+/** The error in a body, in any of the shapes that providers use, or `null`. */
+export function parseErrorBody(body: unknown): ErrorDetail | null {
   if (!isObject(body)) return null
   const { error } = body
   if (typeof error === 'string' && error !== '') return { message: error, param: null, code: null }
   if (isObject(error)) {
-    const message = textOf(error['message']) ?? textOf(error['type']) ?? textOf(error['code']) ?? 'error'
-    return { message, param: textOf(error['param']), code: textOf(error['code']) ?? textOf(error['status']) }
+    const message =
+      nonEmptyString(error['message']) ??
+      nonEmptyString(error['type']) ??
+      nonEmptyString(error['code']) ??
+      'error'
+    return {
+      message,
+      param: nonEmptyString(error['param']),
+      code: nonEmptyString(error['code']) ?? nonEmptyString(error['status']),
+    }
   }
   return null
 }
 
-/** The status that an error inside a 200 names, if it names one. */
-export function statusInError(body: unknown): number | null {
+/** The status that an error inside a 200 contains, if any. */
+export function statusFromErrorBody(body: unknown): number | null {
   if (!isObject(body) || !isObject(body['error'])) return null
   for (const value of [body['error']['status'], body['error']['code'], body['error']['status_code']]) {
     const status = Number(value)
@@ -109,35 +125,35 @@ export function statusInError(body: unknown): number | null {
   return null
 }
 
-/** A failure's body; `null` for what is not JSON: a page of a proxy, perhaps. */
-function bodyOf(bytes: Buffer): unknown {
+/** The parsed body; `null` if it is not JSON, such as an error page of a proxy. */
+function parseJson(bytes: Buffer): unknown {
   try {
     const body: unknown = JSON.parse(bytes.toString('utf8'))
-    // Where a stream was asked for, Google puts its error into a list.
+    // For a streaming request, Google puts the error into an array.
     return Array.isArray(body) && body.length === 1 ? body[0] : body
   } catch {
     return null
   }
 }
 
-/** Words, or what some validators say in their place: which fields are wrong, as a list or an object. */
-function wordsOf(value: unknown): string | null {
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : textOf(value)
+/** A message, or what some validators send instead: the invalid fields as an array or object. */
+function textOrJson(value: unknown): string | null {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : nonEmptyString(value)
 }
 
-/** What is no JSON may hold anything, so only the status is told of it. */
-function messageIn(body: unknown): Words {
-  const found = errorIn(body)
-  if (found) return found
+/** A body that is not JSON may contain anything, so none of it is used. */
+function errorDetailFrom(body: unknown): ErrorDetail {
+  const detail = parseErrorBody(body)
+  if (detail) return detail
   if (isObject(body)) {
-    const message = wordsOf(body['message']) ?? wordsOf(body['detail'])
-    if (message) return { message, param: null, code: textOf(body['code']) }
+    const message = textOrJson(body['message']) ?? textOrJson(body['detail'])
+    if (message) return { message, param: null, code: nonEmptyString(body['code']) }
   }
-  return { message: 'The provider refused the request.', param: null, code: null }
+  return { message: 'The provider rejected the request.', param: null, code: null }
 }
 
-/** Google's way to say it (google.rpc.RetryInfo): `{"retryDelay": "34.4s"}` among the details. */
-function retryDelayIn(body: unknown): string | null {
+/** Google's google.rpc.RetryInfo: `{"retryDelay": "34.4s"}` among the details. */
+function googleRetryDelay(body: unknown): string | null {
   const error = isObject(body) ? body['error'] : undefined
   const details = isObject(error) ? error['details'] : undefined
   if (!Array.isArray(details)) return null
@@ -148,68 +164,69 @@ function retryDelayIn(body: unknown): string | null {
   return null
 }
 
-/** Nobody is told to come back later than tomorrow, whatever a provider's clock says. */
-const longestRetryMs = 86_400_000
+/** At most a day, whatever a provider's clock says. */
+const maxRetryAfterMs = 86_400_000
 
-/** Seconds or a date, as `Retry-After` has them (RFC 9110, 10.2.3), in milliseconds. */
-export function retryAfterOf(header: string | null, now: number): number | null {
+/** Parses `Retry-After`, which is seconds or a date (RFC 9110, 10.2.3), into milliseconds. */
+export function parseRetryAfter(header: string | null, now: number): number | null {
   if (header === null) return null
-  if (/^\d+(\.\d+)?$/.test(header)) return Math.min(Number(header) * 1000, longestRetryMs)
+  if (/^\d+(\.\d+)?$/.test(header)) return Math.min(Number(header) * 1000, maxRetryAfterMs)
   const date = Date.parse(header)
-  return Number.isNaN(date) ? null : Math.min(Math.max(0, date - now), longestRetryMs)
+  return Number.isNaN(date) ? null : Math.min(Math.max(0, date - now), maxRetryAfterMs)
 }
 
-interface Words {
+interface ErrorDetail {
   readonly message: string
   readonly param: string | null
   readonly code: string | null
 }
 
-function cleaned({ message, param, code }: Words, credential: string): Words {
-  const clean = (text: string | null): string | null => text && withoutSecrets(text, credential)
-  return { message: withoutSecrets(message, credential), param: clean(param), code: clean(code) }
+function redactDetail({ message, param, code }: ErrorDetail, credential: string): ErrorDetail {
+  const clean = (text: string | null): string | null => text && redactSecrets(text, credential)
+  return { message: redactSecrets(message, credential), param: clean(param), code: clean(code) }
 }
 
-/** The headers that tell more of a failure. */
-export interface AboutFailure {
+/** Response headers that explain an error. */
+export interface ErrorHeaders {
   readonly retryAfter: string | null
-  /** Amazon's word for it. */
+  /** The error type in Amazon's header. */
   readonly errorType: string | null
 }
 
-/** The fault in an answer that is not 200. */
-export function faultOfStatus(
-  failure: AboutFailure & { readonly status: number; readonly bytes: Buffer },
+/** The error of a response that is not 200. */
+export function upstreamErrorFromResponse(
+  failure: ErrorHeaders & { readonly status: number; readonly bytes: Buffer },
   about: {
     readonly credential: string
     readonly now: number
-    readonly provider?: { statusOf?(failure: Failure): number }
+    readonly provider?: { effectiveStatus?(failure: FailureResponse): number }
   },
-): Fault {
+): UpstreamError {
   const { errorType, retryAfter } = failure
-  const body = bodyOf(failure.bytes)
-  const status = about.provider?.statusOf?.({ status: failure.status, body, errorType }) ?? failure.status
+  const body = parseJson(failure.bytes)
+  const status =
+    about.provider?.effectiveStatus?.({ status: failure.status, body, errorType }) ?? failure.status
   return {
-    kind: kindOfStatus(status),
+    kind: kindFromStatus(status),
     status,
-    ...cleaned(messageIn(body), about.credential),
-    retryAfterMs: retryAfterOf(retryAfter ?? retryDelayIn(body), about.now),
+    ...redactDetail(errorDetailFrom(body), about.credential),
+    retryAfterMs: parseRetryAfter(retryAfter ?? googleRetryDelay(body), about.now),
   }
 }
 
-/** The fault in a 200 whose body, or first event, is an error. */
-export function faultOfError(body: unknown, credential: string): Fault {
-  const found = errorIn(body) ?? { message: 'error', param: null, code: null }
-  const status = statusInError(body)
+/** The error of a 200 whose body, or first event, is an error. */
+export function upstreamErrorFromBody(body: unknown, credential: string): UpstreamError {
+  const detail = parseErrorBody(body) ?? { message: 'error', param: null, code: null }
+  const status = statusFromErrorBody(body)
   return {
-    kind: status === null ? 'unavailable' : kindOfStatus(status),
+    kind: status === null ? 'unavailable' : kindFromStatus(status),
     status: status ?? 200,
-    ...cleaned(found, credential),
+    ...redactDetail(detail, credential),
     retryAfterMs: null,
   }
 }
 
-const strength: Record<FaultKind, number> = {
+const actionability: Record<UpstreamErrorKind, number> = {
   request: 4,
   missing: 3,
   unavailable: 2,
@@ -222,35 +239,38 @@ const strength: Record<FaultKind, number> = {
   unsupported: 0,
 }
 
-/** Of several faults, the one whose refusal helps the caller most. */
-export function tellingFault(faults: readonly Fault[]): Fault {
-  const [first = fault('unavailable', 'No upstream was asked.'), ...rest] = faults
-  return rest.reduce((best, each) => (strength[each.kind] > strength[best.kind] ? each : best), first)
+/** The error that helps the caller most, if all upstreams failed. */
+export function mostActionableError(errors: readonly UpstreamError[]): UpstreamError {
+  const [first = upstreamError('unavailable', 'No upstream was tried.'), ...rest] = errors
+  return rest.reduce(
+    (best, each) => (actionability[each.kind] > actionability[best.kind] ? each : best),
+    first,
+  )
 }
 
-/** What the log is told: no words of an upstream, for they may repeat the caller's. */
-export function briefOf(found: Fault): string {
-  return found.status === null ? found.message : `${found.kind}, status ${found.status}`
+/** A summary for the log. It has no text of an upstream, which may repeat the caller's. */
+export function errorSummary(error: UpstreamError): string {
+  return error.status === null ? error.message : `${error.kind}, status ${error.status}`
 }
 
-/** What the caller is told. */
-export function refusalOfFault(found: Fault): Refusal {
-  switch (found.kind) {
+/** The error for the caller. */
+export function apiErrorFromUpstream(error: UpstreamError): ApiError {
+  switch (error.kind) {
     case 'request':
     case 'missing':
     case 'unsupported':
-      return refuse('invalid_request', {
-        status: found.status ?? 400,
-        message: found.message,
-        ...(found.param === null ? {} : { param: found.param }),
-        ...(found.code === null ? {} : { code: found.code }),
+      return apiError('invalid_request', {
+        status: error.status ?? 400,
+        message: error.message,
+        ...(error.param === null ? {} : { param: error.param }),
+        ...(error.code === null ? {} : { code: error.code }),
       })
     case 'rate':
-      return refuse('rate_limit_exceeded', {
-        message: 'The provider of this model is asked too often at the moment. Try again shortly.',
-        retryAfterMs: found.retryAfterMs ?? 1000,
+      return apiError('rate_limit_exceeded', {
+        message: 'This model is rate limited by its provider. Try again shortly.',
+        retryAfterMs: error.retryAfterMs ?? 1000,
       })
     default:
-      return refuse('upstream_unavailable', { retryAfterMs: found.retryAfterMs ?? 1000 })
+      return apiError('upstream_unavailable', { retryAfterMs: error.retryAfterMs ?? 1000 })
   }
 }

@@ -1,23 +1,23 @@
 /**
- * Events of a stream that wait, one behind the other in memory that is used again and again: under a flood, copies of
- * their own would be garbage by the gigabyte, outside V8's heap, where the system's allocator seldom gives it back.
+ * Buffers events of a stream, one after another in memory that is reused: under load, a copy for each event would be
+ * gigabytes of garbage outside V8's heap, which the system's allocator rarely returns.
  */
 
-interface Waiting {
+interface BufferedEvent {
   readonly bytes: number
-  /** Output tokens up to and with this event. */
-  readonly upTo: number
+  /** Output tokens up to and including this event. */
+  readonly totalTokens: number
 }
 
-const smallestBytes = 1024
-/** Larger memory is let go once nothing waits, so that a stream at rest stays small. */
-const keptBytes = 64 * 1024
-const nothing = Buffer.alloc(0)
+const minCapacityBytes = 1024
+/** Larger memory is freed once the buffer is empty, so that an idle stream stays small. */
+const maxIdleBytes = 64 * 1024
+const emptyBuffer = Buffer.alloc(0)
 
-export class Backlog {
-  #events: Waiting[] = []
-  /** What waits lies in #memory[#start, #end). */
-  #memory: Buffer = nothing
+export class EventBuffer {
+  #events: BufferedEvent[] = []
+  /** The buffered events are in #memory[#start, #end). */
+  #memory: Buffer = emptyBuffer
   #start = 0
   #end = 0
 
@@ -29,50 +29,50 @@ export class Backlog {
     return this.#events.length === 0
   }
 
-  /** The tokens of the first event; `null` when none waits. */
-  get next(): number | null {
-    return this.#events[0]?.upTo ?? null
+  /** The tokens up to the first event; `null` if the buffer is empty. */
+  get nextTokens(): number | null {
+    return this.#events[0]?.totalTokens ?? null
   }
 
-  /** Takes a copy of an event behind the others. */
-  add(bytes: Buffer, upTo: number): void {
-    this.#makeRoom(bytes.length)
+  /** Appends a copy of an event. */
+  add(bytes: Buffer, totalTokens: number): void {
+    this.#ensureCapacity(bytes.length)
     bytes.copy(this.#memory, this.#end)
     this.#end += bytes.length
-    this.#events.push({ bytes: bytes.length, upTo })
+    this.#events.push({ bytes: bytes.length, totalTokens })
   }
 
-  /** The first event leaves; its bytes are valid until the next one is added. */
+  /** Removes the first event. Its bytes are valid until the next one is added. */
   shift(): Buffer {
     const from = this.#start
     this.#start += this.#events.shift()?.bytes ?? 0
     const bytes = this.#memory.subarray(from, this.#start)
-    if (this.isEmpty) this.#rest()
+    if (this.isEmpty) this.#reset()
     return bytes
   }
 
-  /** Drops what comes after this many tokens. */
-  dropBeyond(tokens: number): void {
-    while ((this.#events.at(-1)?.upTo ?? -1) > tokens) this.#end -= this.#events.pop()?.bytes ?? 0
+  /** Drops events after this many tokens. */
+  dropAfter(tokens: number): void {
+    while ((this.#events.at(-1)?.totalTokens ?? -1) > tokens) this.#end -= this.#events.pop()?.bytes ?? 0
   }
 
   clear(): void {
     this.#events = []
-    this.#rest()
+    this.#reset()
   }
 
-  #rest(): void {
+  #reset(): void {
     this.#start = 0
     this.#end = 0
-    if (this.#memory.length > keptBytes) this.#memory = nothing
+    if (this.#memory.length > maxIdleBytes) this.#memory = emptyBuffer
   }
 
-  #makeRoom(bytes: number): void {
+  #ensureCapacity(bytes: number): void {
     if (this.#end + bytes <= this.#memory.length) return
     const needed = this.bytes + bytes
     const from = this.#memory
     if (needed > from.length) {
-      this.#memory = Buffer.allocUnsafeSlow(Math.max(smallestBytes, needed, 2 * from.length))
+      this.#memory = Buffer.allocUnsafeSlow(Math.max(minCapacityBytes, needed, 2 * from.length))
     }
     from.copy(this.#memory, 0, this.#start, this.#end)
     this.#end -= this.#start

@@ -1,41 +1,46 @@
 /**
- * A streamed answer on its way in. Until the first content, thinking or tool call its events wait here, for another
- * upstream may still take over unseen; from then on it belongs to its caller, event by event.
+ * Reads the stream of an upstream. Events before the first content, reasoning or tool call are buffered, since another
+ * upstream may still take over. The first one commits the stream: from then on its events go to the caller.
  */
-import { EventSplitter, EventTooLarge } from '../../lib/sse/sse-parser.ts'
-import type { ServerEvent } from '../../lib/sse/sse-event.ts'
+import { SseParser, SseEventTooLargeError } from '../../lib/sse/sse-parser.ts'
+import type { SseEvent } from '../../lib/sse/sse-event.ts'
 import type {
-  Call,
+  UpstreamCall,
   Chunk,
   Framing,
   StreamEvent,
   StreamTranslation,
   Translation,
 } from '../../providers/provider.ts'
-import { fault, faultOfError, secretsOf, type Fault } from '../routing/upstream-error.ts'
-import type { StreamWords, Wording } from '../caller-format.ts'
-import { Meter, type ChunkFacts } from './usage-meter.ts'
+import {
+  upstreamError,
+  upstreamErrorFromBody,
+  secretsOf,
+  type UpstreamError,
+} from '../routing/upstream-error.ts'
+import type { StreamEncoder, RequestEncoding } from '../request/caller-format.ts'
+import { UsageMeter, type ChunkFacts } from './usage-meter.ts'
 
 export interface StreamSink {
-  /** What goes out for one event, valid only during the call, and the output tokens up to and with it. */
-  onChunk(bytes: Buffer | null, upTo: number): void
-  /** The stream has said that it is complete. */
+  /** The bytes to send for an event, valid only during the call, and the output tokens up to and including it. */
+  onChunk(bytes: Buffer | null, totalTokens: number): void
+  /** The stream is complete. */
   onComplete(): void
-  /** The stream broke off, or told an error. */
-  onBroken(found: Fault): void
+  /** The stream ended early, or with an error. */
+  onError(error: UpstreamError): void
 }
 
-interface Waiting {
+interface PendingEvent {
   readonly bytes: Buffer
-  readonly upTo: number
+  readonly totalTokens: number
 }
 
-/** How a stream ended: complete, or with a fault. */
-type End = 'complete' | Fault
+/** How a stream ended: complete, or with an error. */
+type StreamEnd = 'complete' | UpstreamError
 
-const doneText = '[DONE]'
+const doneMarker = '[DONE]'
 const openBrace = 0x7b
-const nothingSaid: ChunkFacts = {
+const emptyFacts: ChunkFacts = {
   hasContent: false,
   hasFinish: false,
   hasUsage: false,
@@ -43,102 +48,104 @@ const nothingSaid: ChunkFacts = {
   error: undefined,
 }
 
-/** One event's bytes to the events that go out, metered. `onCommit` is told at the first that commits. */
+/** Parses, meters and encodes events. Calls `onCommit` at the first one that commits the stream. */
 export class UpstreamStream {
-  readonly meter = new Meter()
-  readonly words: StreamWords
-  readonly #framing: Framing | EventSplitter
+  readonly meter = new UsageMeter()
+  readonly encoder: StreamEncoder
+  readonly #framing: Framing | SseParser
   readonly #translation: StreamTranslation | null
-  readonly #isOwn: boolean
+  readonly #isPassthrough: boolean
   readonly #credential: string
   readonly #onCommit: () => void
-  readonly #maxBytes: number
-  #waiting: Waiting[] = []
-  #waitingBytes = 0
+  readonly #maxPendingBytes: number
+  #pending: PendingEvent[] = []
+  #pendingBytes = 0
   #sink: StreamSink | null = null
-  #end: End | null = null
+  #end: StreamEnd | null = null
   #isCommitted = false
   #sawDone = false
 
   constructor(options: {
     translation: Translation | null
-    call: Call
-    wording: Wording
+    call: UpstreamCall
+    encoding: RequestEncoding
     maxEventBytes: number
     onCommit: () => void
   }) {
     const { translation, call } = options
-    this.words = options.wording.words(this.meter)
-    this.#isOwn = options.wording.isOwn
-    this.#translation = translation?.stream(call) ?? null
+    this.encoder = options.encoding.streamEncoder(this.meter)
+    this.#isPassthrough = options.encoding.isPassthrough
+    this.#translation = translation?.createStream(call) ?? null
     this.#credential = secretsOf(call)
-    this.#maxBytes = options.maxEventBytes
+    this.#maxPendingBytes = options.maxEventBytes
     this.#onCommit = options.onCommit
     const { maxEventBytes } = options
     this.#framing =
-      translation?.framing?.((event) => this.#onForeign(event), maxEventBytes) ??
-      new EventSplitter((event) => this.#onEvent(event), maxEventBytes)
+      translation?.createFraming?.((event) => this.#onTranslatableEvent(event), maxEventBytes) ??
+      new SseParser((event) => this.#onEvent(event), maxEventBytes)
   }
 
   get isCommitted(): boolean {
     return this.#isCommitted
   }
 
-  /** Set once the stream is over. */
-  get end(): End | null {
+  /** Not null once the stream has ended. */
+  get end(): StreamEnd | null {
     return this.#end
   }
 
-  /** Takes bytes as they arrive. */
+  /** Call with bytes as they arrive. */
   push(chunk: Buffer): void {
     if (this.#end !== null) return
     try {
       this.#framing.push(chunk)
     } catch (error) {
-      const tooLarge = error instanceof EventTooLarge
-      const why = tooLarge ? error.message : 'The stream of the provider could not be read.'
-      this.#finish(fault('garbage', why))
+      const tooLarge = error instanceof SseEventTooLargeError
+      const why = tooLarge ? error.message : 'The stream of the provider could not be parsed.'
+      this.#finish(upstreamError('garbage', why))
     }
   }
 
-  /** The upstream has ended its answer. Without a finish or `[DONE]` it was cut off. */
+  /** The upstream has ended its response. Without a finish reason or `[DONE]` it was truncated. */
   close(): void {
     if (this.#end !== null) return
-    const rest = this.#framing instanceof EventSplitter ? this.#framing.end() : undefined
-    if (rest?.hasData && rest.text.trim() === doneText) this.#sawDone = true
-    this.#conclude()
+    const rest = this.#framing instanceof SseParser ? this.#framing.end() : undefined
+    if (rest?.hasData && rest.text.trim() === doneMarker) this.#sawDone = true
+    this.#complete()
   }
 
-  #conclude(): void {
+  #complete(): void {
     if (this.#translation) for (const chunk of this.#translation.end()) this.#onTranslated(chunk)
     if (this.#end !== null) return
-    const complete = this.#sawDone || this.meter.finish !== null
-    this.#finish(complete ? 'complete' : fault('connection', 'The stream ended before it was complete.'))
+    const complete = this.#sawDone || this.meter.finishReason !== null
+    this.#finish(
+      complete ? 'complete' : upstreamError('connection', 'The stream ended before it was complete.'),
+    )
   }
 
-  /** The connection has failed. */
-  break(found: Fault): void {
-    if (this.#end === null) this.#finish(found)
+  /** The connection failed. */
+  fail(error: UpstreamError): void {
+    if (this.#end === null) this.#finish(error)
   }
 
-  /** From here on events go to the sink, those that waited first. */
+  /** Sends events to the sink, the buffered ones first. */
   attach(sink: StreamSink): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const { bytes, upTo } of waiting) sink.onChunk(bytes, upTo)
+    const pending = this.#pending
+    this.#pending = []
+    for (const { bytes, totalTokens } of pending) sink.onChunk(bytes, totalTokens)
     this.#sink = sink
-    this.#tellEnd()
+    this.#reportEnd()
   }
 
-  #onEvent(event: ServerEvent): void {
+  #onEvent(event: SseEvent): void {
     if (!event.hasData || this.#end !== null) return
     if (this.#translation) {
-      if (this.#isOwn) this.#onOwn(event, this.#translation)
-      else this.#onForeign(event)
+      if (this.#isPassthrough) this.#onNativeEvent(event, this.#translation)
+      else this.#onTranslatableEvent(event)
       return
     }
     const { text } = event
-    if (text.charCodeAt(0) !== openBrace && text.trim() === doneText) {
+    if (text.charCodeAt(0) !== openBrace && text.trim() === doneMarker) {
       this.#sawDone = true
       this.#finish('complete')
       return
@@ -146,74 +153,76 @@ export class UpstreamStream {
     this.#onChunk(JSON.parse(text), event)
   }
 
-  /** An event of another dialect. */
-  #onForeign(event: StreamEvent): void {
+  /** An event that must be translated. */
+  #onTranslatableEvent(event: StreamEvent): void {
     if (this.#end !== null || !this.#translation) return
-    for (const chunk of this.#translation.take(event)) this.#onTranslated(chunk)
-    if (this.#translation.isOver && this.#end === null) this.#conclude()
+    for (const chunk of this.#translation.translate(event)) this.#onTranslated(chunk)
+    if (this.#translation.isComplete && this.#end === null) this.#complete()
   }
 
   #onTranslated(chunk: Chunk): void {
     if (this.#end !== null) return
-    if (this.#isOwn) this.meter.take(chunk)
+    if (this.#isPassthrough) this.meter.read(chunk)
     else this.#onChunk(chunk, null)
   }
 
-  /** An event of the caller's own format: its translation is read, and it goes out as it came. */
-  #onOwn(event: ServerEvent, translation: StreamTranslation): void {
-    let facts = nothingSaid
-    for (const chunk of translation.take(event)) {
-      const more = this.meter.take(chunk)
-      if (this.#isError(chunk, more)) return
+  /** An event in the caller's own format: its translation is metered, and it is sent unchanged. */
+  #onNativeEvent(event: SseEvent, translation: StreamTranslation): void {
+    let facts = emptyFacts
+    for (const chunk of translation.translate(event)) {
+      const more = this.meter.read(chunk)
+      if (this.#finishOnError(chunk, more)) return
       facts = more.hasContent || more.hasFinish ? more : facts
     }
-    this.#say(null, facts, event)
-    if (translation.isOver) this.#conclude()
+    this.#encode(null, facts, event)
+    if (translation.isComplete) this.#complete()
   }
 
-  /** `event`: what it came as, when it goes out as it came. */
-  #onChunk(chunk: unknown, event: ServerEvent | null): void {
-    const facts = this.meter.take(chunk)
-    if (!this.#isError(chunk, facts)) this.#say(chunk, facts, event)
+  /** `event`: the original, if it is sent unchanged. */
+  #onChunk(chunk: unknown, event: SseEvent | null): void {
+    const facts = this.meter.read(chunk)
+    if (!this.#finishOnError(chunk, facts)) this.#encode(chunk, facts, event)
   }
 
-  #isError(chunk: unknown, { error }: ChunkFacts): boolean {
+  #finishOnError(chunk: unknown, { error }: ChunkFacts): boolean {
     if (error === undefined || error === null) return false
-    this.#finish(faultOfError(chunk, this.#credential))
+    this.#finish(upstreamErrorFromBody(chunk, this.#credential))
     return true
   }
 
-  #say(chunk: unknown, facts: ChunkFacts, event: ServerEvent | null): void {
-    this.#pass(this.words.take(chunk, facts, event))
+  #encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): void {
+    this.#emit(this.encoder.encode(chunk, facts, event))
     if (!this.#isCommitted && (facts.hasContent || facts.hasFinish)) {
       this.#isCommitted = true
       this.#onCommit()
     }
   }
 
-  #pass(bytes: Buffer | null): void {
-    const upTo = this.meter.tokens
+  #emit(bytes: Buffer | null): void {
+    const totalTokens = this.meter.tokens
     if (this.#sink) {
-      this.#sink.onChunk(bytes, upTo)
+      this.#sink.onChunk(bytes, totalTokens)
       return
     }
     if (bytes === null) return
-    this.#waitingBytes += bytes.length
-    if (this.#waitingBytes > this.#maxBytes) {
-      this.#finish(fault('garbage', 'The stream of the provider has too much before its first content.'))
+    this.#pendingBytes += bytes.length
+    if (this.#pendingBytes > this.#maxPendingBytes) {
+      this.#finish(
+        upstreamError('garbage', 'The stream of the provider has too much data before its first content.'),
+      )
       return
     }
-    this.#waiting.push({ bytes: Buffer.from(bytes), upTo })
+    this.#pending.push({ bytes: Buffer.from(bytes), totalTokens })
   }
 
-  #finish(end: End): void {
+  #finish(end: StreamEnd): void {
     this.#end = end
-    this.#tellEnd()
+    this.#reportEnd()
   }
 
-  #tellEnd(): void {
+  #reportEnd(): void {
     if (!this.#sink || this.#end === null) return
     if (this.#end === 'complete') this.#sink.onComplete()
-    else this.#sink.onBroken(this.#end)
+    else this.#sink.onError(this.#end)
   }
 }

@@ -1,53 +1,53 @@
 /**
- * Reads a stream's chunks on their way: is there content, has it finished, what does the provider bill, how many tokens
- * has it written by the estimate rule. Nothing is changed here.
+ * Meters the chunks of a response: content, finish reason, the provider's usage, and the output tokens by the estimate
+ * rule. It does not change the chunks.
  */
-import { isObject, usageOf, type TokenUsage } from '../../providers/usage.ts'
-import { TokenCount } from '../request/token-estimate.ts'
+import { isObject, parseUsage, type TokenUsage } from '../../providers/usage.ts'
+import { TokenCounter } from '../request/token-estimate.ts'
 
-/** What one chunk says. */
+/** What a chunk contains. */
 export interface ChunkFacts {
-  /** Text, thinking or a tool call: what commits an answer to its upstream. */
+  /** Text, reasoning or a tool call: commits the response to its upstream. */
   readonly hasContent: boolean
-  /** A choice has ended in it. */
+  /** A choice has finished. */
   readonly hasFinish: boolean
   readonly hasUsage: boolean
-  /** `choices` is there and empty: the chunk exists only for its usage, or for the provider's own purposes. */
+  /** `choices` is empty: the chunk has only the usage, or fields of the provider's own. */
   readonly isBare: boolean
   readonly error: unknown
 }
 
-const structural = new Set(['role', 'id', 'type', 'object', 'format', 'index', 'signature'])
+const structuralFields = new Set(['role', 'id', 'type', 'object', 'format', 'index', 'signature'])
 
-/** Adds every text of a delta that the model wrote; true when there was any, or a tool call began. */
-function countWritten(count: TokenCount, value: unknown, key: string): boolean {
+/** Counts every text that the model wrote in a delta; true if there was any, or a tool call started. */
+function countOutput(count: TokenCounter, value: unknown, key: string): boolean {
   if (typeof value === 'string') {
-    if (value === '' || structural.has(key)) return false
+    if (value === '' || structuralFields.has(key)) return false
     count.add(value)
     return true
   }
   if (Array.isArray(value)) {
     let found = false
-    for (const each of value) if (countWritten(count, each, key)) found = true
+    for (const each of value) if (countOutput(count, each, key)) found = true
     return found
   }
   if (!isObject(value)) return false
   let found = false
   for (const name in value) {
-    // The same thinking once more, in the shape in which it may be sent back.
-    if (name !== 'reasoning_details' && countWritten(count, value[name], name)) found = true
+    // Repeats the reasoning in the shape in which it can be sent back.
+    if (name !== 'reasoning_details' && countOutput(count, value[name], name)) found = true
   }
   return found
 }
 
-export class Meter {
-  readonly #count = new TokenCount()
-  /** The provider's bill, the last one told. */
+export class UsageMeter {
+  readonly #count = new TokenCounter()
+  /** The last usage that the provider reported. */
   usage: TokenUsage | null = null
-  /** The upstream's word for why the answer ended. */
-  finish: string | null = null
+  /** The upstream's finish reason. */
+  finishReason: string | null = null
   sawContent = false
-  /** What every chunk of the answer repeats: id, created, model. */
+  /** The fields that all chunks of the response share: id, created, model. */
   identity: Readonly<Record<string, unknown>> | null = null
 
   /** Output tokens so far, by the estimate rule. */
@@ -55,8 +55,8 @@ export class Meter {
     return this.#count.tokens
   }
 
-  /** Reads one chunk, or a whole answer (whose choices have a `message` instead of a `delta`). */
-  take(chunk: unknown): ChunkFacts {
+  /** Reads a chunk, or a complete response, whose choices have a `message` instead of a `delta`. */
+  read(chunk: unknown): ChunkFacts {
     if (!isObject(chunk)) {
       return { hasContent: false, hasFinish: false, hasUsage: false, isBare: false, error: undefined }
     }
@@ -68,15 +68,15 @@ export class Meter {
       for (const choice of choices) {
         if (!isObject(choice)) continue
         const written = choice['delta'] ?? choice['message'] ?? choice['text']
-        if (written !== undefined && countWritten(this.#count, written, 'text')) hasContent = true
-        const finish = choice['finish_reason']
-        if (typeof finish === 'string' && finish !== '') {
-          this.finish = finish
+        if (written !== undefined && countOutput(this.#count, written, 'text')) hasContent = true
+        const finishReason = choice['finish_reason']
+        if (typeof finishReason === 'string' && finishReason !== '') {
+          this.finishReason = finishReason
           hasFinish = true
         }
       }
     }
-    const found = usage === undefined || usage === null ? null : usageOf(usage)
+    const found = usage === undefined || usage === null ? null : parseUsage(usage)
     if (found) this.usage = found
     if (hasContent) this.sawContent = true
     return {

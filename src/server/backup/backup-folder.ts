@@ -1,7 +1,6 @@
 /**
- * A backup as a folder: the database as one file, the key file under which upstreams' credentials are sealed, and a
- * manifest that names both by their hashes. Checked the same way after it was written and before it is put in place,
- * for whoever asks: a command or the administration.
+ * A backup as a folder: the database as one file, the key file that encrypts upstream credentials, and a manifest with the
+ * hashes of both. Commands and the admin API check it the same way after it is written and before it is restored.
  */
 
 import { createHash } from 'node:crypto'
@@ -12,7 +11,7 @@ import { checkBackup } from '../../db/sqlite/backup-file.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { verifyLedger } from '../verification/verify-ledger.ts'
 
-/** A backup cannot be made, or is none that can be put in place: these words say why. */
+/** A backup cannot be made or restored; the message says why. */
 export class BackupError extends Error {
   constructor(message: string) {
     super(message)
@@ -20,23 +19,23 @@ export class BackupError extends Error {
   }
 }
 
-/** What is being done to a backup; `percent` where it is known. */
-export interface Step {
+/** What is being done to a backup; `percent`: null if unknown. */
+export interface BackupStep {
   readonly doing: 'copying' | 'comparing' | 'recomputing'
   readonly percent: number | null
 }
 
-export type Tell = (step: Step) => void
+export type OnStep = (step: BackupStep) => void
 
-const stepWords: Readonly<Record<Step['doing'], string>> = {
+const stepDescriptions: Readonly<Record<BackupStep['doing'], string>> = {
   copying: 'copying the database',
   comparing: 'comparing the files with the manifest',
   recomputing: 'reading the database and recomputing its ledger',
 }
 
-/** In words that a number of seconds may follow. */
-export function wordsOfStep({ doing, percent }: Step): string {
-  return percent === null ? stepWords[doing] : `${stepWords[doing]}: ${percent} %,`
+/** A description that can be followed by a number of seconds. */
+export function describeStep({ doing, percent }: BackupStep): string {
+  return percent === null ? stepDescriptions[doing] : `${stepDescriptions[doing]}: ${percent} %,`
 }
 
 export const databaseFile = 'sluice.db'
@@ -44,28 +43,28 @@ export const keyFile = 'sealing.key'
 export const manifestFile = 'manifest.json'
 const format = 1
 
-export interface BackedUpFile {
+export interface BackupFile {
   readonly name: string
   readonly bytes: number
   readonly sha256: string
 }
 
-export interface Manifest {
+export interface BackupManifest {
   readonly format: number
   /** RFC 3339. */
   readonly made_at: string
-  /** Who had it made, as the audit log names it; not told by backups of old. */
+  /** Who made it, as the audit log names the actor; absent in backups of old releases. */
   readonly made_by?: string
-  /** Of the release that made it. */
+  /** The release that made it. */
   readonly version: string
   readonly schema_version: number
   /** The number of the last ledger commit in it. */
   readonly last_commit: number
   readonly accounts: number
   readonly entries: number
-  /** What opens the credentials in it: the key file beside the database, or the ENCRYPTION_KEY, which is not in it. */
+  /** What decrypts the credentials in it: the key file next to the database, or the ENCRYPTION_KEY, which it does not contain. */
   readonly sealed_by: 'key file' | 'ENCRYPTION_KEY'
-  readonly files: readonly BackedUpFile[]
+  readonly files: readonly BackupFile[]
 }
 
 export function syncPath(path: string): void {
@@ -74,7 +73,7 @@ export function syncPath(path: string): void {
   closeSync(descriptor)
 }
 
-export async function fileIn(folder: string, name: string): Promise<BackedUpFile> {
+export async function hashFile(folder: string, name: string): Promise<BackupFile> {
   const hash = createHash('sha256')
   let bytes = 0
   await pipeline(createReadStream(join(folder, name)), async (chunks: AsyncIterable<Buffer>) => {
@@ -86,19 +85,19 @@ export async function fileIn(folder: string, name: string): Promise<BackedUpFile
   return { name, bytes, sha256: hash.digest('hex') }
 }
 
-export function writeManifest(folder: string, manifest: Omit<Manifest, 'format'>): Manifest {
-  const whole = { format, ...manifest }
+export function writeManifest(folder: string, manifest: Omit<BackupManifest, 'format'>): BackupManifest {
+  const complete = { format, ...manifest }
   const path = join(folder, manifestFile)
-  writeFileSync(path, `${JSON.stringify(whole, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+  writeFileSync(path, `${JSON.stringify(complete, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
   syncPath(path)
-  return whole
+  return complete
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
 }
 
-function isManifest(value: unknown): value is Manifest {
+function isManifest(value: unknown): value is BackupManifest {
   const { files, ...fields } = fieldsOf(value)
   const areFiles = Array.isArray(files) && files.every((file) => typeof fieldsOf(file)['sha256'] === 'string')
   const isNumeric = ['format', 'schema_version', 'last_commit', 'entries'].every(
@@ -107,40 +106,40 @@ function isManifest(value: unknown): value is Manifest {
   return areFiles && isNumeric
 }
 
-export function readManifest(folder: string): Manifest {
+export function readManifest(folder: string): BackupManifest {
   let value: unknown
   try {
     value = JSON.parse(readFileSync(join(folder, manifestFile), 'utf8'))
   } catch {
-    throw new BackupError(`${folder} is no backup: it has no ${manifestFile} that can be read.`)
+    throw new BackupError(`${folder} is not a backup: its ${manifestFile} is missing or unreadable.`)
   }
   if (!isManifest(value))
-    throw new BackupError(`${folder} is no backup: its ${manifestFile} is not one of ours.`)
+    throw new BackupError(`${folder} is not a backup: its ${manifestFile} has an unknown structure.`)
   if (value.format !== format) {
     throw new BackupError(
-      `${folder} has format ${value.format}, made by a newer release; this one knows ${format}.`,
+      `${folder} has format ${value.format} of a newer release; this release supports format ${format}.`,
     )
   }
   return value
 }
 
-/** Downloads leave the key out; it is the same in all backups of one relay. */
-function missingKey({ name }: BackedUpFile): string {
+/** Downloads do not include the key; it is the same in all backups of a relay. */
+function missingKeyHint({ name }: BackupFile): string {
   if (name !== keyFile) return ''
-  return ' A download does not have it: put that of the DATA_DIR, or of another of its backups, beside the database.'
+  return ' Downloads do not include it: copy it from the DATA_DIR, or from another backup of it, next to the database.'
 }
 
-async function checkFiles(folder: string, manifest: Manifest): Promise<void> {
+async function checkFiles(folder: string, manifest: BackupManifest): Promise<void> {
   const names = manifest.files.map(({ name }) => name)
   if (!names.includes(databaseFile) || names.some((name) => ![databaseFile, keyFile].includes(name))) {
-    throw new BackupError(`${folder} is no backup: its ${manifestFile} names other files than a backup has.`)
+    throw new BackupError(`${folder} is not a backup: its ${manifestFile} lists unexpected files.`)
   }
   for (const expected of manifest.files) {
-    const found = await fileIn(folder, expected.name).catch(() => null)
+    const found = await hashFile(folder, expected.name).catch(() => null)
     if (found === null)
-      throw new BackupError(`${folder} is damaged: ${expected.name} is missing.${missingKey(expected)}`)
+      throw new BackupError(`${folder} is damaged: ${expected.name} is missing.${missingKeyHint(expected)}`)
     if (found.sha256 === expected.sha256) continue
-    throw new BackupError(`${folder} is damaged: ${expected.name} is not what the manifest says.`)
+    throw new BackupError(`${folder} is damaged: ${expected.name} does not match the manifest.`)
   }
 }
 
@@ -151,34 +150,34 @@ export interface DatabaseReport {
   readonly entries: number
 }
 
-/** Reads a database file through: sound, ours, known to this release, and its ledger holds. */
+/** Reads a whole database file: it must be intact, ours, of a known schema, and its ledger consistent. */
 export async function checkDatabase(path: string): Promise<DatabaseReport> {
   const report = checkBackup(path)
-  const still = openReadOnly(path)
+  const reader = openReadOnly(path)
   try {
-    const verdict = await verifyLedger(still.db)
-    if (!verdict.ok)
-      throw new BackupError(`The ledger in ${path} does not hold: ${verdict.findings.join('; ')}.`)
+    const ledger = await verifyLedger(reader.db)
+    if (!ledger.ok)
+      throw new BackupError(`The ledger in ${path} is inconsistent: ${ledger.findings.join('; ')}.`)
     return {
       schema_version: report.schemaVersion,
       last_commit: report.lastSeq,
       accounts: report.accounts,
-      entries: verdict.entries,
+      entries: ledger.entries,
     }
   } finally {
-    still.close()
+    reader.close()
   }
 }
 
-/** Reads a backup through: hashes, database, ledger. Throws BackupError saying what is wrong with it. */
-export async function checkFolder(folder: string, tell: Tell): Promise<Manifest> {
+/** Checks a whole backup: hashes, database and ledger. Throws a BackupError that says what is wrong. */
+export async function checkBackupFolder(folder: string, onStep: OnStep): Promise<BackupManifest> {
   const manifest = readManifest(folder)
-  tell({ doing: 'comparing', percent: null })
+  onStep({ doing: 'comparing', percent: null })
   await checkFiles(folder, manifest)
-  tell({ doing: 'recomputing', percent: null })
+  onStep({ doing: 'recomputing', percent: null })
   const report = await checkDatabase(join(folder, databaseFile))
   if (report.last_commit !== manifest.last_commit || report.entries !== manifest.entries) {
-    throw new BackupError(`${folder} is damaged: its ledger is not the one that the manifest tells of.`)
+    throw new BackupError(`${folder} is damaged: its ledger does not match the manifest.`)
   }
   return manifest
 }

@@ -1,40 +1,48 @@
 /**
- * The backups that a running relay makes: asked for by operators or made by themselves, one piece of work at a time, on
- * a thread of its own. The list is what lies in the folder, and beside it what is under way or has just failed.
+ * Makes and checks the backups of a running relay, for operators or by schedule, one at a time, on a thread of its own. It
+ * lists the backups in the folder, and the one that is in progress or has just failed.
  */
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread } from '../../lib/thread.ts'
 import type { Config } from '../../config.ts'
 import type { FileLock } from '../../db/sqlite/file-lock.ts'
-import { refuse } from '../../errors.ts'
-import type { Backup, Backups, Takeaway } from '../../db/backups.ts'
-import type { Step } from './backup-folder.ts'
-import { copyOf, draftOf, removeDraft } from './make-backup.ts'
-import { backupsIn, lockShelf, noteChecked, removeFrom, sweep, takeawayOf } from './backup-store.ts'
-import type { Work } from './work-thread.ts'
-import { errorWords } from '../../lib/error-message.ts'
+import { apiError } from '../../errors.ts'
+import type { Backup, BackupService, BackupDownload } from '../../db/backups.ts'
+import type { BackupStep } from './backup-folder.ts'
+import { copierFor, createDraft, removeDraft } from './make-backup.ts'
+import {
+  listBackups,
+  lockBackupStore,
+  writeCheckResult,
+  removeBackup,
+  removeUnfinished,
+  backupDownload,
+} from './backup-store.ts'
+import type { BackupTask } from './backup-thread.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 
-interface Running {
+interface RunningTask {
   readonly worker: Worker
   readonly done: Promise<Backup>
 }
 
-/** A thread that ends by itself is done, with or without a problem. */
-interface Ending {
-  readonly isDone: boolean
+/** `isCompleted`: the thread was not terminated; it may have found a problem. */
+interface ThreadExit {
+  readonly isCompleted: boolean
   readonly problem: string | null
 }
 
-function timeIn(at: number): string {
+function timestampIn(at: number): string {
   return new Date(at).toISOString().slice(0, 19).replaceAll(':', '-')
 }
 
-export class BackupWork implements Backups {
+export class BackupRunner implements BackupService {
   readonly #config: Config
   readonly #now: () => number
-  /** What is under way, or has failed and is not on the disk. */
+  /** The backup that is in progress, or that failed and is not on the disk. */
   #current: Backup | null = null
-  #running: Running | null = null
+  #running: RunningTask | null = null
 
   constructor(config: Config, now: () => number = Date.now) {
     this.#config = config
@@ -42,41 +50,41 @@ export class BackupWork implements Backups {
   }
 
   list(): Promise<readonly Backup[]> {
-    const found = backupsIn(this.#config.backupDir)
+    const found = listBackups(this.#config.backupDir)
     const current = this.#current
     if (current === null) return Promise.resolve(found)
     return Promise.resolve([current, ...found.filter(({ id }) => id !== current.id)])
   }
 
   make(by: string): Promise<Backup> {
-    return Promise.resolve().then(() => this.#make(by))
+    return Promise.resolve().then(() => this.#startMaking(by))
   }
 
   check(id: string): Promise<Backup> {
-    return Promise.resolve().then(() => this.#check(id))
+    return Promise.resolve().then(() => this.#startChecking(id))
   }
 
   async remove(id: string): Promise<void> {
-    if (this.#current?.id !== id) return removeFrom(this.#config.backupDir, id)
-    this.#checkIdle()
+    if (this.#current?.id !== id) return removeBackup(this.#config.backupDir, id)
+    this.#assertIdle()
     const isMade = this.#current.content !== null
     this.#current = null
-    if (isMade) removeFrom(this.#config.backupDir, id)
+    if (isMade) removeBackup(this.#config.backupDir, id)
   }
 
-  takeaway(id: string): Promise<Takeaway> {
-    return Promise.resolve().then(() => takeawayOf(this.#config.backupDir, id))
+  download(id: string): Promise<BackupDownload> {
+    return Promise.resolve().then(() => backupDownload(this.#config.backupDir, id))
   }
 
-  /** Resolves with how what is under way has ended; null: nothing is. */
-  async ended(): Promise<Backup | null> {
+  /** Resolves with the result of the current task; null: there is none. */
+  async whenFinished(): Promise<Backup | null> {
     return (await this.#running?.done) ?? null
   }
 
-  /** A backup is being made or checked, here or, where nodes share the folder, by another. */
+  /** A backup is being made or checked here, or made by another node that shares the folder. */
   get isBusy(): boolean {
     if (this.#running !== null) return true
-    const lock = lockShelf(this.#config.backupDir)
+    const lock = lockBackupStore(this.#config.backupDir)
     lock?.release()
     return lock === undefined
   }
@@ -88,17 +96,19 @@ export class BackupWork implements Backups {
     await running.done
   }
 
-  #checkIdle(): void {
+  #assertIdle(): void {
     if (this.#running === null) return
-    throw refuse('conflict', { message: 'A backup is being made or checked. Wait until it is done.' })
+    throw apiError('conflict', {
+      message: 'Another backup is being made or checked. Wait until it has finished.',
+    })
   }
 
-  #make(by: string): Backup {
-    this.#checkIdle()
+  #startMaking(by: string): Backup {
+    this.#assertIdle()
     const { backupDir } = this.#config
     const madeAt = this.#now()
-    const id = `backup-${timeIn(madeAt)}`
-    const begun: Backup = {
+    const id = `backup-${timestampIn(madeAt)}`
+    const started: Backup = {
       id,
       state: 'making',
       madeAt,
@@ -110,60 +120,60 @@ export class BackupWork implements Backups {
     }
     let lock: FileLock | undefined
     try {
-      copyOf(this.#config)
-      lock = lockShelf(backupDir)
+      copierFor(this.#config)
+      lock = lockBackupStore(backupDir)
       if (lock === undefined) throw new Error('Another node is making a backup in the same folder.')
-      sweep(backupDir)
-      const draft = draftOf(join(backupDir, id))
-      return this.#begin(begun, { draft, by }, lock)
+      removeUnfinished(backupDir)
+      const draft = createDraft(join(backupDir, id))
+      return this.#startThread(started, { draft, by }, lock)
     } catch (error) {
       lock?.release()
-      throw refuse('conflict', { message: errorWords(error) })
+      throw apiError('conflict', { message: errorMessage(error) })
     }
   }
 
-  #check(id: string): Backup {
-    this.#checkIdle()
-    const found = backupsIn(this.#config.backupDir).find((backup) => backup.id === id)
-    if (found === undefined) throw refuse('not_found', { message: 'There is no such backup.' })
-    return this.#begin(
+  #startChecking(id: string): Backup {
+    this.#assertIdle()
+    const found = listBackups(this.#config.backupDir).find((backup) => backup.id === id)
+    if (found === undefined) throw apiError('not_found', { message: 'Backup not found.' })
+    return this.#startThread(
       { ...found, state: 'checking', step: { doing: 'comparing', percent: null } },
       null,
       null,
     )
   }
 
-  #begin(begun: Backup, making: Work['making'], lock: FileLock | null): Backup {
-    const folder = join(this.#config.backupDir, begun.id)
-    const work: Work = { config: this.#config, folder, making }
-    const worker = new Worker(new URL('./work-thread.ts', import.meta.url), { workerData: work })
-    const { promise, resolve } = Promise.withResolvers<Ending>()
-    worker.on('message', (step: Step) => {
-      if (this.#current?.id === begun.id) this.#current = { ...this.#current, step }
+  #startThread(started: Backup, making: BackupTask['making'], lock: FileLock | null): Backup {
+    const folder = join(this.#config.backupDir, started.id)
+    const task: BackupTask = { config: this.#config, folder, making }
+    const worker = startThread(new URL('./backup-thread.ts', import.meta.url), { workerData: task })
+    const { promise, resolve } = Promise.withResolvers<ThreadExit>()
+    worker.on('message', (step: BackupStep) => {
+      if (this.#current?.id === started.id) this.#current = { ...this.#current, step }
     })
-    worker.on('error', (error: unknown) => resolve({ isDone: true, problem: errorWords(error) }))
-    worker.on('exit', (code) => resolve({ isDone: code === 0, problem: null }))
-    const done = promise.then((ending) => {
+    worker.on('error', (error: unknown) => resolve({ isCompleted: true, problem: errorMessage(error) }))
+    worker.on('exit', (code) => resolve({ isCompleted: code === 0, problem: null }))
+    const done = promise.then((exit) => {
       this.#running = null
       if (making !== null) removeDraft(making.draft)
       lock?.release()
-      return this.#ended(begun, ending)
+      return this.#onFinished(started, exit)
     })
-    this.#current = begun
+    this.#current = started
     this.#running = { worker, done }
-    return begun
+    return started
   }
 
-  /** What is on the disk speaks for itself; only what failed has to be remembered. */
-  #ended(begun: Backup, { isDone, problem }: Ending): Backup {
+  /** The disk holds the state of a backup; only a failed one must be remembered. */
+  #onFinished(started: Backup, { isCompleted, problem }: ThreadExit): Backup {
     const { backupDir } = this.#config
     this.#current = null
-    if (begun.state === 'checking' && isDone)
-      noteChecked(join(backupDir, begun.id), { at: this.#now(), problem })
-    const made = backupsIn(backupDir).find(({ id }) => id === begun.id)
+    if (started.state === 'checking' && isCompleted)
+      writeCheckResult(join(backupDir, started.id), { at: this.#now(), problem })
+    const made = listBackups(backupDir).find(({ id }) => id === started.id)
     if (made !== undefined) return made
-    const why = problem ?? 'It was ended before it was done.'
-    this.#current = { ...begun, state: 'failed', problem: why, step: null }
+    const why = problem ?? 'It was aborted.'
+    this.#current = { ...started, state: 'failed', problem: why, step: null }
     return this.#current
   }
 }

@@ -1,4 +1,4 @@
-/** The folder in which the backups of a relay lie, each a folder of its own: what is there, and taking one away. */
+/** The folder with the backups of a relay, each in a folder of its own: lists, downloads and removes them. */
 import {
   existsSync,
   mkdirSync,
@@ -10,38 +10,38 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { tryFileLock, type FileLock } from '../../db/sqlite/file-lock.ts'
-import { refuse } from '../../errors.ts'
-import type { Backup, Takeaway } from '../../db/backups.ts'
-import { BackupError, keyFile, manifestFile, readManifest, type Manifest } from './backup-folder.ts'
+import { tryAcquireFileLock, type FileLock } from '../../db/sqlite/file-lock.ts'
+import { apiError } from '../../errors.ts'
+import type { Backup, BackupDownload } from '../../db/backups.ts'
+import { BackupError, keyFile, manifestFile, readManifest, type BackupManifest } from './backup-folder.ts'
 
-/** What the last check of a backup found; beside its manifest, which it is no part of. */
-const checkedFile = 'checked.json'
-/** Whoever makes a backup has it locked: the nodes of a cluster may share the folder. */
+/** The result of a backup's last check, next to its manifest. */
+const checkResultFile = 'checked.json'
+/** Locked while a backup is made, because the nodes of a cluster may share the folder. */
 const lockFile = 'lock.db'
-/** What is half made, or half removed. */
+/** Backups that are partly made or partly removed. */
 const unfinished = /\.(part|gone)-?\w*$/
 
-interface Checked {
+interface CheckResult {
   readonly at: number
   readonly problem: string | null
 }
 
-function checkedIn(folder: string): Checked | null {
+function readCheckResult(folder: string): CheckResult | null {
   try {
-    return JSON.parse(readFileSync(join(folder, checkedFile), 'utf8')) as Checked
+    return JSON.parse(readFileSync(join(folder, checkResultFile), 'utf8')) as CheckResult
   } catch {
     return null
   }
 }
 
-/** Of a backup that was taken away meanwhile nothing is noted. */
-export function noteChecked(folder: string, checked: Checked): void {
+/** Does nothing if the backup was removed in the meantime. */
+export function writeCheckResult(folder: string, checked: CheckResult): void {
   if (!existsSync(folder)) return
-  writeFileSync(join(folder, checkedFile), `${JSON.stringify(checked)}\n`, { mode: 0o600 })
+  writeFileSync(join(folder, checkResultFile), `${JSON.stringify(checked)}\n`, { mode: 0o600 })
 }
 
-function told(id: string, manifest: Manifest, checked: Checked | null): Backup {
+function toBackup(id: string, manifest: BackupManifest, checked: CheckResult | null): Backup {
   const madeAt = Date.parse(manifest.made_at)
   return {
     id,
@@ -56,7 +56,7 @@ function told(id: string, manifest: Manifest, checked: Checked | null): Backup {
       version: manifest.version,
       sealedBy: manifest.sealed_by,
     },
-    // It was proven when it was made.
+    // It was checked when it was made.
     checkedAt: checked?.at ?? madeAt,
     problem: checked?.problem ?? null,
     step: null,
@@ -71,12 +71,12 @@ function namesIn(dir: string): string[] {
   }
 }
 
-/** Whatever else lies there is passed over. Newest first. */
-export function backupsIn(dir: string): Backup[] {
+/** Newest first. Ignores everything else in the folder. */
+export function listBackups(dir: string): Backup[] {
   const found = namesIn(dir).flatMap((id): Backup[] => {
     const folder = join(dir, id)
     try {
-      return unfinished.test(id) ? [] : [told(id, readManifest(folder), checkedIn(folder))]
+      return unfinished.test(id) ? [] : [toBackup(id, readManifest(folder), readCheckResult(folder))]
     } catch (error) {
       if (error instanceof BackupError) return []
       throw error
@@ -85,15 +85,15 @@ export function backupsIn(dir: string): Backup[] {
   return found.toSorted((left, right) => right.madeAt - left.madeAt)
 }
 
-/** The folder of a backup that is there. Throws `not_found`. */
-export function folderOf(dir: string, id: string): string {
-  if (backupsIn(dir).some((backup) => backup.id === id)) return join(dir, id)
-  throw refuse('not_found', { message: 'There is no such backup.' })
+/** The folder of an existing backup. Throws `not_found`. */
+export function backupFolder(dir: string, id: string): string {
+  if (listBackups(dir).some((backup) => backup.id === id)) return join(dir, id)
+  throw apiError('not_found', { message: 'Backup not found.' })
 }
 
-/** What may leave over HTTP: all but the key, without which nobody opens the credentials in it. */
-export function takeawayOf(dir: string, id: string): Takeaway {
-  const folder = folderOf(dir, id)
+/** The files that may be downloaded: all except the key, without which the credentials cannot be decrypted. */
+export function backupDownload(dir: string, id: string): BackupDownload {
+  const folder = backupFolder(dir, id)
   const { files } = readManifest(folder)
   const names = [manifestFile, ...files.map(({ name }) => name).filter((name) => name !== keyFile)]
   return {
@@ -102,22 +102,22 @@ export function takeawayOf(dir: string, id: string): Takeaway {
   }
 }
 
-/** First out of the list, then off the disk. */
-export function removeFrom(dir: string, id: string): void {
-  const folder = folderOf(dir, id)
-  const leaving = `${folder}.gone`
-  renameSync(folder, leaving)
-  rmSync(leaving, { recursive: true, force: true })
+/** Removes it from the list first, then from the disk. */
+export function removeBackup(dir: string, id: string): void {
+  const folder = backupFolder(dir, id)
+  const removed = `${folder}.gone`
+  renameSync(folder, removed)
+  rmSync(removed, { recursive: true, force: true })
 }
 
-/** Undefined where another process makes a backup in this folder. One that has it may not ask again. */
-export function lockShelf(dir: string): FileLock | undefined {
+/** Undefined if another process makes a backup in this folder. The holder must not call it again. */
+export function lockBackupStore(dir: string): FileLock | undefined {
   mkdirSync(dir, { recursive: true, mode: 0o700 })
-  return tryFileLock(join(dir, lockFile), 0)
+  return tryAcquireFileLock(join(dir, lockFile), 0)
 }
 
-/** What an end in the middle has left. For whoever has the lock. */
-export function sweep(dir: string): void {
+/** Removes what an aborted process has left. The caller must hold the lock. */
+export function removeUnfinished(dir: string): void {
   for (const name of namesIn(dir)) {
     if (unfinished.test(name)) rmSync(join(dir, name), { recursive: true, force: true })
   }

@@ -1,4 +1,4 @@
-/** Making a backup: the copy of one moment, proven before the folder gets its name. */
+/** Makes a backup: a consistent copy that is checked before its folder gets its name. */
 
 import {
   copyFileSync,
@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
-import { databaseBytes } from '../../db/postgres/snapshot.ts'
+import { readDatabaseSize } from '../../db/postgres/snapshot.ts'
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
 import { copyFromPostgres } from '../migrate-store/copy-from-postgres.ts'
 import { version } from '../version.ts'
@@ -22,52 +22,52 @@ import {
   BackupError,
   checkDatabase,
   databaseFile,
-  fileIn,
+  hashFile,
   keyFile,
   syncPath,
   writeManifest,
-  type Manifest,
-  type Tell,
+  type BackupManifest,
+  type OnStep,
 } from './backup-folder.ts'
 import { errorCode } from '../../lib/error-message.ts'
 
-/** Copies everything of one moment into a folder; tells the names of the files. One for each kind of store. */
-export type Copy = (folder: string, tell: Tell) => Promise<readonly string[]>
+/** Copies a consistent state of the store into a folder, and returns the names of the files. One for each kind of store. */
+export type CopyStore = (folder: string, onStep: OnStep) => Promise<readonly string[]>
 
-/** A full disk would stop the relay that is backed up: so much has to stay free beside the copy. */
+/** A full disk would stop the relay that is backed up: this much must stay free in addition to the copy. */
 const spareBytes = 64 * 1024 ** 2
 
-/** What the system says to whoever may not write. */
-const forbidden: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS'])
+/** The system's codes for a missing permission to write. */
+const permissionErrors: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS'])
 
 function mebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1024 ** 2)} MiB`
 }
 
-function checkRoom(folder: string, bytes: number): void {
+function checkFreeSpace(folder: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(folder)
   const freeBytes = bavail * bsize
   if (freeBytes >= bytes + spareBytes) return
   throw new BackupError(
-    `There is not enough room in ${dirname(folder)}: ${mebibytes(bytes + spareBytes)} are needed, ${mebibytes(freeBytes)} are free.`,
+    `Not enough free space in ${dirname(folder)}: ${mebibytes(bytes + spareBytes)} needed, ${mebibytes(freeBytes)} free.`,
   )
 }
 
-function copyOfEmbedded({ dataDir }: Config): Copy {
-  return async (folder, tell) => {
-    checkRoom(folder, statSync(join(dataDir, databaseFile), { throwIfNoEntry: false })?.size ?? 0)
+function sqliteCopier({ dataDir }: Config): CopyStore {
+  return async (folder, onStep) => {
+    checkFreeSpace(folder, statSync(join(dataDir, databaseFile), { throwIfNoEntry: false })?.size ?? 0)
     const path = join(folder, databaseFile)
-    const still = openReadOnly(join(dataDir, databaseFile))
+    const reader = openReadOnly(join(dataDir, databaseFile))
     try {
-      await checkNotMoved(still.db)
-      await still.copyTo(path, ({ totalPages, remainingPages }) => {
-        tell({
+      await checkNotMoved(reader.db)
+      await reader.copyTo(path, ({ totalPages, remainingPages }) => {
+        onStep({
           doing: 'copying',
           percent: Math.floor(100 - (100 * remainingPages) / Math.max(1, totalPages)),
         })
       })
     } finally {
-      still.close()
+      reader.close()
     }
     syncPath(path)
     const key = join(dataDir, keyFile)
@@ -78,13 +78,13 @@ function copyOfEmbedded({ dataDir }: Config): Copy {
   }
 }
 
-/** The same file, made of one moment of a cluster's database, while its nodes run. */
-function copyOfCluster(url: string): Copy {
-  return async (folder, tell) => {
-    checkRoom(folder, await databaseBytes(url))
+/** The same file, from a snapshot of a cluster's database, while its nodes run. */
+function clusterCopier(url: string): CopyStore {
+  return async (folder, onStep) => {
+    checkFreeSpace(folder, await readDatabaseSize(url))
     const path = join(folder, databaseFile)
     const { secret } = await copyFromPostgres(url, path, (part) =>
-      tell({ doing: 'copying', percent: Math.floor(100 * part) }),
+      onStep({ doing: 'copying', percent: Math.floor(100 * part) }),
     )
     syncPath(path)
     if (secret === undefined) return [databaseFile]
@@ -93,23 +93,23 @@ function copyOfCluster(url: string): Copy {
   }
 }
 
-/** How the store of this relay is copied. */
-export function copyOf(config: Config): Copy {
-  return config.databaseUrl === null ? copyOfEmbedded(config) : copyOfCluster(config.databaseUrl)
+/** The copier for the store of this relay. */
+export function copierFor(config: Config): CopyStore {
+  return config.databaseUrl === null ? sqliteCopier(config) : clusterCopier(config.databaseUrl)
 }
 
-export interface Making {
-  readonly copy: Copy
-  /** Who has it made, as the audit log names it. */
+export interface MakeBackupOptions {
+  readonly copy: CopyStore
+  /** Who makes it, as the audit log names the actor. */
   readonly by: string
-  readonly tell: Tell
+  readonly onStep: OnStep
 }
 
-async function fill(folder: string, { copy, by, tell }: Making): Promise<Manifest> {
-  const names = await copy(folder, tell)
-  tell({ doing: 'recomputing', percent: null })
+async function fillDraft(folder: string, { copy, by, onStep }: MakeBackupOptions): Promise<BackupManifest> {
+  const names = await copy(folder, onStep)
+  onStep({ doing: 'recomputing', percent: null })
   const report = await checkDatabase(join(folder, databaseFile))
-  const files = await Promise.all(names.map((name) => fileIn(folder, name)))
+  const files = await Promise.all(names.map((name) => hashFile(folder, name)))
   return writeManifest(folder, {
     made_at: new Date().toISOString(),
     made_by: by,
@@ -120,14 +120,14 @@ async function fill(folder: string, { copy, by, tell }: Making): Promise<Manifes
   })
 }
 
-/** Makes a folder of another name, to be filled first, so that one of a backup's name is always a whole backup. */
-export function draftOf(target: string): string {
+/** Creates a folder with a temporary name, so that a folder with a backup's name is always complete. */
+export function createDraft(target: string): string {
   try {
     mkdirSync(dirname(target), { recursive: true })
     return mkdtempSync(`${target}.part-`)
   } catch (error) {
-    if (!forbidden.has(errorCode(error) ?? '')) throw error
-    throw new BackupError(`In ${dirname(target)} this user may not make the folder of a backup.`)
+    if (!permissionErrors.has(errorCode(error) ?? '')) throw error
+    throw new BackupError(`No permission to create a backup folder in ${dirname(target)}.`)
   }
 }
 
@@ -135,10 +135,14 @@ export function removeDraft(draft: string): void {
   rmSync(draft, { recursive: true, force: true })
 }
 
-/** Fills the draft and gives it the backup's name. What fails leaves nothing behind. */
-export async function makeBackup(target: string, draft: string, making: Making): Promise<Manifest> {
+/** Fills the draft and gives it the backup's name. A failure leaves nothing behind. */
+export async function makeBackup(
+  target: string,
+  draft: string,
+  options: MakeBackupOptions,
+): Promise<BackupManifest> {
   try {
-    const filled = await fill(draft, making)
+    const filled = await fillDraft(draft, options)
     syncPath(draft)
     renameSync(draft, target)
     syncPath(dirname(target))

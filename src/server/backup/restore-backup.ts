@@ -1,27 +1,27 @@
-/** A backup, proven, in the place of a data directory, or in an empty PostgreSQL. */
+/** Restores a checked backup into a data directory, or into an empty PostgreSQL database. */
 
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { backupsFolder } from '../../config/backup.ts'
+import { backupsFolder } from '../../config/data.ts'
 import { restoreBackup } from '../../db/sqlite/backup-file.ts'
-import { holderFileName, lockFileName, takeLock } from '../lock.ts'
-import { moveToPostgres } from '../move/to-postgres.ts'
-import type { Say } from '../move/progress.ts'
-import { BackupError, databaseFile, keyFile, syncPath, type Manifest } from './backup-folder.ts'
+import { holderFileName, lockFileName, acquireLock } from '../lock.ts'
+import { migrateToPostgres } from '../migrate-store/to-postgres.ts'
+import type { OnProgress } from '../migrate-store/progress.ts'
+import { BackupError, databaseFile, keyFile, syncPath, type BackupManifest } from './backup-folder.ts'
 
-export interface Restored {
-  /** Where what was there before is now; null when there was nothing. */
+export interface RestoreResult {
+  /** Where the previous content is now; null if there was none. */
   readonly moved_aside: string | null
 }
 
-/** What is in a data directory besides the lock, which is ours now, its backups, and what earlier restores moved aside. */
-function contentOf(dataDir: string): string[] {
+/** The content of a data directory, except its lock, its backups, and what earlier restores moved aside. */
+function existingContent(dataDir: string): string[] {
   const ours = [lockFileName, holderFileName, 'lost+found', backupsFolder]
   return readdirSync(dataDir).filter((name) => !ours.includes(name) && !name.startsWith('before-'))
 }
 
-/** Into a folder inside the data directory: it may be a volume of its own, out of which nothing can be renamed. */
+/** Moves files to a folder inside the data directory, which may be a volume of its own, so that a rename is possible. */
 function moveAside(dataDir: string, names: readonly string[]): string {
   const folder = join(dataDir, `before-${new Date().toISOString().replaceAll(':', '-')}`)
   mkdirSync(folder, { mode: 0o700 })
@@ -30,18 +30,24 @@ function moveAside(dataDir: string, names: readonly string[]): string {
   return folder
 }
 
-/** `force`: what is there is moved aside. Throws BackupError where something is there, LockedError where a relay runs. */
-export function putInPlace(folder: string, dataDir: string, backup: Manifest, force: boolean): Restored {
-  const lock = takeLock(dataDir, { command: 'restore' })
+/**
+ * `force`: moves existing content aside. Throws BackupError if there is content, and DataDirLockedError if a relay is
+ * running.
+ */
+export function restoreToDataDir(
+  folder: string,
+  dataDir: string,
+  backup: BackupManifest,
+  force: boolean,
+): RestoreResult {
+  const lock = acquireLock(dataDir, { command: 'restore' })
   try {
-    const content = contentOf(dataDir)
+    const content = existingContent(dataDir)
     if (content.length > 0 && !force) {
-      throw new BackupError(
-        `${dataDir} is not empty. --force moves what is there aside, to a folder inside it.`,
-      )
+      throw new BackupError(`${dataDir} is not empty. Use --force to move its content to a folder inside it.`)
     }
     const aside = content.length > 0 ? moveAside(dataDir, content) : null
-    // The database comes last: a directory without it is one that was never used.
+    // The database comes last: a directory without one counts as unused.
     if (backup.files.some(({ name }) => name === keyFile)) {
       copyFileSync(join(folder, keyFile), join(dataDir, keyFile))
       syncPath(join(dataDir, keyFile))
@@ -53,34 +59,34 @@ export function putInPlace(folder: string, dataDir: string, backup: Manifest, fo
   }
 }
 
-/** A copy to work on, in a folder that the same restore finds again when it was cut off. */
-function workingCopy(folder: string, dataDir: string, backup: Manifest): string {
-  const mark = backup.files.find(({ name }) => name === databaseFile)?.sha256.slice(0, 16)
-  const place = join(dataDir, `restoring-${mark}`)
-  if (existsSync(join(place, databaseFile))) return place
-  mkdirSync(place, { recursive: true, mode: 0o700 })
+/** A working copy, in a folder that the same restore finds again if it was interrupted. */
+function workingCopy(folder: string, dataDir: string, backup: BackupManifest): string {
+  const id = backup.files.find(({ name }) => name === databaseFile)?.sha256.slice(0, 16)
+  const copy = join(dataDir, `restoring-${id}`)
+  if (existsSync(join(copy, databaseFile))) return copy
+  mkdirSync(copy, { recursive: true, mode: 0o700 })
   for (const { name } of backup.files.toSorted((one) => (one.name === databaseFile ? 1 : -1))) {
-    copyFileSync(join(folder, name), join(place, `${name}.arriving`))
-    syncPath(join(place, `${name}.arriving`))
-    renameSync(join(place, `${name}.arriving`), join(place, name))
+    copyFileSync(join(folder, name), join(copy, `${name}.arriving`))
+    syncPath(join(copy, `${name}.arriving`))
+    renameSync(join(copy, `${name}.arriving`), join(copy, name))
   }
-  syncPath(place)
-  return place
+  syncPath(copy)
+  return copy
 }
 
-/** Fills the empty database of a cluster. Cut off, the same call goes on. Throws LockedError where a node runs here. */
-export async function putInPostgres(
+/** Fills the empty database of a cluster. Interrupted, the same call resumes. Throws DataDirLockedError if a node is running. */
+export async function restoreToPostgres(
   folder: string,
   { config, url }: { readonly config: Config; readonly url: string },
-  backup: Manifest,
-  say: Say,
+  backup: BackupManifest,
+  onProgress: OnProgress,
 ): Promise<void> {
   const { dataDir } = config
-  const lock = takeLock(dataDir, { command: 'restore' })
+  const lock = acquireLock(dataDir, { command: 'restore' })
   try {
-    const place = workingCopy(folder, dataDir, backup)
-    await moveToPostgres({ ...config, dataDir: place, databaseUrl: null }, url, say)
-    rmSync(place, { recursive: true, force: true })
+    const copy = workingCopy(folder, dataDir, backup)
+    await migrateToPostgres({ ...config, dataDir: copy, databaseUrl: null }, url, onProgress)
+    rmSync(copy, { recursive: true, force: true })
   } finally {
     lock.release()
   }

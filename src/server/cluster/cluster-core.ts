@@ -1,7 +1,7 @@
 /**
- * The heart of a node of a cluster: the same as on one node alone (core.ts), over PostgreSQL. What is written on this
- * node's own disk is little, and is gone through at the start: settlements that the database has not got, and how far
- * the streams of an earlier process had come.
+ * The core of a cluster node: the same as that of a single node (core.ts), over PostgreSQL. The node writes little to its
+ * own disk and recovers it at startup: settlements that the database does not have, and the marks of streams of an earlier
+ * process.
  */
 import { hostname } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,120 +14,120 @@ import { openPostgresDb, type PostgresDb } from '../../db/postgres/postgres-db.t
 import { migratePostgres } from '../../db/postgres/migrate.ts'
 import { joinCluster } from '../../db/postgres/nodes.ts'
 import { openSharedDataKey } from '../../db/settings.ts'
-import { checkNotMoved, MovedAway } from '../../db/transfer/move-marker.ts'
-import { errorWords } from '../../lib/error-message.ts'
+import { checkNotMoved, DatabaseMovedError } from '../../db/transfer/move-marker.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 import { newId } from '../../lib/ids.ts'
-import { sealerOf } from '../../lib/encryption.ts'
-import { steadyClock, wallClock, type Core, type CoreListener } from '../core.ts'
-import { NodeHealth } from '../upstreams/upstream-health.ts'
-import { takeIn } from '../copies.ts'
-import { SpendNotices } from '../ledger/spend-notifications.ts'
+import { createSealer } from '../../lib/encryption.ts'
+import { monotonicClock, wallClock, type Core, type CoreListener } from '../ledger/core.ts'
+import { UpstreamHealth } from '../upstreams/upstream-health.ts'
+import { applyChanges } from '../workers/config-cache.ts'
+import { SpendNotifications } from '../ledger/spend-notifications.ts'
 import { version } from '../version.ts'
-import { AloneRates, type NodeRates } from '../../limits/node-rates.ts'
-import { RedisRates } from '../../limits/redis-rates.ts'
-import { Jobs } from './jobs.ts'
-import { endLeftOpen, freeIn } from './recover-open-holds.ts'
-import { Node } from './node.ts'
-import { NodeJournal } from './node-journal.ts'
-import { NodeLine } from './node-line.ts'
-import { SharedCircuits } from './shared-circuits.ts'
+import { LocalRateLimiter, type ClusterRateLimiter } from '../../limits/local-rate-limiter.ts'
+import { RedisRateLimiter } from '../../limits/redis-rate-limiter.ts'
+import { Leader } from './leader.ts'
+import { recoverOpenHolds, releaseRateSlot } from './recover-open-holds.ts'
+import { NodeMembership } from './node-membership.ts'
+import { NodeJournal } from './ledger/node-journal.ts'
+import { ClusterWorkerChannel } from './cluster-worker-channel.ts'
+import { CircuitBroadcast } from './circuit-broadcast.ts'
 import { SharedAuthority } from './shared-authority.ts'
 import { SharedCredits } from './shared-credits.ts'
-import { SharedDistrust } from './shared-distrust.ts'
-import { SharedLedger } from './shared-ledger.ts'
-import { SharedTraffic } from './shared-traffic.ts'
-import { verifyClusterInThread, watchClusterInThread } from './verify-thread.ts'
+import { LedgerAlertBroadcast } from './ledger-alert-broadcast.ts'
+import { SharedLedger } from './ledger/shared-ledger.ts'
+import { TrafficBroadcast } from './traffic-broadcast.ts'
+import { verifyClusterInThread, monitorClusterInThread } from '../verification/cluster-verify-thread.ts'
 
 const rejoinPauseMs = 500
 
 type ClusterConfig = Omit<Config, 'databaseUrl'> & { readonly databaseUrl: string }
 
-/** This node's name for good: made at its first start, kept in its data directory. */
-async function nodeIdOf(local: LocalJournal): Promise<string> {
-  const known = local.content.facts.get('node')
+/** This node's permanent id: created at its first start, kept in its data directory. */
+async function loadNodeId(local: LocalJournal): Promise<string> {
+  const known = local.contents.facts.get('node')
   if (known !== undefined) return known
   const id = newId('node')
   await local.write(['fact', 'node', id])
   return id
 }
 
-interface Opened {
+interface OpenedNode {
   readonly local: LocalJournal
   readonly db: PostgresDb
   readonly id: string
   readonly join: () => Promise<number>
 }
 
-async function openNode({ databaseUrl, dataDir }: ClusterConfig): Promise<Opened> {
+async function openNode({ databaseUrl, dataDir }: ClusterConfig): Promise<OpenedNode> {
   await migratePostgres(databaseUrl)
   const local = await openLocalJournal(dataDir)
-  const id = await nodeIdOf(local)
+  const id = await loadNodeId(local)
   const db = openPostgresDb(databaseUrl, `sluice ${id}`)
   await checkNotMoved(db)
   return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version }) }
 }
 
-/** Joins again after a retirement, however long it takes; asked for meanwhile it is the same. */
-function rejoining(parts: {
+/** Rejoins the cluster after a retirement, with retries. A call while it runs has no effect. */
+function createRejoin(deps: {
   readonly join: () => Promise<number>
-  readonly node: () => Node
-  readonly told: (why: string) => void
-  /** Another process has this node's name: one of the two has to end. */
-  readonly doubled: (where: string) => void
-  readonly movedAway: (why: string) => void
+  readonly node: () => NodeMembership
+  readonly onRejoin: (why: string) => void
+  /** Another process runs under this node's id: one of the two must stop. */
+  readonly onDuplicate: (where: string) => void
+  readonly onMigrated: (why: string) => void
 }): (why: string) => void {
-  let isUnderWay = false
-  const again = async (why: string): Promise<void> => {
+  let isRunning = false
+  const rejoin = async (why: string): Promise<void> => {
     let isRetired = false
     for (;;) {
       try {
         if (!isRetired) {
-          const where = await parts.node().runsElsewhere()
-          if (where !== null) return parts.doubled(where)
-          parts.told(why)
+          const where = await deps.node().runsElsewhere()
+          if (where !== null) return deps.onDuplicate(where)
+          deps.onRejoin(why)
           isRetired = true
         }
-        await parts.node().goOnIn(await parts.join())
+        await deps.node().continueInEpoch(await deps.join())
         break
       } catch (error) {
-        if (error instanceof MovedAway) return parts.movedAway(error.message)
+        if (error instanceof DatabaseMovedError) return deps.onMigrated(error.message)
         await delay(rejoinPauseMs)
       }
     }
-    isUnderWay = false
+    isRunning = false
   }
   return (why) => {
-    if (isUnderWay) return
-    isUnderWay = true
-    void again(why)
+    if (isRunning) return
+    isRunning = true
+    void rejoin(why)
   }
 }
 
-interface Running {
+interface JoinedNode {
   readonly ledger: SharedLedger
   readonly journal: NodeJournal
-  readonly node: Node
-  readonly rates: NodeRates
+  readonly node: NodeMembership
+  readonly rates: ClusterRateLimiter
   readonly now: () => number
 }
 
-/** The ledger of this node in a new epoch, and its place in the cluster. */
-async function joinWith(
-  { local, db, id, join }: Opened,
+/** Joins the cluster in a new epoch, and creates this node's ledger and rate limiter. */
+async function joinAsNode(
+  { local, db, id, join }: OpenedNode,
   config: ClusterConfig,
   listener: CoreListener,
-): Promise<Running> {
+): Promise<JoinedNode> {
   const now = wallClock()
   const journal = new NodeJournal(local)
-  const fenced = rejoining({
+  const onFenced = createRejoin({
     join,
     node: () => node,
-    told: (why) => listener.noted(why, { node: id }),
-    doubled: (where) =>
-      listener.failed(
-        `another process runs as ${id}, on ${where}. Each node needs a DATA_DIR of its own, also no copy of another's`,
+    onRejoin: (why) => listener.onWarning(why, { node: id }),
+    onDuplicate: (where) =>
+      listener.onFailure(
+        `another process runs as ${id}, on ${where}. Each node needs its own DATA_DIR, not a copy of another node's`,
       ),
-    movedAway: (why) => listener.failed(why),
+    onMigrated: (why) => listener.onFailure(why),
   })
   const epoch = await join()
   const ledger: SharedLedger = new SharedLedger({
@@ -135,107 +135,122 @@ async function joinWith(
     node: id,
     epoch,
     now,
-    keep: (work) => journal.keep(work, ledger.state.holds.get(work.ask.id)),
-    forget: (ids) => journal.forget(ids),
+    saveLocally: (operation) =>
+      journal.saveSettlement(operation, ledger.state.holds.get(operation.request.id)),
+    removeLocal: (ids) => journal.remove(ids),
     listener: {
-      admitting: (isOpen, why) => listener.admitting(isOpen, why),
-      fenced,
-      broken: (error) => listener.failed(errorWords(error)),
+      onAdmissionChange: (isOpen, why) => listener.onAdmissionChange(isOpen, why),
+      onFenced,
+      onBroken: (error) => listener.onFailure(errorMessage(error)),
     },
   })
-  const node: Node = new Node({ db, id, ledger, now, fenced, freed: (hold) => freeIn(rates, hold) }, epoch)
-  const rates = ratesOf(config, node, listener)
-  await node.look()
+  const node: NodeMembership = new NodeMembership(
+    { db, id, ledger, now, onFenced, onHoldEnded: (hold) => releaseRateSlot(rates, hold) },
+    epoch,
+  )
+  const rates = createRates(config, node, listener)
+  await node.refresh()
   return { ledger, journal, node, rates, now }
 }
 
-/** Counted together with the other nodes where there is a Redis, else by the node's share. */
-function ratesOf({ redisUrl, slotLeaseMs }: ClusterConfig, node: Node, listener: CoreListener): NodeRates {
-  const steady = steadyClock()
-  const alone = new AloneRates(() => node.place, steady)
-  if (redisUrl === null) return alone
-  return new RedisRates({
+/** Limits are counted over all nodes if there is a Redis; otherwise each node admits its share. */
+function createRates(
+  { redisUrl, slotLeaseMs }: ClusterConfig,
+  node: NodeMembership,
+  listener: CoreListener,
+): ClusterRateLimiter {
+  const monotonicNow = monotonicClock()
+  const local = new LocalRateLimiter(() => node.position, monotonicNow)
+  if (redisUrl === null) return local
+  return new RedisRateLimiter({
     url: redisUrl,
     leaseMs: slotLeaseMs,
-    alone,
-    steady,
-    away: (why) => listener.noted('Redis is away: this node admits its share', { why: `REDIS_URL: ${why}` }),
-    back: () => listener.noted('Redis is back: rates are counted together again', {}),
+    local,
+    monotonicNow,
+    onUnavailable: (why) =>
+      listener.onWarning('Redis unavailable: using local rate limits', { why: `REDIS_URL: ${why}` }),
+    onAvailable: () => listener.onWarning('Redis available: using shared rate limits', {}),
   })
 }
 
-function gaugesOf(node: Node, rates: NodeRates, leads: boolean): ReturnType<Core['gauges']> {
+function clusterGauges(
+  node: NodeMembership,
+  rates: ClusterRateLimiter,
+  isLeader: boolean,
+): ReturnType<Core['gauges']> {
   return [
-    { name: 'sluice_nodes', help: 'Nodes of this cluster that are alive', value: node.place.nodes },
+    { name: 'sluice_nodes', help: 'Nodes of this cluster that are alive', value: node.position.nodes },
     {
       name: 'sluice_rates_shared',
-      help: 'Rates are counted over all nodes; 0: each node admits its share of every limit',
+      help: '1: rate limits are counted over all nodes; 0: each node admits its share of every limit',
       value: rates.isShared ? 1 : 0,
     },
     {
       name: 'sluice_leads',
-      help: 'This node does what one does for all: jobs, checks, the watch over the ledger',
-      value: leads ? 1 : 0,
+      help: '1: this node is the leader and runs jobs, health checks and the ledger monitor',
+      value: isLeader ? 1 : 0,
     },
   ]
 }
 
-/** What nodes say to each other that may be lost. */
-function wordsOver(say: (text: string) => void) {
-  const circuits = new SharedCircuits(say)
-  const distrust = new SharedDistrust(say)
-  const traffic = new SharedTraffic(say)
+/** The messages between nodes that may be lost. */
+function createBroadcasts(send: (text: string) => void) {
+  const circuits = new CircuitBroadcast(send)
+  const ledgerAlerts = new LedgerAlertBroadcast(send)
+  const traffic = new TrafficBroadcast(send)
   return {
     circuits,
-    distrust,
-    hear(text: string) {
-      for (const listener of [circuits, distrust, traffic]) {
+    ledgerAlerts,
+    onMessage(text: string) {
+      for (const listener of [circuits, ledgerAlerts, traffic]) {
         try {
-          listener.hear(text)
+          listener.onMessage(text)
         } catch {
-          // Whoever may connect to the database may say anything, and another release says it otherwise.
+          // Any client of the database can send a message, and another release may use another format.
         }
       }
     },
-    follow(health: NodeHealth) {
-      circuits.follow(health.board)
-      traffic.follow(health)
+    attach(health: UpstreamHealth) {
+      circuits.attach(health.breakers)
+      traffic.attach(health)
     },
     close: () => traffic.close(),
   }
 }
 
-/** Opens a node; the caller holds the lock of its data directory. Ends the holds that it had left open. */
+/** Opens a node whose data directory the caller has locked. Ends the holds that an earlier process left open. */
 export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
   const { databaseUrl: url } = config
   const opened = await openNode(config)
   const { local, db, id } = opened
   const dataKey = await openSharedDataKey(db, config.encryptionKey)
-  const sealer = sealerOf(dataKey)
-  const running = await joinWith(opened, config, listener)
-  const { ledger, node, rates, now } = running
+  const sealer = createSealer(dataKey)
+  const joined = await joinAsNode(opened, config, listener)
+  const { ledger, node, rates, now } = joined
   const feed: ChangeFeed = new ChangeFeed(
     { url, name: `sluice ${id}` },
     {
-      async changed(changes) {
+      async onChanges(changes) {
         await refresh(changes)
-        await listener.changed(changes)
+        await listener.onChanges(changes)
       },
-      heard: (text) => words.hear(text),
-      connected: () => words.circuits.tellAll(),
-      lost: () => ledger.lookAgain(),
+      onBroadcast: (text) => broadcasts.onMessage(text),
+      onConnected: () => broadcasts.circuits.sendAll(),
+      onDisconnected: () => ledger.retryNow(),
     },
   )
-  const words = wordsOver((text) => feed.say(text))
+  const broadcasts = createBroadcasts((text) => feed.broadcast(text))
   await feed.start()
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
-  const refresh: Core['refresh'] = (changes) => takeIn({ db, sealer, directory, catalog }, changes)
-  const spending = new SpendNotices({ state: ledger.state, directory, db })
-  const authority = new SharedAuthority({ ...running, directory, catalog, spending, db, feed })
-  const health = new NodeHealth(catalog, Date.now)
-  words.follow(health)
-  const expired = await endLeftOpen({ ...opened, ...running, catalog })
-  const jobs = new Jobs({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
+  const refresh: Core['applyConfigChanges'] = (changes) =>
+    applyChanges({ db, sealer, directory, catalog }, changes)
+  const spendNotifications = new SpendNotifications({ state: ledger.state, directory, db })
+  const authority = new SharedAuthority({ ...joined, directory, catalog, spendNotifications, db, feed })
+  const health = new UpstreamHealth(catalog, Date.now)
+  broadcasts.attach(health)
+  const recoveredHolds = await recoverOpenHolds({ ...opened, ...joined, catalog })
+  const leader = new Leader({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
+  const isLeader = (): boolean => leader.isLeader
   return {
     store: { db },
     directory,
@@ -245,25 +260,25 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     state: ledger.state,
     commits: ledger,
     authority,
-    credits: new SharedCredits(ledger, spending, now),
+    credits: new SharedCredits(ledger, spendNotifications, now),
     health,
-    expired,
-    accessForWorker: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),
-    gauges: () => gaugesOf(node, rates, jobs.isOurs),
-    leads: () => jobs.isOurs,
-    nodes: () => node.all(),
+    recoveredHolds,
+    workerDbAccess: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),
+    gauges: () => clusterGauges(node, rates, leader.isLeader),
+    isLeader,
+    nodes: () => node.list(),
     retireNode: (other) => node.retire(other),
-    record: (row) => ledger.add({ kind: 'row', row }),
-    lineTo: (port, duties) => new NodeLine(port, authority, duties),
-    isCurrent: () => feed.fresh(),
-    refresh,
-    // Asked first: a database that is away is not a bug of the thread.
-    verify: () => db.all({ sql: 'select 1', parameters: [] }).then(() => verifyClusterInThread(url)),
-    watch: (everyMs, watcher) =>
-      watchClusterInThread(url, everyMs, () => jobs.isOurs, words.distrust.over(watcher)),
+    recordRequest: (row) => ledger.enqueue({ kind: 'row', row }),
+    openWorkerChannel: (port, handlers) => new ClusterWorkerChannel(port, authority, handlers),
+    isCurrent: () => feed.waitUntilFresh(),
+    applyConfigChanges: refresh,
+    // Queries the database first: an outage is not a bug of the thread.
+    verifyLedger: () => db.all({ sql: 'select 1', parameters: [] }).then(() => verifyClusterInThread(url)),
+    monitorLedger: (everyMs, monitorListener) =>
+      monitorClusterInThread(url, everyMs, isLeader, broadcasts.ledgerAlerts.wrap(monitorListener)),
     async close() {
-      await Promise.all([jobs.close(), feed.close(), rates.close(), spending.close()])
-      words.close()
+      await Promise.all([leader.close(), feed.close(), rates.close(), spendNotifications.close()])
+      broadcasts.close()
       health.close()
       await ledger.close()
       await node.leave()

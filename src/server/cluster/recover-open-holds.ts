@@ -1,54 +1,54 @@
-/** What an earlier process of this node has left open: ended as it was settled, else at its last mark. */
+/** Ends the holds that an earlier process of this node left open: by their saved settlements, or else at their last marks. */
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Db } from '../../db/db.ts'
 import type { LocalJournal } from '../../db/sqlite/local-journal.ts'
-import { openHoldsOf } from '../../db/postgres/nodes.ts'
+import { listOpenHolds } from '../../db/postgres/nodes.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
 import type { Hold } from '../../ledger/state.ts'
-import type { NodeRates } from '../../limits/node-rates.ts'
+import type { ClusterRateLimiter } from '../../limits/local-rate-limiter.ts'
 import { subjectsOf } from '../../limits/rate-limiter.ts'
-import { onlyUpstreamOf } from '../ledger/authority.ts'
+import { soleUpstreamOf } from '../ledger/authority.ts'
 import { noCaps } from '../ledger/caller-limits.ts'
-import { markOf } from './ledger/batch.ts'
-import type { NodeJournal } from './node-journal.ts'
-import type { SharedLedger } from './shared-ledger.ts'
+import { markOfRow } from './ledger/shared-rows.ts'
+import type { NodeJournal } from './ledger/node-journal.ts'
+import type { SharedLedger } from './ledger/shared-ledger.ts'
 
-/** Whoever was answered by a process that is gone takes no slot any more. */
-export function freeIn(rates: NodeRates, hold: Hold): void {
-  rates.free(hold.id, subjectsOf(hold))
+/** A request of a process that has exited no longer counts as concurrent. */
+export function releaseRateSlot(rates: ClusterRateLimiter, hold: Hold): void {
+  rates.release(hold.id, subjectsOf(hold))
 }
 
-export interface LeftOpen {
+export interface RecoverOpenHoldsDeps {
   readonly db: Db
   readonly id: string
   readonly local: LocalJournal
   readonly journal: NodeJournal
   readonly ledger: SharedLedger
-  readonly rates: NodeRates
+  readonly rates: ClusterRateLimiter
   readonly catalog: Catalog
   readonly now: () => number
 }
 
-/** How many requests it has ended. */
-export async function endLeftOpen(parts: LeftOpen): Promise<number> {
-  const { db, id: node, local, journal, ledger, rates, catalog, now } = parts
-  const rows = await openHoldsOf(db, node)
+/** Returns how many holds it has ended. */
+export async function recoverOpenHolds(deps: RecoverOpenHoldsDeps): Promise<number> {
+  const { db, id: node, local, journal, ledger, rates, catalog, now } = deps
+  const rows = await listOpenHolds(db, node)
   for (const row of rows) {
-    const hold = decodeHold(row.body, markOf(row))
+    const hold = decodeHold(row.body, markOfRow(row))
     ledger.state.holds.set(row.id, hold)
-    freeIn(rates, hold)
+    releaseRateSlot(rates, hold)
   }
-  for (const { id, input, output } of local.content.marks)
-    ledger.own.mark(id, { at: now(), inputTokens: input, outputTokens: output })
-  const answer = (): undefined => undefined
+  for (const { id, input, output } of local.contents.marks)
+    ledger.holds.mark(id, { at: now(), inputTokens: input, outputTokens: output })
+  const reply = (): undefined => undefined
   for (const settlement of journal.settlements()) {
-    const { servedModel } = settlement.ask
+    const { servedModel } = settlement.request
     const otherPrice = servedModel === null ? undefined : catalog.model(servedModel)?.price
-    ledger.add({ kind: 'settle', ...settlement, otherPrice, caps: noCaps, answer, isKept: true })
+    ledger.enqueue({ kind: 'settle', ...settlement, otherPrice, caps: noCaps, reply, isSavedLocally: true })
   }
   for (const [id, { model }] of ledger.state.holds) {
-    const upstream = onlyUpstreamOf(catalog.model(model))
-    ledger.add({
+    const upstream = soleUpstreamOf(catalog.model(model))
+    ledger.enqueue({
       kind: 'expire',
       id,
       at: now(),
@@ -56,10 +56,10 @@ export async function endLeftOpen(parts: LeftOpen): Promise<number> {
       owners: null,
       upstream,
       isRetired: false,
-      answer,
+      reply,
     })
   }
-  await ledger.drained()
-  journal.forgetAllBut(new Set())
+  await ledger.drain()
+  journal.removeAllExcept(new Set())
   return rows.length
 }

@@ -1,46 +1,52 @@
 /**
- * The authority of a node of a cluster: rates first, as all nodes count them, then money, in the node's next batch. A
- * request is admitted when that batch holds. How far streams have come is noted on the node's own disk.
+ * The authority of a cluster node: rate limits first, counted over all nodes, then money, in the node's next batch. A
+ * request is admitted once that batch is committed. Marks of streams are written to the node's own disk.
  */
 import type { Caller, Directory } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
 import type { Db } from '../../db/db.ts'
 import type { ChangeFeed } from '../../db/postgres/change-feed.ts'
-import { ownerRowsNow } from '../../db/postgres/owners.ts'
-import { refuse } from '../../errors.ts'
-import type { Wallet } from '../../http/house.ts'
+import { readOwnerRows } from '../../db/postgres/ledger-rows.ts'
+import { apiError } from '../../errors.ts'
+import type { Wallet } from '../../ledger/wallet.ts'
 import { ownerAt, type Denial } from '../../ledger/caps.ts'
 import { accountOwner, emptyOwner, keyOwner, type Owner } from '../../ledger/state.ts'
-import type { Granted } from '../../ledger/operations.ts'
+import type { GrantedHold } from '../../ledger/operations.ts'
 import type { RateStatus } from '../../limits/rate-limiter.ts'
-import type { HoldAnswer, HoldAsk, KeptAnswer, RequestOutcome, SettleAsk } from '../../relay/ledger-client.ts'
-import { onlyUpstreamOf } from '../ledger/authority.ts'
-import { capsOf, capsOfHold, claimsOf, walletOf } from '../ledger/caller-limits.ts'
-import { running } from '../claims.ts'
-import { deniedByLedger, deniedByRate } from '../ledger/denials.ts'
-import { holdOperationOf, OpenPeriods, tokensToReserve } from '../ledger/hold-operation.ts'
+import type {
+  HoldResponse,
+  HoldRequest,
+  ResponseToStore,
+  RequestOutcome,
+  SettleRequest,
+} from '../../relay/ledger-client.ts'
+import { soleUpstreamOf } from '../ledger/authority.ts'
+import { capsOf, capsOfHold, rateLimitSubjectsOf, walletOf } from '../ledger/caller-limits.ts'
+import { conflictWith } from '../ledger/idempotency-claims.ts'
+import { ledgerDenialError, rateDenialError } from '../ledger/denials.ts'
+import { holdOperationOf, OpenPeriodCache, tokensToReserve } from '../ledger/hold-operation.ts'
 import { requestRow } from '../ledger/request-row.ts'
-import type { SpendNotices } from '../ledger/spend-notifications.ts'
-import type { NodeRates } from '../../limits/node-rates.ts'
-import type { NodeJournal } from './node-journal.ts'
-import { ownerOfSharedRow } from './owner-rows.ts'
-import type { SharedLedger } from './shared-ledger.ts'
-import type { Taken } from './work.ts'
+import type { SpendNotifications } from '../ledger/spend-notifications.ts'
+import type { ClusterRateLimiter } from '../../limits/local-rate-limiter.ts'
+import type { NodeJournal } from './ledger/node-journal.ts'
+import { ownerFromRow } from './ledger/shared-rows.ts'
+import type { SharedLedger } from './ledger/shared-ledger.ts'
+import type { ClaimConflict } from './ledger/queued-operations.ts'
 
-export interface SharedAuthorityParts {
+export interface SharedAuthorityDeps {
   readonly ledger: SharedLedger
   readonly journal: NodeJournal
-  readonly rates: NodeRates
+  readonly rates: ClusterRateLimiter
   readonly directory: Directory
   readonly catalog: Catalog
-  readonly spending: SpendNotices
+  readonly spendNotifications: SpendNotifications
   readonly db: Db
   readonly now: () => number
-  /** What others have changed. */
-  readonly feed: Pick<ChangeFeed, 'isFresh' | 'fresh'>
+  /** The changes of other nodes. */
+  readonly feed: Pick<ChangeFeed, 'isFresh' | 'waitUntilFresh'>
 }
 
-const unavailable = (rates: RateStatus | null): HoldAnswer => ({
+const unavailable = (rates: RateStatus | null): HoldResponse => ({
   granted: false,
   code: 'service_unavailable',
   detail: { retryAfterMs: 1000 },
@@ -48,129 +54,152 @@ const unavailable = (rates: RateStatus | null): HoldAnswer => ({
 })
 
 export class SharedAuthority {
-  readonly #parts: SharedAuthorityParts
-  readonly #periods = new OpenPeriods()
-  #isTrusted = true
+  readonly #deps: SharedAuthorityDeps
+  readonly #periods = new OpenPeriodCache()
+  #isAdmissionOpen = true
 
-  constructor(parts: SharedAuthorityParts) {
-    this.#parts = parts
+  constructor(deps: SharedAuthorityDeps) {
+    this.#deps = deps
   }
 
-  distrust(): void {
-    this.#isTrusted = false
+  haltAdmission(): void {
+    this.#isAdmissionOpen = false
   }
 
-  async hold(ask: HoldAsk): Promise<HoldAnswer> {
-    const { directory, catalog, ledger, rates, feed } = this.#parts
-    // Nobody is admitted by what was true a while ago: after a standstill, or where changes have no way to this node.
-    if (ledger.admitting && !feed.isFresh && !(await feed.fresh())) return unavailable(null)
-    const caller = directory.keyById(ask.keyId)
-    const model = catalog.model(ask.model)
+  async hold(request: HoldRequest): Promise<HoldResponse> {
+    const { directory, catalog, ledger, rates, feed } = this.#deps
+    // Do not admit by outdated configuration: after a stall, or while changes do not reach this node.
+    if (ledger.isAdmitting && !feed.isFresh && !(await feed.waitUntilFresh())) return unavailable(null)
+    const caller = directory.callerByKeyId(request.keyId)
+    const model = catalog.model(request.model)
     if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
     if (!model) return { granted: false, code: 'model_not_found', detail: { param: 'model' }, rates: null }
-    if (!ledger.admitting || !this.#isTrusted) return unavailable(null)
-    const tokens = tokensToReserve(ask, model)
-    const { denial, status } = await rates.reserve(ask.id, claimsOf(caller, model), tokens)
-    if (denial) return { granted: false, ...deniedByRate(denial), rates: status }
-    const held = await this.#holdMoney(ask, caller, model)
+    if (!ledger.isAdmitting || !this.#isAdmissionOpen) return unavailable(null)
+    const tokens = tokensToReserve(request, model)
+    const { denial, status } = await rates.reserve(request.id, rateLimitSubjectsOf(caller, model), tokens)
+    if (denial) return { granted: false, ...rateDenialError(denial), rates: status }
+    const held = await this.#requestHold(request, caller, model)
     if (held && 'event' in held) {
       const { outputTokens, maximumTokens } = held
       return { granted: true, outputTokens, maximumTokens, commit: 0, rates: status }
     }
-    rates.giveBack(ask.id)
+    rates.cancel(request.id)
     if (!held) return unavailable(status)
-    return this.#denied(held, ask, caller, status)
+    return this.#toDenial(held, request, caller, status)
   }
 
-  #denied(denial: Denial | Taken, ask: HoldAsk, caller: Caller, rates: RateStatus): HoldAnswer {
-    if (denial.kind === 'running' && ask.claim) return running(denial.by, ask.claim)
-    if (denial.kind === 'kept' || denial.kind === 'running')
-      return { granted: false, code: 'idempotency_conflict', detail: {}, rates: null, lookAgain: 0 }
+  #toDenial(
+    denial: Denial | ClaimConflict,
+    request: HoldRequest,
+    caller: Caller,
+    rates: RateStatus,
+  ): HoldResponse {
+    if (denial.kind === 'running' && request.claim) return conflictWith(denial.by, request.claim)
+    if (denial.kind === 'stored' || denial.kind === 'running')
+      return { granted: false, code: 'idempotency_conflict', detail: {}, rates: null, retryAfterCommit: 0 }
     const { accountId: account, keyId: key } = caller
-    if (denial.kind !== 'known') this.#parts.spending.denied({ account, key }, denial, capsOf(caller))
-    return { granted: false, ...deniedByLedger(denial, this.#parts.now()), rates }
+    if (denial.kind !== 'known')
+      this.#deps.spendNotifications.onDenied({ account, key }, denial, capsOf(caller))
+    return { granted: false, ...ledgerDenialError(denial, this.#deps.now()), rates }
   }
 
-  #holdMoney(ask: HoldAsk, caller: Caller, model: PricedModel): Promise<Granted | Denial | Taken | null> {
-    const at = this.#parts.now()
+  #requestHold(
+    request: HoldRequest,
+    caller: Caller,
+    model: PricedModel,
+  ): Promise<GrantedHold | Denial | ClaimConflict | null> {
+    const at = this.#deps.now()
     const periods = this.#periods.at(caller.timezone, at)
-    const operation = holdOperationOf(ask, { caller, model }, at, periods)
-    const { promise, resolve } = Promise.withResolvers<Granted | Denial | Taken | null>()
-    this.#parts.ledger.add({ kind: 'hold', operation, answer: resolve, isGivenUp: false })
+    const operation = holdOperationOf(request, { caller, model }, at, periods)
+    const { promise, resolve } = Promise.withResolvers<GrantedHold | Denial | ClaimConflict | null>()
+    this.#deps.ledger.enqueue({ kind: 'hold', hold: operation, reply: resolve, isAbandoned: false })
     return promise
   }
 
-  extend(id: string, remaining: number, answer: (outputTokens: number) => void): void {
-    const { ledger, directory, now } = this.#parts
+  extend(id: string, remaining: number, reply: (outputTokens: number) => void): void {
+    const { ledger, directory, now } = this.#deps
     const caps = capsOfHold(directory, ledger.state.holds.get(id))
-    ledger.add({ kind: 'extend', id, at: now(), remaining, caps, answer })
+    ledger.enqueue({ kind: 'extend', id, at: now(), remaining, caps, reply })
   }
 
-  /** Resolves when the mark is on this node's disk; rejects when it cannot be. */
+  /** Resolves when the mark is on this node's disk; rejects if it cannot be written. */
   async mark(id: string, inputTokens: number, outputTokens: number): Promise<void> {
-    const { ledger, journal, now } = this.#parts
+    const { ledger, journal, now } = this.#deps
     if (!ledger.state.holds.has(id)) return
     await journal.mark(id, inputTokens, outputTokens)
-    ledger.own.mark(id, { at: now(), inputTokens, outputTokens })
+    ledger.holds.mark(id, { at: now(), inputTokens, outputTokens })
   }
 
-  /** Answers once, though a settlement that was kept on this node's disk is told again by the batch that enters it. */
-  settle(ask: SettleAsk, kept: KeptAnswer | null, answer: (charge: bigint) => void): void {
-    const { ledger, rates, spending, directory, catalog, now } = this.#parts
-    const { id, usage, servedModel } = ask
+  /** Replies once, although a settlement that was saved on this node's disk gets a second reply from the batch that enters it. */
+  settle(
+    request: SettleRequest,
+    storedResponse: ResponseToStore | null,
+    reply: (charge: bigint) => void,
+  ): void {
+    const { ledger, rates, spendNotifications, directory, catalog, now } = this.#deps
+    const { id, usage, servedModel } = request
     const otherPrice = servedModel === null ? undefined : catalog.model(servedModel)?.price
     const held = ledger.state.holds.get(id)
     const caps = capsOfHold(directory, held)
     rates.finish(id, usage ? usage.input + usage.output : 0)
-    let isAnswered = false
-    const answered = (charge: bigint): void => {
-      if (isAnswered) return
-      isAnswered = true
-      if (held && usage) spending.settled(held, caps)
-      answer(charge)
+    let hasReplied = false
+    const replyOnce = (charge: bigint): void => {
+      if (hasReplied) return
+      hasReplied = true
+      if (held && usage) spendNotifications.onSettled(held, caps)
+      reply(charge)
     }
-    ledger.add({ kind: 'settle', ask, kept, otherPrice, at: now(), caps, answer: answered, isKept: false })
+    ledger.enqueue({
+      kind: 'settle',
+      request,
+      storedResponse,
+      otherPrice,
+      at: now(),
+      caps,
+      reply: replyOnce,
+      isSavedLocally: false,
+    })
   }
 
-  /** A request whose worker is gone: charged at its last mark. */
+  /** A request whose worker has exited is charged at its last mark. */
   expire(id: string): void {
-    const { ledger, rates, directory, catalog, now } = this.#parts
+    const { ledger, rates, directory, catalog, now } = this.#deps
     rates.finish(id, null)
     const held = ledger.state.holds.get(id)
     const caps = capsOfHold(directory, held)
-    const upstream = held ? onlyUpstreamOf(catalog.model(held.model)) : null
-    const answer = (): undefined => undefined
-    ledger.add({ kind: 'expire', id, at: now(), caps, owners: null, upstream, isRetired: false, answer })
+    const upstream = held ? soleUpstreamOf(catalog.model(held.model)) : null
+    const reply = (): undefined => undefined
+    ledger.enqueue({ kind: 'expire', id, at: now(), caps, owners: null, upstream, isRetired: false, reply })
   }
 
-  refused(id: string, keyId: string, outcome: RequestOutcome): void {
-    const { directory, ledger, now } = this.#parts
-    const caller = directory.keyById(keyId)
+  recordRejected(id: string, keyId: string, outcome: RequestOutcome): void {
+    const { directory, ledger, now } = this.#deps
+    const caller = directory.callerByKeyId(keyId)
     if (!caller) return
-    const who = { id, at: now(), account: caller.accountId, key: keyId, amount: 0n, priceVersion: 0 }
-    ledger.add({ kind: 'row', row: requestRow(who, outcome, null) })
+    const identity = { id, at: now(), account: caller.accountId, key: keyId, amount: 0n, priceVersion: 0 }
+    ledger.enqueue({ kind: 'row', row: requestRow(identity, outcome, null) })
   }
 
-  async takeRate(id: string, keyId: string): Promise<RateStatus> {
-    const { directory, rates } = this.#parts
-    const caller = directory.keyById(keyId)
-    if (!caller) throw refuse('invalid_api_key')
-    const { denial, status } = await rates.reserve(id, claimsOf(caller, null), 0)
+  async takeRateLimit(id: string, keyId: string): Promise<RateStatus> {
+    const { directory, rates } = this.#deps
+    const caller = directory.callerByKeyId(keyId)
+    if (!caller) throw apiError('invalid_api_key')
+    const { denial, status } = await rates.reserve(id, rateLimitSubjectsOf(caller, null), 0)
     if (denial) {
-      const { code, detail } = deniedByRate(denial)
-      throw refuse(code, detail)
+      const { code, detail } = rateDenialError(denial)
+      throw apiError(code, detail)
     }
     rates.finish(id, 0)
     return status
   }
 
   async wallet(accountId: string, keyId: string | null): Promise<Wallet> {
-    const { db, directory, now } = this.#parts
-    const rows = await ownerRowsNow(db, [accountOwner(accountId), keyOwner(keyId ?? '')])
-    const found = new Map(rows.map((row) => [row.id, ownerOfSharedRow(row)]))
+    const { db, directory, now } = this.#deps
+    const rows = await readOwnerRows(db, [accountOwner(accountId), keyOwner(keyId ?? '')])
+    const found = new Map(rows.map((row) => [row.id, ownerFromRow(row)]))
     const at = now()
-    const seen = (id: string): Owner => ownerAt(found.get(id) ?? emptyOwner(), at)
-    const owners = { account: seen(accountOwner(accountId)), key: seen(keyOwner(keyId ?? '')) }
+    const ownerNow = (id: string): Owner => ownerAt(found.get(id) ?? emptyOwner(), at)
+    const owners = { account: ownerNow(accountOwner(accountId)), key: ownerNow(keyOwner(keyId ?? '')) }
     return walletOf(directory, { accountId, keyId }, owners)
   }
 }

@@ -1,19 +1,19 @@
 /**
- * The demonstration upstream: a provider of ours that speaks the common format, writes the same text for the same
- * question, and bills honestly by the specification's estimate. It says what it is.
+ * The demonstration upstream: an internal provider in the OpenAI format that returns the same text for the same prompt, and
+ * reports the specified token estimate as usage. Its text says what it is.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { encodeEvent } from '../../lib/sse/sse-parser.ts'
-import { estimateOf, inputEstimateForCharge } from '../../relay/request/token-estimate.ts'
-import { readChatRequest, type ChatRequest } from '../../relay/request/request-body.ts'
-import { refusalOf } from '../../errors.ts'
+import { encodeSseEvent } from '../../lib/sse/sse-parser.ts'
+import { estimateTokens, inputEstimateForCharge } from '../../relay/request/token-estimate.ts'
+import { readChatRequest, type ChatCompletionRequest } from '../../relay/request/request-body.ts'
+import { asApiError } from '../../errors.ts'
 
-/** Loopback addresses of its own: nothing else on this machine becomes reachable by allowing it. */
+/** A loopback address of its own: allowing it makes nothing else on this machine reachable. */
 export const demoAddress = process.platform === 'linux' ? '127.83.76.85' : '127.0.0.1'
 
-const pauseMs = 25
-const most = 400
+const tokenDelayMs = 25
+const maxTokens = 400
 
 const sentences = [
   'This text comes from the demonstration upstream of Sluice, not from a model.',
@@ -22,38 +22,38 @@ const sentences = [
   'Add an upstream of your own, route a model to it, and real answers take this place.',
 ]
 
-function lastQuestion(request: ChatRequest): string {
+function lastPrompt(request: ChatCompletionRequest): string {
   const { messages } = request.parsed()
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : null
   const content = typeof last === 'object' && last !== null && 'content' in last ? last.content : ''
   return typeof content === 'string' ? content.slice(0, 120).trim() : ''
 }
 
-/** Words until the maximum of tokens is reached. */
-function answerWords(request: ChatRequest): { words: string[]; finish: 'stop' | 'length' } {
-  const question = lastQuestion(request)
-  const text = [question === '' ? 'Hello.' : `You said: "${question}".`, ...sentences].join(' ')
+/** Words up to the maximum of tokens. */
+function responseWords(request: ChatCompletionRequest): { words: string[]; finish: 'stop' | 'length' } {
+  const prompt = lastPrompt(request)
+  const text = [prompt === '' ? 'Hello.' : `You said: "${prompt}".`, ...sentences].join(' ')
   const all = text.split(/(?<= )/)
-  const limit = Math.min(request.maxOutputTokens ?? most, most)
+  const limit = Math.min(request.maxOutputTokens ?? maxTokens, maxTokens)
   const words: string[] = []
   for (const word of all) {
-    if (estimateOf(words.join('') + word) > limit) return { words, finish: 'length' }
+    if (estimateTokens(words.join('') + word) > limit) return { words, finish: 'length' }
     words.push(word)
   }
   return { words, finish: 'stop' }
 }
 
-function usageOf(request: ChatRequest, text: string): Record<string, number> {
+function usageOf(request: ChatCompletionRequest, text: string): Record<string, number> {
   const input = inputEstimateForCharge(request.parsed())
-  const output = estimateOf(text)
+  const output = estimateTokens(text)
   return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
 }
 
-async function stream(request: ChatRequest, outgoing: ServerResponse): Promise<void> {
-  const { words, finish } = answerWords(request)
+async function sendStream(request: ChatCompletionRequest, outgoing: ServerResponse): Promise<void> {
+  const { words, finish } = responseWords(request)
   const identity = { id: 'chatcmpl-demo', object: 'chat.completion.chunk', created: 0, model: request.model }
   const send = (body: object): void =>
-    void outgoing.write(encodeEvent(JSON.stringify({ ...identity, ...body })))
+    void outgoing.write(encodeSseEvent(JSON.stringify({ ...identity, ...body })))
   const delta = (part: object, reason: string | null = null): void =>
     send({ choices: [{ index: 0, delta: part, finish_reason: reason }] })
   outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -61,15 +61,15 @@ async function stream(request: ChatRequest, outgoing: ServerResponse): Promise<v
   for (const word of words) {
     if (outgoing.destroyed) return
     delta({ content: word })
-    await delay(pauseMs)
+    await delay(tokenDelayMs)
   }
   delta({}, finish)
   if (request.includeUsage) send({ choices: [], usage: usageOf(request, words.join('')) })
   outgoing.end('data: [DONE]\n\n')
 }
 
-function whole(request: ChatRequest, outgoing: ServerResponse): void {
-  const { words, finish } = answerWords(request)
+function sendNonStreaming(request: ChatCompletionRequest, outgoing: ServerResponse): void {
+  const { words, finish } = responseWords(request)
   const content = words.join('')
   const body = {
     id: 'chatcmpl-demo',
@@ -82,29 +82,30 @@ function whole(request: ChatRequest, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-async function answer(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function handleRequest(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const chunks: Buffer[] = []
   for await (const chunk of incoming) chunks.push(chunk as Buffer)
   try {
     const request = readChatRequest(Buffer.concat(chunks))
-    if (request.stream) await stream(request, outgoing)
-    else whole(request, outgoing)
+    if (request.stream) await sendStream(request, outgoing)
+    else sendNonStreaming(request, outgoing)
   } catch (error) {
-    const refusal = refusalOf(error)
-    if (!outgoing.headersSent) outgoing.writeHead(refusal.status, { 'content-type': 'application/json' })
-    outgoing.end(JSON.stringify(refusal.toBody()))
+    const apiError = asApiError(error)
+    if (!outgoing.headersSent) outgoing.writeHead(apiError.status, { 'content-type': 'application/json' })
+    outgoing.end(JSON.stringify(apiError.toBody()))
   }
 }
 
-/** Listens on a free port of its own loopback address; the address to use as a base. */
-export async function openDemoUpstream(): Promise<{ url: string; close(): void }> {
-  const server: Server = createServer((incoming, outgoing) => void answer(incoming, outgoing))
+/** Listens on a free port of its own loopback address. `url`: the base URL. */
+export async function startDemoUpstream(): Promise<{ url: string; close(): void }> {
+  const server: Server = createServer((incoming, outgoing) => void handleRequest(incoming, outgoing))
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject)
   server.listen(0, demoAddress, resolve)
   await promise
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('The demonstration has no port.')
+  if (address === null || typeof address === 'string')
+    throw new Error('The demonstration upstream has no port.')
   return {
     url: `http://${demoAddress}:${address.port}/v1`,
     close() {

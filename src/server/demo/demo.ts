@@ -1,27 +1,27 @@
 /**
- * The demonstration: on an empty data directory outside production, the reference models over an upstream of ours,
- * and an account with a key and credit, so that the first request is one paste away.
+ * The demonstration: on an empty data directory outside production, creates the reference models with an internal upstream,
+ * and an account with a key and credit, so that the first request is a paste away.
  */
 import { accountByEmail, createAccount } from '../../accounts/accounts.ts'
 import { createKey, deleteKey, listKeys } from '../../accounts/keys.ts'
 import { createModel, modelById } from '../../catalog/models.ts'
 import { referenceModels } from '../../catalog/reference-models.ts'
 import { createUpstream, updateUpstream, upstreamById } from '../../catalog/upstreams.ts'
-import type { UpstreamRules } from '../../catalog/upstream-fields.ts'
+import type { UpstreamContext } from '../../catalog/upstream-fields.ts'
 import type { Config } from '../../config.ts'
 import type { Change, Changed } from '../../db/change.ts'
 import type { Db } from '../../db/db.ts'
 import { sql } from '../../db/schema/schema.ts'
-import { putSetting, setting } from '../../db/settings.ts'
-import { nanosOf } from '../../lib/money.ts'
-import type { Core } from '../core.ts'
-import { demoAddress, openDemoUpstream } from './demo-upstream.ts'
-import type { Orders } from '../orders.ts'
+import { setSetting, getSetting } from '../../db/settings.ts'
+import { parseAmount } from '../../lib/money.ts'
+import type { Core } from '../ledger/core.ts'
+import { demoAddress, startDemoUpstream } from './demo-upstream.ts'
+import type { ControlHandler } from '../workers/control-handler.ts'
 
 const upstreamName = 'demonstration'
 const keySetting = 'demo_key'
-/** There from before the first row of it, so that a start that was cut short is gone on with by the next. */
-const begunSetting = 'demo_begun'
+/** Set before the first row is written, so that the next start completes an interrupted one. */
+const startedSetting = 'demo_begun'
 const email = 'demo@sluice.example'
 const credit = '10'
 const by = 'demonstration'
@@ -29,7 +29,7 @@ const by = 'demonstration'
 export interface Demo {
   readonly key: string
   readonly model: string
-  /** Networks that upstreams may have because of it. */
+  /** Networks that it adds to those that upstreams may use. */
   readonly allow: readonly string[]
   close(): void
 }
@@ -43,12 +43,12 @@ async function isEmpty(db: Db): Promise<boolean> {
 
 async function isWanted(config: Config, db: Db): Promise<boolean> {
   if (config.demo !== null) return config.demo
-  for (const name of [begunSetting, keySetting]) if ((await setting(db, name)) !== undefined) return true
+  for (const name of [startedSetting, keySetting]) if ((await getSetting(db, name)) !== undefined) return true
   return !config.production && (await isEmpty(db))
 }
 
-/** Points the demonstration's upstream at this start's port; makes it the first time. */
-async function placeUpstream(db: Db, baseUrl: string, rules: UpstreamRules): Promise<Change[]> {
+/** Points the demonstration upstream at this start's port; creates it the first time. */
+async function createOrUpdateUpstream(db: Db, baseUrl: string, rules: UpstreamContext): Promise<Change[]> {
   const known = await upstreamById(db, upstreamName, rules.sealer)
   const { changes } = known
     ? await updateUpstream(db, known.id, { baseUrl }, rules)
@@ -74,45 +74,47 @@ async function addAccount(db: Db): Promise<Changed<string>> {
   return { value: value.id, changes }
 }
 
-/** A key in the place of those whose secrets were lost with the start that made them. */
-async function addKey(db: Db, accountId: string, keysMax: number): Promise<Changed<string>> {
+/** Replaces keys whose secrets were lost with an interrupted start. */
+async function addKey(db: Db, accountId: string, maxKeys: number): Promise<Changed<string>> {
   const name = 'demonstration'
   const changes: Change[] = []
   for (const key of await listKeys(db, accountId)) {
     if (key.name === name) changes.push(...(await deleteKey(db, key.id, by)).changes)
   }
-  const key = await createKey(db, { accountId, name }, { by, keysMax })
+  const key = await createKey(db, { accountId, name }, { by, maxKeys })
   return { value: key.value.secret, changes: [...changes, ...key.changes] }
 }
 
-/** Adds what is missing; the secret of the key. */
-async function furnish(config: Config, core: Core, orders: Orders): Promise<string> {
+/** Adds what is missing, and returns the secret of the key. */
+async function createDemoData(config: Config, core: Core, control: ControlHandler): Promise<string> {
   const { db } = core.store
   const models = await addModels(db)
   const account = await addAccount(db)
   const key = await addKey(db, account.value, config.keysPerAccount)
-  await orders.announce([...models, ...account.changes, ...key.changes])
+  await control.publishChanges([...models, ...account.changes, ...key.changes])
   await core.credits.enter({
     account: account.value,
-    amount: nanosOf(credit),
+    amount: parseAmount(credit),
     reason: 'Credit of the demonstration',
     source: 'demo',
     idempotencyKey: 'demonstration',
   })
-  await putSetting(db, keySetting, core.sealer.seal(key.value, keySetting))
+  await setSetting(db, keySetting, core.sealer.seal(key.value, keySetting))
   return key.value
 }
 
-/** Opens the demonstration where it is wanted; `null` where not. */
-export async function openDemo(config: Config, core: Core, orders: Orders): Promise<Demo | null> {
+/** Starts the demonstration if it is enabled; otherwise `null`. */
+export async function startDemo(config: Config, core: Core, control: ControlHandler): Promise<Demo | null> {
   const { db } = core.store
   if (!(await isWanted(config, db))) return null
-  if ((await setting(db, begunSetting)) === undefined) await putSetting(db, begunSetting, '1')
-  const upstream = await openDemoUpstream()
+  if ((await getSetting(db, startedSetting)) === undefined) await setSetting(db, startedSetting, '1')
+  const upstream = await startDemoUpstream()
   const rules = { by, sealer: core.sealer, checkUrl: () => null }
-  await core.refresh(await placeUpstream(db, upstream.url, rules))
-  const sealed = await setting(db, keySetting)
+  await core.applyConfigChanges(await createOrUpdateUpstream(db, upstream.url, rules))
+  const sealed = await getSetting(db, keySetting)
   const key =
-    sealed === undefined ? await furnish(config, core, orders) : core.sealer.unseal(sealed, keySetting)
+    sealed === undefined
+      ? await createDemoData(config, core, control)
+      : core.sealer.unseal(sealed, keySetting)
   return { key, model: 'family-a-small', allow: [`${demoAddress}/32`], close: () => upstream.close() }
 }

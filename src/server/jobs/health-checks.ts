@@ -1,38 +1,42 @@
 /**
- * Checks of upstreams that ask for them (`health_check_ms`): something small is asked when nobody else has asked for
- * that long, and of one that rests, as soon as it has rested. So an idle upstream's trouble is known before a caller
- * meets it, and its return as well. What a check costs is written down as a request of the operator's.
+ * Health checks of upstreams with `health_check_ms`: sends a small request when an upstream has been idle for that long, or
+ * when its open circuit may be probed. So a failure or recovery of an idle upstream is known before a caller notices. The
+ * cost of a check is recorded as a request of the operator.
  */
 import type { LiveCredential, LiveRoute, LiveUpstream } from '../../catalog/catalog.ts'
-import type { Circuits } from '../../health/observation.ts'
+import type { CircuitKeys } from '../../health/call-reports.ts'
 import { costOf, type Usage } from '../../ledger/price.ts'
 import { newId } from '../../lib/ids.ts'
-import { decimalOf } from '../../lib/money.ts'
-import { providerOf } from '../../providers/registry.ts'
-import { verdictOn } from '../../relay/blame.ts'
-import type { Attempt } from '../../relay/routing/attempt.ts'
-import type { AttemptMeans } from '../../relay/failover.ts'
-import type { Fault } from '../../relay/routing/upstream-error.ts'
-import { Meter } from '../../relay/streaming/usage-meter.ts'
-import { circuitsWith } from '../../relay/place.ts'
-import type { Core } from '../core.ts'
+import { formatAmount } from '../../lib/money.ts'
+import { findProvider } from '../../providers/registry.ts'
+import { classifyFailure } from '../../relay/routing/failure-scope.ts'
+import type { UpstreamAttempt } from '../../relay/routing/attempt.ts'
+import type { AttemptDeps } from '../../relay/routing/failover.ts'
+import type { UpstreamError } from '../../relay/routing/upstream-error.ts'
+import { UsageMeter } from '../../relay/streaming/usage-meter.ts'
+import { circuitKeysFor } from '../../relay/routing/route-stats.ts'
+import type { Core } from '../ledger/core.ts'
 import { requestRow } from '../ledger/request-row.ts'
-import { cheapCall } from '../try-upstream.ts'
+import { sendTestCall } from '../upstreams/test-upstream.ts'
 
-/** How the checks are named among requests: as account, key and model. */
-export const checkedBy = { account: 'operator', key: 'health-check', model: 'health-check' } as const
+/** The account, key and model under which checks appear among requests. */
+export const healthCheckIdentity = {
+  account: 'operator',
+  key: 'health-check',
+  model: 'health-check',
+} as const
 
-const lookEveryMs = 500
-/** A check that takes longer has failed. */
-const mostMs = 15_000
+const checkDueEveryMs = 500
+/** A check that takes longer fails. */
+const maxDurationMs = 15_000
 
-interface Call {
+interface HealthCheckTarget {
   readonly route: LiveRoute
   readonly credential: LiveCredential
-  readonly circuits: Circuits
+  readonly circuits: CircuitKeys
 }
 
-function callsOf(core: Core): Call[] {
+function targetsOf(core: Core): HealthCheckTarget[] {
   const routes = core.catalog.models().flatMap((model) => model.routes)
   return routes
     .filter(({ upstream }) => upstream.healthCheckMs !== null)
@@ -40,28 +44,28 @@ function callsOf(core: Core): Call[] {
       route.upstream.credentials.map((credential) => ({
         route,
         credential,
-        circuits: circuitsWith(route, credential),
+        circuits: circuitKeysFor(route, credential),
       })),
     )
 }
 
 export class HealthChecks {
   readonly #core: Core
-  readonly #means: AttemptMeans
+  readonly #attemptDeps: AttemptDeps
   readonly #timer: NodeJS.Timeout
-  /** When each call was last checked, by its circuits' names. */
+  /** When each target was last checked, by its circuit keys. */
   readonly #checkedAt = new Map<string, number>()
-  readonly #running = new Map<string, Attempt>()
+  readonly #running = new Map<string, UpstreamAttempt>()
   #isClosed = false
 
-  constructor(core: Core, means: AttemptMeans) {
+  constructor(core: Core, attemptDeps: AttemptDeps) {
     this.#core = core
-    this.#means = means
-    this.#timer = setInterval(() => this.#look(), lookEveryMs)
+    this.#attemptDeps = attemptDeps
+    this.#timer = setInterval(() => this.#checkDue(), checkDueEveryMs)
     this.#timer.unref()
   }
 
-  /** Checks under way are given up, and say nothing. */
+  /** Aborts running checks without reporting them. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#isClosed = true
@@ -70,91 +74,101 @@ export class HealthChecks {
     await Promise.all(attempts.map(({ result }) => result))
   }
 
-  #look(): void {
-    for (const call of callsOf(this.#core)) if (this.#isDue(call)) void this.#check(call)
+  #checkDue(): void {
+    for (const target of targetsOf(this.#core)) if (this.#isDue(target)) void this.#check(target)
   }
 
-  /** True when it is time; one that has rested is then being probed by this check. */
-  #isDue({ route, circuits }: Call): boolean {
-    const { board } = this.#core.health
-    const name = `${circuits.place} ${circuits.credential}`
-    const now = this.#means.now()
+  /** Whether a check is due. If the circuit is not closed, the check is its probe. */
+  #isDue({ route, circuits }: HealthCheckTarget): boolean {
+    const { breakers } = this.#core.health
+    const name = `${circuits.route} ${circuits.credential}`
+    const now = this.#attemptDeps.now()
     if (this.#running.has(name)) return false
-    const states = Object.values(board.statesOf(circuits))
+    const states = Object.values(breakers.circuitsFor(circuits))
     if (states.some(({ state }) => state !== 'closed')) {
-      const keys = [circuits.place, circuits.credential, circuits.credentialForModel]
-      return board.probe(keys.filter((key) => board.at(key).state !== 'closed'))
+      const keys = [circuits.route, circuits.credential, circuits.credentialForModel]
+      return breakers.acquireProbe(keys.filter((key) => breakers.get(key).state !== 'closed'))
     }
-    const lastAt = Math.max(board.usedAt(circuits.place), this.#checkedAt.get(name) ?? 0)
+    const lastAt = Math.max(breakers.lastUsedAt(circuits.route), this.#checkedAt.get(name) ?? 0)
     return now - lastAt >= (route.upstream.healthCheckMs ?? Infinity)
   }
 
-  async #check({ route, credential, circuits }: Call): Promise<void> {
+  async #check({ route, credential, circuits }: HealthCheckTarget): Promise<void> {
     const { upstream, upstreamModel: model } = route
-    const provider = providerOf(upstream.provider)
+    const provider = findProvider(upstream.provider)
     if (!provider) return
-    const name = `${circuits.place} ${circuits.credential}`
-    const startedAt = this.#means.now()
+    const name = `${circuits.route} ${circuits.credential}`
+    const startedAt = this.#attemptDeps.now()
     this.#checkedAt.set(name, startedAt)
-    const attempt = cheapCall(this.#means, {
+    const attempt = sendTestCall(this.#attemptDeps, {
       upstream,
       provider,
       credential: credential.credential,
       model,
-      mostMs,
+      maxDurationMs,
     })
     this.#running.set(name, attempt)
     const result = await attempt.result
     this.#running.delete(name)
     if (this.#isClosed) return
     const latencyMs = attempt.ageMs
-    this.#tell(circuits, startedAt, latencyMs, result.kind === 'fault' ? result.fault : null)
-    const meter = new Meter()
-    if (result.kind === 'whole') meter.take(result.json)
-    const isWell = result.kind === 'whole'
-    this.#record(upstream, { startedAt, latencyMs, status: attempt.status, isWell }, meter.usage)
+    this.#reportResult(circuits, startedAt, latencyMs, result.kind === 'error' ? result.error : null)
+    const meter = new UsageMeter()
+    if (result.kind === 'buffered') meter.read(result.json)
+    const isHealthy = result.kind === 'buffered'
+    this.#record(upstream, { startedAt, latencyMs, status: attempt.status, isHealthy }, meter.usage)
   }
 
-  /** Whoever refuses the question has heard it: only what is the upstream's own fault speaks against it. */
-  #tell(circuits: Circuits, startedAt: number, latencyMs: number, found: Fault | null): void {
-    const { board } = this.#core.health
-    const verdict = found && verdictOn(found)
-    if (verdict?.blame) return board.failed({ ...verdict, circuits, startedAt })
-    board.count([{ place: circuits.place, answered: 1, latencyMs }])
-    board.answered({ circuits, startedAt })
+  /** An upstream that rejects the request is healthy: only failures that it causes itself count. */
+  #reportResult(
+    circuits: CircuitKeys,
+    startedAt: number,
+    latencyMs: number,
+    error: UpstreamError | null,
+  ): void {
+    const { breakers } = this.#core.health
+    const failure = error && classifyFailure(error)
+    if (failure?.scope) return breakers.recordFailure({ ...failure, circuits, startedAt })
+    breakers.recordSuccesses([{ route: circuits.route, answered: 1, latencyMs }])
+    breakers.recordSuccess({ circuits, startedAt })
   }
 
   #record(
     upstream: LiveUpstream,
-    seen: { startedAt: number; latencyMs: number; status: number | null; isWell: boolean },
+    check: { startedAt: number; latencyMs: number; status: number | null; isHealthy: boolean },
     usage: Usage | null,
   ): void {
-    const { startedAt, latencyMs, status, isWell } = seen
+    const { startedAt, latencyMs, status, isHealthy } = check
     const cost = upstream.price && usage ? costOf(upstream.price, usage, 1_000_000) : null
-    const unknown = isWell ? null : '0'
+    const unknown = isHealthy ? null : '0'
     const attempt = {
       upstream: upstream.id,
-      outcome: isWell ? 'ok' : 'failed',
+      outcome: isHealthy ? 'ok' : 'failed',
       http_status: status,
       duration_ms: latencyMs,
-      cost: cost === null ? unknown : decimalOf(cost),
+      cost: cost === null ? unknown : formatAmount(cost),
     }
-    const who = { id: newId('req'), at: startedAt, account: checkedBy.account, key: checkedBy.key }
+    const who = {
+      id: newId('req'),
+      at: startedAt,
+      account: healthCheckIdentity.account,
+      key: healthCheckIdentity.key,
+    }
     const outcome = {
       httpStatus: status ?? 503,
-      outcome: isWell ? 'ok' : 'failed',
+      outcome: isHealthy ? 'ok' : 'failed',
       upstream: upstream.id,
       finish: null,
-      errorCode: isWell ? null : 'upstream_unavailable',
+      errorCode: isHealthy ? null : 'upstream_unavailable',
       firstTokenMs: null,
       durationMs: latencyMs,
       attempts: JSON.stringify([attempt]),
       upstreamCost: cost?.toString() ?? null,
       isClamped: false,
       stream: false,
-      model: checkedBy.model,
+      model: healthCheckIdentity.model,
     } as const
     const bill = usage && { usage, cause: 'provider' as const, charge: 0n, balance: 0n }
-    this.#core.record(requestRow({ ...who, amount: 0n, priceVersion: 0 }, outcome, bill))
+    this.#core.recordRequest(requestRow({ ...who, amount: 0n, priceVersion: 0 }, outcome, bill))
   }
 }

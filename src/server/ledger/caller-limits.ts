@@ -1,10 +1,10 @@
-/** What limits a caller, as the ledger (caps) and the rates (claims) want to be told it. */
+/** The limits of a caller: caps for the ledger, subjects for the rate limiter. */
 import type { Caller, Directory } from '../../accounts/directory.ts'
 import type { PricedModel } from '../../catalog/catalog.ts'
-import { availableOf, type Caps } from '../../ledger/caps.ts'
-import type { Wallet } from '../../http/house.ts'
+import { availableNanos, type Caps } from '../../ledger/caps.ts'
+import type { Wallet } from '../../ledger/wallet.ts'
 import type { Hold, Owner } from '../../ledger/state.ts'
-import { accountSubject, keySubject, modelSubject, type Claim } from '../../limits/rate-limiter.ts'
+import { accountSubject, keySubject, modelSubject, type RateLimitSubject } from '../../limits/rate-limiter.ts'
 
 export const noCaps: Caps = {
   accountDay: null,
@@ -28,26 +28,26 @@ export function capsOf(caller: Caller): Caps {
   }
 }
 
-/** With the requests per day of the model, where it has a limit of them. */
-export function capsFor(caller: Caller, { limits }: PricedModel): Caps {
+/** Includes the model's requests per day, if they are limited. */
+export function capsForModel(caller: Caller, { limits }: PricedModel): Caps {
   const caps = capsOf(caller)
   return limits === null ? caps : { ...caps, modelRequestsPerDay: limits.rpd }
 }
 
-/** The caps of a running request. Where its key is gone, nothing may be added to what it holds. */
+/** The caps of a running request. If its key was deleted, its hold may not grow. */
 export function capsOfHold(directory: Directory, held: Hold | undefined): Caps {
-  const caller = held && directory.keyById(held.key)
+  const caller = held && directory.callerByKeyId(held.key)
   return caller ? capsOf(caller) : { ...noCaps, keyTotal: 0n }
 }
 
-/** What an account, and within it a key, has now. `owners`: what the ledger says of both at this moment. */
+/** The wallet of an account, or of a key within it. `owners`: the current state of both in the ledger. */
 export function walletOf(
   directory: Directory,
   { accountId, keyId }: { readonly accountId: string; readonly keyId: string | null },
   owners: { readonly account: Owner; readonly key: Owner },
 ): Wallet {
   const { account, key } = owners
-  const caller = keyId === null ? undefined : directory.keyById(keyId)
+  const caller = keyId === null ? undefined : directory.callerByKeyId(keyId)
   const { dailyNanos, monthlyNanos } = directory.account(accountId)?.caps ?? {}
   const caps: Caps = caller
     ? capsOf(caller)
@@ -55,18 +55,18 @@ export function walletOf(
   return {
     balance: account.balance,
     held: account.held,
-    available: availableOf(account, key, caps),
+    available: availableNanos(account, key, caps),
     spentToday: account.daySpent,
     spentMonth: account.monthSpent,
   }
 }
 
-export function claimsOf(caller: Caller, model: PricedModel | null): Claim[] {
-  const claims: Claim[] = [
+export function rateLimitSubjectsOf(caller: Caller, model: PricedModel | null): RateLimitSubject[] {
+  const subjects: RateLimitSubject[] = [
     { subject: accountSubject(caller.accountId), limits: caller.accountLimits },
     { subject: keySubject(caller.keyId), limits: caller.keyLimits },
   ]
   const limits = model?.limits ?? null
-  if (model && limits) claims.push({ subject: modelSubject(caller.accountId, model.id), limits })
-  return claims
+  if (model && limits) subjects.push({ subject: modelSubject(caller.accountId, model.id), limits })
+  return subjects
 }

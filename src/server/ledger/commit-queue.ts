@@ -1,38 +1,44 @@
 /**
- * Group commit: while one commit is being written, what happens gathers; the next commit takes all of it.
- * A hold alone does not hurry, for nobody waits for it before the upstream speaks; whatever somebody waits for is
- * written at once. So a quick answer costs one commit, hold and bill together.
+ * Group commit: events queue while one commit is being written, and the next commit takes all of them. A hold alone is
+ * not urgent, because nothing waits for it before the upstream responds; everything that a caller waits for is written at
+ * once. So a fast response costs one commit, for hold and bill together.
  */
 import { transfersOf } from '../../ledger/entries.ts'
 import type { LedgerEvent } from '../../ledger/events.ts'
 import { encodeEvents } from '../../ledger/journal.ts'
 import type { LedgerState, Owner } from '../../ledger/state.ts'
-import type { EntryRow, KeptRow, LedgerCommit, OwnerRow, RequestRow } from '../../db/messages.ts'
+import type {
+  EntryRow,
+  StoredResponseRow,
+  LedgerCommit,
+  OwnerRow,
+  RequestRow,
+} from '../../db/ledger-commit.ts'
 import { StoreError } from '../../db/store-error.ts'
 import { encodeHolds } from '../../ledger/checkpoint.ts'
-import { errorWords } from '../../lib/error-message.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 
-/** How long a hold waits for company before it is written alone. */
+/** How long a hold waits for other events before it is written. */
 const lingerMs = 4
-/** Under load, how long what is waited for gathers company: a commit costs the same however much is in it. */
-const gatherMs = 1
-/** From so many open holds on there is load. */
+/** How long urgent events wait for others under load: a commit costs the same however much it contains. */
+const batchDelayMs = 1
+/** With this many open holds or more there is load. */
 const busyHolds = 16
-/** How long a full disk is left alone before the commit is tried again. */
+/** After how long a commit is retried on a full disk. */
 const retryMs = 500
-/** So many commits after the last checkpoint, the open holds are written down again. */
-const checkpointEvery = 2000
+/** After this many commits the open holds are written as a checkpoint. */
+const checkpointEveryCommits = 2000
 
 export interface CommitSink {
   commit(commit: LedgerCommit): Promise<void>
 }
 
 export interface CommitListener {
-  durable(commit: number): void
-  /** The store takes commits again, or no longer. */
-  admitting(open: boolean, why: string): void
-  /** The disk cannot be trusted any more: the process has to end. */
-  failed(why: string): void
+  onDurable(commit: number): void
+  /** The store accepts commits again, or no longer. */
+  onAdmissionChange(isOpen: boolean, why: string): void
+  /** The disk cannot be trusted any more: the process must exit. */
+  onFailure(why: string): void
 }
 
 interface Batch {
@@ -40,10 +46,16 @@ interface Batch {
   readonly entries: EntryRow[]
   readonly owners: Set<string>
   readonly requests: RequestRow[]
-  readonly kept: KeptRow[]
+  readonly storedResponses: StoredResponseRow[]
 }
 
-const emptyBatch = (): Batch => ({ events: [], entries: [], owners: new Set(), requests: [], kept: [] })
+const emptyBatch = (): Batch => ({
+  events: [],
+  entries: [],
+  owners: new Set(),
+  requests: [],
+  storedResponses: [],
+})
 
 export function ownerRow(id: string, owner: Owner): OwnerRow {
   return {
@@ -59,7 +71,7 @@ export function ownerRow(id: string, owner: Owner): OwnerRow {
   }
 }
 
-/** The postings of an event. `account`: whose hold it was. */
+/** The entries of an event. `account`: the owner of the hold. */
 export function entryRowsOf(event: LedgerEvent, account: string): EntryRow[] {
   return transfersOf(event, account).map((transfer) => {
     const { at, debit, credit, amount, kind, ref, reason, source } = transfer
@@ -86,10 +98,10 @@ export class CommitQueue {
   #next: number
   #durable: number
   #checkpointAt: number
-  #writing = false
-  #scheduled = false
+  #isWriting = false
+  #isScheduled = false
   #linger: NodeJS.Timeout | null = null
-  #admitting = true
+  #isAdmitting = true
 
   constructor(
     state: LedgerState,
@@ -110,18 +122,18 @@ export class CommitQueue {
     return this.#durable
   }
 
-  /** The last commit that has anything in it, written or not: what was decided before is in it, or in an earlier one. */
+  /** The last commit that is not empty, written or not: it or an earlier one contains all previous decisions. */
   get newest(): number {
     return this.#isEmpty ? this.#next - 1 : this.#next
   }
 
-  get admitting(): boolean {
-    return this.#admitting
+  get isAdmitting(): boolean {
+    return this.#isAdmitting
   }
 
   /**
-   * Takes an event that has been applied, with the owners it touched, into the commit whose number is returned.
-   * `account`: whose hold it was.
+   * Adds an event that has been applied, with the owners it touched, to the commit whose number is returned. `account`: the
+   * owner of the hold.
    */
   add(event: LedgerEvent, owners: readonly string[], account: string): number {
     this.#batch.events.push(event)
@@ -131,39 +143,39 @@ export class CommitQueue {
     return this.#next
   }
 
-  /** A request's row travels with the commit that ends its hold. */
+  /** Adds a request's row to the commit that ends its hold. */
   addRequest(row: RequestRow): number {
     this.#batch.requests.push(row)
     this.#linger ??= setTimeout(() => this.#flushSoon(), lingerMs)
     return this.#next
   }
 
-  /** What a request came to, for whoever repeats it: with the commit that ends its hold. */
-  addKept(row: KeptRow): number {
-    this.#batch.kept.push(row)
+  /** Adds the response of a request, for its repetitions, to the commit that ends its hold. */
+  addStoredResponse(row: StoredResponseRow): number {
+    this.#batch.storedResponses.push(row)
     return this.#next
   }
 
-  /** Somebody waits for this commit. */
-  need(commit: number): void {
+  /** A caller waits for this commit. */
+  requestFlush(commit: number): void {
     if (commit >= this.#next) this.#flushSoon()
   }
 
-  /** At the end of this turn of the loop, so that everything that came with it goes along. */
+  /** Writes at the end of this turn of the event loop, so that the commit includes all events of the turn. */
   #flushSoon(): void {
     if (this.#linger) clearTimeout(this.#linger)
     this.#linger = null
-    if (this.#scheduled || this.#writing) {
-      this.#scheduled = true
+    if (this.#isScheduled || this.#isWriting) {
+      this.#isScheduled = true
       return
     }
-    this.#scheduled = true
-    if (this.#state.holds.size >= busyHolds) setTimeout(() => void this.#write(), gatherMs)
+    this.#isScheduled = true
+    if (this.#state.holds.size >= busyHolds) setTimeout(() => void this.#write(), batchDelayMs)
     else setImmediate(() => void this.#write())
   }
 
-  #take(): LedgerCommit {
-    const { events, entries, owners, requests, kept } = this.#batch
+  #takeBatch(): LedgerCommit {
+    const { events, entries, owners, requests, storedResponses } = this.#batch
     this.#batch = emptyBatch()
     const seq = this.#next
     this.#next += 1
@@ -173,8 +185,16 @@ export class CommitQueue {
       if (owner) rows.push(ownerRow(id, owner))
     }
     const journal = encodeEvents(events)
-    const commit: LedgerCommit = { seq, at: this.#now(), journal, entries, owners: rows, requests, kept }
-    if (seq - this.#checkpointAt < checkpointEvery) return commit
+    const commit: LedgerCommit = {
+      seq,
+      at: this.#now(),
+      journal,
+      entries,
+      owners: rows,
+      requests,
+      storedResponses,
+    }
+    if (seq - this.#checkpointAt < checkpointEveryCommits) return commit
     this.#checkpointAt = seq
     return { ...commit, checkpoint: { holds: encodeHolds(this.#state) } }
   }
@@ -184,33 +204,33 @@ export class CommitQueue {
   }
 
   async #write(): Promise<void> {
-    this.#scheduled = false
-    if (this.#writing || this.#isEmpty) return
-    this.#writing = true
-    const commit = this.#take()
-    const written = await this.#persist(commit)
-    this.#writing = false
-    if (!written) return
+    this.#isScheduled = false
+    if (this.#isWriting || this.#isEmpty) return
+    this.#isWriting = true
+    const commit = this.#takeBatch()
+    const isWritten = await this.#persist(commit)
+    this.#isWriting = false
+    if (!isWritten) return
     this.#durable = commit.seq
-    this.#listener.durable(commit.seq)
-    if (this.#scheduled) {
-      this.#scheduled = false
+    this.#listener.onDurable(commit.seq)
+    if (this.#isScheduled) {
+      this.#isScheduled = false
       this.#flushSoon()
     }
   }
 
-  /** Writes one commit, waiting out a full disk; false when the disk has failed for good. */
+  /** Writes one commit, with retries while the disk is full; false if the disk has failed permanently. */
   async #persist(commit: LedgerCommit): Promise<boolean> {
     for (;;) {
       try {
         await this.#sink.commit(commit)
-        this.#admit(true, '')
+        this.#setAdmitting(true, '')
         return true
       } catch (error) {
-        const why = errorWords(error)
-        this.#admit(false, why)
+        const why = errorMessage(error)
+        this.#setAdmitting(false, why)
         if (!(error instanceof StoreError) || error.class !== 'full') {
-          this.#listener.failed(why)
+          this.#listener.onFailure(why)
           return false
         }
         await new Promise((resolve) => setTimeout(resolve, retryMs))
@@ -218,15 +238,15 @@ export class CommitQueue {
     }
   }
 
-  #admit(open: boolean, why: string): void {
-    if (this.#admitting === open) return
-    this.#admitting = open
-    this.#listener.admitting(open, why)
+  #setAdmitting(isOpen: boolean, why: string): void {
+    if (this.#isAdmitting === isOpen) return
+    this.#isAdmitting = isOpen
+    this.#listener.onAdmissionChange(isOpen, why)
   }
 
-  /** Resolves when everything that was taken in is on disk. */
-  async drained(): Promise<void> {
-    while (this.#writing || !this.#isEmpty) {
+  /** Resolves when all added events are on disk. */
+  async drain(): Promise<void> {
+    while (this.#isWriting || !this.#isEmpty) {
       this.#flushSoon()
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -1,5 +1,5 @@
-/** The limits' and the ledger's no, in words for the caller. */
-import type { RefusalCode, RefusalDetail } from '../../errors.ts'
+/** Denials of the rate limiter and of the ledger, as API errors. */
+import type { ApiErrorCode, ApiErrorDetail } from '../../errors.ts'
 import type { CapName, Denial } from '../../ledger/caps.ts'
 import type { RateDenial } from '../../limits/rate-limiter.ts'
 
@@ -11,26 +11,26 @@ const capNames: Record<CapName, string> = {
   keyTotal: 'total spend cap of this key',
 }
 
-/** Whose limit it is, by the beginning of the subject. */
+/** The owner of a limit, by the prefix of its subject. */
 const ownerNames: Readonly<Record<string, string>> = { key: 'this key', model: 'this model' }
 
-export interface Denied {
-  readonly code: RefusalCode
-  readonly detail: RefusalDetail
+export interface DenialError {
+  readonly code: ApiErrorCode
+  readonly detail: ApiErrorDetail
 }
 
-export function deniedByRate(denial: RateDenial): Denied {
+export function rateDenialError(denial: RateDenial): DenialError {
   const { rate, limit, retryAfterMs } = denial
   const owner = ownerNames[denial.subject.slice(0, denial.subject.indexOf(':'))] ?? 'this account'
   if (retryAfterMs === null) {
-    const message = `The request is larger than the limit of ${owner}: ${limit} ${rate}.`
+    const message = `The request is too large for the limit of ${owner}: ${limit} ${rate}.`
     return { code: 'rate_limit_exceeded', detail: { message, final: true } }
   }
-  const message = `The limit of ${owner} is reached: ${limit} ${rate}.`
+  const message = `Rate limit exceeded for ${owner}: ${limit} ${rate}.`
   return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs } }
 }
 
-export function deniedByLedger(denial: Denial, now: number): Denied {
+export function ledgerDenialError(denial: Denial, now: number): DenialError {
   switch (denial.kind) {
     case 'balance':
       return { code: 'insufficient_quota', detail: {} }
@@ -43,7 +43,7 @@ export function deniedByLedger(denial: Denial, now: number): Denied {
       }
     }
     case 'requests-per-day': {
-      const message = `The requests per day of this ${denial.of} are used up.`
+      const message = `Daily request limit reached for this ${denial.of}.`
       return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs: denial.resumesAt - now } }
     }
     case 'known':

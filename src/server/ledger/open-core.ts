@@ -1,8 +1,9 @@
-/** One node by itself, or a node of a cluster: the same core for whoever stands on it. */
+/** Opens the core of a single node, or of a node of a cluster. */
 import type { Config } from '../../config.ts'
-import { openEmbeddedCore, type Core, type CoreListener } from '../core.ts'
+import type { Core, CoreListener } from './core.ts'
+import { openEmbeddedCore } from './embedded-core.ts'
 
-/** Opens what the settings name; the caller holds the lock of the data directory. */
+/** The caller must have locked the data directory. */
 export async function openCore(config: Config, listener: CoreListener): Promise<Core> {
   const { databaseUrl } = config
   if (databaseUrl === null) return openEmbeddedCore(config, listener)

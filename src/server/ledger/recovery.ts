@@ -1,25 +1,25 @@
 /**
- * What a start makes of the disk: the ledger as of the last commit, and the rates of the last minute.
+ * Recovery at startup: restores from the disk the ledger as of the last commit, and the rate limits of the last minute.
  */
 import type { Db } from '../../db/db.ts'
-import { nanosOfSum, splitSum } from '../../db/money-sums.ts'
+import { joinSum, splitSumSql } from '../../db/money-sums.ts'
 import { sql, type OwnersTable } from '../../db/schema/schema.ts'
 import type { LedgerState as LedgerOnDisk } from '../../db/read-ledger.ts'
-import type { Store } from '../../db/store.ts'
+import type { Store } from '../../db/sqlite/store.ts'
 import { restoreState, type StoredOwner } from '../../ledger/checkpoint.ts'
 import type { Held, LedgerEvent } from '../../ledger/events.ts'
 import { decodeEvents } from '../../ledger/journal.ts'
 import type { LedgerState } from '../../ledger/state.ts'
-import { Rates, subjectsOf } from '../../limits/rate-limiter.ts'
+import { RateLimiter, subjectsOf } from '../../limits/rate-limiter.ts'
 import { windowSeconds } from '../../limits/sliding-window.ts'
 
-/** A little more than the windows see. */
-const rememberedMs = (windowSeconds + 1) * 1000
+/** Slightly longer than a window. */
+const rateHistoryMs = (windowSeconds + 1) * 1000
 const pageRows = 200
 
-export interface RestoredLedger {
+export interface RecoveredLedger {
   readonly state: LedgerState
-  readonly rates: Rates
+  readonly rates: RateLimiter
   readonly lastCommit: number
 }
 
@@ -36,16 +36,16 @@ export function storedOwner(row: OwnersTable): StoredOwner {
   }
 }
 
-/** All together may be more than 64 bits of nanos hold. */
-async function overrunOnDisk(db: Db): Promise<bigint> {
+/** The sum may exceed 64 bits of nanos. */
+async function readOverrun(db: Db): Promise<bigint> {
   const row = await db.first<{ sum_yuan: number; sum_rest_nanos: bigint }>({
-    sql: `select ${splitSum('amount_nanos', 'sum')} from entries where kind = 'overrun'`,
+    sql: `select ${splitSumSql('amount_nanos', 'sum')} from entries where kind = 'overrun'`,
     parameters: [],
   })
-  return row ? nanosOfSum(row.sum_yuan, row.sum_rest_nanos) : 0n
+  return row ? joinSum(row.sum_yuan, row.sum_rest_nanos) : 0n
 }
 
-/** The events of the commits since a moment, newest commits last. Read from the journal's end, wherever its checkpoint is. */
+/** The events of all commits since a time, newest last. Reads from the journal's end, independently of the checkpoint. */
 async function eventsSince(db: Db, since: number): Promise<LedgerEvent[]> {
   const query = sql.selectFrom('journal').select(['seq', 'at', 'body']).orderBy('seq', 'desc').limit(pageRows)
   const bodies: string[] = []
@@ -61,8 +61,8 @@ async function eventsSince(db: Db, since: number): Promise<LedgerEvent[]> {
   }
 }
 
-/** Counts what was admitted in the last minute, with the tokens that it turned out to have. */
-function rememberRates(rates: Rates, events: readonly LedgerEvent[], since: number): void {
+/** Counts the requests that were admitted in the last minute, with their actual tokens. */
+function recoverRates(rates: RateLimiter, events: readonly LedgerEvent[], since: number): void {
   const held = new Map<string, Held>()
   const tokens = new Map<string, number>()
   for (const event of events) {
@@ -73,26 +73,26 @@ function rememberRates(rates: Rates, events: readonly LedgerEvent[], since: numb
     else if (event.kind === 'released') tokens.set(event.id, 0)
   }
   for (const hold of held.values()) {
-    if (hold.at >= since) rates.remember(subjectsOf(hold), hold.at, tokens.get(hold.id) ?? 0)
+    if (hold.at >= since) rates.restore(subjectsOf(hold), hold.at, tokens.get(hold.id) ?? 0)
   }
 }
 
 /** The state as of the last commit that was read. */
-export async function stateOnDisk(db: Db, read: LedgerOnDisk): Promise<LedgerState> {
+export async function recoverState(db: Db, read: LedgerOnDisk): Promise<LedgerState> {
   return restoreState({
     holds: read.checkpoint?.holds ?? null,
     journal: read.journal.map((row) => row.body),
     owners: read.owners.map((row) => [row.id, storedOwner(row)] as const),
-    overrun: await overrunOnDisk(db),
+    overrun: await readOverrun(db),
   })
 }
 
-/** `now`: milliseconds since the epoch. Throws when the journal's chain is broken. */
-export async function restoreLedger(store: Store, now: number): Promise<RestoredLedger> {
-  const since = now - rememberedMs
+/** `now`: milliseconds since the epoch. Throws if the journal's chain is broken. */
+export async function recoverLedger(store: Store, now: number): Promise<RecoveredLedger> {
+  const since = now - rateHistoryMs
   const [read, events] = await Promise.all([store.readLedger(), eventsSince(store.db, since)])
-  const state = await stateOnDisk(store.db, read)
-  const rates = new Rates()
-  rememberRates(rates, events, since)
+  const state = await recoverState(store.db, read)
+  const rates = new RateLimiter()
+  recoverRates(rates, events, since)
   return { state, rates, lastCommit: read.lastSeq }
 }

@@ -1,21 +1,21 @@
-/** A request as its row: what was asked, what came of it, what it cost. */
-import type { RequestRow } from '../../db/messages.ts'
+/** The row of a request: what was requested, its outcome and its cost. */
+import type { RequestRow } from '../../db/ledger-commit.ts'
 import type { SettleCause } from '../../ledger/events.ts'
 import type { Usage } from '../../ledger/price.ts'
 import type { RequestOutcome } from '../../relay/ledger-client.ts'
 
-export interface Asker {
+export interface RequestIdentity {
   readonly id: string
   /** When it was admitted, milliseconds since the epoch. */
   readonly at: number
   readonly account: string
   readonly key: string
   readonly amount: bigint
-  /** By which the price is multiplied; absent where nothing was set aside. */
+  /** By which the price is multiplied; absent if there was no hold. */
   readonly factorPpm?: number
 }
 
-export interface Charged {
+export interface RequestBill {
   readonly usage: Usage
   readonly cause: SettleCause
   readonly charge: bigint
@@ -24,15 +24,16 @@ export interface Charged {
 }
 
 export function requestRow(
-  hold: Asker & ({ readonly price: { readonly version: number } } | { readonly priceVersion: number }),
+  identity: RequestIdentity &
+    ({ readonly price: { readonly version: number } } | { readonly priceVersion: number }),
   outcome: RequestOutcome,
-  bill: Charged | null,
+  bill: RequestBill | null,
 ): RequestRow {
   return {
-    request_id: hold.id,
-    at: hold.at,
-    account_id: hold.account,
-    key_id: hold.key,
+    request_id: identity.id,
+    at: identity.at,
+    account_id: identity.account,
+    key_id: identity.key,
     model: outcome.model,
     upstream_id: outcome.upstream,
     http_status: outcome.httpStatus,
@@ -54,9 +55,9 @@ export function requestRow(
     error_code: outcome.errorCode,
     fault: outcome.fault ?? null,
     fault_upstream: outcome.faultUpstream ?? null,
-    hold_nanos: hold.amount,
-    factor_ppm: hold.factorPpm ?? null,
+    hold_nanos: identity.amount,
+    factor_ppm: identity.factorPpm ?? null,
     balance_nanos: bill?.balance ?? null,
-    price_version: 'price' in hold ? hold.price.version : hold.priceVersion,
+    price_version: 'price' in identity ? identity.price.version : identity.priceVersion,
   }
 }

@@ -1,121 +1,129 @@
 /**
- * One moment of a cluster's database as the file of one relay, while its nodes run: for backups. What nodes hold comes
- * along as open holds, which whoever starts on the file ends at their last marks, as after a crash.
+ * Copies a snapshot of a cluster's database to the file of a single relay while the nodes run, for backups. Holds of the
+ * nodes are copied as open holds; a start on the file ends them at their last marks, as after a crash.
  */
 
 import type { Db } from '../../db/db.ts'
 import { openSnapshots } from '../../db/postgres/snapshot.ts'
-import { setting } from '../../db/settings.ts'
+import { getSetting } from '../../db/settings.ts'
 import { sql } from '../../db/schema/schema.ts'
-import { checkNotMoved, unfinishedWords } from '../../db/transfer/move-marker.ts'
-import { makeSqliteTarget, newestSchema, readOf, type SqliteTarget } from '../../db/transfer/to-sqlite.ts'
+import { checkNotMoved, unfinishedMoveMessage } from '../../db/transfer/move-marker.ts'
+import {
+  createSqliteTarget,
+  newestSchemaVersion,
+  snapshotReader,
+  type SqliteTarget,
+} from '../../db/transfer/to-sqlite.ts'
 import { countRows } from '../../db/transfer/tables.ts'
 import { applyToHolds, encodeHolds } from '../../ledger/checkpoint.ts'
 import { decodeEvents } from '../../ledger/journal.ts'
 import { emptyState } from '../../ledger/state.ts'
-import { sumOfDropped } from '../../ledger/verify.ts'
-import { Progress, type Advance } from '../move/progress.ts'
+import { sumDroppedBills } from '../../ledger/verify.ts'
+import { Progress, type OnAdvance } from './progress.ts'
 
 /**
- * One relay deletes request rows in the order of its commits, nodes in the order of their rows, which may differ a little
- * where two have committed at once. So rows between those that are gone go as well.
+ * A single relay deletes request rows in the order of its commits, nodes in the order of their rows, which may differ
+ * slightly for concurrent commits. So rows between deleted ones must be deleted as well.
  */
-class Gone {
+class DeletedRequests {
   readonly #db: Db
-  readonly #most: number
+  readonly #total: number
   #found = 0
   #between: string[] = []
-  /** Requests whose rows are there, before the last of those whose rows are not. */
-  readonly also: string[] = []
+  /** Requests whose rows exist, but come before the last deleted one. */
+  readonly extra: string[] = []
 
-  constructor(db: Db, most: number) {
+  constructor(db: Db, total: number) {
     this.#db = db
-    this.#most = most
+    this.#total = total
   }
 
-  /** Takes the next bills, in the order of their commits. */
+  /** Adds the next bills, in the order of their commits. */
   async follow(ids: readonly string[]): Promise<void> {
-    if (this.#found === this.#most || ids.length === 0) return
+    if (this.#found === this.#total || ids.length === 0) return
     const query = sql.selectFrom('requests').select('request_id').where('request_id', 'in', ids)
-    const there = new Set((await this.#db.report(query)).map((row) => row.request_id))
+    const existing = new Set((await this.#db.report(query)).map((row) => row.request_id))
     for (const id of ids) {
-      if (this.#found === this.#most) return
-      if (there.has(id)) this.#between.push(id)
+      if (this.#found === this.#total) return
+      if (existing.has(id)) this.#between.push(id)
       else {
         this.#found += 1
-        this.also.push(...this.#between)
+        this.extra.push(...this.#between)
         this.#between = []
       }
     }
   }
 }
 
-/** The journal with its entries, the open holds after it, and what it says of request rows that are gone. */
-async function takeLedger(db: Db, target: SqliteTarget, progress: Progress): Promise<number> {
+/** Copies the journal with its entries, the open holds, and the deletions of request rows. Returns how many are extra. */
+async function copyLedger(db: Db, target: SqliteTarget, progress: Progress): Promise<number> {
   const state = emptyState()
-  const gone = new Gone(db, sumOfDropped(await db.report(sql.selectFrom('dropped_bills').selectAll())).bills)
+  const deleted = new DeletedRequests(
+    db,
+    sumDroppedBills(await db.report(sql.selectFrom('dropped_bills').selectAll())).bills,
+  )
   let at = 0
-  const last = await target.takeLedger(
-    readOf(db),
+  const last = await target.copyLedger(
+    snapshotReader(db),
     async (bodies) => {
       const events = bodies.flatMap(decodeEvents)
       for (const event of events) applyToHolds(state, event)
       at = events.at(-1)?.at ?? at
-      await gone.follow(
+      await deleted.follow(
         events.flatMap((event) => (event.kind === 'settled' && event.charge > 0n ? [event.id] : [])),
       )
     },
     (rows) => progress.step('copying the ledger', rows),
   )
-  for (const id of gone.also) target.dropRequest(id)
-  if (last > 0) target.checkpoint(last, at, encodeHolds(state))
-  return gone.also.length
+  for (const id of deleted.extra) target.deleteRequest(id)
+  if (last > 0) target.writeCheckpoint(last, at, encodeHolds(state))
+  return deleted.extra.length
 }
 
-async function copyAll(db: Db, target: SqliteTarget, advance: Advance): Promise<number> {
-  const read = readOf(db)
+async function copyAll(db: Db, target: SqliteTarget, onAdvance: OnAdvance): Promise<number> {
+  const read = snapshotReader(db)
   const counts = await countRows(read, target.tables)
   const progress = new Progress(
     Array.from(counts.values()).reduce((sum, rows) => sum + rows, 0),
-    advance,
+    onAdvance,
   )
   for (const table of target.tables) {
     if (table.name === 'journal' || table.name === 'entries') continue
-    await target.take(read, table, (rows) => progress.step(`copying ${table.name}`, rows))
+    await target.copyTable(read, table, (rows) => progress.step(`copying ${table.name}`, rows))
   }
-  return takeLedger(db, target, progress)
+  return copyLedger(db, target, progress)
 }
 
-export interface Copied {
-  /** What opens its credentials, where that lies in the database. */
+export interface PostgresCopy {
+  /** The secret that decrypts its credentials, if the database contains it. */
   readonly secret: string | undefined
-  /** How many request rows were left out, beside those that had been deleted. */
-  readonly alsoGone: number
+  /** How many request rows were omitted in addition to the deleted ones. */
+  readonly extraDeleted: number
 }
 
-/** Nobody may take what has not arrived, or is elsewhere by now, for everything there is. */
-async function checkWhole(db: Db): Promise<void> {
+/** Throws if the database is incomplete because a move into it is unfinished, or if its content was moved elsewhere. */
+async function checkComplete(db: Db): Promise<void> {
   const moving = await db.first({ sql: `select 1 where to_regclass('moving') is not null`, parameters: [] })
-  if (moving !== undefined) throw new Error(unfinishedWords)
+  if (moving !== undefined) throw new Error(unfinishedMoveMessage)
   await checkNotMoved(db)
 }
 
-/** Writes the file anew. Throws where a move into the database is not finished, and MovedAway where it was moved. */
-export function copyFromPostgres(url: string, path: string, advance: Advance): Promise<Copied> {
-  return openSnapshots(url).look(async (db) => {
-    await checkWhole(db)
+/** Writes a new file. Throws if a move into the database is unfinished, and DatabaseMovedError if it was moved elsewhere. */
+export function copyFromPostgres(url: string, path: string, onAdvance: OnAdvance): Promise<PostgresCopy> {
+  return openSnapshots(url).read(async (db) => {
+    await checkComplete(db)
     const [row] = await db.report<{ version: number }>({
       sql: 'select max(version) as version from schema_version',
       parameters: [],
     })
-    if (row?.version !== newestSchema)
+    if (row?.version !== newestSchemaVersion)
       throw new Error(
-        `The database has schema ${row?.version ?? 0}, this release has ${newestSchema}: ask with the release that runs on it.`,
+        `The database has schema ${row?.version ?? 0}, but this release has schema ${newestSchemaVersion}. Use the release that runs on the database.`,
       )
-    const target = await makeSqliteTarget(path)
+    const target = await createSqliteTarget(path)
     try {
-      const alsoGone = await copyAll(db, target, advance)
-      return { secret: await setting(db, 'data_key_secret'), alsoGone }
+      const extraDeleted = await copyAll(db, target, onAdvance)
+      return { secret: await getSetting(db, 'data_key_secret'), extraDeleted }
     } finally {
       target.close()
     }

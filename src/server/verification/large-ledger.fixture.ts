@@ -1,11 +1,11 @@
-/** A ledger of any size, made by the rules and the queue of the product itself, and written without waiting for the disk. */
+/** Creates a ledger of any size with the product's own rules and commit queue, without waiting for the disk. */
 import assert from 'node:assert/strict'
-import { chainHeadOf, JournalWriter } from '../../db/journal.ts'
-import { migrate } from '../../db/sqlite/migrate.ts'
-import { packedCommit, unpackedCommit } from '../../db/sqlite/packed-commit.ts'
+import { readChainHead, JournalWriter } from '../../db/sqlite/journal-writer.ts'
+import { migrateSqlite } from '../../db/sqlite/migrate.ts'
+import { packCommit, unpackCommit } from '../../db/sqlite/packed-commit.ts'
 import { openWriter } from '../../db/sqlite/connection.ts'
-import { requestRow } from '../../db/store.fixture.ts'
-import { noCaps, stream } from '../../ledger/ledger.fixture.ts'
+import { createRequestRow } from '../../db/store.fixture.ts'
+import { noCaps, streamHold } from '../../ledger/ledger.fixture.ts'
 import type { Price } from '../../ledger/price.ts'
 import { accountOwner, emptyState, keyOwner } from '../../ledger/state.ts'
 import * as ledger from '../../ledger/operations.ts'
@@ -24,27 +24,34 @@ const price: Price = {
 const accounts = 500
 const transactionCommits = 2000
 
-export interface Shape {
+export interface LargeLedgerOptions {
   readonly requests: number
-  /** Requests that are held and settled within one commit; 1: the hold and the settlement are a commit each. */
+  /** Requests that are held and settled in one commit; 1: hold and settlement are separate commits. */
   readonly perCommit: number
 }
 
-/** Writes a database file; its entries are one credit an account and one charge a request. */
-export async function writeLedger(path: string, { requests, perCommit }: Shape): Promise<void> {
+/** Writes a database file whose entries are one credit per account and one charge per request. */
+export async function writeLargeLedger(
+  path: string,
+  { requests, perCommit }: LargeLedgerOptions,
+): Promise<void> {
   const connection = openWriter(path)
-  migrate(connection.database)
+  migrateSqlite(connection.database)
   connection.database.exec('pragma synchronous = off; pragma wal_autocheckpoint = 10000; begin')
   const writer = new JournalWriter(connection)
-  let head = chainHeadOf(connection)
+  let head = readChainHead(connection)
   const sink = {
-    commit(commit: Parameters<typeof packedCommit>[0]): Promise<void> {
-      head = writer.write(unpackedCommit(packedCommit(commit)), head)
+    commit(commit: Parameters<typeof packCommit>[0]): Promise<void> {
+      head = writer.write(unpackCommit(packCommit(commit)), head)
       if (head.seq % transactionCommits === 0) connection.database.exec('commit; begin')
       return Promise.resolve()
     },
   }
-  const listener = { durable: () => {}, admitting: () => {}, failed: (why: string) => assert.fail(why) }
+  const listener = {
+    onDurable: () => {},
+    onAdmissionChange: () => {},
+    onFailure: (why: string) => assert.fail(why),
+  }
   const state = emptyState()
   const commits = new CommitQueue(state, { sink, listener, now: () => at }, 0)
   let at = Date.UTC(2026, 10, 1)
@@ -62,7 +69,7 @@ export async function writeLedger(path: string, { requests, perCommit }: Shape):
     assert.ok(typeof event !== 'string')
     commits.add(event, [accountOwner(account)], account)
   }
-  await commits.drained()
+  await commits.drain()
   for (let number = 0; number < requests; number += 1) {
     at += 3
     const id = `req_01m7${number.toString(36).padStart(22, '0')}`
@@ -71,10 +78,10 @@ export async function writeLedger(path: string, { requests, perCommit }: Shape):
     const owners = [accountOwner(account), keyOwner(key)]
     const periods = { dayEnd: Date.UTC(2027, 0, 1), monthEnd: Date.UTC(2027, 0, 1) }
     const about = { id, at, account, key, model: 'family-a-small', ...periods }
-    const granted = ledger.hold(state, { ...stream, ...about, price, inputTokens: 900, caps: noCaps })
+    const granted = ledger.hold(state, { ...streamHold, ...about, price, inputTokens: 900, caps: noCaps })
     assert.ok('event' in granted)
     commits.add(granted.event, owners, account)
-    if (perCommit === 1) await commits.drained()
+    if (perCommit === 1) await commits.drain()
     const usage = {
       input: 1000 + (number % 97),
       cachedInput: number % 512,
@@ -87,10 +94,10 @@ export async function writeLedger(path: string, { requests, perCommit }: Shape):
     commits.add(settled.event, owners, account)
     const tokens = { prompt_tokens: usage.input, cached_tokens: usage.cachedInput, completion_tokens: 90 }
     const who = { at, account_id: account, key_id: key, cost_nanos: settled.charge }
-    commits.addRequest(requestRow(id, { ...tokens, ...who }))
-    if (number % perCommit === perCommit - 1) await commits.drained()
+    commits.addRequest(createRequestRow(id, { ...tokens, ...who }))
+    if (number % perCommit === perCommit - 1) await commits.drain()
   }
-  await commits.drained()
+  await commits.drain()
   connection.database.exec('commit')
   connection.close()
 }

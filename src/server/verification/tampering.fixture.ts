@@ -1,28 +1,34 @@
-/** What somebody can do who has the database of a cluster, and how it is undone. */
+/** What an attacker with access to a cluster's database can change, and how to undo it. */
 import type { Client } from 'pg'
 
-/** Behind the nodes' backs, past the triggers that refuse it. */
+/** Bypasses the triggers that reject such changes. */
 export async function tamper(client: Client, statement: string): Promise<void> {
   await client.query(`begin; set local session_replication_role = replica; ${statement}; commit`)
 }
 
-const copies = ['entries', 'requests', 'journal', 'owners', 'holds', 'dropped_bills']
-const keepAll = copies.map((name) => `create table kept_${name} as table ${name}`).join(';')
-const putBack = copies.map((name) => `delete from ${name}; insert into ${name} table kept_${name}`).join(';')
-const forget = copies.map((name) => `drop table kept_${name}`).join(';')
+const savedTables = ['entries', 'requests', 'journal', 'owners', 'holds', 'dropped_bills']
+const saveAll = savedTables.map((name) => `create table kept_${name} as table ${name}`).join(';')
+const restoreAll = savedTables
+  .map((name) => `delete from ${name}; insert into ${name} table kept_${name}`)
+  .join(';')
+const dropSaved = savedTables.map((name) => `drop table kept_${name}`).join(';')
 
-/** Keeps everything as it is; what is returned puts it back, as a failover to a standby that was behind does. */
-export async function kept(client: Client): Promise<() => Promise<void>> {
-  await tamper(client, keepAll)
-  return () => tamper(client, `${putBack};${forget}`)
+/** Saves all tables. The returned function restores them, as a failover to a lagging standby does. */
+export async function saveTables(client: Client): Promise<() => Promise<void>> {
+  await tamper(client, saveAll)
+  return () => tamper(client, `${restoreAll};${dropSaved}`)
 }
 
-/** Everything is afterwards as it was before. */
-export async function tampered(client: Client, statement: string, work: () => Promise<void>): Promise<void> {
-  const putItBack = await kept(client)
+/** Restores everything afterwards. */
+export async function withTampering(
+  client: Client,
+  statement: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  const restore = await saveTables(client)
   await tamper(client, statement)
   await work()
-  await putItBack()
+  await restore()
 }
 
 const ofFirst = (table: string, key: string, where = 'true'): string =>
@@ -36,17 +42,20 @@ const richer = `update entries set amount_nanos = amount_nanos + 5 where ${ofFir
   update owners set balance_nanos = balance_nanos + 5
     where id = (select 'a:' || account_id from entries where ${ofFirst('entries', 'id')})`
 
-/** What may be changed that was there before, and which pass finds it. */
-export const old: Record<string, { statement: string; by: readonly ('sums' | 'recomputation')[] }> = {
+/** Tampering with rows that existed before the monitor started, and which scan finds it. */
+export const tamperingBefore: Record<
+  string,
+  { statement: string; by: readonly ('sums' | 'recomputation')[] }
+> = {
   'a balance': {
     statement: `update owners set balance_nanos = balance_nanos + 1 where id = 'a:one'`,
     by: ['sums', 'recomputation'],
   },
-  'what is held': {
+  'a held amount': {
     statement: `update owners set held_nanos = held_nanos - 1 where id = 'a:both'`,
     by: ['recomputation'],
   },
-  'an account’s row that is gone': {
+  'a deleted account row': {
     statement: `delete from owners where id = 'a:two'`,
     by: ['sums', 'recomputation'],
   },
@@ -54,7 +63,7 @@ export const old: Record<string, { statement: string; by: readonly ('sums' | 're
     statement: `update entries set amount_nanos = amount_nanos + 1 where ${firstCharge}`,
     by: ['sums', 'recomputation'],
   },
-  'an entry that is gone': {
+  'a deleted entry': {
     statement: `delete from entries where ${firstCharge}`,
     by: ['sums', 'recomputation'],
   },
@@ -74,16 +83,16 @@ export const old: Record<string, { statement: string; by: readonly ('sums' | 're
     statement: `update requests set completion_tokens = 99 where ${firstRow}`,
     by: ['recomputation'],
   },
-  'a request’s row that is gone': {
+  'a deleted request row': {
     statement: `delete from requests where ${firstRow}`,
     by: ['sums', 'recomputation'],
   },
-  'a request’s row too many': {
+  'an extra request row': {
     statement: `create temporary table extra on commit drop as select * from requests where ${firstRow};
     update extra set row_id = -5, request_id = 'extra'; insert into requests table extra`,
     by: ['sums'],
   },
-  'rows said to be deleted that never were': {
+  'rows recorded as deleted that never existed': {
     statement: `insert into dropped_bills values ('one', 1, 5)`,
     by: ['sums'],
   },
@@ -92,7 +101,7 @@ export const old: Record<string, { statement: string; by: readonly ('sums' | 're
     by: ['recomputation'],
   },
   'a commit’s body with a hash of its own': { statement: rehash, by: ['recomputation'] },
-  'a commit that is gone': {
+  'a deleted commit': {
     statement: `delete from journal where node = 'one' and number = 2`,
     by: ['recomputation'],
   },
@@ -104,18 +113,18 @@ const lastOf = (table: string, key: string, where = 'true'): string =>
 const newCharge = lastOf('entries', 'id', `kind = 'charge'`)
 const newRow = lastOf('requests', 'row_id', 'cost_nanos > 0')
 
-/** What may be changed of what has come since the last look, or put among it. */
-export const fresh = {
+/** Tampering with rows since the last check. */
+export const tamperingSince = {
   'a balance': `update owners set balance_nanos = balance_nanos + 1 where id = 'a:one'`,
-  'what is held': `update owners set held_nanos = held_nanos - 1 where id = 'a:both'`,
+  'a held amount': `update owners set held_nanos = held_nanos - 1 where id = 'a:both'`,
   'a hold': `update holds set body = replace(body, 'both', 'more')`,
   'an entry’s amount': `update entries set amount_nanos = amount_nanos + 1 where ${newCharge}`,
-  'an entry that is gone': `delete from entries where ${newCharge}`,
+  'a deleted entry': `delete from entries where ${newCharge}`,
   'an entry of no commit': `${extraEntry} values (-7, 0, 'x', 'y', 1, 'credit', null)`,
   'an entry of an earlier commit': `${extraEntry} values (1, 0, 'x', 'y', 1, 'credit', null)`,
   'a request’s cost': `update requests set cost_nanos = cost_nanos + 1 where ${newRow}`,
-  'a request’s row that is gone': `delete from requests where ${newRow}`,
-  'a request’s row too many': `create temporary table extra on commit drop as select * from requests where ${newRow};
+  'a deleted request row': `delete from requests where ${newRow}`,
+  'an extra request row': `create temporary table extra on commit drop as select * from requests where ${newRow};
     update extra set row_id = row_id + 1, request_id = 'extra'; insert into requests table extra`,
   'a commit’s body': `update journal set body = replace(body, 'req', 'Req') where ${lastOf('journal', 'seq')}`,
   'a commit before that, with hashes of their own': `update journal set hash = sha256(prev) where ${lastOf('journal', 'number', `node = 'one'`)} and node = 'one'`,

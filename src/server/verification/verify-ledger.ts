@@ -1,18 +1,18 @@
 /**
- * Recomputes the ledger from its journal, as it is on disk, and compares the tables with it: the whole of it, or what
- * has come since the last look.
+ * Recomputes the ledger from the journal on disk, and compares the tables with it: the whole ledger, or what is new since
+ * the last check.
  */
 import type { Selectable } from 'kysely'
-import { chainStart } from '../../db/journal.ts'
+import { chainGenesis } from '../../db/journal.ts'
 import type { Db } from '../../db/db.ts'
-import { journalAfter, ChainError } from '../../db/read-ledger.ts'
+import { readJournalAfter, JournalChainError } from '../../db/read-ledger.ts'
 import { sql, type EntriesTable } from '../../db/schema/schema.ts'
-import type { LedgerVerdict } from '../../http/house.ts'
-import { LedgerBroken } from '../../ledger/apply.ts'
+import type { LedgerReport } from '../../ledger/report.ts'
+import { LedgerInvariantError } from '../../ledger/apply.ts'
 import type { Transfer } from '../../ledger/entries.ts'
-import { JournalUnreadable } from '../../ledger/journal.ts'
+import { JournalFormatError } from '../../ledger/journal.ts'
 import { emptyState } from '../../ledger/state.ts'
-import { Recomputation, sumOfDropped, type BillOnDisk, type DroppedBills } from '../../ledger/verify.ts'
+import { LedgerVerifier, sumDroppedBills, type StoredBill, type DroppedBills } from '../../ledger/verify.ts'
 import { storedOwner } from '../ledger/recovery.ts'
 
 const pageRows = 2000
@@ -22,7 +22,7 @@ interface Page<Row> {
   readonly last: number
 }
 
-/** Rows of one table in the order of their number, read ahead in pages. */
+/** The rows of one table in the order of their numbers, read ahead in pages. */
 class Cursor<Row> {
   readonly #read: (db: Db, after: number) => Promise<Page<Row>>
   #rows: Row[] = []
@@ -39,7 +39,7 @@ class Cursor<Row> {
     return this.#after
   }
 
-  /** The next row, without taking it; undefined at the end. */
+  /** The next row, without advancing; undefined at the end. */
   async peek(db: Db): Promise<Row | undefined> {
     if (this.#next === this.#rows.length) {
       const { rows, last } = await this.#read(db, this.#after)
@@ -50,7 +50,7 @@ class Cursor<Row> {
     return this.#rows[this.#next]
   }
 
-  take(): void {
+  advance(): void {
     this.#next += 1
   }
 }
@@ -60,8 +60,8 @@ interface NumberedTransfer {
   readonly transfer: Transfer
 }
 
-/** Column by column: there are a million, and a spread costs as much as reading the row. */
-export function transferOf(row: Selectable<EntriesTable>): Transfer {
+/** Column by column: there may be a million rows, and a spread costs as much as reading the row. */
+export function toTransfer(row: Selectable<EntriesTable>): Transfer {
   return {
     at: row.at,
     debit: row.debit,
@@ -78,25 +78,25 @@ export function transferOf(row: Selectable<EntriesTable>): Transfer {
 async function entriesAfter(db: Db, after: number): Promise<Page<NumberedTransfer>> {
   const query = sql.selectFrom('entries').selectAll().where('id', '>', after)
   const found = await db.report(query.orderBy('id').limit(pageRows))
-  const rows = found.map((row) => ({ seq: row.seq, transfer: transferOf(row) }))
+  const rows = found.map((row) => ({ seq: row.seq, transfer: toTransfer(row) }))
   return { rows, last: found.at(-1)?.id ?? after }
 }
 
-/** A request row as a bill, and its number. */
-export interface BillRow extends BillOnDisk {
+/** A request row as a bill, with its number. */
+export interface BillRow extends StoredBill {
   readonly rowId: number
 }
 
-/** Asks for request rows as `billOf` reads them. */
-export const selectBills = () =>
+/** Selects the columns of request rows that `toBill` reads. */
+export const selectBillRows = () =>
   sql
     .selectFrom('requests')
     .select(['row_id', 'request_id', 'cost_nanos', 'prompt_tokens', 'cached_tokens'])
     .select(['completion_tokens', 'reasoning_tokens'])
 
-type SelectedBill = Awaited<ReturnType<ReturnType<typeof selectBills>['execute']>>[number]
+type SelectedBill = Awaited<ReturnType<ReturnType<typeof selectBillRows>['execute']>>[number]
 
-export function billOf(row: SelectedBill): BillRow {
+export function toBill(row: SelectedBill): BillRow {
   return {
     rowId: row.row_id,
     id: row.request_id,
@@ -108,82 +108,84 @@ export function billOf(row: SelectedBill): BillRow {
   }
 }
 
-async function billsAfter(db: Db, after: number): Promise<Page<BillOnDisk>> {
-  const query = selectBills().where('row_id', '>', after).where('cost_nanos', '<>', 0n)
-  const rows = (await db.report(query.orderBy('row_id').limit(pageRows))).map(billOf)
+async function billsAfter(db: Db, after: number): Promise<Page<StoredBill>> {
+  const query = selectBillRows().where('row_id', '>', after).where('cost_nanos', '<>', 0n)
+  const rows = (await db.report(query.orderBy('row_id').limit(pageRows))).map(toBill)
   return { rows, last: rows.at(-1)?.rowId ?? after }
 }
 
-/** Where a reading begins: after this commit, in the state that it left, after these rows. */
-export interface Beginning {
-  readonly recomputation: Recomputation
+/** Where a run starts: after this commit, in the state at that time, after these rows. */
+export interface StartingPoint {
+  readonly verifier: LedgerVerifier
   readonly seq: number
   readonly hash: Uint8Array
   readonly entryId: number
   readonly rowId: number
 }
 
-const veryBeginning = (dropped: DroppedBills): Beginning => ({
-  recomputation: new Recomputation(emptyState(), dropped),
+const beforeFirstCommit = (dropped: DroppedBills): StartingPoint => ({
+  verifier: new LedgerVerifier(emptyState(), dropped),
   seq: 0,
-  hash: chainStart,
+  hash: chainGenesis,
   entryId: 0,
   rowId: 0,
 })
 
-/** What of the journal has been read and compared, from a beginning on. */
-export class Reading {
-  readonly #recomputation: Recomputation
+/** A verification that has read and compared the journal from a starting point, and can continue. */
+export class VerificationRun {
+  readonly #verifier: LedgerVerifier
   readonly #entries: Cursor<NumberedTransfer>
-  readonly #bills: Cursor<BillOnDisk>
+  readonly #bills: Cursor<StoredBill>
   #seq: number
   #hash: Uint8Array
-  #broken = false
+  #isBroken = false
 
-  constructor(begin: Beginning) {
-    this.#recomputation = begin.recomputation
-    this.#entries = new Cursor(entriesAfter, begin.entryId)
-    this.#bills = new Cursor(billsAfter, begin.rowId)
-    this.#seq = begin.seq
-    this.#hash = begin.hash
+  constructor(start: StartingPoint) {
+    this.#verifier = start.verifier
+    this.#entries = new Cursor(entriesAfter, start.entryId)
+    this.#bills = new Cursor(billsAfter, start.rowId)
+    this.#seq = start.seq
+    this.#hash = start.hash
   }
 
-  /** The number of the last request row that cost something and was read. */
+  /** The number of the last request row with a cost that was read. */
   get rowId(): number {
     return this.#bills.after
   }
 
-  /** Reads to the end of the journal and compares. `db` has to see a single moment. Once broken, always broken. */
-  async follow(db: Db): Promise<LedgerVerdict> {
+  /** Reads to the end of the journal and compares. `db` must see a single snapshot. A broken journal stays broken. */
+  async verifyNew(db: Db): Promise<LedgerReport> {
     try {
-      if (!this.#broken) await this.#read(db)
+      if (!this.#isBroken) await this.#read(db)
     } catch (error) {
       const isFinding =
-        error instanceof ChainError || error instanceof LedgerBroken || error instanceof JournalUnreadable
+        error instanceof JournalChainError ||
+        error instanceof LedgerInvariantError ||
+        error instanceof JournalFormatError
       if (!isFinding) throw error
-      this.#broken = true
-      this.#recomputation.find(error.message)
+      this.#isBroken = true
+      this.#verifier.addFinding(error.message)
     }
     const owners = await db.report(sql.selectFrom('owners').selectAll())
-    return this.#recomputation.verdict(owners.map((row) => [row.id, storedOwner(row)] as const))
+    return this.#verifier.report(owners.map((row) => [row.id, storedOwner(row)] as const))
   }
 
   async #read(db: Db): Promise<void> {
     const checkpoints = await db.report(sql.selectFrom('checkpoints').select(['seq', 'holds']))
     const holdsAt = new Map(checkpoints.map(({ seq, holds }) => [seq, holds]))
-    for await (const { seq, body, prev, hash } of journalAfter(db, this.#seq)) {
-      if (Buffer.compare(prev, this.#hash) !== 0) throw new ChainError(seq)
+    for await (const { seq, body, prev, hash } of readJournalAfter(db, this.#seq)) {
+      if (Buffer.compare(prev, this.#hash) !== 0) throw new JournalChainError(seq)
       const entries = await this.#entriesOf(db, seq)
-      this.#recomputation.take({ seq, body, entries, holds: holdsAt.get(seq) })
+      this.#verifier.applyCommit({ seq, body, entries, holds: holdsAt.get(seq) })
       this.#seq = seq
       this.#hash = hash
-      if (this.#recomputation.awaited > 0) await this.#readBills(db, () => this.#recomputation.awaited === 0)
+      if (this.#verifier.pendingBills > 0) await this.#readBills(db, () => this.#verifier.pendingBills === 0)
     }
     await this.#entriesOf(db, Infinity)
     await this.#readBills(db, () => false)
   }
 
-  /** The entries of a commit; those of commits before it that the journal does not have are noted. */
+  /** The entries of a commit. Adds a finding for entries of earlier commits that the journal does not contain. */
   async #entriesOf(db: Db, seq: number): Promise<Transfer[]> {
     const entries: Transfer[] = []
     for (;;) {
@@ -191,11 +193,11 @@ export class Reading {
       if (!next || next.seq > seq) return entries
       if (next.seq === seq) entries.push(next.transfer)
       else
-        this.#recomputation.find(
+        this.#verifier.addFinding(
           `an entry of ${next.transfer.ref} belongs to no commit`,
           next.transfer.amount,
         )
-      this.#entries.take()
+      this.#entries.advance()
     }
   }
 
@@ -203,14 +205,14 @@ export class Reading {
     while (!isEnough()) {
       const row = await this.#bills.peek(db)
       if (!row) return
-      this.#recomputation.takeBill(row)
-      this.#bills.take()
+      this.#verifier.addBillRow(row)
+      this.#bills.advance()
     }
   }
 }
 
-/** The whole ledger. `db`: one that sees a single moment, or the journal and the tables would be of two. */
-export async function verifyLedger(db: Db): Promise<LedgerVerdict> {
-  const dropped = sumOfDropped(await db.report(sql.selectFrom('dropped_bills').selectAll()))
-  return new Reading(veryBeginning(dropped)).follow(db)
+/** Verifies the whole ledger. `db` must see a single snapshot, so that journal and tables match. */
+export async function verifyLedger(db: Db): Promise<LedgerReport> {
+  const dropped = sumDroppedBills(await db.report(sql.selectFrom('dropped_bills').selectAll()))
+  return new VerificationRun(beforeFirstCommit(dropped)).verifyNew(db)
 }

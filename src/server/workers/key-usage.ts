@@ -1,11 +1,11 @@
-/** When keys were last used: gathered in memory and written down now and then, for nobody waits for it. */
-import { noteKeyUse } from '../../accounts/keys.ts'
+/** When keys were last used: collected in memory, and written every few seconds. */
+import { recordKeyUse } from '../../accounts/keys.ts'
 import type { Db } from '../../db/db.ts'
 import type { Log } from '../../lib/log.ts'
 
 const writeEveryMs = 5000
 
-export class KeyUse {
+export class KeyUsage {
   readonly #db: Db
   readonly #log: Log
   readonly #timer: NodeJS.Timeout
@@ -17,7 +17,7 @@ export class KeyUse {
     this.#timer = setInterval(() => void this.#write(), writeEveryMs)
   }
 
-  note(keyId: string): void {
+  record(keyId: string): void {
     this.#uses.set(keyId, Date.now())
   }
 
@@ -30,9 +30,9 @@ export class KeyUse {
     const uses = this.#uses
     this.#uses = new Map()
     try {
-      await noteKeyUse(this.#db, uses)
+      await recordKeyUse(this.#db, uses)
     } catch (error) {
-      this.#log.warn({ err: error }, 'when keys were last used could not be written')
+      this.#log.warn({ err: error }, 'recording key usage failed')
     }
   }
 }

@@ -1,6 +1,6 @@
-/** What one worker counts, in the field's words, for `/metrics`. */
+/** The metrics of one worker, for `/metrics`. */
 import { Counter, Histogram, Registry } from '@prometheus-io/client'
-import type { RequestLine } from '../../relay/relay-request.ts'
+import type { RequestLogLine } from '../../relay/relay-request.ts'
 
 const durationSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
@@ -8,13 +8,13 @@ export class WorkerMetrics {
   readonly registry = new Registry()
   readonly #requests = new Counter({
     name: 'sluice_requests_total',
-    help: 'Requests that reached a hold, by how they ended',
+    help: 'Requests that had a hold, by outcome',
     labelNames: ['outcome', 'stream'] as const,
     registers: [this.registry],
   })
-  readonly #refusals = new Counter({
+  readonly #rejections = new Counter({
     name: 'sluice_refusals_total',
-    help: 'Requests that were refused, by the error code',
+    help: 'Rejected requests, by error code',
     labelNames: ['code'] as const,
     registers: [this.registry],
   })
@@ -26,18 +26,18 @@ export class WorkerMetrics {
   })
   readonly #duration = new Histogram({
     name: 'sluice_request_duration_seconds',
-    help: 'From arrival to the settled end',
+    help: 'From receipt to settlement of a request',
     buckets: durationSeconds,
     registers: [this.registry],
   })
   readonly #firstToken = new Histogram({
     name: 'sluice_first_token_seconds',
-    help: 'From arrival to the first content of a stream',
+    help: 'From receipt of a request to the first content of its stream',
     buckets: durationSeconds,
     registers: [this.registry],
   })
 
-  count({ outcome, usage }: RequestLine): void {
+  count({ outcome, usage }: RequestLogLine): void {
     this.#requests.inc({ outcome: outcome.outcome, stream: outcome.stream ? '1' : '0' })
     this.#duration.observe(outcome.durationMs / 1000)
     if (outcome.firstTokenMs !== null) this.#firstToken.observe(outcome.firstTokenMs / 1000)
@@ -46,7 +46,7 @@ export class WorkerMetrics {
     this.#tokens.inc({ direction: 'output' }, usage.output)
   }
 
-  countRefusal(code: string): void {
-    this.#refusals.inc({ code })
+  countRejected(code: string): void {
+    this.#rejections.inc({ code })
   }
 }

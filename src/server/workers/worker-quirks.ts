@@ -1,30 +1,30 @@
 /**
- * A worker's side of what has been learned about upstreams. Whoever learns tells the authority, which tells all, so that
- * an upstream's answer teaches a node once and not each of its workers.
+ * A worker's copy of the quirks of upstreams. A worker that learns of one reports it to the main thread, which sends it to
+ * all workers, so that one failed call suffices for the whole node.
  */
-import type { UpstreamMemory } from '../../relay/failover.ts'
-import type { Line } from '../worker-health.ts'
+import type { UpstreamQuirks } from '../../relay/routing/failover.ts'
+import type { MainChannelPort } from './worker-health.ts'
 
-export class WorkerMemory implements UpstreamMemory {
-  readonly #line: Pick<Line, 'tell'>
+export class WorkerQuirks implements UpstreamQuirks {
+  readonly #channel: MainChannelPort
   readonly #withoutStreamOptions = new Set<string>()
 
-  constructor(line: Pick<Line, 'tell'>) {
-    this.#line = line
+  constructor(channel: MainChannelPort) {
+    this.#channel = channel
   }
 
   get withoutStreamOptions(): ReadonlySet<string> {
     return this.#withoutStreamOptions
   }
 
-  learn(upstream: string): void {
+  addWithoutStreamOptions(upstream: string): void {
     if (this.#withoutStreamOptions.has(upstream)) return
     this.#withoutStreamOptions.add(upstream)
-    this.#line.tell({ kind: 'learned', upstream })
+    this.#channel.send({ kind: 'without-stream-options', upstream })
   }
 
-  /** Takes over what the authority says. */
-  hear(upstreams: readonly string[]): void {
+  /** Applies what the main thread sends. */
+  onWithoutStreamOptions(upstreams: readonly string[]): void {
     for (const upstream of upstreams) this.#withoutStreamOptions.add(upstream)
   }
 }

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import { migrate } from '../../db/sqlite/migrate.ts'
-import { migrations } from '../../db/migrations/0001-initial-schema.ts'
-import { rollUpStep } from '../../db/rollup.ts'
+import { describe, test } from 'node:test'
+import { migrateSqlite } from '../../db/sqlite/migrate.ts'
+import { migrations } from '../../db/migrations/migrations.ts'
+import { rollUpStep } from './rollup.ts'
 import { openWriter, type Connection } from '../../db/sqlite/connection.ts'
-import { requestRow, temporaryDir } from '../../db/store.fixture.ts'
+import { createRequestRow, createTemporaryDir } from '../../db/store.fixture.ts'
 import { requestColumns } from '../../db/journal.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
-const kinds = [
+const outcomes = [
   { fields: {}, counts: [1, 0, 0] },
   { fields: { outcome: 'truncated' }, counts: [0, 1, 0] },
   { fields: { outcome: 'failed', http_status: 503 }, counts: [0, 1, 0] },
@@ -29,7 +29,7 @@ const kinds = [
 ] as const
 
 function insertRow(connection: Connection, index: number, fields: object): void {
-  const row: Record<string, unknown> = { ...requestRow(`req_${index}`), ...fields }
+  const row: Record<string, unknown> = { ...createRequestRow(`req_${index}`), ...fields }
   const there = connection.run({ sql: `select name from pragma_table_info('requests')`, parameters: [] })
   const columns = requestColumns.filter((column) => there.rows.some(({ name }) => name === column))
   const marks = columns.map(() => '?').join(', ')
@@ -37,7 +37,7 @@ function insertRow(connection: Connection, index: number, fields: object): void 
   connection.run({ sql: `insert into requests (${columns.join(', ')}) values (${marks})`, parameters })
 }
 
-function countsIn(connection: Connection, table: string): unknown {
+function readCounts(connection: Connection, table: string): unknown {
   const { rows } = connection.run({ sql: `select * from ${table} order by 1, 2`, parameters: [] })
   return rows.map(({ model, minute, day, answered, failed, apart }) => ({
     model,
@@ -52,52 +52,54 @@ function addModel(connection: Connection, id: string): void {
   connection.run({ sql: text, parameters: [id] })
 }
 
-test('each kind of ending counts as what it is, in the minute and day of its end, for known models only', (t) => {
-  const connection = openWriter(join(temporaryDir(t), 'some.db'))
-  t.after(() => connection.close())
-  migrate(connection.database)
-  for (const [index, { fields }] of kinds.entries()) {
-    addModel(connection, `model-${String(index).padStart(2, '0')}`)
-    insertRow(connection, index, {
-      model: `model-${String(index).padStart(2, '0')}`,
-      at: dayMs - 5,
-      ...fields,
-    })
-  }
-  insertRow(connection, 100, { model: 'made-up-by-a-caller', outcome: 'refused', http_status: 404 })
-  insertRow(connection, 101, { model: '', at: 0, outcome: 'refused', http_status: 503, duration_ms: 0 })
-  while (rollUpStep(connection, 4));
-  const expected = (spanMs: number) => [
-    { model: '', start: 0, counts: [0, 1, 0] },
-    ...kinds.map(({ fields, counts }, index) => {
-      const end = dayMs - 5 + ('duration_ms' in fields ? fields.duration_ms : 12)
-      const model = `model-${String(index).padStart(2, '0')}`
-      return { model, start: end - (end % spanMs), counts: [...counts] }
-    }),
-  ]
-  assert.deepEqual(countsIn(connection, 'availability_minutes'), expected(minuteMs))
-  assert.deepEqual(countsIn(connection, 'availability_days'), expected(dayMs))
-})
+describe('availability roll-up', () => {
+  test('outcomes – count in the minute and day of their end, and only for known models', (t) => {
+    const connection = openWriter(join(createTemporaryDir(t), 'some.db'))
+    t.after(() => connection.close())
+    migrateSqlite(connection.database)
+    for (const [index, { fields }] of outcomes.entries()) {
+      addModel(connection, `model-${String(index).padStart(2, '0')}`)
+      insertRow(connection, index, {
+        model: `model-${String(index).padStart(2, '0')}`,
+        at: dayMs - 5,
+        ...fields,
+      })
+    }
+    insertRow(connection, 100, { model: 'made-up-by-a-caller', outcome: 'refused', http_status: 404 })
+    insertRow(connection, 101, { model: '', at: 0, outcome: 'refused', http_status: 503, duration_ms: 0 })
+    while (rollUpStep(connection, 4));
+    const expected = (spanMs: number) => [
+      { model: '', start: 0, counts: [0, 1, 0] },
+      ...outcomes.map(({ fields, counts }, index) => {
+        const end = dayMs - 5 + ('duration_ms' in fields ? fields.duration_ms : 12)
+        const model = `model-${String(index).padStart(2, '0')}`
+        return { model, start: end - (end % spanMs), counts: [...counts] }
+      }),
+    ]
+    assert.deepEqual(readCounts(connection, 'availability_minutes'), expected(minuteMs))
+    assert.deepEqual(readCounts(connection, 'availability_days'), expected(dayMs))
+  })
 
-test('a database of before is brought up to date with what its requests say, each counted once', (t) => {
-  const connection = openWriter(join(temporaryDir(t), 'some.db'))
-  t.after(() => connection.close())
-  const before = migrations.filter(({ name }) => name !== 'availability and incidents')
-  const own = migrations.find(({ name }) => name === 'availability and incidents')
-  assert.ok(own)
-  migrate(
-    connection.database,
-    before.filter(({ version }) => version < own.version),
-  )
-  addModel(connection, 'old')
-  for (let index = 0; index < 10; index += 1) {
-    insertRow(connection, index, { model: 'old', at: index, outcome: index % 5 === 0 ? 'truncated' : 'ok' })
-  }
-  const cursor = `insert into cursors (name, position) values ('usage_hourly', 6)`
-  connection.run({ sql: cursor, parameters: [] })
-  migrate(connection.database)
-  while (rollUpStep(connection, 3));
-  const all = [{ model: 'old', start: 0, counts: [8, 2, 0] }]
-  assert.deepEqual(countsIn(connection, 'availability_minutes'), all)
-  assert.deepEqual(countsIn(connection, 'availability_days'), all)
+  test('migration – counts the existing requests exactly once', (t) => {
+    const connection = openWriter(join(createTemporaryDir(t), 'some.db'))
+    t.after(() => connection.close())
+    const before = migrations.filter(({ name }) => name !== 'availability and incidents')
+    const migration = migrations.find(({ name }) => name === 'availability and incidents')
+    assert.ok(migration)
+    migrateSqlite(
+      connection.database,
+      before.filter(({ version }) => version < migration.version),
+    )
+    addModel(connection, 'old')
+    for (let index = 0; index < 10; index += 1) {
+      insertRow(connection, index, { model: 'old', at: index, outcome: index % 5 === 0 ? 'truncated' : 'ok' })
+    }
+    const cursor = `insert into cursors (name, position) values ('usage_hourly', 6)`
+    connection.run({ sql: cursor, parameters: [] })
+    migrateSqlite(connection.database)
+    while (rollUpStep(connection, 3));
+    const all = [{ model: 'old', start: 0, counts: [8, 2, 0] }]
+    assert.deepEqual(readCounts(connection, 'availability_minutes'), all)
+    assert.deepEqual(readCounts(connection, 'availability_days'), all)
+  })
 })

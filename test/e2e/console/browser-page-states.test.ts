@@ -1,29 +1,36 @@
-/** Every page of the console while it has nothing to show: nothing is there yet, it still loads, it was refused. */
+// @backend both (cluster in long runs)
+// @suite all – runs a browser
+/** Every page of the console without content: empty, loading, or after an error. */
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
 import {
-  becomeOperator,
-  twinOf,
-  visitor,
-  withoutBrowser,
-  type Visitor,
+  setUpOperator,
+  openBrowser,
+  browserSkipReason,
+  sharedBrowserServer,
+  type BrowserSession,
 } from '../../support/console/browser.ts'
 import { signUp } from '../../support/console/console-steps.ts'
-import { shareHouse } from '../../support/server/test-server.ts'
-import { cutTextsOf, faultsHere, setView, type View } from '../../support/console/page-checks.ts'
+import {
+  findClippedTexts,
+  checkCurrentView,
+  inTwoBrowsers,
+  setView,
+  type View,
+} from '../../support/console/page-checks.ts'
 
-const skip = withoutBrowser
-const house = skip === false ? await shareHouse() : undefined
-/** Promised is a sign of life after 300 ms; the factor is for a machine that does other things. */
-const signOfLifeMs = 300 * 5
+const skip = browserSkipReason
+const server = await sharedBrowserServer()
+/** A loading indicator must appear after 300 ms; the factor allows for a busy machine. */
+const maxIndicatorMs = 300 * 20
 
-const desk: View = { scheme: 'light', language: 'en', width: 1440 }
+const desktop: View = { scheme: 'light', language: 'en', width: 1440 }
 const phone: View = { scheme: 'dark', language: 'zh-CN', width: 390 }
 const month = new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 7)
 
-/** Pages with the dialogues that stand over them while there is nothing yet. */
-const customersPages = [
+/** Pages, with the dialogs to open on them while they are empty. */
+const customerPages = [
   '/overview',
   '/keys ?add=yes',
   '/usage',
@@ -38,7 +45,7 @@ const customersPages = [
   '/profile',
 ]
 
-const operatorsPages = [
+const operatorPages = [
   '/operator/dashboard',
   '/operator/requests',
   '/operator/requests/req_none',
@@ -64,171 +71,165 @@ const operatorsPages = [
   '/operator/notices ?add=yes',
 ]
 
-/** What becomes of a page's questions: the frame around it is always answered. */
-type Manner = 'pass' | 'hold' | 'fail'
+/** What happens to the requests of a page; those of the layout around it always pass. */
+type Mode = 'pass' | 'hold' | 'fail'
 
-class Wire {
-  manner: Manner = 'pass'
+class RequestControl {
+  mode: Mode = 'pass'
   readonly #held: Route[] = []
 
-  static async into(page: Page): Promise<Wire> {
-    const wire = new Wire()
-    await page.route(/\/api\/(?!console\/(session|announcements)$)/, (route) => wire.#carry(route))
-    return wire
+  static async install(page: Page): Promise<RequestControl> {
+    const requests = new RequestControl()
+    await page.route(/\/api\/(?!console\/(session|announcements)$)/, (route) => requests.#handle(route))
+    return requests
   }
 
-  async #carry(route: Route): Promise<void> {
-    if (this.manner === 'pass') await route.continue()
-    else if (this.manner === 'hold') this.#held.push(route)
+  async #handle(route: Route): Promise<void> {
+    if (this.mode === 'pass') await route.continue()
+    else if (this.mode === 'hold') this.#held.push(route)
     else {
       const error = { message: 'It broke.', type: 'server_error', param: null, code: 'server_error' }
       await route.fulfill({ status: 500, headers: { 'x-request-id': 'req_broken' }, json: { error } })
     }
   }
 
-  async letGo(): Promise<void> {
-    this.manner = 'pass'
-    // A question of a page that was left is nobody's any more.
+  async release(): Promise<void> {
+    this.mode = 'pass'
+    // The request of a page that was left is already aborted.
     for (const route of this.#held.splice(0)) await route.continue().catch(() => undefined)
   }
 }
 
-/** Notes in the page when something began to load and when that was said: neither waits for the story. */
-const watchLoading = `
-  window.loading = { began: null, said: null }
+/** Records in the page when loading started and when its indicator appeared. */
+const recordLoadingScript = `
+  window.loading = { startedAt: null, shownAt: null }
   new MutationObserver(() => {
     const busy = document.querySelector('[aria-busy="true"]')
     if (busy === null) return
-    window.loading.began ??= performance.now()
-    if (busy.textContent !== '') window.loading.said ??= performance.now()
+    window.loading.startedAt ??= performance.now()
+    if (busy.textContent !== '') window.loading.shownAt ??= performance.now()
   }).observe(document, { subtree: true, childList: true, characterData: true })`
 
-/** This page asks nothing that it could not do without. */
-const isSteady = (path: string): boolean => path === '/guide'
+/** This page needs no data. */
+const isStatic = (path: string): boolean => path === '/guide'
 
-/** This one asks when it is told to. */
-async function press({ page }: Visitor, path: string): Promise<void> {
+/** This page loads its data only on a click. */
+async function startLoading({ page }: BrowserSession, path: string): Promise<void> {
   if (path === '/operator/ledger') await page.getByRole('main').getByRole('button').first().click()
 }
 
-/** Refused, in one view: each refusal can be tried again. */
-async function refused(me: Visitor, wire: Wire, path: string): Promise<string[]> {
-  const { page, go, stands } = me
-  wire.manner = 'fail'
-  await go(path)
-  await press(me, path)
-  // What the page before has asked, too, is still known, unless the console is loaded anew.
+/** Checks the error state in one view: each error offers a retry. */
+async function checkErrorState(
+  browser: BrowserSession,
+  requests: RequestControl,
+  path: string,
+): Promise<string[]> {
+  const { page, navigate, waitUntilReady } = browser
+  requests.mode = 'fail'
+  await navigate(path)
+  await startLoading(browser, path)
+  // Data that the previous page has loaded is cached until the console is reloaded.
   const alert = page.getByRole('alert').first()
-  await stands()
-  if (!(await alert.isVisible()) && !isSteady(path)) {
+  await waitUntilReady()
+  if (!(await alert.isVisible()) && !isStatic(path)) {
     await page.goto(`/console${path}`)
-    await press(me, path)
+    await startLoading(browser, path)
     await alert.waitFor()
   }
-  const faults = await faultsHere(page, `${path} refused`)
-  wire.manner = 'pass'
-  const again = page.getByRole('alert').getByRole('button', { name: /Try again|重试/ })
-  while ((await again.count()) > 0) {
-    await again.first().click()
-    await stands()
+  const problems = await checkCurrentView(page, `${path} error`)
+  requests.mode = 'pass'
+  const retry = page.getByRole('alert').getByRole('button', { name: /Try again|重试/ })
+  while ((await retry.count()) > 0) {
+    await retry.first().click()
+    await waitUntilReady()
     if (path.endsWith('none')) break
   }
-  return faults
+  return problems
 }
 
-/** Opened by its address: says in time that it loads, then what to do first; and so do its dialogues. */
-async function loadingThenEmpty(
-  me: Visitor,
-  wire: Wire,
+/** Checks the loading and the empty state of a page, and of its dialogs. */
+async function checkLoadingAndEmptyStates(
+  browser: BrowserSession,
+  requests: RequestControl,
   path: string,
-  dialogues: readonly string[],
+  dialogs: readonly string[],
 ): Promise<string[]> {
-  const { page, go, stands } = me
-  wire.manner = 'hold'
+  const { page, navigate, waitUntilReady } = browser
+  requests.mode = 'hold'
   await page.goto(`/console${path}`)
   await page.getByRole('heading', { level: 1 }).waitFor()
-  await press(me, path)
-  const faults: string[] = []
-  if (!isSteady(path)) {
-    const loading = page.locator('main [aria-busy="true"]').getByText(/Loading…|正在加载…/)
+  await startLoading(browser, path)
+  const problems: string[] = []
+  if (!isStatic(path)) {
+    const loading = page.locator('main [aria-busy="true"]').getByText(/Loading…|加载中…/)
     await loading.first().waitFor()
-    const saidMs = await page.evaluate<number>('window.loading.said - window.loading.began')
-    if (saidMs > signOfLifeMs) faults.push(`${path}: no sign of life for ${saidMs} ms`)
+    const shownMs = await page.evaluate<number>('window.loading.shownAt - window.loading.startedAt')
+    if (shownMs > maxIndicatorMs) problems.push(`${path}: no loading indicator for ${shownMs} ms`)
   }
-  faults.push(...(await cutTextsOf(page)).map((text) => `${path} loading cut: ${text}`))
-  await wire.letGo()
-  await stands()
-  faults.push(...(await faultsHere(page, `${path} empty`)))
-  for (const dialogue of dialogues) {
-    await go(path + dialogue)
-    faults.push(...(await faultsHere(page, `${path}${dialogue} empty`)))
+  problems.push(...(await findClippedTexts(page)).map((text) => `${path} loading clipped: ${text}`))
+  await requests.release()
+  await waitUntilReady()
+  problems.push(...(await checkCurrentView(page, `${path} empty`)))
+  for (const dialog of dialogs) {
+    await navigate(path + dialog)
+    problems.push(...(await checkCurrentView(page, `${path}${dialog} empty`)))
   }
-  return faults
+  return problems
 }
 
-/** Through these pages, each in both views: refused in one, loading and empty in the other. */
-async function sweep(me: Visitor, pages: readonly string[]): Promise<string[]> {
-  await me.page.addInitScript(watchLoading)
-  const wire = await Wire.into(me.page)
-  const faults: string[] = []
+/** Checks these pages: the error state in one view, loading and empty in the other. */
+async function checkAllPages(browser: BrowserSession, pages: readonly string[]): Promise<string[]> {
+  await browser.page.addInitScript(recordLoadingScript)
+  const requests = await RequestControl.install(browser.page)
+  const problems: string[] = []
   for (const [index, page] of pages.entries()) {
-    const [one, other] = index % 2 === 0 ? [desk, phone] : [phone, desk]
-    const [path = '', ...dialogues] = page.split(' ')
-    await setView(me, other)
-    const found = await refused(me, wire, path)
-    await setView(me, one)
-    found.push(...(await loadingThenEmpty(me, wire, path, dialogues)))
-    faults.push(...found.map((fault) => `${fault} (refused in ${other.language})`))
+    const [one, other] = index % 2 === 0 ? [desktop, phone] : [phone, desktop]
+    const [path = '', ...dialogs] = page.split(' ')
+    await setView(browser, other)
+    const found = await checkErrorState(browser, requests, path)
+    await setView(browser, one)
+    found.push(...(await checkLoadingAndEmptyStates(browser, requests, path, dialogs)))
+    problems.push(...found.map((problem) => `${problem} (error state in ${other.language})`))
   }
-  const { complaints } = me
-  complaints.splice(0, complaints.length, ...complaints.filter((text) => !/status of 500/.test(text)))
-  return faults
+  const { pageErrors } = browser
+  pageErrors.splice(0, pageErrors.length, ...pageErrors.filter((text) => !/status of 500/.test(text)))
+  return problems
 }
 
-/** The same person twice at once, each through half of the pages. */
-async function sweepBoth(t: TestContext, me: Visitor, pages: readonly string[]): Promise<void> {
-  const twin = await twinOf(t, me)
-  const half = Math.ceil(pages.length / 2)
-  const faults = await Promise.all([sweep(me, pages.slice(0, half)), sweep(twin, pages.slice(half))])
-  assert.deepEqual(faults.flat(), [])
-}
+describe('Page states in a browser', () => {
+  test(
+    'Customer pages – show loading, errors with a retry, and what to do when empty',
+    { skip },
+    async (t) => {
+      assert.ok(server)
+      const browser = await openBrowser(t, server.url)
+      await signUp(browser, 'new@example.com')
+      assert.deepEqual(await inTwoBrowsers(t, browser, customerPages, checkAllPages), [])
+    },
+  )
 
-test(
-  'a customer’s pages say that they load, what failed with a way to try again, and what to do first',
-  { skip },
-  async (t) => {
-    assert.ok(house)
-    const me = await visitor(t, house.url)
-    await signUp(me, 'new@example.com')
-    await sweepBoth(t, me, customersPages)
-  },
-)
+  test(
+    'Operator pages – show loading, errors with a retry, and what to do when empty',
+    { skip },
+    async (t) => {
+      assert.ok(server)
+      const browser = await openBrowser(t, server.url)
+      await setUpOperator(browser, server.log)
+      assert.deepEqual(await inTwoBrowsers(t, browser, operatorPages, checkAllPages), [])
+    },
+  )
 
-test(
-  'an operator’s pages say that they load, what failed with a way to try again, and what to do first',
-  { skip },
-  async (t) => {
-    assert.ok(house)
-    const me = await visitor(t, house.url)
-    await becomeOperator(me, house.log)
-    await sweepBoth(t, me, operatorsPages)
-  },
-)
-
-test(
-  'where the service does not answer the console says so, and goes on when it does',
-  { skip },
-  async (t) => {
-    assert.ok(house)
-    const me = await visitor(t, house.url)
-    const { page, complaints } = me
-    await signUp(me, 'patient@example.com')
+  test('Unavailable service – the console says so and continues once it is back', { skip }, async (t) => {
+    assert.ok(server)
+    const browser = await openBrowser(t, server.url)
+    const { page, pageErrors } = browser
+    await signUp(browser, 'patient@example.com')
     await page.route('**/api/console/session', (route) => route.abort())
     await page.goto('/console/keys')
-    await page.getByRole('heading', { name: 'The service does not answer' }).waitFor()
+    await page.getByRole('heading', { name: 'Service unreachable' }).waitFor()
     await page.unroute('**/api/console/session')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
-    complaints.length = 0
-  },
-)
+    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor()
+    pageErrors.length = 0
+  })
+})

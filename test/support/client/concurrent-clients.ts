@@ -1,68 +1,68 @@
 /**
- * A crowd of callers who go on whatever happens to the relay, and note what each of them was told; and two upstreams
- * that keep a meter of their own. What both have noted is the history that history.ts proves.
+ * Concurrent clients that keep sending requests whatever happens to the relay and record every response, and two
+ * upstreams that count what they send. test/long/verify-history.ts compares both records with the relay's charges.
  */
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { question, type Account } from '../server/account.ts'
+import { chatRequest, type Account } from '../server/account.ts'
 import type { Exchange, Script } from '../upstream/exchange.ts'
-import { saying, words } from '../upstream/scripted-responses.ts'
+import { respondWith, numberedWords } from '../upstream/scripted-responses.ts'
 
 const inputTokens = 10
-/** A caller who was told to come again later does so after this. */
-const politenessMs = 200
-const answerWithinMs = 60_000
+/** How long a client waits after a 503 or a lost connection. */
+const retryDelayMs = 200
+const responseTimeoutMs = 60_000
 
-/** One call, as its caller has seen it. */
-export interface Told {
+/** One call as its client saw it. */
+export interface ObservedCall {
   readonly name: string
-  /** Empty: nothing has come back. */
+  /** Empty if no response arrived. */
   readonly id: string
-  /** 0: nothing has come back. */
+  /** 0 if no response arrived. */
   readonly status: number
-  /** It was told when to come again. */
-  readonly mayReturn: boolean
-  /** The words that arrived. */
+  /** The response has a Retry-After header. */
+  readonly hasRetryAfter: boolean
+  /** The text that arrived. */
   readonly text: string
-  /** It came to its regular end. */
-  readonly isWhole: boolean
-  /** It ended with words about what went wrong. */
-  readonly isExplained: boolean
+  /** The response ended normally. */
+  readonly isComplete: boolean
+  /** The response ended with an error object. */
+  readonly hasError: boolean
 }
 
-/** What becomes of a call at the upstreams; told by its name alone. */
-export interface Plan {
+/** What the upstreams do with a call; derived from its name alone. */
+export interface CallPlan {
   readonly deltas: number
   readonly isStream: boolean
-  /** The first upstream fails before it says anything. */
+  /** The first upstream fails before its first content. */
   readonly failsFirst: boolean
-  /** Both break off half-way. */
-  readonly isCut: boolean
+  /** Both upstreams truncate the stream. */
+  readonly isTruncated: boolean
 }
 
-const nameOf = (text: string): string => /call-\d+/.exec(text)?.[0] ?? 'call-0'
+const callNameIn = (text: string): string => /call-\d+/.exec(text)?.[0] ?? 'call-0'
 
-export function planOf(name: string, hasFaults: boolean): Plan {
+export function planOf(name: string, hasFaults: boolean): CallPlan {
   const number = Number(name.slice('call-'.length))
   const isStream = number % 2 === 0
   return {
     deltas: 2 + (number % 7),
     isStream,
     failsFirst: hasFaults && number % 20 === 7,
-    isCut: hasFaults && isStream && number % 100 === 50,
+    isTruncated: hasFaults && isStream && number % 100 === 50,
   }
 }
 
-/** What the provider bills differs from the estimate, and from call to call. */
-export function billOf(name: string): { input: number; output: number } {
+/** The provider's usage: different from the estimate, and different for each call. */
+export function billedUsage(name: string): { input: number; output: number } {
   return { input: inputTokens, output: planOf(name, false).deltas * 2 + 1 + (Number(name.slice(5)) % 97) }
 }
 
-/** What the upstreams have sent. */
+/** Counts what the upstreams send. */
 export class UpstreamMeter {
-  /** Whole answers, by the call's name. */
-  readonly answered = new Map<string, number>()
-  /** The most words of one attempt, by the call's name. */
+  /** Complete responses, by call name. */
+  readonly completed = new Map<string, number>()
+  /** The most words sent in one attempt, by call name. */
   readonly words = new Map<string, number>()
   readonly #hasFaults: boolean
 
@@ -70,9 +70,9 @@ export class UpstreamMeter {
     this.#hasFaults = hasFaults
   }
 
-  /** The upstream that is asked first. */
+  /** The upstream with the higher priority. */
   readonly first: Script = async (exchange) => {
-    const number = Number(nameOf(exchange.request.text).slice(5))
+    const number = Number(callNameIn(exchange.request.text).slice(5))
     if (!planOf(`call-${number}`, this.#hasFaults).failsFirst) return this.second(exchange)
     if (number % 3 === 0) return exchange.reset()
     exchange.head(number % 3 === 1 ? 500 : 429, { 'content-type': 'application/json' })
@@ -80,37 +80,37 @@ export class UpstreamMeter {
   }
 
   readonly second: Script = async (exchange) => {
-    const name = nameOf(exchange.request.text)
-    const { deltas, isCut } = planOf(name, this.#hasFaults)
+    const name = callNameIn(exchange.request.text)
+    const { deltas, isTruncated } = planOf(name, this.#hasFaults)
     let sent = 0
     const counting: Exchange = {
       ...exchange,
       event: async (payload, eventName) => {
         if (payload.includes('" w')) {
-          if (isCut && sent === 1) return (exchange.reset(), false)
+          if (isTruncated && sent === 1) return (exchange.reset(), false)
           sent += 1
           this.words.set(name, Math.max(sent, this.words.get(name) ?? 0))
         }
         return exchange.event.call(counting, payload, eventName)
       },
       end: async () => {
-        if (!isCut) this.answered.set(name, (this.answered.get(name) ?? 0) + 1)
+        if (!isTruncated) this.completed.set(name, (this.completed.get(name) ?? 0) + 1)
         await exchange.end()
       },
     }
-    const text = words(deltas)
-    await saying(text.join(''), billOf(name), { deltas: text })(counting)
+    const text = numberedWords(deltas)
+    await respondWith(text.join(''), billedUsage(name), { deltas: text })(counting)
   }
 }
 
-export class Crowd {
-  readonly told: Told[] = []
+export class ConcurrentClients {
+  readonly calls: ObservedCall[] = []
   readonly #account: Account
   readonly #urlOf: (call: number) => string
   readonly #hasFaults: boolean
   #number = 0
-  #isOver = false
-  #callers: Promise<void>[] = []
+  #isStopped = false
+  #running: Promise<void>[] = []
 
   constructor(account: Account, urlOf: (call: number) => string, hasFaults = false) {
     this.#account = account
@@ -118,72 +118,80 @@ export class Crowd {
     this.#hasFaults = hasFaults
   }
 
-  /** So many callers, each asking again as soon as it is answered, until `most` calls were made or `ended` is called. */
-  come(callers: number, most = Infinity): void {
-    for (let index = 0; index < callers; index += 1) this.#callers.push(this.#goOn(most))
+  /** Starts `clients` clients. Each sends its next request when the last is answered, up to `maxCalls` in all. */
+  start(clients: number, maxCalls = Infinity): void {
+    for (let index = 0; index < clients; index += 1) this.#running.push(this.#callRepeatedly(maxCalls))
   }
 
-  async #goOn(most: number): Promise<void> {
-    while (!this.#isOver && this.#number < most) {
+  async #callRepeatedly(maxCalls: number): Promise<void> {
+    while (!this.#isStopped && this.#number < maxCalls) {
       const number = this.#number++
-      const told = await this.#call(`call-${number}`, this.#urlOf(number))
-      this.told.push(told)
-      if (told.status === 503 || told.status === 0) await delay(politenessMs)
+      const calls = await this.#call(`call-${number}`, this.#urlOf(number))
+      this.calls.push(calls)
+      if (calls.status === 503 || calls.status === 0) await delay(retryDelayMs)
     }
   }
 
-  /** Resolves when as many calls were answered. */
-  async reached(calls: number): Promise<void> {
-    while (this.told.length < calls) await delay(20)
+  /** Resolves when this many calls are answered. */
+  async waitForCalls(calls: number): Promise<void> {
+    while (this.calls.length < calls) await delay(20)
   }
 
-  async ended(): Promise<readonly Told[]> {
-    this.#isOver = true
-    await Promise.all(this.#callers)
-    return this.told
+  async stop(): Promise<readonly ObservedCall[]> {
+    this.#isStopped = true
+    await Promise.all(this.#running)
+    return this.calls
   }
 
-  /** Resolves when all the calls that were to be made are answered. */
-  async done(): Promise<readonly Told[]> {
-    await Promise.all(this.#callers)
-    return this.told
+  /** Resolves when all `maxCalls` calls are answered. */
+  async waitForAll(): Promise<readonly ObservedCall[]> {
+    await Promise.all(this.#running)
+    return this.calls
   }
 
-  #call(name: string, url: string): Promise<Told> {
+  #call(name: string, url: string): Promise<ObservedCall> {
     const { isStream: stream } = planOf(name, this.#hasFaults)
-    const body = question('m', { stream, messages: [{ role: 'user', content: name }] })
+    const body = chatRequest('m', { stream, messages: [{ role: 'user', content: name }] })
     const headers = {
       authorization: `Bearer ${this.#account.key.secret}`,
       'content-type': 'application/json',
       connection: 'close',
     }
-    const { promise, resolve } = Promise.withResolvers<Told>()
+    const { promise, resolve } = Promise.withResolvers<ObservedCall>()
     let status = 0
     let id = ''
-    let mayReturn = false
+    let hasRetryAfter = false
     let raw = ''
-    const over = (isEnded: boolean): void => {
+    const finish = (isEnded: boolean): void => {
       const text = Array.from(raw.matchAll(/"content":"( w\d+)"/g), ([, word]) => word).join('')
-      const isWhole = stream ? raw.includes('[DONE]') : isEnded && raw.includes('"finish_reason":"stop"')
-      const isExplained = isEnded && raw.includes('"error"')
-      resolve({ name, id, status, mayReturn, text, isWhole, isExplained })
+      const isComplete = stream ? raw.includes('[DONE]') : isEnded && raw.includes('"finish_reason":"stop"')
+      const hasError = isEnded && raw.includes('"error"')
+      resolve({
+        name,
+        id,
+        status,
+        hasRetryAfter,
+        text,
+        isComplete,
+        hasError,
+      })
     }
-    const asking = request(
+    const outgoing = request(
       `${url}/v1/chat/completions`,
-      { method: 'POST', headers, agent: false, timeout: answerWithinMs },
-      (reply) => {
-        status = reply.statusCode ?? 0
-        id = String(reply.headers['x-request-id'] ?? '')
-        mayReturn = reply.headers['retry-after'] !== undefined
-        reply.setEncoding('utf8')
-        reply.on('data', (part: string) => (raw += part))
-        reply.on('end', () => over(reply.complete))
-        reply.on('error', () => over(false))
+      { method: 'POST', headers, agent: false, timeout: responseTimeoutMs },
+      (response) => {
+        status = response.statusCode ?? 0
+        id = String(response.headers['x-request-id'] ?? '')
+        hasRetryAfter = response.headers['retry-after'] !== undefined
+        response.setEncoding('utf8')
+        response.on('data', (part: string) => (raw += part))
+        response.on('end', () => finish(response.complete))
+        response.on('error', () => finish(false))
       },
     )
-    asking.on('timeout', () => asking.destroy())
-    asking.on('error', () => over(false))
-    asking.end(JSON.stringify(body))
+    outgoing.on('timeout', () => outgoing.destroy())
+    outgoing.on('error', () => finish(false))
+    outgoing.end(JSON.stringify(body))
     return promise
   }
 }

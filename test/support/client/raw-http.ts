@@ -1,57 +1,56 @@
-/** A caller who writes the protocol by hand, and reads only when told to; and what the system tells of a relay's process. */
+/** A client that writes HTTP to a socket itself and may not read, and what /proc reports about a relay's process. */
 
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
 import type { Account } from '../server/account.ts'
-import type { House } from '../server/test-server.ts'
+import type { TestServer } from '../server/test-server.ts'
 
 export const MiB = 1024 * 1024
 
-export interface HandWritten {
+export interface RawRequest {
   socket: Socket
-  /** What came back, once the connection has ended. */
-  answered: Promise<string>
+  /** Everything received, once the connection is closed. */
+  response: Promise<string>
 }
 
-/** Sends the head of a chat request with this framing; the body is the caller's. */
-export function sendByHand(house: House, account: Account, framing: string): HandWritten {
-  const socket = connect(house.relay.port, '127.0.0.1')
+/** Sends the head of a chat request with these framing headers; the caller writes the body. */
+export function sendRawRequest(server: TestServer, account: Account, framing: string): RawRequest {
+  const socket = connect(server.relay.port, '127.0.0.1')
   const parts: Buffer[] = []
   const { promise, resolve } = Promise.withResolvers<string>()
   socket.on('data', (part: Buffer) => parts.push(part))
   socket.on('close', () => resolve(Buffer.concat(parts).toString()))
-  // The relay may cut us off while we still send.
+  // The relay may close the connection while we still send.
   socket.on('error', () => undefined)
   const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key.secret}\r\n`
   socket.write(`${head}content-type: application/json\r\n${framing}\r\n\r\n`)
-  return { socket, answered: promise }
+  return { socket, response: promise }
 }
 
-/** Sends a whole request and reads nothing of its answer. */
-export function askWithoutReading(house: House, account: Account, question: object): Socket {
-  const body = JSON.stringify(question)
-  const { socket } = sendByHand(house, account, `content-length: ${Buffer.byteLength(body)}`)
+/** Sends a complete request and never reads the response. */
+export function sendWithoutReading(server: TestServer, account: Account, request: object): Socket {
+  const body = JSON.stringify(request)
+  const { socket } = sendRawRequest(server, account, `content-length: ${Buffer.byteLength(body)}`)
   socket.pause().write(body)
   return socket
 }
 
-/** Why a story that looks into the relay's process is left out; false on Linux. */
-export const withoutProc =
-  process.platform === 'linux' ? false : 'only Linux tells what a process reads and holds'
+/** Why tests that inspect the relay's process are skipped; false on Linux. */
+export const procSkipReason = process.platform === 'linux' ? false : 'only Linux has /proc'
 
-/** The bytes that the relay has read so far, from sockets and files. */
-export function bytesRead(house: House): number {
-  return figureOf(house, 'io', 'rchar')
+/** The bytes the relay has read so far, from sockets and files. */
+export function bytesRead(server: TestServer): number {
+  return readProcValue(server, 'io', 'rchar')
 }
 
 /** The relay's resident memory in MiB. */
-export function residentMiB(house: House): number {
-  return figureOf(house, 'status', 'VmRSS') / 1024
+export function residentMiB(server: TestServer): number {
+  return readProcValue(server, 'status', 'VmRSS') / 1024
 }
 
-function figureOf(house: House, file: string, name: string): number {
-  const text = readFileSync(`/proc/${house.relay.pid}/${file}`, 'utf8')
+function readProcValue(server: TestServer, file: string, name: string): number {
+  const text = readFileSync(`/proc/${server.relay.pid}/${file}`, 'utf8')
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1])
 }

@@ -1,34 +1,34 @@
-/** What stories ask about an answer: its words, its refusal, the record that the relay kept of it. */
+/** Reads responses: text, errors, events, and the relay's record of the request. */
 
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Account, RequestRecord } from '../server/account.ts'
 
-const patienceMs = 60_000
+const timeoutMs = 60_000
 
-/** Tries again until there is something; for what no event tells from outside the relay. */
+/** Polls until `poll` returns a value; for what no event reports outside the relay. */
 export async function eventually<Found>(
   what: string,
-  look: () => Promise<Found | undefined>,
+  poll: () => Promise<Found | undefined>,
 ): Promise<Found> {
-  for (const start = performance.now(); performance.now() - start < patienceMs; await delay(15)) {
-    const found = await look()
+  for (const start = performance.now(); performance.now() - start < timeoutMs; await delay(15)) {
+    const found = await poll()
     if (found !== undefined) return found
   }
-  assert.fail(`not within ${patienceMs} ms: ${what}`)
+  assert.fail(`timed out after ${timeoutMs} ms: ${what}`)
 }
 
-/** The record of the request that was answered so, once it is there. */
-export function recordOf(account: Account, reply: Response): Promise<RequestRecord> {
-  const id = reply.headers.get('x-request-id') ?? ''
+/** Waits for the record of the request with this response. */
+export function waitForRecord(account: Account, response: Response): Promise<RequestRecord> {
+  const id = response.headers.get('x-request-id') ?? ''
   assert.match(id, /^req_\w+$/)
-  return eventually(`the record of ${id}`, async () => (await account.requests({ request_id: id }))[0])
+  return eventually(`record of ${id}`, async () => (await account.requests({ request_id: id }))[0])
 }
 
-/** The account's newest record, once it is there: for callers who left before they were told an id. */
-export function newestRecord(account: Account): Promise<RequestRecord> {
-  return eventually(`a record of ${account.id}`, async () =>
+/** Waits for the account's newest record; for callers that disconnected before they received a request id. */
+export function waitForNewestRecord(account: Account): Promise<RequestRecord> {
+  return eventually(`record of ${account.id}`, async () =>
     (await account.requests()).find((record) => record.outcome !== 'refused'),
   )
 }
@@ -40,11 +40,11 @@ export interface ErrorBody {
   code: string
 }
 
-/** A refusal of the format: all four fields, a request id, and nothing else in the body. */
-export async function refusalIn(reply: Response): Promise<ErrorBody> {
-  assert.match(reply.headers.get('x-request-id') ?? '', /^req_\w+$/)
-  assert.equal(reply.headers.get('content-type'), 'application/json')
-  const body = (await reply.json()) as { error: ErrorBody }
+/** An OpenAI-format error: all four fields, a request id, and nothing else in the body. */
+export async function readError(response: Response): Promise<ErrorBody> {
+  assert.match(response.headers.get('x-request-id') ?? '', /^req_\w+$/)
+  assert.equal(response.headers.get('content-type'), 'application/json')
+  const body = (await response.json()) as { error: ErrorBody }
   assert.deepEqual(Object.keys(body), ['error'])
   assert.deepEqual(Object.keys(body.error).toSorted(), ['code', 'message', 'param', 'type'])
   assert.equal(typeof body.error.message, 'string')
@@ -57,36 +57,36 @@ interface Chunk {
   error?: ErrorBody
 }
 
-export function chunksOf(payloads: readonly string[]): Chunk[] {
+export function parseChunks(payloads: readonly string[]): Chunk[] {
   return payloads.filter((payload) => payload !== '[DONE]').map((payload) => JSON.parse(payload) as Chunk)
 }
 
-/** The text of a streamed answer. */
-export function wordsOf(payloads: readonly string[]): string {
-  return chunksOf(payloads)
+/** The text of a streamed response. */
+export function streamedText(payloads: readonly string[]): string {
+  return parseChunks(payloads)
     .map((chunk) => chunk.choices?.[0]?.delta?.content ?? '')
     .join('')
 }
 
-/** Every usage that a streamed answer tells. */
-export function usagesIn(payloads: readonly string[]): Record<string, unknown>[] {
-  return chunksOf(payloads).flatMap(({ usage }) => (usage ? [usage] : []))
+/** Every usage object in a stream. */
+export function reportedUsage(payloads: readonly string[]): Record<string, unknown>[] {
+  return parseChunks(payloads).flatMap(({ usage }) => (usage ? [usage] : []))
 }
 
-/** The error event that a broken stream ends with; it has no `[DONE]`. */
-export function lastError(payloads: readonly string[]): ErrorBody {
-  assert.ok(!payloads.includes('[DONE]'), 'a broken stream must not say that it is done')
-  const { error } = chunksOf(payloads).at(-1) ?? {}
-  assert.ok(error, 'the last event is no error')
+/** The error event at the end of a failed stream, which has no `[DONE]`. */
+export function finalError(payloads: readonly string[]): ErrorBody {
+  assert.ok(!payloads.includes('[DONE]'), 'a failed stream must not end with [DONE]')
+  const { error } = parseChunks(payloads).at(-1) ?? {}
+  assert.ok(error, 'the last event is not an error')
   assert.deepEqual(Object.keys(error).toSorted(), ['code', 'message', 'param', 'type'])
   return error
 }
 
-/** Reads events one by one, for callers who watch a stream or leave in its middle. */
-export async function* eventsOf(reply: Response): AsyncGenerator<string> {
-  assert.ok(reply.body)
+/** Yields events one by one, for tests that watch a stream or disconnect in the middle of it. */
+export async function* readEvents(response: Response): AsyncGenerator<string> {
+  assert.ok(response.body)
   let rest = ''
-  for await (const part of reply.body.pipeThrough(new TextDecoderStream())) {
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
     const blocks = (rest + part).split('\n\n')
     rest = blocks.pop() ?? ''
     yield* blocks

@@ -1,85 +1,104 @@
 /**
- * A browser for stories about the console: Debian's chromium, driven by playwright-core. Each story has a context of its
- * own, and whatever the page complains about (its console, the content policy, an exception) fails the story. With
- * SCREENSHOTS=folder a story that fails leaves a picture there.
+ * A browser for tests of the console: Debian's chromium, driven by playwright-core. Each test has its own context, and
+ * every error of the page (console, content security policy, exception) fails the test. With SCREENSHOTS=folder a test
+ * that fails writes a screenshot there.
  */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, type TestContext } from 'node:test'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
-import { freshConsole } from './console-build.ts'
+import { sharedTestServer, type TestServer, type TestServerSettings } from '../server/test-server.ts'
+import { ensureConsoleBuilt } from './console-build.ts'
 
 const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
   existsSync(path),
 )
 
-/** Why browser stories are left out on this machine; false where they run. */
-export const withoutBrowser: string | false =
+/** Why browser tests are skipped on this machine; false if they run. */
+export const browserSkipReason: string | false =
   program === undefined ? 'Chromium is not installed (apt-get install chromium).' : false
 
-/** For whatever a story waits for: what it waits for comes, also where the machine is slow and busy. */
-export const patienceMs = 60_000
+/** For every wait of a test; long enough for a slow and busy machine. */
+export const timeoutMs = 60_000
 
-export interface Look {
+export interface BrowserOptions {
   readonly width?: number
   readonly scheme?: 'light' | 'dark'
   readonly language?: 'en' | 'zh-CN'
 }
 
-export interface Visitor {
+export interface BrowserSession {
   readonly context: BrowserContext
   readonly page: Page
-  /** Goes to a page of the console and waits until it stands there. */
+  /** Loads a page of the console and waits until it is ready. */
   readonly open: (path: string) => Promise<void>
-  /** As `open`, without loading the console anew, as a link would lead there; of a page with a dialogue, the dialogue stands. */
-  readonly go: (path: string) => Promise<void>
-  /** Waits until the page stands there: it has its heading, nothing on it loads, and nothing more is asked for. */
-  readonly stands: () => Promise<void>
-  /** Presses of the mouse since the page was opened by its address. */
-  readonly clicks: () => Promise<number>
-  /** Complaints so far; a story that provokes one takes it out. */
-  readonly complaints: string[]
+  /** Like `open`, but navigates within the console as a link does, and waits for a dialog that the URL opens. */
+  readonly navigate: (path: string) => Promise<void>
+  /** Waits until the page has its heading and nothing on it is loading. */
+  readonly waitUntilReady: () => Promise<void>
+  /** Mouse clicks since the page was loaded. */
+  readonly countClicks: () => Promise<number>
+  /** Errors so far; a test that provokes one removes it. */
+  readonly pageErrors: string[]
 }
 
 let running: Promise<Browser> | null = null
 after(async () => (await running)?.close())
 
-/** One browser for all stories of a file, closed after the last. */
-function browser(): Promise<Browser> {
-  running ??= freshConsole().then(() =>
-    chromium.launch({
-      executablePath: program ?? '',
-      args: ['--no-sandbox', '--disable-dev-shm-usage'],
-      timeout: patienceMs,
-    }),
-  )
+async function launchAndBuild(): Promise<Browser> {
+  const options = {
+    executablePath: program ?? '',
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    timeout: timeoutMs,
+  }
+  const [browser] = await Promise.all([chromium.launch(options), ensureConsoleBuilt()])
+  return browser
+}
+
+/** One browser for all tests of a file, closed after the last one. */
+function launchBrowser(): Promise<Browser> {
+  running ??= launchAndBuild()
   return running
 }
 
-/** Counts what a person's hand does; a label that passes its click on to its field, or Enter on a button, is no press. */
-const countPresses = `
-  window.presses = 0
-  window.addEventListener('pointerdown', (event) => { if (event.isTrusted) window.presses += 1 }, true)`
+/** Starts one relay and the browser at once, for all tests of a file; undefined where browser tests are skipped. */
+export async function sharedBrowserServer(settings?: TestServerSettings): Promise<TestServer | undefined> {
+  if (browserSkipReason !== false) return undefined
+  const [server] = await Promise.all([sharedTestServer(settings), launchBrowser()])
+  return server
+}
 
-/** Resolves when the page has what it shows, and no question of it is under way, at two looks in a row. */
-async function untilItStands(page: Page, asked: ReadonlySet<Request>): Promise<void> {
-  for (let looks = 0; looks < 2; looks += 1) {
+/**
+ * Counts real mouse clicks, not the clicks that a label forwards to its field or that Enter on a button causes. A click
+ * whose target moves is blocked on the window and repeated by playwright; it does not reach the document.
+ */
+const countClicksScript = `
+  window.clickCount = 0
+  document.addEventListener('pointerdown', (event) => { if (event.isTrusted) window.clickCount += 1 }, true)`
+
+/** Resolves when the page shows its content and has no pending request in two checks in a row. */
+async function waitUntilIdle(page: Page, pending: ReadonlySet<Request>): Promise<void> {
+  for (let idleChecks = 0; idleChecks < 2; idleChecks += 1) {
     await page.locator('h1').first().waitFor({ state: 'attached' })
     await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
-    // What was just answered is on the screen after a frame; what it asks for then is seen at the second look.
+    // A response is rendered after a frame; the second check sees requests that the rendering starts.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))')
-    if (asked.size > 0) looks = -1
+    if (pending.size > 0) idleChecks = -1
   }
 }
 
-/** What of an address opens a dialogue over its page. */
-const namesDialog = /[?&](add|answer|ask|bulk|edit|invite|refund|rotate|seed|test)=/
+/** The query parameters that open a dialog. */
+const opensDialog = /[?&](add|answer|ask|bulk|edit|invite|refund|rotate|seed|test)=/
 
-/** Somebody in front of the console at this address. */
-export async function visitor(t: TestContext, url: string, look: Look = {}): Promise<Visitor> {
-  const { width = 1440, scheme = 'light', language = 'en' } = look
+/** Opens a browser with the console at this URL. */
+export async function openBrowser(
+  t: TestContext,
+  url: string,
+  options: BrowserOptions = {},
+): Promise<BrowserSession> {
+  const { width = 1440, scheme = 'light', language = 'en' } = options
   const context = await (
-    await browser()
+    await launchBrowser()
   ).newContext({
     baseURL: url,
     viewport: { width, height: 900 },
@@ -87,23 +106,25 @@ export async function visitor(t: TestContext, url: string, look: Look = {}): Pro
     locale: language,
     timezoneId: 'Asia/Shanghai',
     permissions: ['clipboard-read', 'clipboard-write'],
-    // Nothing moves, so that nothing is looked at or pressed while it is half there.
+    // No animations, so that nothing is checked or clicked while it moves.
     reducedMotion: 'reduce',
   })
-  context.setDefaultTimeout(patienceMs)
-  await context.addInitScript(countPresses)
+  context.setDefaultTimeout(timeoutMs)
+  await context.addInitScript(countClicksScript)
   const page = await context.newPage()
-  const asked = new Set<Request>()
-  page.on('request', (request) => asked.add(request))
-  page.on('requestfinished', (request) => asked.delete(request))
-  page.on('requestfailed', (request) => asked.delete(request))
-  const complaints: string[] = []
-  page.on('pageerror', (error) => complaints.push(error.message))
+  const pending = new Set<Request>()
+  page.on('request', (request) => pending.add(request))
+  page.on('requestfinished', (request) => pending.delete(request))
+  page.on('requestfailed', (request) => pending.delete(request))
+  const pageErrors: string[] = []
+  page.on('pageerror', (error) => pageErrors.push(error.message))
   page.on('console', (message) => {
     const text = message.text()
-    // A refusal is an answer; the story sees what the page makes of it.
-    const isRefusal = /Failed to load resource: the server responded with a status of 4/.test(text)
-    if (message.type() === 'error' && !isRefusal) complaints.push(text)
+    // The test checks how the page handles a 4xx response.
+    const isClientError = /Failed to load resource: the server responded with a status of 4/.test(text)
+    // A dedicated server is closed before the page, which may still poll it.
+    const isServerClosed = /net::ERR_CONNECTION_REFUSED/.test(text)
+    if (message.type() === 'error' && !isClientError && !isServerClosed) pageErrors.push(text)
   })
   t.after(async () => {
     const folder = process.env['SCREENSHOTS']
@@ -112,57 +133,60 @@ export async function visitor(t: TestContext, url: string, look: Look = {}): Pro
       await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
     }
     await context.close()
-    assert.deepEqual(complaints, [], 'the page complained')
+    assert.deepEqual(pageErrors, [], 'the page reported errors')
   })
-  const stands = (): Promise<void> => untilItStands(page, asked)
+  const waitUntilReady = (): Promise<void> => waitUntilIdle(page, pending)
   const open = async (path: string): Promise<void> => {
-    // A link that differs behind `#` alone would not load the page anew.
+    // A URL that differs only in its fragment would not reload the page.
     if (path.includes('#')) await page.goto('about:blank')
     await page.goto(`/console${path}`)
-    await stands()
+    await waitUntilReady()
   }
-  const go = async (path: string): Promise<void> => {
+  const navigate = async (path: string): Promise<void> => {
     const dialog = page.getByRole('dialog')
     if ((await dialog.count()) > 0) {
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
     }
     await page.evaluate(`window.__TSR_ROUTER__.navigate({ href: ${JSON.stringify(path)} })`)
-    if (namesDialog.test(path)) await dialog.waitFor()
-    await stands()
+    if (opensDialog.test(path)) await dialog.waitFor()
+    await waitUntilReady()
   }
-  const clicks = (): Promise<number> => page.evaluate<number>('window.presses')
-  return { context, page, open, go, stands, clicks, complaints }
+  const countClicks = (): Promise<number> => page.evaluate<number>('window.clickCount')
+  return { context, page, open, navigate, waitUntilReady, countClicks, pageErrors }
 }
 
-/** The same person at another machine: signed in, with a language and a theme of its own. */
-export async function twinOf(t: TestContext, { page, context }: Visitor): Promise<Visitor> {
-  const twin = await visitor(t, new URL(page.url()).origin)
-  await twin.context.addCookies(await context.cookies())
-  await twin.open('/')
-  return twin
+/** The same user in another browser: signed in, with its own language and theme. */
+export async function openSecondBrowser(
+  t: TestContext,
+  { page, context }: BrowserSession,
+): Promise<BrowserSession> {
+  const second = await openBrowser(t, new URL(page.url()).origin)
+  await second.context.addCookies(await context.cookies())
+  await second.open('/')
+  return second
 }
 
-/** The token of the link that the start prints for whoever runs the relay. */
+/** The path of the set-up link that the relay prints when it starts. */
 export function setUpPath(log: readonly string[]): string {
   const line = log.find((each) => each.includes('/console/set-up#'))
-  assert.ok(line, 'the start prints a link to set the relay up')
+  assert.ok(line, 'the relay prints a set-up link')
   return line.slice(line.indexOf('/set-up#')).trim()
 }
 
-export const operatorsPassword = 'a gate holds the water back'
+export const operatorPassword = 'a gate holds the water back'
 
-/** Makes the first operator by the printed link and signs in as it. */
-export async function becomeOperator({ page, open }: Visitor, log: readonly string[]): Promise<void> {
+/** Creates the first operator with the printed link and signs in. */
+export async function setUpOperator({ page, open }: BrowserSession, log: readonly string[]): Promise<void> {
   await open(setUpPath(log))
   await page.getByLabel('E-mail').fill('operator@example.com')
-  await page.getByRole('textbox', { name: 'Password' }).fill(operatorsPassword)
-  await page.getByRole('button', { name: 'Create the operator' }).click()
-  await isIn(page)
+  await page.getByRole('textbox', { name: 'Password' }).fill(operatorPassword)
+  await page.getByRole('button', { name: 'Create operator' }).click()
+  await waitUntilSignedIn(page)
 }
 
-/** Signed in, and the first page stands there. */
-export async function isIn(page: Page): Promise<void> {
-  await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+/** Waits until the user is signed in and the first page is shown. */
+export async function waitUntilSignedIn(page: Page): Promise<void> {
+  await page.getByRole('navigation', { name: 'Main menu' }).waitFor()
   await page.getByRole('main').getByRole('heading', { level: 1 }).waitFor()
 }

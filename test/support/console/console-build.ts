@@ -1,4 +1,4 @@
-/** The console as it is built from the tree: built when it is missing or older than its sources, once for all tests. */
+/** Builds the console if the build is missing or older than its sources, once for all tests. */
 import { globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,35 +6,35 @@ import { gzipSync } from 'node:zlib'
 import { buildConsole, distFolder } from '../../../console/build.ts'
 import { root } from '../source-files.ts'
 
-const lock = join(root, 'console/dist.lock')
+const lockFolder = join(root, 'console/dist.lock')
 const lockMaxMs = 180_000
 
-function changedAt(path: string): number {
+function modifiedAtMs(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 function unlock(): void {
-  rmSync(lock, { recursive: true, force: true })
+  rmSync(lockFolder, { recursive: true, force: true })
 }
 
-function isFresh(): boolean {
+function isUpToDate(): boolean {
   const sources = globSync('console/**/*', { cwd: root, exclude: ['console/dist*'] })
-  const newest = Math.max(...sources.map((path) => changedAt(join(root, path))))
-  return changedAt(join(distFolder, 'index.html')) > newest
+  const newest = Math.max(...sources.map((path) => modifiedAtMs(join(root, path))))
+  return modifiedAtMs(join(distFolder, 'index.html')) > newest
 }
 
-/** Resolves when console/dist is what the sources say. Test files run side by side, and one of them builds. */
-export async function freshConsole(): Promise<string> {
-  while (!isFresh()) {
+/** Resolves when console/dist is up to date. Test files run in parallel, and only one of them builds. */
+export async function ensureConsoleBuilt(): Promise<string> {
+  while (!isUpToDate()) {
     try {
-      mkdirSync(lock)
+      mkdirSync(lockFolder)
     } catch {
-      if (Date.now() - changedAt(lock) > lockMaxMs) unlock()
+      if (Date.now() - modifiedAtMs(lockFolder) > lockMaxMs) unlock()
       await delay(100)
       continue
     }
     try {
-      if (!isFresh()) await buildConsole()
+      if (!isUpToDate()) await buildConsole()
     } finally {
       unlock()
     }
@@ -50,12 +50,12 @@ interface Chunk {
 
 export type Manifest = Readonly<Record<string, Chunk>>
 
-export function manifestOf(dist: string): Manifest {
+export function readManifest(dist: string): Manifest {
   return JSON.parse(readFileSync(join(dist, 'manifest.json'), 'utf8')) as Manifest
 }
 
-/** Gzipped bytes of the scripts that these chunks need, each counted once. */
-export function weightOf(dist: string, manifest: Manifest, names: readonly string[]): number {
+/** The gzipped size of the scripts that these chunks load, each counted once. */
+export function gzippedBytes(dist: string, manifest: Manifest, names: readonly string[]): number {
   const needed = new Set<string>()
   const walk = (name: string): void => {
     const chunk = manifest[name]

@@ -1,67 +1,75 @@
-/** What stories do at the console again and again. Each step names one thing on the page, however much else is there. */
+/** Steps that browser tests share. Each step selects exactly one element of the page. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { isIn, operatorsPassword, type Visitor } from './browser.ts'
+import { waitUntilSignedIn, operatorPassword, type BrowserSession } from './browser.ts'
 
-export const customersPassword = 'a gate holds the water back'
+export const customerPassword = 'a gate holds the water back'
 
-/** Goes to a page by the menu. */
-export async function goTo(page: Page, name: string): Promise<void> {
-  const menu = page.getByRole('navigation', { name: 'Pages' })
+/** Opens a page from the menu. */
+export async function goToPage(page: Page, name: string): Promise<void> {
+  const menu = page.getByRole('navigation', { name: 'Main menu' })
   await menu.getByRole('link', { name, exact: true }).click()
   await menu.locator('a[aria-current="page"]').filter({ hasText: name }).first().waitFor()
 }
 
-/** Waits for the short word that something was done. An earlier one may still be there. */
-export async function told(page: Page, words: string): Promise<void> {
-  await page.locator('.toast').getByText(words, { exact: true }).first().waitFor()
+/** Waits for a toast with this text. An earlier toast may still be shown. */
+export async function waitForToast(page: Page, text: string): Promise<void> {
+  await page.locator('.toast').getByText(text, { exact: true }).first().waitFor()
 }
 
-/** The dialogue that is open; with a title, that one. */
-export function dialogOf(page: Page, title?: string): Locator {
+/** The open dialog, or the one with this title. */
+export function findDialog(page: Page, title?: string): Locator {
   return title === undefined
     ? page.getByRole('dialog')
     : page.getByRole('dialog', { name: title, exact: true })
 }
 
-export async function signUp({ page, open }: Visitor, email: string, promotion?: string): Promise<void> {
+export async function signUp(
+  { page, open }: BrowserSession,
+  email: string,
+  promotion?: string,
+): Promise<void> {
   await open('/sign-up')
   await page.getByLabel('E-mail').fill(email)
-  await page.getByRole('textbox', { name: 'Password' }).fill(customersPassword)
+  await page.getByRole('textbox', { name: 'Password' }).fill(customerPassword)
   if (promotion !== undefined) {
     await page.getByRole('button', { name: 'I have a promotion code' }).click()
     await page.getByLabel('Promotion code').fill(promotion)
   }
   await page.getByRole('button', { name: 'Create account' }).click()
-  await isIn(page)
+  await waitUntilSignedIn(page)
 }
 
-export async function enterPassword({ page }: Visitor, email: string, password: string): Promise<void> {
+export async function enterPassword(
+  { page }: BrowserSession,
+  email: string,
+  password: string,
+): Promise<void> {
   await page.getByLabel('E-mail').fill(email)
   await page.getByRole('textbox', { name: 'Password' }).fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** Signs in as the operator whom `becomeOperator` made. */
-export async function signInAsOperator(me: Visitor): Promise<void> {
-  await me.open('/sign-in')
-  await enterPassword(me, 'operator@example.com', operatorsPassword)
-  await isIn(me.page)
+/** Signs in as the operator that `setUpOperator` created. */
+export async function signInAsOperator(browser: BrowserSession): Promise<void> {
+  await browser.open('/sign-in')
+  await enterPassword(browser, 'operator@example.com', operatorPassword)
+  await waitUntilSignedIn(browser.page)
 }
 
-/** Redeems a voucher; `told` is what has to be said of it. */
-export async function redeem(page: Page, code: string, words: string): Promise<void> {
-  await goTo(page, 'Billing')
+/** Redeems a voucher and waits for this toast. */
+export async function redeemVoucher(page: Page, code: string, toast: string): Promise<void> {
+  await goToPage(page, 'Billing')
   await page.getByLabel('Voucher code').fill(code)
   await page.getByRole('button', { name: 'Redeem' }).click()
-  await told(page, words)
+  await waitForToast(page, toast)
 }
 
-/** Makes a key with this name, from the page of keys, and leaves it shown: its secret. */
+/** Creates a key on the page of keys and leaves its dialog open; returns the secret. */
 export async function createKey(page: Page, name: string): Promise<string> {
-  const dialog = dialogOf(page, 'Create a key')
-  await page.getByRole('button', { name: 'Create a key' }).first().click()
+  const dialog = findDialog(page, 'Create API key')
+  await page.getByRole('button', { name: 'Create API key' }).first().click()
   await dialog.getByLabel('Name').fill(name)
   await dialog.getByRole('button', { name: 'Create', exact: true }).click()
   const secret = (await dialog.locator('.secret code').textContent()) ?? ''
@@ -69,36 +77,36 @@ export async function createKey(page: Page, name: string): Promise<string> {
   return secret
 }
 
-export async function keepKey(page: Page): Promise<void> {
-  await dialogOf(page).getByRole('button', { name: 'I have kept it' }).click()
-  await dialogOf(page).waitFor({ state: 'detached' })
+export async function confirmKeySaved(page: Page): Promise<void> {
+  await findDialog(page).getByRole('button', { name: 'Done, I’ve saved it' }).click()
+  await findDialog(page).waitFor({ state: 'detached' })
 }
 
-/** Sets the account's cap a day; '' takes it away. */
+/** Sets the account's daily cap; '' removes it. */
 export async function setDailyCap(page: Page, amount: string): Promise<void> {
-  await goTo(page, 'Billing')
+  await goToPage(page, 'Billing')
   await page.getByRole('button', { name: 'Set caps' }).click()
-  const dialog = dialogOf(page, 'Set caps')
-  await dialog.getByLabel('Cap per day').fill(amount)
+  const dialog = findDialog(page, 'Set caps')
+  await dialog.getByLabel('Daily cap').fill(amount)
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.waitFor({ state: 'detached' })
 }
 
-/** One figure of a page, by its name. */
-export function figure(page: Page, name: string): Locator {
+/** One tile of figures on the page, by its name. */
+export function findFigure(page: Page, name: string): Locator {
   return page.locator('.tile').filter({ has: page.locator('dt').getByText(name, { exact: true }) })
 }
 
-/** Does something and holds it to a number of presses of the mouse. What is typed, and Enter, is no press. */
-export async function inClicks(
+/** Checks that a task takes at most this many mouse clicks. Typing and Enter do not count. */
+export async function assertMaxClicks(
   t: TestContext,
-  me: Visitor,
-  most: number,
+  browser: BrowserSession,
+  maxClicks: number,
   act: () => Promise<void>,
 ): Promise<void> {
-  const before = await me.clicks()
+  const before = await browser.countClicks()
   await act()
-  const count = (await me.clicks()) - before
+  const count = (await browser.countClicks()) - before
   t.diagnostic(`${t.name}: ${count}`)
-  assert.ok(count > 0 && count <= most, `${count} clicks, and at most ${most} are promised`)
+  assert.ok(count > 0 && count <= maxClicks, `${count} clicks, at most ${maxClicks} are allowed`)
 }

@@ -1,11 +1,12 @@
 /**
- * Looks at a page of the console as it stands: what axe finds serious, and what of its text cannot be read whole. With
- * PICTURES=folder each view of each page is left there as a picture, for whoever looks at them.
+ * Checks a page of the console: serious violations that axe finds, and clipped texts. With PICTURES=folder each view of
+ * each page is saved there as a screenshot.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
+import type { TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import type { Visitor } from './browser.ts'
+import { openSecondBrowser, type BrowserSession } from './browser.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -13,9 +14,9 @@ interface AxeResult {
   violations: { id: string; impact: string | null; nodes: { html: string; failureSummary?: string }[] }[]
 }
 
-/** Serious and critical findings, each with the first element that has it. */
-async function findingsOf(page: Page): Promise<string[]> {
-  // The page's policy lets no script in; the debugger is not bound by it.
+/** Serious and critical violations, each with the first element concerned. */
+async function findAxeViolations(page: Page): Promise<string[]> {
+  // The content security policy blocks scripts but does not apply to the debugger.
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe)
   const { violations } = (await page.evaluate(
     'axe.run(document, { resultTypes: ["violations"], preload: false, selectors: false })',
@@ -25,13 +26,13 @@ async function findingsOf(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''} ${nodes[0]?.failureSummary ?? ''}`)
 }
 
-const cutTexts = stripTypeScriptTypes(
+const clippedTextScript = stripTypeScriptTypes(
   readFileSync(new URL('../../../console/clipped-text.fixture.ts', import.meta.url), 'utf8'),
 ).replace('export ', '')
 
-/** Texts of the page as it stands that cannot be read whole. */
-export async function cutTextsOf(page: Page): Promise<string[]> {
-  return (await page.evaluate(`(() => { ${cutTexts}; return cutTexts() })()`)) as string[]
+/** Texts of the current view that are clipped. */
+export async function findClippedTexts(page: Page): Promise<string[]> {
+  return (await page.evaluate(`(() => { ${clippedTextScript}; return clippedTexts() })()`)) as string[]
 }
 
 export interface View {
@@ -40,69 +41,87 @@ export interface View {
   readonly width: number
 }
 
-/** As if it were chosen in another tab, which tells this one. */
-function chosenElsewhere(name: string, value: string): string {
+/** Changes a setting as if another tab had changed it. */
+function storageChangeScript(name: string, value: string): string {
   return `localStorage.setItem('${name}', '${value}')
     window.dispatchEvent(new StorageEvent('storage', { key: '${name}', newValue: '${value}' }))`
 }
 
-/** The page that stands there is shown so, and those that are opened later. */
-export async function setView({ page, stands }: Visitor, { scheme, language, width }: View): Promise<void> {
-  await page.evaluate(chosenElsewhere('sluice.scheme', scheme))
-  await page.evaluate(chosenElsewhere('sluice.language', language))
+/** Sets the view of the current page and of pages opened later. */
+export async function setView(
+  { page, waitUntilReady }: BrowserSession,
+  { scheme, language, width }: View,
+): Promise<void> {
+  await page.evaluate(storageChangeScript('sluice.scheme', scheme))
+  await page.evaluate(storageChangeScript('sluice.language', language))
   await page.setViewportSize({ width, height: 900 })
   await page.locator(`html[lang="${language}"][data-mantine-color-scheme="${scheme}"]`).waitFor()
-  await stands()
+  await waitUntilReady()
 }
 
-/** What is wrong with a page as it stands there; what it is called comes first in each fault. */
-export async function faultsHere(page: Page, name: string): Promise<string[]> {
+/** The problems of the current view; each starts with the name. */
+export async function checkCurrentView(page: Page, name: string): Promise<string[]> {
   const headings = await page.getByRole('heading', { level: 1 }).count()
   return [
     ...(headings === 1 ? [] : [`${name}: ${headings} main headings`]),
-    ...(await findingsOf(page)).map((text) => `${name} axe: ${text}`),
-    ...(await cutTextsOf(page)).map((text) => `${name} cut: ${text}`),
+    ...(await findAxeViolations(page)).map((text) => `${name} axe: ${text}`),
+    ...(await findClippedTexts(page)).map((text) => `${name} clipped: ${text}`),
   ]
 }
 
-async function picture(page: Page, name: string): Promise<void> {
+async function saveScreenshot(page: Page, name: string): Promise<void> {
   const folder = process.env['PICTURES']
   if (folder === undefined) return
   const file = `${name.replaceAll(/[^\w-]+/g, '-').replace(/^-/, '')}.png`
   await page.screenshot({ path: `${folder}/${file}`, fullPage: true })
 }
 
-/** What is wrong with the page that stands there, at a desk and on a phone, in both languages and themes; axe looks at each once. */
-export async function faultsSeen(me: Visitor, path: string): Promise<string[]> {
-  const faults: string[] = []
+/** The problems of the current page on desktop and phone, in both languages and themes; axe runs once for each language. */
+export async function checkAllViews(browser: BrowserSession, path: string): Promise<string[]> {
+  const problems: string[] = []
   const views = [
     { scheme: 'light', language: 'en', width: 1440, other: 390 },
     { scheme: 'dark', language: 'zh-CN', width: 390, other: 1440 },
   ] as const
   for (const { other, ...view } of views) {
     const name = `${path} ${view.language} ${view.scheme}`
-    await setView(me, view)
-    faults.push(...(await faultsHere(me.page, `${name} ${view.width}`)))
-    await picture(me.page, `${name} ${view.width}`)
-    await me.page.setViewportSize({ width: other, height: 900 })
-    faults.push(...(await cutTextsOf(me.page)).map((text) => `${name} ${other} cut: ${text}`))
-    await picture(me.page, `${name} ${other}`)
+    await setView(browser, view)
+    problems.push(...(await checkCurrentView(browser.page, `${name} ${view.width}`)))
+    await saveScreenshot(browser.page, `${name} ${view.width}`)
+    await browser.page.setViewportSize({ width: other, height: 900 })
+    problems.push(
+      ...(await findClippedTexts(browser.page)).map((text) => `${name} ${other} clipped: ${text}`),
+    )
+    await saveScreenshot(browser.page, `${name} ${other}`)
   }
-  return faults
+  return problems
 }
 
-/** What is wrong with one page, opened by its address. */
-export async function faultsOf(me: Visitor, path: string): Promise<string[]> {
-  await me.open(path)
-  return faultsSeen(me, path)
+/** The problems of one page, opened by its path. */
+export async function checkPage(browser: BrowserSession, path: string): Promise<string[]> {
+  await browser.open(path)
+  return checkAllViews(browser, path)
 }
 
-/** What is wrong with pages that are gone through one after the other. */
-export async function faultsAlong(me: Visitor, paths: readonly string[]): Promise<string[]> {
-  const faults: string[] = []
+/** The problems of several pages, visited one after the other. */
+async function checkPages(browser: BrowserSession, paths: readonly string[]): Promise<string[]> {
+  const problems: string[] = []
   for (const path of paths) {
-    await me.go(path)
-    faults.push(...(await faultsSeen(me, path)))
+    await browser.navigate(path)
+    problems.push(...(await checkAllViews(browser, path)))
   }
-  return faults
+  return problems
+}
+
+/** Runs a check of pages for one half of them in each of two browsers of the same user. */
+export async function inTwoBrowsers(
+  t: TestContext,
+  browser: BrowserSession,
+  pages: readonly string[],
+  check: (browser: BrowserSession, pages: readonly string[]) => Promise<string[]> = checkPages,
+): Promise<string[]> {
+  const second = await openSecondBrowser(t, browser)
+  const half = Math.ceil(pages.length / 2)
+  const problems = await Promise.all([check(browser, pages.slice(0, half)), check(second, pages.slice(half))])
+  return problems.flat()
 }

@@ -1,6 +1,6 @@
 /**
- * A passkey in software, as far as the relay looks at it: an elliptic key that signs what a browser would hand it
- * (WebAuthn, level 3: authenticator data, client data, no attestation).
+ * A passkey authenticator in software, as far as the relay verifies it: an elliptic-curve key that signs what a browser
+ * passes to it (WebAuthn Level 3: authenticator data, client data, no attestation).
  */
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 
@@ -10,7 +10,7 @@ interface Options {
 
 const sha256 = (data: Uint8Array | string): Buffer => createHash('sha256').update(data).digest()
 
-/** CBOR (RFC 8949) of what an attestation has: whole numbers, bytes, texts and maps, all short. */
+/** CBOR (RFC 8949) of the types in an attestation: integers, bytes, texts and maps, all short. */
 function cbor(value: number | string | Uint8Array | Map<number | string, unknown>): Buffer {
   const head = (kind: number, size: number): Buffer => {
     if (size < 24) return Buffer.from([(kind << 5) | size])
@@ -25,7 +25,7 @@ function cbor(value: number | string | Uint8Array | Map<number | string, unknown
   return Buffer.concat([head(5, value.size), ...parts])
 }
 
-export class SoftAuthenticator {
+export class SoftwareAuthenticator {
   readonly #origin: string
   readonly #id = randomBytes(16)
   readonly #privateKey: KeyObject
@@ -53,7 +53,7 @@ export class SoftAuthenticator {
     return Buffer.from(JSON.stringify({ type, challenge, origin: this.#origin, crossOrigin: false }))
   }
 
-  /** `isVerified`: the person has unlocked the device. */
+  /** `isVerified`: the user has unlocked the device. */
   #data(isVerified: boolean, attested?: Buffer): Buffer {
     this.#counter += 1
     const counter = Buffer.alloc(4)
@@ -63,7 +63,7 @@ export class SoftAuthenticator {
     return Buffer.concat(attested ? [...parts, attested] : parts)
   }
 
-  /** What `navigator.credentials.create` gives, as JSON. */
+  /** The result of `navigator.credentials.create`, as JSON. */
   create(options: Options): Record<string, unknown> {
     const length = Buffer.from([0, this.#id.length])
     const attested = Buffer.concat([Buffer.alloc(16), length, this.#id, this.#coseKey])
@@ -80,7 +80,7 @@ export class SoftAuthenticator {
     return this.#credential(response)
   }
 
-  /** What `navigator.credentials.get` gives, as JSON. */
+  /** The result of `navigator.credentials.get`, as JSON. */
   get(options: Options, isVerified = true): Record<string, unknown> {
     const client = this.#clientData('webauthn.get', options)
     const data = this.#data(isVerified)

@@ -1,4 +1,4 @@
-/** The Helm chart as objects: by Helm where it is installed, else by what our templates use of its language. */
+/** Renders the Helm chart: with Helm if it is installed, otherwise with the part of its template language that we use. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -12,8 +12,8 @@ export type Json = Readonly<Record<string, unknown>>
 const chart = join(root, 'deploy/helm')
 const hasHelm = spawnSync('helm', ['version']).status === 0
 
-/** What is found in a value along a path of names. */
-export function at(value: unknown, path: string): unknown {
+/** The value at a dotted path. */
+export function valueAt(value: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((found, name) => (found as Json | undefined)?.[name], value)
 }
 
@@ -21,15 +21,15 @@ export function chartValues(): Json {
   return parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Json
 }
 
-function changed(values: Json, [path, value]: readonly [string, string | number | boolean]): Json {
+function withValue(values: Json, [path, value]: readonly [string, string | number | boolean]): Json {
   const [name = '', ...rest] = path.split('.')
-  const inner = rest.length === 0 ? value : changed((values[name] ?? {}) as Json, [rest.join('.'), value])
+  const inner = rest.length === 0 ? value : withValue((values[name] ?? {}) as Json, [rest.join('.'), value])
   return { ...values, [name]: inner }
 }
 
 /** Renders values, `range`, `if`, `quote`, `sha256sum` and `toYaml … | nindent`. */
-function rendered(template: string, context: Json): string {
-  const value = (path: string): unknown => at(context, path.replace(/^\./, ''))
+function renderTemplate(template: string, context: Json): string {
+  const value = (path: string): unknown => valueAt(context, path.replace(/^\./, ''))
   const withRanges = template.replace(
     /\{\{- range \$name, \$value := (\S+) \}\}([\s\S]*?)\{\{- end \}\}/g,
     (_whole, path: string, inner: string) =>
@@ -63,8 +63,8 @@ function rendered(template: string, context: Json): string {
   })
 }
 
-/** The objects that `helm install relay deploy/helm --set …` makes. */
-export function chartObjects(set: Readonly<Record<string, string | number | boolean>>): Json[] {
+/** The objects that `helm install relay deploy/helm --set …` creates. */
+export function renderChart(set: Readonly<Record<string, string | number | boolean>>): Json[] {
   const pairs = Object.entries(set)
   const texts = hasHelm
     ? [
@@ -75,8 +75,8 @@ export function chartObjects(set: Readonly<Record<string, string | number | bool
         ),
       ]
     : globSync('templates/*.yaml', { cwd: chart }).map((path) =>
-        rendered(readFileSync(join(chart, path), 'utf8'), {
-          Values: pairs.reduce(changed, chartValues()),
+        renderTemplate(readFileSync(join(chart, path), 'utf8'), {
+          Values: pairs.reduce(withValue, chartValues()),
           Release: { Name: 'relay' },
         }),
       )

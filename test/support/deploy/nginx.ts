@@ -1,4 +1,4 @@
-/** The nginx examples that we ship, run as they are but for addresses and the place of their files. */
+/** Runs the nginx examples that we ship, changed only in their addresses and file paths. */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -11,22 +11,22 @@ import { cert, key } from '../../../src/lib/certificate.fixture.ts'
 import { freePort } from '../upstream/unreachable-addresses.ts'
 import { root } from '../source-files.ts'
 
-const startWithinMs = 60_000
-/** The release in which open nginx learnt to look names up again. */
-const resolving = [1, 27, 3]
+const startTimeoutMs = 60_000
+/** The first open-source nginx release that resolves upstream names again at run time. */
+const resolvingSince = [1, 27, 3]
 
-function release(): number[] | null {
+function installedVersion(): number[] | null {
   const { status, stderr } = spawnSync('nginx', ['-v'], { encoding: 'utf8' })
   const found = status === 0 ? /nginx\/(\d+)\.(\d+)\.(\d+)/.exec(stderr) : null
   return found?.slice(1).map(Number) ?? null
 }
 
-/** Why stories with nginx are left out here; false where they run. */
-export const withoutNginx: string | false = release() === null ? 'nginx is not installed here' : false
+/** Why nginx tests are skipped on this machine; false if they run. */
+export const nginxSkipReason: string | false = installedVersion() === null ? 'nginx is not installed' : false
 
 function canResolve(): boolean {
-  const here = release() ?? []
-  const difference = resolving.map((part, index) => (here[index] ?? 0) - part).find((part) => part !== 0)
+  const here = installedVersion() ?? []
+  const difference = resolvingSince.map((part, index) => (here[index] ?? 0) - part).find((part) => part !== 0)
   return (difference ?? 0) >= 0
 }
 
@@ -34,58 +34,58 @@ export interface Nginx {
   readonly port: number
 }
 
-/** Starts the example of this name in front of these addresses, for one test, which stops it. */
-export async function openNginx(
+/** Starts this example in front of these URLs for one test. */
+export async function startNginx(
   t: TestContext,
   name: 'sluice' | 'compose',
   urls: readonly string[],
-  adjusted: (conf: string) => string = (conf) => conf,
+  adjust: (conf: string) => string = (conf) => conf,
 ): Promise<Nginx> {
-  const place = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-nginx-'))
   const port = await freePort()
-  writeFileSync(join(place, 'fullchain.pem'), cert)
-  writeFileSync(join(place, 'privkey.pem'), key)
+  writeFileSync(join(folder, 'fullchain.pem'), cert)
+  writeFileSync(join(folder, 'privkey.pem'), key)
   const [shipped = '', terms = ''] =
     /(?:^ {2}server \S+(.*;)\n)+/m.exec(readFileSync(join(root, `deploy/nginx/${name}.conf`), 'utf8')) ?? []
   const servers = urls.map(
     (url) => `  server ${new URL(url).host}${canResolve() ? terms : terms.replace(' resolve', '')}\n`,
   )
-  const conf = adjusted(readFileSync(join(root, `deploy/nginx/${name}.conf`), 'utf8'))
+  const conf = adjust(readFileSync(join(root, `deploy/nginx/${name}.conf`), 'utf8'))
     .replace(shipped, servers.join(''))
-    .replaceAll('/etc/letsencrypt/live/relay.example.com', place)
+    .replaceAll('/etc/letsencrypt/live/relay.example.com', folder)
     .replace(/listen \d+/, `listen 127.0.0.1:${port}`)
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (kind) => `${kind}_temp_path ${join(place, kind)};`,
+    (kind) => `${kind}_temp_path ${join(folder, kind)};`,
   )
   const user = process.getuid?.() === 0 ? 'user root;' : ''
   writeFileSync(
-    join(place, 'nginx.conf'),
-    `${user} daemon off; pid ${join(place, 'pid')}; error_log stderr; events {}
+    join(folder, 'nginx.conf'),
+    `${user} daemon off; pid ${join(folder, 'pid')}; error_log stderr; events {}
     http { access_log off; ${paths.join(' ')} ${conf} }`,
   )
-  const child = spawn('nginx', ['-p', place, '-c', join(place, 'nginx.conf')], {
+  const child = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let told = ''
-  child.stderr.setEncoding('utf8').on('data', (part: string) => (told += part))
+  let errorOutput = ''
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (errorOutput += part))
   const exited = new Promise((resolve) => child.once('exit', resolve))
-  const end = (): void => void child.kill('SIGTERM')
-  process.once('exit', end)
+  const stop = (): void => void child.kill('SIGTERM')
+  process.once('exit', stop)
   t.after(async () => {
-    process.removeListener('exit', end)
-    end()
+    process.removeListener('exit', stop)
+    stop()
     await exited
-    if (t.error !== null) t.diagnostic(told)
-    rmSync(place, { recursive: true, force: true })
+    if (t.error !== null) t.diagnostic(errorOutput)
+    rmSync(folder, { recursive: true, force: true })
   })
-  for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(20)) {
+  for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(20)) {
     if (child.exitCode !== null) break
-    if (await listens(port)) return { port }
+    if (await isListening(port)) return { port }
   }
-  throw new Error(`nginx did not start: ${told}`)
+  throw new Error(`nginx did not start: ${errorOutput}`)
 }
 
-function listens(port: number): Promise<boolean> {
+function isListening(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = connect(port, '127.0.0.1', () => resolve(true))
   socket.on('error', () => resolve(false))

@@ -1,25 +1,39 @@
-/** Runs files of tests with node:test, two at a time, and prints one line a file. */
+/** Runs test files with node:test, some at a time, and prints one line per file. */
 
 import { run, type EventData } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 
-export const root: string = fileURLToPath(new URL('..', import.meta.url))
+import { readUsage, type FileUsage } from './report-usage.ts'
 
-const endsInTime = new URL('ends-in-time.ts', import.meta.url).href
+export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
 
-export interface Round {
+const preloads = ['../../../src/lib/relative-imports.ts', './exit-after-tests.ts', './report-usage.ts'].map(
+  (path) => new URL(path, import.meta.url).href,
+)
+/** The folder that bin/sluice.js uses. */
+const compileCache = `${root}node_modules/.cache/compile`
+
+export interface TestRun {
   readonly files: readonly string[]
   readonly timeoutMs: number
-  /** Said before each file's name. */
+  /** How many files run at a time. */
+  readonly concurrency: number
+  /** Whether each test gets a line as soon as it ends. */
+  readonly printsTests: boolean
+  /** An existing folder, for what the files write about their use of CPU and programs. */
+  readonly usageDir: string
+  /** Ends the run: its files are terminated. */
+  readonly signal: AbortSignal
+  /** Printed before each file's name. */
   readonly label?: string
-  /** A module that is loaded ahead of each file, and what it finds in its environment. */
-  readonly ahead?: { readonly module: string; readonly env: Readonly<Record<string, string>> }
+  /** A module to preload into each file's process, and environment variables for it. */
+  readonly preload?: { readonly module: string; readonly env: Readonly<Record<string, string>> }
 }
 
 interface FileReport {
   passed: number
-  /** Of its tests together. */
+  /** The sum over its tests. */
   durationMs: number
   isPrinted: boolean
   readonly failures: string[]
@@ -27,7 +41,7 @@ interface FileReport {
   output: string
 }
 
-/** The file that was run; `file` is where the test is written, which may be one that the first imports. */
+/** The file that was run. `event.file` is where the test is written, which may be a file that the run one imports. */
 function fileOf(event: { file?: string | undefined }): string {
   return 'entryFile' in event && typeof event.entryFile === 'string' ? event.entryFile : (event.file ?? '')
 }
@@ -36,47 +50,49 @@ function shortName(file: string): string {
   return file.replace(root, '')
 }
 
-export function seconds(ms: number): string {
+export function formatSeconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }
 
-/** What the test threw: node's own wrapper around it only says that a test failed. */
-function wordsOf(error: Error): string {
+/** What the test threw: the wrapper that node:test puts around it only says that a test failed. */
+function formatFailure(error: Error): string {
   const thrown = error.cause ?? error
   const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : inspect(thrown)
-  const ofTheProject = text.split('\n').filter((line) => !/^ +at .*node:(internal|async_hooks)/.test(line))
-  return ofTheProject.map((line) => `      ${line}`).join('\n')
+  const lines = text.split('\n').filter((line) => !/^ +at .*node:(internal|async_hooks)/.test(line))
+  return lines.map((line) => `      ${line}`).join('\n')
 }
 
-function isOnlyAboutChildren(error: Error): boolean {
+function isOnlyFailedSubtests(error: Error): boolean {
   return 'failureType' in error && error.failureType === 'subtestsFailed'
 }
 
 function printReport(name: string, report: FileReport, durationMs: number): void {
   report.isPrinted = true
-  const bad = report.failures.length > 0
-  console.log(`${bad ? 'FAILED' : 'ok    '} ${name}: ${report.passed} passed, ${seconds(durationMs)}`)
+  const hasFailed = report.failures.length > 0
+  console.log(
+    `${hasFailed ? 'FAILED' : 'ok    '} ${name}: ${report.passed} passed, ${formatSeconds(durationMs)}`,
+  )
   for (const note of report.notes) console.log(`       ${note}`)
   for (const failure of report.failures) console.log(failure)
-  if (bad && report.output !== '') console.log(`    printed by the file:\n${report.output}`)
+  if (hasFailed && report.output !== '') console.log(`    printed by the file:\n${report.output}`)
 }
 
-export class Result {
+export class RunResult {
   passed = 0
   failed = 0
-  /** Also where nothing says of itself that it failed. */
+  /** False also when a run fails although no single test reports a failure. */
   isGood = true
-  durationMs = 0
-  /** Files by the reason why something of them was left out. */
-  readonly leftOut = new Map<string, Set<string>>()
+  /** Names of files by the reason why tests of theirs were skipped. */
+  readonly skipped = new Map<string, Set<string>>()
+  readonly usage: FileUsage[] = []
 
-  leave(name: string, reason: string): void {
-    this.leftOut.set(reason, (this.leftOut.get(reason) ?? new Set()).add(name))
+  skip(name: string, reason: string): void {
+    this.skipped.set(reason, (this.skipped.get(reason) ?? new Set()).add(name))
   }
 }
 
-export async function runRound(round: Round, result: Result): Promise<void> {
-  const { files, timeoutMs, label = '', ahead } = round
+export async function runFiles(testRun: TestRun, result: RunResult): Promise<void> {
+  const { files, timeoutMs, concurrency, printsTests, usageDir, signal, label = '', preload } = testRun
   if (files.length === 0) return
   const reports = new Map<string, FileReport>()
   const nameOf = (file: string): string => label + shortName(file)
@@ -92,13 +108,14 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     reports.set(file, report)
     return report
   }
-  const modules = [endsInTime, ...(ahead ? [ahead.module] : [])]
+  const modules = [...preloads, ...(preload ? [preload.module] : [])]
   const stream = run({
     files: files.map((file) => root + file),
-    concurrency: 2,
+    concurrency,
     timeout: timeoutMs,
+    signal,
     execArgv: modules.flatMap((module) => ['--import', module]),
-    ...(ahead && { env: { ...process.env, ...ahead.env } }),
+    env: { ...process.env, ...preload?.env, TEST_USAGE_DIR: usageDir, NODE_COMPILE_CACHE: compileCache },
   })
   const addTime = (event: EventData.TestPass | EventData.TestFail): void => {
     if (event.nesting === 0) reportOf(fileOf(event)).durationMs += event.details.duration_ms
@@ -112,10 +129,11 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     const file = fileOf(event)
     const { skip, details } = event
     addTime(event)
-    if (typeof skip === 'string') result.leave(nameOf(file), skip)
+    if (typeof skip === 'string') result.skip(nameOf(file), skip)
     else if (details.type !== 'suite') {
       reportOf(file).passed += 1
       result.passed += 1
+      if (printsTests) console.log(`  ✓ ${event.name} (${formatSeconds(details.duration_ms)})`)
     }
   })
   stream.on('test:fail', (event) => {
@@ -123,11 +141,11 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     const { name, details } = event
     const report = reportOf(file)
     addTime(event)
-    if (!isOnlyAboutChildren(details.error)) {
+    if (!isOnlyFailedSubtests(details.error)) {
       result.failed += 1
-      report.failures.push(`    × ${shortName(name)}\n${wordsOf(details.error)}`)
+      report.failures.push(`    × ${shortName(name)}\n${formatFailure(details.error)}`)
     }
-    // The file itself failed, for instance while it was read: it has no summary of its own.
+    // The file itself failed, for example while loading: it emits no summary.
     if (name === file) printReport(nameOf(file), report, details.duration_ms)
   })
   stream.on('test:summary', (event) => {
@@ -135,10 +153,10 @@ export async function runRound(round: Round, result: Result): Promise<void> {
     const file = fileOf(event)
     if (file !== '') return printReport(nameOf(file), reportOf(file), durationMs)
     result.isGood &&= success
-    result.durationMs += durationMs
   })
   await stream.resume().toArray()
-  // A file that had to be ended had no time for a summary.
+  for (const usage of readUsage(usageDir)) result.usage.push({ ...usage, file: nameOf(usage.file) })
+  // A file that was killed emits no summary.
   for (const [file, report] of reports)
     if (file !== '' && !report.isPrinted) printReport(nameOf(file), report, report.durationMs)
 }

@@ -1,6 +1,6 @@
-/** Someone who uses the relay in a story: an account with a balance and a key, and the questions it asks. */
+/** A caller of the relay in a test: an account with a balance and a key, and the requests it sends. */
 
-/** An account as the automation contract tells it; money as decimal strings. */
+/** An account as the admin API returns it; money as decimal strings. */
 export interface AccountState {
   id: string
   email: string
@@ -40,39 +40,38 @@ export interface RequestRecord {
   }[]
 }
 
-/** What an account needs of its house. */
-export interface Doors {
+/** What an account needs from the test server. */
+export interface AccountServer {
   readonly url: string
   admin<Answer>(method: string, path: string, body?: unknown): Promise<Answer>
   requests(filter: Record<string, string>): Promise<RequestRecord[]>
 }
 
-/** Someone with a balance and a key. */
 export class Account {
-  private readonly house: Doors
+  private readonly server: AccountServer
   readonly id: string
   key = { id: '', secret: '' }
   private credits = 0
 
-  constructor(house: Doors, id: string) {
-    this.house = house
+  constructor(server: AccountServer, id: string) {
+    this.server = server
     this.id = id
   }
 
-  /** Makes another key and uses it from now on. */
+  /** Creates another key and uses it from now on. */
   async newKey(fields: object = {}): Promise<{ id: string; secret: string }> {
-    this.key = await this.house.admin('POST', `/accounts/${this.id}/keys`, { name: 'story', ...fields })
+    this.key = await this.server.admin('POST', `/accounts/${this.id}/keys`, { name: 'test', ...fields })
     return this.key
   }
 
   async credit(amount: string): Promise<void> {
     const key = `${this.id}-credit-${++this.credits}`
-    const body = { amount: amount.replace('¥', ''), reason: 'story', idempotency_key: key }
-    await this.house.admin('POST', `/accounts/${this.id}/credits`, body)
+    const body = { amount: amount.replace('¥', ''), reason: 'test', idempotency_key: key }
+    await this.server.admin('POST', `/accounts/${this.id}/credits`, body)
   }
 
   state(): Promise<AccountState> {
-    return this.house.admin('GET', `/accounts/${this.id}`)
+    return this.server.admin('GET', `/accounts/${this.id}`)
   }
 
   async balance(): Promise<string> {
@@ -84,20 +83,20 @@ export class Account {
   }
 
   change(fields: object): Promise<AccountState> {
-    return this.house.admin('PATCH', `/accounts/${this.id}`, fields)
+    return this.server.admin('PATCH', `/accounts/${this.id}`, fields)
   }
 
   requests(filter: Record<string, string> = {}): Promise<RequestRecord[]> {
-    return this.house.requests({ account: this.id, ...filter })
+    return this.server.requests({ account: this.id, ...filter })
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return fetch(`${this.house.url}${path}`, { headers: { authorization: this.authorization, ...headers } })
+    return fetch(`${this.server.url}${path}`, { headers: { authorization: this.authorization, ...headers } })
   }
 
-  /** Asks as a client of the format would; `path` is another endpoint than chat completions. */
-  post(body: object | string, options: Asking = {}): Promise<Response> {
-    return fetch(`${this.house.url}${options.path ?? '/v1/chat/completions'}`, {
+  /** Sends a request as an OpenAI client would; `path` defaults to chat completions. */
+  post(body: object | string, options: PostOptions = {}): Promise<Response> {
+    return fetch(`${this.server.url}${options.path ?? '/v1/chat/completions'}`, {
       method: 'POST',
       headers: { authorization: this.authorization, 'content-type': 'application/json', ...options.headers },
       body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -110,19 +109,19 @@ export class Account {
   }
 }
 
-export interface Asking {
+export interface PostOptions {
   path?: string
   headers?: Record<string, string>
   signal?: AbortSignal
 }
 
-/** A question to a model; `fields` are added to the request as they are. */
-export function question(model: string, fields: object = {}): { model: string; messages: object[] } {
+/** A chat completion request; `fields` are added to it unchanged. */
+export function chatRequest(model: string, fields: object = {}): { model: string; messages: object[] } {
   return { model, messages: [{ role: 'user', content: 'Say hello.' }], ...fields }
 }
 
-/** The payloads of a streamed answer that came to its regular end or broke off cleanly. */
-export async function payloadsOf(reply: Response): Promise<string[]> {
-  const blocks = (await reply.text()).split('\n\n')
+/** The event payloads of a stream that ended normally or was truncated between events. */
+export async function readPayloads(response: Response): Promise<string[]> {
+  const blocks = (await response.text()).split('\n\n')
   return blocks.filter((block) => block.startsWith('data: ')).map((block) => block.slice('data: '.length))
 }

@@ -1,4 +1,4 @@
-/** One who writes into the database of a cluster beside us. */
+/** Another session of a cluster's database that holds locks while a command of ours runs. */
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -7,51 +7,51 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-import { openClient, runTexts } from '../../../src/db/postgres/connection.ts'
+import { openClient, runScript } from '../../../src/db/postgres/connection.ts'
 
 const program = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
 
-/** For as long as it takes. */
-export const strangerBegins = 'set idle_in_transaction_session_timeout = 0; begin;'
+/** Begins a transaction that may stay idle. */
+export const beginSql = 'set idle_in_transaction_session_timeout = 0; begin;'
 
-/** Begins to write a row of the requests, so that whoever wants to write the same one waits. */
-export function strangerWrites(rowId: number): string {
-  return `${strangerBegins} insert into requests (row_id, request_id, at, account_id, key_id, model, http_status, outcome,
+/** Inserts a row of `requests` without committing, so that a session that inserts the same row waits. */
+export function insertRequestSql(rowId: number): string {
+  return `${beginSql} insert into requests (row_id, request_id, at, account_id, key_id, model, http_status, outcome,
     stream, prompt_tokens, cached_tokens, completion_tokens, reasoning_tokens, cost_nanos, duration_ms, attempts, hold_nanos)
-    values (${rowId}, 'stranger', 0, '', '', '', 0, '', 0, 0, 0, 0, 0, 0, 0, '', 0)`
+    values (${rowId}, 'blocker', 0, '', '', '', 0, '', 0, 0, 0, 0, 0, 0, 0, '', 0)`
 }
 
-export interface CutOff {
+export interface KillOptions {
   readonly url: string
   readonly dataDir: string
-  readonly words: readonly string[]
-  /** What the stranger has begun. */
-  readonly text: string
-  /** SIGKILL where nothing is given. */
+  readonly args: readonly string[]
+  /** What the blocking session has executed without committing. */
+  readonly blockingSql: string
+  /** Default: SIGKILL. */
   readonly signal?: NodeJS.Signals
 }
 
-/** Kills a command in the middle: while it waits for the stranger, who then gives up. */
-export async function killWaiting(
+/** Runs a command, kills it while it waits for the blocking session's lock, and then releases the lock. */
+export async function killWhileBlocked(
   t: TestContext,
-  { url, dataDir, words, text, signal = 'SIGKILL' }: CutOff,
+  { url, dataDir, args, blockingSql, signal = 'SIGKILL' }: KillOptions,
 ): Promise<void> {
-  const stranger = await openClient({ url, name: 'stranger', statementMs: 60_000 })
-  t.after(() => stranger.end())
-  await stranger.query(text)
+  const blocker = await openClient({ url, name: 'blocker', statementMs: 60_000 })
+  t.after(() => blocker.end())
+  await blocker.query(blockingSql)
   const { PATH, HOME } = process.env
-  const command = spawn(process.execPath, [program, ...words], {
+  const command = spawn(process.execPath, [program, ...args], {
     env: { PATH, HOME, DATA_DIR: dataDir, DATABASE_URL: url },
     stdio: 'ignore',
   })
-  const looking = await openClient({ url, name: 'looking', statementMs: 60_000 })
-  const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await runTexts(looking, waits))[0]?.length === 0) {
+  const observer = await openClient({ url, name: 'observer', statementMs: 60_000 })
+  const waitingSql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await runScript(observer, waitingSql))[0]?.length === 0) {
     assert.equal(command.exitCode, null)
     await delay(20)
   }
-  await looking.end()
+  await observer.end()
   command.kill(signal)
   await once(command, 'exit')
-  await stranger.query('rollback')
+  await blocker.query('rollback')
 }

@@ -1,16 +1,16 @@
 /**
- * A balancer for stories: passes each connection on to the next node that says it is ready, and asks them all again and
- * again. Nothing is ever sent twice; a node that cannot be connected to is passed over.
+ * A TCP load balancer: forwards each connection to the next node whose `/readyz` returns 200. It checks all nodes
+ * continuously, skips a node that refuses the connection, and never sends anything twice.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-const lookEveryMs = 50
-const lookPatienceMs = 2000
-const findPatienceMs = 10_000
+const checkIntervalMs = 50
+const checkTimeoutMs = 10_000
+const connectTimeoutMs = 60_000
 
-export interface Balancer {
+export interface LoadBalancer {
   readonly url: string
 }
 
@@ -24,17 +24,17 @@ class Backend {
     this.port = Number(new URL(url).port)
   }
 
-  async look(): Promise<void> {
-    const signal = AbortSignal.timeout(lookPatienceMs)
+  async checkReadiness(): Promise<void> {
+    const signal = AbortSignal.timeout(checkTimeoutMs)
     const headers = { connection: 'close' }
     const status = await fetch(`${this.#url}/readyz`, { signal, headers }).then(
-      (reply) => reply.status,
+      (response) => response.status,
       () => 0,
     )
     this.isReady = status === 200
   }
 
-  /** Null where it does not listen. */
+  /** Null if the node is not listening. */
   connect(): Promise<Socket | null> {
     const { promise, resolve } = Promise.withResolvers<Socket | null>()
     const socket = connect({ host: '127.0.0.1', port: this.port, allowHalfOpen: true }, () => resolve(socket))
@@ -46,17 +46,17 @@ class Backend {
   }
 }
 
-/** Opens one for a test, which closes it at its end. */
-export async function openBalancer(t: TestContext, urls: readonly string[]): Promise<Balancer> {
+/** Starts one for a test and closes it afterwards. */
+export async function startLoadBalancer(t: TestContext, urls: readonly string[]): Promise<LoadBalancer> {
   const backends = urls.map((url) => new Backend(url))
-  let turn = 0
-  /** The next that is ready; where none is, any that listens tells why. */
-  async function find(): Promise<Socket | null> {
-    for (const start = performance.now(); performance.now() - start < findPatienceMs; await delay(20)) {
-      turn += 1
-      const inTurn = backends.map((_, index) => backends[(turn + index) % backends.length])
-      const ready = inTurn.filter((backend) => backend?.isReady)
-      for (const backend of ready.length > 0 ? ready : inTurn) {
+  let nextIndex = 0
+  /** Connects to the next ready node; if none is ready, to any that listens, since its response says why. */
+  async function connectToBackend(): Promise<Socket | null> {
+    for (const start = performance.now(); performance.now() - start < connectTimeoutMs; await delay(20)) {
+      nextIndex += 1
+      const candidates = backends.map((_, index) => backends[(nextIndex + index) % backends.length])
+      const ready = candidates.filter((backend) => backend?.isReady)
+      for (const backend of ready.length > 0 ? ready : candidates) {
         const socket = await backend?.connect()
         if (socket) return socket
       }
@@ -64,15 +64,15 @@ export async function openBalancer(t: TestContext, urls: readonly string[]): Pro
     return null
   }
   const sockets = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (near) => {
-    void find().then((far) => {
-      if (far === null) {
-        near.destroy()
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
+    void connectToBackend().then((backend) => {
+      if (backend === null) {
+        client.destroy()
         return
       }
       for (const [socket, other] of [
-        [near, far],
-        [far, near],
+        [client, backend],
+        [backend, client],
       ] as const) {
         sockets.add(socket)
         socket.on('error', () => other.destroy())
@@ -81,16 +81,16 @@ export async function openBalancer(t: TestContext, urls: readonly string[]): Pro
       }
     })
   })
-  const watch = { isOver: false }
-  const watching = backends.map(async (backend) => {
-    for (; !watch.isOver; await delay(lookEveryMs)) await backend.look()
+  const checks = { isStopped: false }
+  const running = backends.map(async (backend) => {
+    for (; !checks.isStopped; await delay(checkIntervalMs)) await backend.checkReadiness()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(async () => {
-    watch.isOver = true
+    checks.isStopped = true
     for (const socket of sockets) socket.destroy()
     server.close()
-    await Promise.all(watching)
+    await Promise.all(running)
   })
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }

@@ -1,6 +1,6 @@
 /**
  * The relay as a child process, started the way an operator's script starts it: by its command line and environment,
- * filled over the automation contract. Stories (house.ts) and the bench stand on this.
+ * and configured over the admin API. The test server (test-server.ts) and the benchmarks build on this.
  */
 
 import { spawn } from 'node:child_process'
@@ -12,25 +12,25 @@ import { fileURLToPath } from 'node:url'
 
 import { freePort } from '../upstream/unreachable-addresses.ts'
 
-const ownProgram = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
-const startWithinMs = 60_000
-const stopWithinMs = 30_000
+const defaultProgram = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
+const startTimeoutMs = 60_000
+const stopTimeoutMs = 30_000
 
-// A signal, too, ends us by way of 'exit', where relays that still run are killed.
+// Exit on a signal as well: the 'exit' handlers kill the relays that still run.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 export interface RelaySettings {
   dataDir: string
-  /** Default: one that is free. */
+  /** Default: a free port. */
   port?: number
-  /** Added to the environment of a script: loopback upstreams allowed, no demonstration, no drain delay. */
+  /** Added to the test defaults: loopback upstreams allowed, no demo data, no drain delay. */
   env?: Record<string, string>
-  /** Where its output goes instead of `lines`. */
+  /** A file that receives its output instead of `lines`. */
   logFile?: string
-  /** Another program than that of this folder. */
+  /** Default: bin/sluice.js of this repository. */
   program?: string
-  /** What `/readyz` may say when it has started: 200, where nothing else is given. */
-  readyAs?: readonly number[]
+  /** The statuses of `/readyz` that count as started; default: 200. */
+  readyStatuses?: readonly number[]
 }
 
 export interface Exit {
@@ -38,14 +38,14 @@ export interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** Settings for every relay of this process, by its data directory; see test/on-a-cluster.ts. */
+/** Settings for every relay that this process starts, by data directory; see test/support/runner/cluster-backend.ts. */
 let settingsFor: ((dataDir: string) => Promise<Record<string, string>>) | undefined
 
-export function startRelaysWith(settings: typeof settingsFor): void {
+export function setRelaySettings(settings: typeof settingsFor): void {
   settingsFor = settings
 }
 
-/** Starts a relay and waits until it is ready for traffic. Rejects with its output when it ends before that. */
+/** Starts a relay and waits until it is ready for traffic. Rejects with its output if it exits before that. */
 export async function startRelay(settings: RelaySettings): Promise<RelayProcess> {
   const env = { ...(await settingsFor?.(settings.dataDir)), ...settings.env }
   const relay = new RelayProcess({ ...settings, env }, settings.port ?? (await freePort()))
@@ -58,9 +58,9 @@ export class RelayProcess {
   readonly port: number
   readonly dataDir: string
   readonly adminKey: string
-  /** Of a node of a cluster: DATABASE_URL, and REDIS_URL where it has one. */
+  /** For a node of a cluster: DATABASE_URL, and REDIS_URL if it is set. */
   readonly clusterSettings: Readonly<Record<string, string>>
-  /** Everything it wrote to its output, by line. */
+  /** Its output so far, by line. */
   readonly lines: string[] = []
   readonly exited: Promise<Exit>
 
@@ -85,14 +85,14 @@ export class RelayProcess {
     this.url = `http://127.0.0.1:${port}`
     this.dataDir = settings.dataDir
     this.adminKey = env['ADMIN_API_KEY'] ?? ''
-    const ofCluster = ['DATABASE_URL', 'REDIS_URL']
+    const clusterVariables = ['DATABASE_URL', 'REDIS_URL']
     this.clusterSettings = Object.fromEntries(
-      Object.entries(env).filter(([name]) => ofCluster.includes(name)),
+      Object.entries(env).filter(([name]) => clusterVariables.includes(name)),
     )
     const output = settings.logFile === undefined ? 'pipe' : openSync(settings.logFile, 'a')
-    // A process group of its own, so that a kill takes everything it may have started.
-    this.child = spawn(process.execPath, [settings.program ?? ownProgram, 'serve'], {
-      env: { ...outside(), ...env },
+    // Its own process group, so that a kill includes every process it started.
+    this.child = spawn(process.execPath, [settings.program ?? defaultProgram, 'serve'], {
+      env: { ...inheritedEnv(), ...env },
       stdio: ['ignore', output, output],
       detached: true,
     })
@@ -123,37 +123,37 @@ export class RelayProcess {
     return this.running
   }
 
-  /** Resolves when `/readyz` says 200, or what else it may. */
+  /** Resolves when `/readyz` returns one of `readyStatuses`. */
   async ready(): Promise<void> {
-    const { readyAs = [200] } = this.settings
-    for (const start = performance.now(); performance.now() - start < startWithinMs; await delay(15)) {
-      if (!this.running) throw new Error(`the relay ended at its start:\n${this.told()}`)
+    const { readyStatuses = [200] } = this.settings
+    for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(15)) {
+      if (!this.running) throw new Error(`the relay exited while starting:\n${this.output()}`)
       const status = await fetch(`${this.url}/readyz`).then(
-        (reply) => reply.status,
+        (response) => response.status,
         () => 0,
       )
-      if (readyAs.includes(status)) return
+      if (readyStatuses.includes(status)) return
     }
     await this.kill()
-    throw new Error(`the relay was not ready within ${startWithinMs} ms:\n${this.told()}`)
+    throw new Error(`the relay was not ready within ${startTimeoutMs} ms:\n${this.output()}`)
   }
 
-  /** One call of the automation contract, as it comes back. */
-  async adminReply(method: string, path: string, body?: unknown): Promise<Response> {
+  /** One admin API call; returns the raw response. */
+  async adminResponse(method: string, path: string, body?: unknown): Promise<Response> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.adminKey}` }
     if (body !== undefined) headers['content-type'] = 'application/json'
     return fetch(`${this.url}/api/admin${path}`, { method, headers, body: JSON.stringify(body) })
   }
 
-  /** One call of the automation contract that has to succeed: its answer. */
+  /** One admin API call that must succeed; returns the parsed body. */
   async admin<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
-    const reply = await this.adminReply(method, path, body)
-    const text = await reply.text()
-    if (!reply.ok) throw new Error(`${method} /api/admin${path} → ${reply.status}: ${text}`)
+    const response = await this.adminResponse(method, path, body)
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} /api/admin${path} → ${response.status}: ${text}`)
     return (text === '' ? null : JSON.parse(text)) as Answer
   }
 
-  private told(): string {
+  private output(): string {
     const { logFile } = this.settings
     return logFile === undefined ? this.lines.join('\n') : readFileSync(logFile, 'utf8')
   }
@@ -162,16 +162,16 @@ export class RelayProcess {
     try {
       process.kill(-this.pid, signal)
     } catch {
-      // It has ended already.
+      // It has already exited.
     }
   }
 
-  /** SIGTERM to the server alone, as `systemctl stop` or `docker stop` send it, and its exit. */
+  /** Sends SIGTERM to the server process only, as `systemctl stop` and `docker stop` do, and waits for its exit. */
   async stop(): Promise<Exit> {
     if (this.running) this.child.kill('SIGTERM')
-    const patience = setTimeout(() => this.signal('SIGKILL'), stopWithinMs)
+    const timer = setTimeout(() => this.signal('SIGKILL'), stopTimeoutMs)
     const exit = await this.exited
-    clearTimeout(patience)
+    clearTimeout(timer)
     return exit
   }
 
@@ -182,8 +182,8 @@ export class RelayProcess {
   }
 }
 
-/** What a program needs of our own environment; settings of the relay that lie about in it are left out. */
-function outside(): Record<string, string | undefined> {
+/** The variables that a program needs from our environment, without settings of a relay that may be set there. */
+function inheritedEnv(): Record<string, string | undefined> {
   const { PATH, HOME, LANG, TZ } = process.env
   return { PATH, HOME, LANG, TZ }
 }

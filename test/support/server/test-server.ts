@@ -1,7 +1,6 @@
 /**
- * A whole relay for one story: opened on a port and a data directory of its own, with people, upstreams and models,
- * and closed after the test. Closing checks that the ledger adds up; a story's own last line is
- * `await house.nothingHeld()`.
+ * A complete relay for end-to-end tests, with its own port and data directory, and helpers that create accounts,
+ * upstreams and models. Closing it verifies the ledger; a test ends with `await server.assertNoOpenHolds()`.
  */
 
 import assert from 'node:assert/strict'
@@ -16,10 +15,10 @@ import type { RequestRecord } from './account.ts'
 import type { Script } from '../upstream/exchange.ts'
 import { startRelay } from './relay-process.ts'
 import type { Exit, RelayProcess } from './relay-process.ts'
-import { openUpstream } from '../upstream/scripted-upstream.ts'
+import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 import type { ScriptedUpstream } from '../upstream/scripted-upstream.ts'
 
-const settleWithinMs = 60_000
+const settleTimeoutMs = 60_000
 
 export interface Verification {
   ok: boolean
@@ -29,63 +28,74 @@ export interface Verification {
   overrun: string
 }
 
-/** An upstream that the relay knows. */
-export type KnownUpstream = ScriptedUpstream & { id: string; name: string }
+/** An upstream that is registered with the relay. */
+export type RegisteredUpstream = ScriptedUpstream & { id: string; name: string }
 
 export interface ModelSettings {
-  /** [input, output] per 1,000 tokens, or the contract's object; default ['0.002', '0.002']. */
+  /** [input, output] per 1,000 tokens, or the admin API's object; default ['0.002', '0.002']. */
   prices?: [string, string] | Record<string, string>
-  /** Asked in this order. */
+  /** In order of priority. */
   upstreams: { name: string }[]
-  /** Any further field of the contract, e.g. `max_output_tokens`. */
+  /** Any other field of the admin API, e.g. `max_output_tokens`. */
   [field: string]: unknown
 }
 
 export interface AccountSettings {
   balance?: string
-  /** Fields of its first key. */
+  /** Fields of its first API key. */
   key?: object
-  /** Any further field of the contract, e.g. `timezone`; the tier is "enterprise" unless given. */
+  /** Any other field of the admin API, e.g. `timezone`; default tier: "enterprise". */
   [field: string]: unknown
 }
 
-export interface HouseSettings {
+export interface TestServerSettings {
   env?: Record<string, string>
 }
 
-/** Opens a relay for one test, which closes it at its end, also when it fails. */
-export async function openHouse(t: TestContext, settings: HouseSettings = {}): Promise<House> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-story-'))
-  const house = new House(await startRelay({ dataDir, env: settings.env }), settings)
+/** Starts a relay for one test and closes it afterwards, even if the test fails. */
+export async function startTestServer(
+  t: TestContext,
+  settings: TestServerSettings = {},
+): Promise<TestServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const server = new TestServer(await startRelay({ dataDir, env: settings.env }), settings)
   t.after(async () => {
-    if (t.error !== null) for (const line of house.log.slice(-40)) t.diagnostic(line)
-    await house.close()
+    if (t.error !== null) for (const line of server.log.slice(-40)) t.diagnostic(line)
+    await server.close()
   })
-  return house
+  return server
 }
 
 /**
- * Opens one relay for all stories of a file, which ends it after the last: `const house = await shareHouse()`. After
- * each story nothing may be held, and where one failed the relay's last words are told.
+ * Starts one relay for all tests of a file and closes it after the last one. Each test must leave no open holds; the
+ * ledger is verified at the end, because that costs as much as many requests.
  */
-export async function shareHouse(settings: HouseSettings = {}): Promise<House> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-story-'))
-  const house = new House(await startRelay({ dataDir, env: settings.env }), settings)
-  afterEach(() => house.nothingHeld())
-  after(() => house.close())
-  return house
+export async function sharedTestServer(settings: TestServerSettings = {}): Promise<TestServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const server = new TestServer(await startRelay({ dataDir, env: settings.env }), settings)
+  afterEach(() => server.assertNothingHeld())
+  after(async () => {
+    try {
+      if (server.relay.isRunning) await server.assertNoOpenHolds()
+    } finally {
+      await server.close()
+    }
+  })
+  return server
 }
 
-export class House {
+export class TestServer {
   relay: RelayProcess
-  /** The upstreams that this house opened itself. */
-  private readonly opened: ScriptedUpstream[] = []
+  /** The scripted upstreams that it started. */
+  private readonly openedUpstreams: ScriptedUpstream[] = []
   private readonly accounts: Account[] = []
-  private readonly settings: HouseSettings
+  /** The accounts created since `assertNothingHeld` last checked. */
+  private uncheckedAccounts: Account[] = []
+  private readonly settings: TestServerSettings
   private readonly earlierLines: string[] = []
-  private named = 0
+  private nameCount = 0
 
-  constructor(relay: RelayProcess, settings: HouseSettings) {
+  constructor(relay: RelayProcess, settings: TestServerSettings) {
     this.relay = relay
     this.settings = settings
   }
@@ -98,7 +108,7 @@ export class House {
     return this.relay.dataDir
   }
 
-  /** Everything the relay wrote to its output, over all its starts. */
+  /** The relay's output, over all its starts. */
   get log(): string[] {
     return [...this.earlierLines, ...this.relay.lines]
   }
@@ -107,28 +117,28 @@ export class House {
     return this.relay.admin<Answer>(method, path, body)
   }
 
-  /** Makes an upstream known to the relay: a script gets a server of its own, a server or an address is taken as it is. */
-  async upstream(script: Script | ScriptedUpstream, fields: object = {}): Promise<KnownUpstream> {
-    const server = typeof script === 'function' ? await openUpstream(script) : script
-    this.opened.push(server)
-    return Object.assign(server, await this.upstreamAt(server.url, fields))
+  /** Registers an upstream with the relay; a script gets its own server. */
+  async upstream(script: Script | ScriptedUpstream, fields: object = {}): Promise<RegisteredUpstream> {
+    const upstream = typeof script === 'function' ? await startScriptedUpstream(script) : script
+    this.openedUpstreams.push(upstream)
+    return Object.assign(upstream, await this.upstreamAt(upstream.url, fields))
   }
 
-  /** Makes an address known to the relay as an upstream. */
+  /** Registers a base URL as an upstream. */
   async upstreamAt(baseUrl: string, fields: object = {}): Promise<{ id: string; name: string }> {
-    const name = `upstream-${++this.named}`
-    const about = {
+    const name = `upstream-${++this.nameCount}`
+    const settings = {
       name,
       provider: 'openai-compatible',
       base_url: baseUrl,
       credential: 'sk-upstream',
       ...fields,
     }
-    const { id } = await this.admin<{ id: string }>('POST', '/upstreams', about)
-    return { id, name: about.name }
+    const { id } = await this.admin<{ id: string }>('POST', '/upstreams', settings)
+    return { id, name: settings.name }
   }
 
-  /** Offers a model, served by the upstreams under the same name. */
+  /** Adds a model that the upstreams serve under the same name. */
   async model(id: string, settings: ModelSettings): Promise<void> {
     const { prices = ['0.002', '0.002'], upstreams, ...fields } = settings
     await this.admin('POST', '/models', {
@@ -140,10 +150,10 @@ export class House {
     })
   }
 
-  /** An account with a key and, as far as given, a balance in yuan (`'1'` or `'¥1'`). */
+  /** Creates an account with a key and, if given, a balance in yuan (`'1'` or `'¥1'`). */
   async account(settings: AccountSettings = {}): Promise<Account> {
     const { balance, key, ...fields } = settings
-    const email = `person-${++this.named}@example.com`
+    const email = `person-${++this.nameCount}@example.com`
     const { id } = await this.admin<{ id: string }>('POST', '/accounts', {
       email,
       tier: 'enterprise',
@@ -153,10 +163,11 @@ export class House {
     if (balance !== undefined) await account.credit(balance)
     await account.newKey(key)
     this.accounts.push(account)
+    this.uncheckedAccounts.push(account)
     return account
   }
 
-  /** Request records, newest first as the contract lists them. */
+  /** Request records, newest first. */
   async requests(filter: Record<string, string> = {}): Promise<RequestRecord[]> {
     const query = new URLSearchParams(filter).toString()
     return (await this.admin<{ data: RequestRecord[] }>('GET', `/requests?${query}`)).data
@@ -166,16 +177,29 @@ export class House {
     return this.admin('GET', '/ledger/verify')
   }
 
-  /** Every hold has ended, each account and the ledger say so, and the ledger adds up. */
-  async nothingHeld(): Promise<void> {
+  /** Waits until no hold is open, then checks that the accounts and the ledger agree and that the ledger adds up. */
+  async assertNoOpenHolds(): Promise<void> {
     let state = await this.verify()
     for (const start = performance.now(); state.open_holds > 0; state = await this.verify()) {
-      assert.ok(performance.now() - start < settleWithinMs, `${state.open_holds} holds are still open`)
+      assert.ok(performance.now() - start < settleTimeoutMs, `${state.open_holds} holds are still open`)
       await delay(20)
     }
     assert.equal(state.ok, true, `the ledger does not add up: ${JSON.stringify(state)}`)
     for (const account of this.accounts)
       assert.equal(Number(await account.held()), 0, `${account.id} holds money`)
+  }
+
+  /** Waits until the accounts created since the last call hold no money. */
+  async assertNothingHeld(): Promise<void> {
+    const accounts = this.uncheckedAccounts
+    this.uncheckedAccounts = []
+    if (!this.relay.isRunning) return
+    await Promise.all(
+      accounts.map(async (account) => {
+        for (const start = performance.now(); Number(await account.held()) > 0; await delay(20))
+          assert.ok(performance.now() - start < settleTimeoutMs, `${account.id} still holds money`)
+      }),
+    )
   }
 
   stop(): Promise<Exit> {
@@ -186,7 +210,7 @@ export class House {
     return this.relay.kill()
   }
 
-  /** Starts again on the same data directory and port, after `stop` or `kill`. */
+  /** Restarts on the same data directory and port; stops the relay first if it is running. */
   async restart(env: Record<string, string> = {}): Promise<void> {
     if (this.relay.isRunning) await this.stop()
     this.earlierLines.push(...this.relay.lines)
@@ -194,18 +218,18 @@ export class House {
     this.relay = await startRelay({ dataDir, port, env: { ...this.settings.env, ...env } })
   }
 
-  /** Checks the ledger, stops the relay and its upstreams, and removes the data. */
+  /** Verifies the ledger, stops the relay and its upstreams, and removes the data. */
   async close(): Promise<void> {
     try {
       if (this.relay.isRunning) assert.equal((await this.verify()).ok, true, 'the ledger does not add up')
     } finally {
-      const closed = await Promise.allSettled(this.opened.map((upstream) => upstream.close()))
+      const closed = await Promise.allSettled(this.openedUpstreams.map((upstream) => upstream.close()))
       await this.stop()
       await rm(this.dataDir, { recursive: true, force: true })
-      const mistakes = closed.flatMap((result) =>
+      const errors = closed.flatMap((result) =>
         result.status === 'rejected' ? [result.reason as unknown] : [],
       )
-      assert.deepEqual(mistakes, [], 'a script of an upstream failed')
+      assert.deepEqual(errors, [], 'a script of an upstream failed')
     }
   }
 }

@@ -1,27 +1,35 @@
-/** What stories of Anthropic's format share: questions, streams taken apart, and upstreams that speak it. */
+/** Anthropic's Messages API for tests: requests, parsed streams, and scripted responses. */
 import assert from 'node:assert/strict'
 
-import type { Account, Asking } from '../server/account.ts'
-import { asksForStream } from './exchange.ts'
+import type { Account, PostOptions } from '../server/account.ts'
+import { isStreamingRequest } from './exchange.ts'
 import type { Script } from './exchange.ts'
-import { json, recordedStream } from './scripted-responses.ts'
+import { respondWithJson, respondWithRecordedStream } from './scripted-responses.ts'
 
-export const version = { 'anthropic-version': '2023-06-01' }
+export const versionHeader = { 'anthropic-version': '2023-06-01' }
 
-/** A question in Anthropic's format; `fields` are added to the request as they are. */
-export function ask(model: string, fields: object = {}): { model: string; messages: object[] } {
+/** A Messages request; `fields` are added to it unchanged. */
+export function messagesRequest(model: string, fields: object = {}): { model: string; messages: object[] } {
   return { model, max_tokens: 256, messages: [{ role: 'user', content: 'Say hello.' }], ...fields } as {
     model: string
     messages: object[]
   }
 }
 
-/** Asks as a client of the format would. */
-export function send(account: Account, body: object | string, options: Asking = {}): Promise<Response> {
-  return account.post(body, { path: '/v1/messages', ...options, headers: { ...version, ...options.headers } })
+/** Sends a request as Anthropic's client would. */
+export function postMessages(
+  account: Account,
+  body: object | string,
+  options: PostOptions = {},
+): Promise<Response> {
+  return account.post(body, {
+    path: '/v1/messages',
+    ...options,
+    headers: { ...versionHeader, ...options.headers },
+  })
 }
 
-export interface Told {
+export interface MessagesEvent {
   type: string
   index?: number
   message?: Record<string, unknown>
@@ -33,32 +41,45 @@ export interface Told {
   sluice?: { ended: string }
 }
 
-/** The events of a stream, each named by its type as the format wants it; pings are left out. */
-export function toldIn(text: string): Told[] {
+/** The events of a stream without pings. Checks that each event is named after its type. */
+export function parseMessagesEvents(text: string): MessagesEvent[] {
   const blocks = text.split('\n\n')
   assert.equal(blocks.pop(), '', 'the stream ends inside an event')
   const events = blocks.map((block) => {
     const [, name, payload = ''] = /^event: (\w+)\ndata: (.*)$/.exec(block) ?? []
-    const event = JSON.parse(payload) as Told
+    const event = JSON.parse(payload) as MessagesEvent
     assert.equal(event.type, name)
     return event
   })
   return events.filter(({ type }) => type !== 'ping')
 }
 
-/** A message put together from its events, which have to come in the format's order. */
-export function messageIn(
-  events: readonly Told[],
+/** The error of a response in Anthropic's format; checks its shape and its request id headers. */
+export async function readMessagesError(
+  response: Response,
+): Promise<NonNullable<MessagesEvent['error']> & { param?: string }> {
+  const body = (await response.json()) as MessagesEvent
+  assert.deepEqual(Object.keys(body), ['type', 'error', 'request_id'])
+  assert.equal(body.type, 'error')
+  assert.equal(body.request_id, response.headers.get('request-id'))
+  assert.equal(body.request_id, response.headers.get('x-request-id'))
+  assert.ok(body.error)
+  return body.error
+}
+
+/** Assembles a message from its events and checks their order. */
+export function assembleMessage(
+  events: readonly MessagesEvent[],
 ): Record<string, unknown> & { content: Record<string, unknown>[] } {
   const content: Record<string, unknown>[] = []
   let input = ''
   let open = -1
   let message: Record<string, unknown> = {}
-  for (const { type, index, message: begun, content_block: block, delta = {}, usage } of events) {
-    if (type === 'message_start') message = { ...begun }
+  for (const { type, index, message: start, content_block: block, delta = {}, usage } of events) {
+    if (type === 'message_start') message = { ...start }
     else if (type === 'message_delta') message = { ...message, ...delta, usage }
     else if (type === 'content_block_start') {
-      assert.equal(open, -1, 'a block begins before the last has ended')
+      assert.equal(open, -1, 'a block starts before the previous one has stopped')
       assert.equal(index, content.length)
       open = content.push({ ...block }) - 1
       input = ''
@@ -76,7 +97,7 @@ export function messageIn(
       }
     }
   }
-  assert.equal(open, -1, 'a block was left open')
+  assert.equal(open, -1, 'a block has no stop event')
   assert.equal(events[0]?.type, 'message_start')
   assert.equal(events.at(-1)?.type, 'message_stop')
   return { ...message, content }
@@ -89,10 +110,10 @@ const usage = {
   output_tokens: 6,
 }
 
-/** Says a text in Anthropic's format, whole or streamed as asked, in these pieces. */
-export function sayingMessage(pieces: readonly string[], fields: object = {}): Script {
+/** Responds with a text in these pieces, streamed if the request asks for it. */
+export function respondWithMessage(pieces: readonly string[], fields: object = {}): Script {
   const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude' }
-  const whole = {
+  const body = {
     ...message,
     content: [{ type: 'text', text: pieces.join('') }],
     stop_reason: 'end_turn',
@@ -121,7 +142,20 @@ export function sayingMessage(pieces: readonly string[], fields: object = {}): S
     { type: 'message_stop' },
   ]
   return (exchange) =>
-    asksForStream(exchange.request)
-      ? recordedStream(stream.map((event) => JSON.stringify(event)))(exchange)
-      : json(200, whole)(exchange)
+    isStreamingRequest(exchange.request)
+      ? respondWithRecordedStream(stream.map((event) => JSON.stringify(event)))(exchange)
+      : respondWithJson(200, body)(exchange)
+}
+
+/** Streams text deltas until the caller disconnects. */
+export const respondWithEndlessMessage: Script = async (exchange) => {
+  const send = (type: string, fields: object): Promise<boolean> =>
+    exchange.event(JSON.stringify({ type, ...fields }), type)
+  exchange.head(200, { 'content-type': 'text/event-stream' })
+  const initialUsage = { input_tokens: 10, output_tokens: 1 }
+  const message = { id: 'msg_1', role: 'assistant', content: [], usage: initialUsage }
+  await send('message_start', { message })
+  await send('content_block_start', { index: 0, content_block: { type: 'text', text: '' } })
+  const delta = { type: 'text_delta', text: ' more and more' }
+  while (await send('content_block_delta', { index: 0, delta }));
 }

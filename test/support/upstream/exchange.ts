@@ -1,48 +1,47 @@
 /**
- * One exchange of a scripted upstream: the request as it was received, and the little language in which scripts
- * answer it. Scripts are values; a wrapper changes one word of the language and hands the rest on, so misbehaviour
- * is put together from parts (see scripts.ts).
+ * One HTTP exchange of a scripted upstream: the request, and the operations with which a script responds. Scripts are
+ * values. A wrapper overrides one operation and passes the others on, so faults can be combined (fault-injection.ts).
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What the upstream knows of one request. The fields below `at` change while it is being answered. */
-export interface Received {
+/** One request. The fields below `at` change while the script responds. */
+export interface ReceivedRequest {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** The body as it came. */
+  /** The raw body. */
   readonly text: string
-  /** The body as an object; empty when it is not one. */
+  /** The body as an object; empty if it is not a JSON object. */
   readonly json: Readonly<Record<string, unknown>>
-  /** `performance.now()` when the whole body had arrived. */
+  /** `performance.now()` when the body was complete. */
   readonly at: number
-  /** Bytes of the answer's body that the socket has taken: stops growing when the caller stops reading. */
+  /** Bytes of the response body that the socket has accepted: stops growing when the caller stops reading. */
   bytesSent: number
-  /** The answer was written to its regular end. */
+  /** The response was sent completely. */
   finished: boolean
   /** The script destroyed the connection. */
   wasReset: boolean
-  /** `performance.now()` when the caller left before the end. */
+  /** `performance.now()` when the caller disconnected before the end. */
   abortedAt: number | null
-  /** Resolves when the exchange is over, whichever side ended it. */
+  /** Resolves when the exchange is over, whichever side closed it. */
   readonly over: Promise<void>
 }
 
-/** Every word answers false once nothing more can be said: the caller left, or the script ended the answer. */
+/** Operations resolve to false once nothing more can be sent: the caller disconnected, or the script ended the response. */
 export interface Exchange {
-  readonly request: Received
+  readonly request: ReceivedRequest
   /** Aborted when the exchange is over. */
   readonly signal: AbortSignal
   head(status: number, headers?: Record<string, string>): void
-  /** Resolves when the socket has taken the bytes. */
+  /** Resolves when the socket has accepted the bytes. */
   write(bytes: string | Buffer): Promise<boolean>
-  /** One event of a stream, by its payload and, where the dialect has them, its name. */
+  /** Sends one event with its payload and, if the API format has event names, its name. */
   event(payload: string, name?: string): Promise<boolean>
   /** The bytes of one event. */
   frame(payload: string, name?: string): string
-  /** The regular end of the answer. */
+  /** Ends the response normally. */
   end(): Promise<void>
   /** Destroys the connection. */
   reset(): void
@@ -51,20 +50,20 @@ export interface Exchange {
 
 export type Script = (exchange: Exchange) => Promise<unknown>
 
-/** True when the request asks for a stream, in the common format, Anthropic's or Gemini's. */
-export function asksForStream(request: Received): boolean {
+/** Whether the request asks for a stream, in OpenAI's, Anthropic's or Gemini's format. */
+export function isStreamingRequest(request: ReceivedRequest): boolean {
   return request.json['stream'] === true || request.path.includes(':streamGenerateContent')
 }
 
-/** The model that a request names, in its body or (Gemini, Bedrock) in its path. */
-export function modelOf(request: Received): string {
+/** The model that a request names in its body or, for Gemini and Bedrock, in its path. */
+export function requestedModel(request: ReceivedRequest): string {
   const named = request.json['model']
   if (typeof named === 'string') return named
   return decodeURIComponent(/\/models?\/([^/:?]+)/.exec(request.path)?.[1] ?? '')
 }
 
-/** Reads a request to its end. Rejects when the caller leaves while still sending. */
-export async function receive(request: IncomingMessage, over: Promise<void>): Promise<Received> {
+/** Reads a request to its end. Rejects if the caller disconnects while sending. */
+export async function readRequest(request: IncomingMessage, over: Promise<void>): Promise<ReceivedRequest> {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part as Buffer)
   const text = Buffer.concat(parts).toString()
@@ -73,7 +72,7 @@ export async function receive(request: IncomingMessage, over: Promise<void>): Pr
     path: request.url ?? '',
     headers: request.headers,
     text,
-    json: objectOf(text),
+    json: parseObject(text),
     at: performance.now(),
     bytesSent: 0,
     finished: false,
@@ -83,7 +82,7 @@ export async function receive(request: IncomingMessage, over: Promise<void>): Pr
   }
 }
 
-function objectOf(text: string): Record<string, unknown> {
+function parseObject(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -92,8 +91,12 @@ function objectOf(text: string): Record<string, unknown> {
   }
 }
 
-/** The language of scripts over one response of node:http. */
-export function openExchange(request: Received, response: ServerResponse, signal: AbortSignal): Exchange {
+/** An exchange over a response of node:http. */
+export function createExchange(
+  request: ReceivedRequest,
+  response: ServerResponse,
+  signal: AbortSignal,
+): Exchange {
   return {
     request,
     signal,
@@ -105,10 +108,10 @@ export function openExchange(request: Received, response: ServerResponse, signal
     write(bytes) {
       if (signal.aborted || response.writableEnded) return Promise.resolve(false)
       return new Promise((resolve) => {
-        const gone = () => resolve(false)
-        signal.addEventListener('abort', gone, { once: true })
+        const onAbort = () => resolve(false)
+        signal.addEventListener('abort', onAbort, { once: true })
         response.write(bytes, (error) => {
-          signal.removeEventListener('abort', gone)
+          signal.removeEventListener('abort', onAbort)
           if (!error) request.bytesSent += Buffer.byteLength(bytes)
           resolve(!error && !signal.aborted && !response.writableEnded)
         })

@@ -1,43 +1,43 @@
 /**
- * How a good answer goes wrong: wrappers around scripts, and scripts that are nothing but a mishap. Each changes one
- * word of the exchange's language, so they can be put around each other: `slow(truncating(3, 'end', saying('Hi')), 20)`.
+ * Faults of upstreams: wrappers around scripts, and scripts that only fail. Each overrides one operation of the exchange,
+ * so they can be combined: `paceEvents(truncateAfter(3, 'end', respondWith('Hi')), 20)`.
  */
 
-import { asksForStream } from './exchange.ts'
+import { isStreamingRequest } from './exchange.ts'
 import type { Exchange, Script } from './exchange.ts'
-import { events, json } from './scripted-responses.ts'
+import { respondWithEvents, respondWithJson } from './scripted-responses.ts'
 
-/** Says nothing, not even headers, until the caller leaves. */
-export const mute: Script = (exchange) => leaving(exchange)
+/** Sends nothing, not even headers, until the caller disconnects. */
+export const neverRespond: Script = (exchange) => untilDisconnect(exchange)
 
-/** Sends the headers of a stream, then nothing until the caller leaves. */
-export const muteAfterHeaders: Script = (exchange) => {
+/** Sends the headers of a stream, then nothing until the caller disconnects. */
+export const hangAfterHeaders: Script = (exchange) => {
   exchange.head(200, { 'content-type': 'text/event-stream' })
-  return leaving(exchange)
+  return untilDisconnect(exchange)
 }
 
-/** Destroys the connection instead of answering. */
-export const hangingUp: Script = async (exchange) => exchange.reset()
+/** Destroys the connection instead of responding. */
+export const resetConnection: Script = async (exchange) => exchange.reset()
 
-/** What is neither JSON nor events, under the type that was asked for. */
-export const garbage: Script = (exchange) => {
+/** Sends a body that is neither JSON nor events, with the expected content type. */
+export const respondWithGarbage: Script = (exchange) => {
   const noise = '<html>\u0000\u0007 502 Bad Gateway </html>\n{"choices":[{\n'
-  if (!asksForStream(exchange.request)) return json(200, noise)(exchange)
-  return events([])({ ...exchange, end: () => exchange.write(noise).then(() => exchange.end()) })
+  if (!isStreamingRequest(exchange.request)) return respondWithJson(200, noise)(exchange)
+  return respondWithEvents([])({ ...exchange, end: () => exchange.write(noise).then(() => exchange.end()) })
 }
 
-/** Stops after `count` events: `reset` destroys the connection, `end` ends the answer cleanly, `hang` falls silent. */
-export function truncating(count: number, how: 'reset' | 'end' | 'hang', script: Script): Script {
+/** Stops after `count` events: `reset` destroys the connection, `end` ends the response cleanly, `hang` sends nothing more. */
+export function truncateAfter(count: number, how: 'reset' | 'end' | 'hang', script: Script): Script {
   return beforeEvent(count, script, async (exchange) => {
     if (how === 'reset') exchange.reset()
     if (how === 'end') await exchange.end()
-    if (how === 'hang') await leaving(exchange)
+    if (how === 'hang') await untilDisconnect(exchange)
     return false
   })
 }
 
 /** Sends an error event after `count` events, then ends. */
-export function failingAfter(count: number, error: Record<string, unknown>, script: Script): Script {
+export function failAfter(count: number, error: Record<string, unknown>, script: Script): Script {
   return beforeEvent(count, script, async (exchange) => {
     await exchange.event(JSON.stringify({ error }))
     await exchange.end()
@@ -45,99 +45,99 @@ export function failingAfter(count: number, error: Record<string, unknown>, scri
   })
 }
 
-/** Waits for the test's word after `count` events, then goes on. */
-export function pausingAfter(count: number, word: Promise<unknown>, script: Script): Script {
-  return beforeEvent(count, script, (exchange) => heard(exchange, word))
+/** Pauses after `count` events until `resume` resolves. */
+export function pauseAfter(count: number, resume: Promise<unknown>, script: Script): Script {
+  return beforeEvent(count, script, (exchange) => waitForResume(exchange, resume))
 }
 
-/** Waits for the test's word before it says anything. */
-export function waitingFor(word: Promise<unknown>, script: Script): Script {
-  return async (exchange) => (await heard(exchange, word)) && script(exchange)
+/** Sends nothing until `resume` resolves. */
+export function waitFor(resume: Promise<unknown>, script: Script): Script {
+  return async (exchange) => (await waitForResume(exchange, resume)) && script(exchange)
 }
 
-/** Waits before it says anything. */
-export function waiting(ms: number, script: Script): Script {
+/** Waits before it responds. */
+export function delayBy(ms: number, script: Script): Script {
   return async (exchange) => (await exchange.pause(ms)) && script(exchange)
 }
 
 /** Waits before each event. */
-export function slow(script: Script, paceMs: number): Script {
+export function paceEvents(script: Script, intervalMs: number): Script {
   return (exchange) =>
     script({
       ...exchange,
       async event(payload, name) {
-        return (await exchange.pause(paceMs)) && exchange.event.call(this, payload, name)
+        return (await exchange.pause(intervalMs)) && exchange.event.call(this, payload, name)
       },
     })
 }
 
-export interface Lines {
-  /** What ends a line; default LF. */
-  ending?: '\n' | '\r\n' | '\r'
+export interface SseFormat {
+  /** Default: LF. */
+  lineEnding?: '\n' | '\r\n' | '\r'
   /** A space after `data:`; default true. */
-  space?: boolean
-  /** Lines sent as a block of their own before each event, e.g. `: comment`. */
-  before?: string[]
+  hasSpace?: boolean
+  /** Lines sent as a separate block before each event, e.g. `: comment`. */
+  linesBefore?: string[]
   /** Lines sent inside each event, e.g. `id: 7`, `retry: 10`. */
-  inside?: string[]
+  linesInside?: string[]
 }
 
-/** The same events in other bytes that the standard allows (WHATWG HTML, 9.2 Server-sent events). */
-export function writtenAs(lines: Lines, script: Script): Script {
-  const { ending = '\n', space = true, before = [], inside = [] } = lines
+/** Sends the same events in other bytes that the standard allows (WHATWG HTML, 9.2 Server-sent events). */
+export function formatEvents(format: SseFormat, script: Script): Script {
+  const { lineEnding = '\n', hasSpace = true, linesBefore = [], linesInside = [] } = format
   return (exchange) =>
     script({
       ...exchange,
       frame(payload, name) {
-        const field = (key: string, value: string) => `${key}:${space ? ' ' : ''}${value}`
+        const field = (key: string, value: string) => `${key}:${hasSpace ? ' ' : ''}${value}`
         const named = name === undefined ? [] : [field('event', name)]
-        const block = before.length > 0 ? [...before, ''] : []
-        return [...block, ...inside, ...named, field('data', payload), '', ''].join(ending)
+        const block = linesBefore.length > 0 ? [...linesBefore, ''] : []
+        return [...block, ...linesInside, ...named, field('data', payload), '', ''].join(lineEnding)
       },
     })
 }
 
-/** Cuts the body at these byte positions, or at every byte, into writes that arrive apart. */
-export function cutAt(positions: number[] | 'every byte', script: Script, gapMs = 1): Script {
+/** Splits the body at these byte positions, or at every byte, into writes that arrive separately. */
+export function splitAt(positions: number[] | 'every byte', script: Script, gapMs = 1): Script {
   return (exchange) => {
     let sent = 0
     return script({
       ...exchange,
       async write(bytes) {
         let rest = Buffer.from(bytes)
-        let going = true
-        while (going && rest.length > 0) {
+        let isOpen = true
+        while (isOpen && rest.length > 0) {
           const next = positions === 'every byte' ? sent + 1 : positions.find((position) => position > sent)
           const part = rest.subarray(0, next === undefined ? rest.length : next - sent)
           if (sent > 0) await exchange.pause(gapMs)
-          going = await exchange.write(part)
+          isOpen = await exchange.write(part)
           sent += part.length
           rest = rest.subarray(part.length)
         }
-        return going
+        return isOpen
       },
     })
   }
 }
 
 /** Destroys the connection after `bytes` bytes of the body. */
-export function cutOff(bytes: number, script: Script): Script {
+export function resetAfterBytes(bytes: number, script: Script): Script {
   return (exchange) => {
-    let left = bytes
+    let remaining = bytes
     return script({
       ...exchange,
       async write(part) {
-        const taken = Buffer.from(part).subarray(0, left)
-        left -= taken.length
-        const going = taken.length === 0 || (await exchange.write(taken))
-        if (left === 0) exchange.reset()
-        return going && left > 0
+        const taken = Buffer.from(part).subarray(0, remaining)
+        remaining -= taken.length
+        const isOpen = taken.length === 0 || (await exchange.write(taken))
+        if (remaining === 0) exchange.reset()
+        return isOpen && remaining > 0
       },
     })
   }
 }
 
-/** Plays `script` with `act` before the event that follows `count` events. The script goes on when `act` says true. */
+/** Runs `script` and calls `act` after `count` events. The script continues if `act` resolves to true. */
 function beforeEvent(count: number, script: Script, act: (exchange: Exchange) => Promise<boolean>): Script {
   return (exchange) => {
     let sent = 0
@@ -151,11 +151,11 @@ function beforeEvent(count: number, script: Script, act: (exchange: Exchange) =>
   }
 }
 
-async function heard(exchange: Exchange, word: Promise<unknown>): Promise<boolean> {
-  await Promise.race([word, exchange.request.over])
+async function waitForResume(exchange: Exchange, resume: Promise<unknown>): Promise<boolean> {
+  await Promise.race([resume, exchange.request.over])
   return !exchange.signal.aborted
 }
 
-function leaving(exchange: Exchange): Promise<void> {
+function untilDisconnect(exchange: Exchange): Promise<void> {
   return exchange.request.over
 }

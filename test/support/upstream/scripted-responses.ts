@@ -1,14 +1,11 @@
-/**
- * What a scripted upstream can be told to say: good answers in the common format, recorded ones, and refusals.
- * The ways in which a good answer goes wrong are wrappers of their own (mishaps.ts).
- */
+/** Scripts of upstreams: successful responses in the OpenAI format, recorded responses, and errors. Faults are in fault-injection.ts. */
 
 import { readFileSync } from 'node:fs'
 
-import { asksForStream, modelOf } from './exchange.ts'
-import type { Exchange, Received, Script } from './exchange.ts'
+import { isStreamingRequest, requestedModel } from './exchange.ts'
+import type { Exchange, ReceivedRequest, Script } from './exchange.ts'
 
-/** What an answer says it used. `raw` is told as it is; `absent` leaves the field out; null tells null. */
+/** The usage in a response. `raw` is sent unchanged; `absent` omits the field; null sends null. */
 export type Usage =
   | { input: number; output: number; cached?: number; reasoning?: number }
   | { raw: Record<string, unknown> }
@@ -21,55 +18,59 @@ export interface ToolCall {
   arguments: string
 }
 
-export interface Manner {
-  /** The pieces of the streamed text; default: its words. */
+export interface ResponseOptions {
+  /** The deltas of a stream; default: the words of the text. */
   deltas?: string[]
-  /** The upstream's finish reason, default "stop" ("tool_calls" with tools); null tells none. */
+  /** The finish reason; default "stop", or "tool_calls" with tool calls; null sends none. */
   finish?: string | null
   reasoning?: string
   toolCalls?: ToolCall[]
-  /** The model that the answer names; default the one asked for. */
+  /** The model in the response; default: the requested model. */
   model?: string
   headers?: Record<string, string>
 }
 
-/** An honest answer: whole or streamed as asked, usage told once (streamed: when asked for, after the finish chunk). */
-export function saying(text: string, usage: Usage = { input: 10, output: 5 }, manner: Manner = {}): Script {
+/** A successful response, streamed if requested. A stream has its usage after the finish chunk, if requested. */
+export function respondWith(
+  text: string,
+  usage: Usage = { input: 10, output: 5 },
+  options: ResponseOptions = {},
+): Script {
   return async (exchange) => {
     const { request } = exchange
-    if (!asksForStream(request))
-      return json(200, wholeAnswer(request, text, usage, manner), manner.headers)(exchange)
-    return events(streamedAnswer(request, text, usage, manner), manner.headers)(exchange)
+    if (!isStreamingRequest(request))
+      return respondWithJson(200, completionBody(request, text, usage, options), options.headers)(exchange)
+    return respondWithEvents(completionChunks(request, text, usage, options), options.headers)(exchange)
   }
 }
 
-/** Pieces that together make a stream of `count` deltas: " w1", " w2", … */
-export function words(count: number): string[] {
+/** `count` deltas: " w1", " w2", … */
+export function numberedWords(count: number): string[] {
   return Array.from({ length: count }, (_, index) => ` w${index + 1}`)
 }
 
-/** A stream of `count` deltas, usage last. */
-export function sayingMany(count: number, usage?: Usage): Script {
-  const deltas = words(count)
-  return saying(deltas.join(''), usage, { deltas })
+/** Responds with `count` deltas. */
+export function respondWithDeltas(count: number, usage?: Usage): Script {
+  const deltas = numberedWords(count)
+  return respondWith(deltas.join(''), usage, { deltas })
 }
 
-/** Embeddings, one per input, three dimensions each. */
-export function embedding(inputTokens: number): Script {
+/** Responds with one embedding of three dimensions per input. */
+export function respondWithEmbeddings(inputTokens: number): Script {
   return (exchange) => {
     const input = exchange.request.json['input']
     const inputs = Array.isArray(input) && typeof input[0] !== 'number' ? input : [input]
-    return json(200, {
+    return respondWithJson(200, {
       object: 'list',
       data: inputs.map((_, index) => ({ object: 'embedding', index, embedding: [0.5, -0.5, 0.25] })),
-      model: modelOf(exchange.request),
+      model: requestedModel(exchange.request),
       usage: { prompt_tokens: inputTokens, total_tokens: inputTokens },
     })(exchange)
   }
 }
 
-/** One whole answer: an object as JSON, a string as it is. */
-export function json(status: number, body: unknown, headers: Record<string, string> = {}): Script {
+/** Responds with one body: an object as JSON, a string unchanged. */
+export function respondWithJson(status: number, body: unknown, headers: Record<string, string> = {}): Script {
   return async (exchange) => {
     const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
     const type = { 'content-type': 'application/json', 'content-length': String(bytes.length) }
@@ -78,8 +79,8 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   }
 }
 
-/** A stream of these events, as they are. */
-export function events(
+/** Responds with a stream of exactly these events. */
+export function respondWithEvents(
   payloads: Iterable<string | NamedEvent>,
   headers: Record<string, string> = {},
 ): Script {
@@ -102,145 +103,172 @@ export interface NamedEvent {
   name?: string
 }
 
-/** A refusal. Without a body of its own it speaks the format's error object. */
-export function failing(status: number, body?: unknown, headers?: Record<string, string>): Script {
-  const message = `The scripted upstream answers ${status}.`
-  return json(status, body ?? { error: { message, type: 'server_error', param: null, code: null } }, headers)
+/** Responds with an error; default body: an OpenAI error object. */
+export function respondWithError(status: number, body?: unknown, headers?: Record<string, string>): Script {
+  const message = `The scripted upstream returns ${status}.`
+  return respondWithJson(
+    status,
+    body ?? { error: { message, type: 'server_error', param: null, code: null } },
+    headers,
+  )
 }
 
-/** An error that travels under 200: the body of a whole answer, the first event of a stream. */
-export function failingInside(
+/** Responds with status 200 and an error as the body, or as the first event of a stream. */
+export function respondWithErrorInside200(
   error: Record<string, unknown> = { message: 'overloaded', code: 'overloaded' },
 ): Script {
   const body = { error }
   return (exchange) =>
-    (asksForStream(exchange.request) ? events([JSON.stringify(body)]) : json(200, body))(exchange)
+    (isStreamingRequest(exchange.request)
+      ? respondWithEvents([JSON.stringify(body)])
+      : respondWithJson(200, body))(exchange)
 }
 
-export function redirecting(location: string, status = 302): Script {
-  return failing(status, '', { location })
+export function respondWithRedirect(location: string, status = 302): Script {
+  return respondWithError(status, '', { location })
 }
 
-/** Refuses `stream_options` as older servers do; without it, `script` answers. */
-export function refusingStreamOptions(script: Script, status = 400): Script {
+/** Rejects `stream_options` as older servers do; runs `script` for requests without it. */
+export function rejectStreamOptions(script: Script, status = 400): Script {
   const message = 'Unrecognized request argument supplied: stream_options'
   const error = { message, type: 'invalid_request_error', param: 'stream_options', code: 'unknown_parameter' }
   return (exchange) =>
-    ('stream_options' in exchange.request.json ? failing(status, { error }) : script)(exchange)
+    ('stream_options' in exchange.request.json ? respondWithError(status, { error }) : script)(exchange)
 }
 
 /**
- * Plays a recording: `<path>.json` for whole answers, `<path>.chunks.txt` (one payload a line) for streams.
- * `[DONE]` follows where the dialect has it; Anthropic's event names are made from the payload's type.
+ * Replays a recording: `<path>.json`, or `<path>.chunks.txt` (one payload per line) for streams. `[DONE]` follows if the
+ * API format has it; Anthropic's event names are the types of the payloads.
  */
-export function recorded(path: string): Script {
+export function respondWithRecording(path: string): Script {
   return (exchange) =>
-    asksForStream(exchange.request)
-      ? recordedStream(readFileSync(`${path}.chunks.txt`, 'utf8').split('\n').filter(Boolean))(exchange)
-      : json(200, readFileSync(`${path}.json`, 'utf8'))(exchange)
+    isStreamingRequest(exchange.request)
+      ? respondWithRecordedStream(readFileSync(`${path}.chunks.txt`, 'utf8').split('\n').filter(Boolean))(
+          exchange,
+        )
+      : respondWithJson(200, readFileSync(`${path}.json`, 'utf8'))(exchange)
 }
 
-/** Plays recorded payloads as a stream. */
-export function recordedStream(payloads: string[]): Script {
+/** Replays recorded payloads as a stream. */
+export function respondWithRecordedStream(payloads: string[]): Script {
   return (exchange) => {
     const { path } = exchange.request
     if (path.endsWith('/messages'))
-      return events(payloads.map((payload) => ({ payload, name: typeOf(payload) })))(exchange)
-    return events(path.endsWith('/completions') ? [...payloads, '[DONE]'] : payloads)(exchange)
+      return respondWithEvents(payloads.map((payload) => ({ payload, name: payloadType(payload) })))(exchange)
+    return respondWithEvents(path.endsWith('/completions') ? [...payloads, '[DONE]'] : payloads)(exchange)
   }
 }
 
-function typeOf(payload: string): string {
+function payloadType(payload: string): string {
   const { type } = JSON.parse(payload) as { type?: unknown }
   return typeof type === 'string' ? type : 'message'
 }
 
-/** Deltas without end, until the caller leaves. */
-export function endless(delta = ' more', paceMs = 5): Script {
+/** Sends deltas until the caller disconnects. */
+export function respondEndlessly(delta = ' more', paceMs = 5): Script {
   return async (exchange: Exchange) => {
-    const payload = JSON.stringify(chunk(exchange.request, {}, { content: delta }))
+    const payload = JSON.stringify(completionChunk(exchange.request, {}, { content: delta }))
     exchange.head(200, { 'content-type': 'text/event-stream' })
     while ((await exchange.event(payload)) && (await exchange.pause(paceMs)));
   }
 }
 
-/** A stream of about `bytes` bytes as fast as the caller takes it; `request.bytesSent` tells how far it came. */
-export function flood(bytes: number, deltaBytes = 16_384): Script {
+/** Streams about `bytes` bytes as fast as the caller reads; `request.bytesSent` shows the progress. */
+export function respondWithFlood(bytes: number, deltaBytes = 16_384): Script {
   const content = 'x'.repeat(deltaBytes)
   return (exchange) => {
-    const payload = JSON.stringify(chunk(exchange.request, {}, { content }))
+    const payload = JSON.stringify(completionChunk(exchange.request, {}, { content }))
     const count = Math.ceil(bytes / payload.length)
-    const ending = [JSON.stringify(chunk(exchange.request, {}, {}, 'stop')), '[DONE]']
-    return events([...Array.from({ length: count }, () => payload), ...ending])(exchange)
+    const final = [JSON.stringify(completionChunk(exchange.request, {}, {}, 'stop')), '[DONE]']
+    return respondWithEvents([...Array.from({ length: count }, () => payload), ...final])(exchange)
   }
 }
 
-/** One event whose line is at least `bytes` long. */
-export function hugeLine(bytes = 16 * 1024 * 1024): Script {
-  return saying('x'.repeat(bytes), undefined, { deltas: ['x'.repeat(bytes)] })
+/** Responds with one event whose line has at least `bytes` bytes. */
+export function respondWithHugeLine(bytes = 16 * 1024 * 1024): Script {
+  return respondWith('x'.repeat(bytes), undefined, { deltas: ['x'.repeat(bytes)] })
 }
 
-function wholeAnswer(request: Received, text: string, usage: Usage, manner: Manner): Record<string, unknown> {
+function completionBody(
+  request: ReceivedRequest,
+  text: string,
+  usage: Usage,
+  options: ResponseOptions,
+): Record<string, unknown> {
   return {
     id: 'chatcmpl-scripted',
     object: 'chat.completion',
     created: 1_790_000_000,
-    model: manner.model ?? modelOf(request),
+    model: options.model ?? requestedModel(request),
     choices: [
       {
         index: 0,
         message: {
           role: 'assistant',
           content: text,
-          ...(manner.reasoning === undefined ? {} : { reasoning_content: manner.reasoning }),
-          ...(manner.toolCalls ? { tool_calls: manner.toolCalls.map((call) => toolCall(call)) } : {}),
+          ...(options.reasoning === undefined ? {} : { reasoning_content: options.reasoning }),
+          ...(options.toolCalls ? { tool_calls: options.toolCalls.map((call) => toolCallObject(call)) } : {}),
         },
         logprobs: null,
-        finish_reason: finishOf(manner),
+        finish_reason: finishReason(options),
       },
     ],
     ...(usage === 'absent' ? {} : { usage: usageObject(usage) }),
   }
 }
 
-function* streamedAnswer(request: Received, text: string, usage: Usage, manner: Manner): Generator<string> {
-  const told = asksForUsage(request) && usage !== 'absent'
-  const piece = (delta: object, finish: string | null = null) =>
-    JSON.stringify({ ...chunk(request, manner, delta, finish), ...(told ? { usage: null } : {}) })
-  yield piece({ role: 'assistant', content: '' })
-  if (manner.reasoning !== undefined) yield piece({ reasoning_content: manner.reasoning })
-  for (const content of manner.deltas ?? text.match(/\s*\S+\s*$|\s*\S+/g) ?? []) yield piece({ content })
-  for (const [index, call] of (manner.toolCalls ?? []).entries()) {
-    yield piece({ tool_calls: [{ index, ...toolCall({ ...call, arguments: '' }) }] })
+function* completionChunks(
+  request: ReceivedRequest,
+  text: string,
+  usage: Usage,
+  options: ResponseOptions,
+): Generator<string> {
+  const reportsUsage = requestsUsage(request) && usage !== 'absent'
+  const toChunk = (delta: object, finish: string | null = null) =>
+    JSON.stringify({
+      ...completionChunk(request, options, delta, finish),
+      ...(reportsUsage ? { usage: null } : {}),
+    })
+  yield toChunk({ role: 'assistant', content: '' })
+  if (options.reasoning !== undefined) yield toChunk({ reasoning_content: options.reasoning })
+  for (const content of options.deltas ?? text.match(/\s*\S+\s*$|\s*\S+/g) ?? []) yield toChunk({ content })
+  for (const [index, call] of (options.toolCalls ?? []).entries()) {
+    yield toChunk({ tool_calls: [{ index, ...toolCallObject({ ...call, arguments: '' }) }] })
     for (const part of call.arguments.match(/.{1,8}/gs) ?? []) {
-      yield piece({ tool_calls: [{ index, function: { arguments: part } }] })
+      yield toChunk({ tool_calls: [{ index, function: { arguments: part } }] })
     }
   }
-  yield piece({}, finishOf(manner))
-  if (told) yield JSON.stringify({ ...chunk(request, manner, {}), choices: [], usage: usageObject(usage) })
+  yield toChunk({}, finishReason(options))
+  if (reportsUsage)
+    yield JSON.stringify({ ...completionChunk(request, options, {}), choices: [], usage: usageObject(usage) })
   yield '[DONE]'
 }
 
-function chunk(request: Received, manner: Manner, delta: object, finish: string | null = null): object {
+function completionChunk(
+  request: ReceivedRequest,
+  options: ResponseOptions,
+  delta: object,
+  finish: string | null = null,
+): object {
   return {
     id: 'chatcmpl-scripted',
     object: 'chat.completion.chunk',
     created: 1_790_000_000,
-    model: manner.model ?? modelOf(request),
+    model: options.model ?? requestedModel(request),
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
   }
 }
 
-function toolCall(call: ToolCall): object {
+function toolCallObject(call: ToolCall): object {
   return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } }
 }
 
-function finishOf(manner: Manner): string | null {
-  if (manner.finish !== undefined) return manner.finish
-  return manner.toolCalls ? 'tool_calls' : 'stop'
+function finishReason(options: ResponseOptions): string | null {
+  if (options.finish !== undefined) return options.finish
+  return options.toolCalls ? 'tool_calls' : 'stop'
 }
 
-function asksForUsage(request: Received): boolean {
+function requestsUsage(request: ReceivedRequest): boolean {
   const options = request.json['stream_options']
   return (
     typeof options === 'object' &&

@@ -1,4 +1,4 @@
-/** Addresses that lead nowhere, each in its own way, for upstreams that cannot even be asked. */
+/** Addresses of upstreams that cannot be reached, each for a different reason. */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,8 +6,8 @@ import { connect, createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
 /**
- * A port that nothing listens on. Below the range from which the system gives outgoing connections their ports, and
- * picked at random, so that what runs beside does not take it between the look and the use.
+ * A free port. It is below the range of ephemeral ports and picked at random, so that no other process takes it between
+ * this check and its use.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {
@@ -33,14 +33,14 @@ export async function connectionRefusedUrl(): Promise<string> {
 /** A base URL whose name no resolver knows (RFC 6761, section 6.4). */
 export const unresolvableUrl = 'http://nowhere.invalid/v1'
 
-export interface DeadEnd {
+export interface UnreachableAddress {
   url: string
   close(): Promise<void>
 }
 
-/** A base URL that asks for TLS and speaks something else. */
-export async function brokenTls(): Promise<DeadEnd> {
-  const server = createServer((socket) => socket.on('error', ignore).resume().end('This is not TLS.\n'))
+/** A base URL with https whose server does not speak TLS. */
+export async function brokenTls(): Promise<UnreachableAddress> {
+  const server = createServer((socket) => socket.on('error', ignoreError).resume().end('This is not TLS.\n'))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
@@ -53,20 +53,20 @@ export async function brokenTls(): Promise<DeadEnd> {
 }
 
 /**
- * A base URL where connections are neither accepted nor refused: a listener that is stopped, its queue filled, so that
- * the kernel drops what comes.
+ * A base URL where connections are neither accepted nor refused: the listening process is stopped and its backlog is
+ * full, so the kernel drops new connections.
  */
-export async function blackhole(): Promise<DeadEnd> {
+export async function blackhole(): Promise<UnreachableAddress> {
   const listen = `require('net').createServer().listen({port:0,host:'127.0.0.1',backlog:1},function(){process.send(this.address().port)})`
   const child = spawn(process.execPath, ['-e', listen], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const [port] = (await once(child, 'message')) as [number]
   child.kill('SIGSTOP')
   const fillers: Socket[] = []
   for (let queued = true; queued && fillers.length < 16;) {
-    const filler = connect(port, '127.0.0.1').on('error', ignore)
+    const filler = connect(port, '127.0.0.1').on('error', ignoreError)
     fillers.push(filler)
-    const patience = AbortSignal.timeout(200)
-    queued = await once(filler, 'connect', { signal: patience }).then(
+    const signal = AbortSignal.timeout(200)
+    queued = await once(filler, 'connect', { signal }).then(
       () => true,
       () => false,
     )
@@ -81,5 +81,5 @@ export async function blackhole(): Promise<DeadEnd> {
   }
 }
 
-/** A peer that breaks off is what these addresses are for. */
-function ignore(): void {}
+/** A peer that closes the connection is expected here. */
+function ignoreError(): void {}

@@ -1,50 +1,50 @@
-/** Credit that new accounts get, within a time and a number. */
+/** Promotions: credit for new accounts, limited in time and number. */
 import { Button, TextInput } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
-import { change } from '../../../api/admin-queries.ts'
-import type { Promotion } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
+import type { Promotion } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
-import { confirm } from '../../../parts/confirm.tsx'
+import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import {
   AmountField,
   Dialog,
   Form,
   isDecimal,
   useDraft,
-  WholeField,
+  IntegerField,
 } from '../../../components/forms/fields.tsx'
-import { numberText } from '../../../components/format.ts'
+import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
-import { Paged } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
+import { PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { Copyable, Money, State, When } from '../../../components/tables/format-cells.tsx'
+import { CopyButton, Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { say } from '../../../components/feedback/toast.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/promotions')
 
 export function Promotions() {
-  const words = useWords('offer').promotions
+  const t = useMessages('catalog').promotions
   const navigate = route.useNavigate()
   const { add, edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   const addButton = (
     <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
-      {words.add}
+      {t.add}
     </Button>
   )
   return (
-    <Page title={words.title} lead={words.lead} actions={addButton}>
-      <Paged<Promotion>
-        name={['admin', 'promotions']}
+    <Page title={t.title} lead={t.lead} actions={addButton}>
+      <PagedList<Promotion>
+        queryKey={['admin', 'promotions']}
         path="/admin/promotions"
         empty={
-          <Nothing title={words.none}>
-            <p>{words.noneLead}</p>
+          <EmptyState title={t.none}>
+            <p>{t.noneLead}</p>
             {addButton}
-          </Nothing>
+          </EmptyState>
         }
       >
         {(promotions) => {
@@ -53,15 +53,15 @@ export function Promotions() {
             <>
               <PromotionTable promotions={promotions} />
               {edited && (
-                <Dialog title={words.editTitle(edited.name)} opened close={close}>
+                <Dialog title={t.editTitle(edited.name)} opened close={close}>
                   <PromotionForm promotion={edited} close={close} />
                 </Dialog>
               )}
             </>
           )
         }}
-      </Paged>
-      <Dialog title={words.add} opened={add !== undefined} close={close}>
+      </PagedList>
+      <Dialog title={t.add} opened={add !== undefined} close={close}>
         <PromotionForm promotion={null} close={close} />
       </Dialog>
     </Page>
@@ -69,51 +69,55 @@ export function Promotions() {
 }
 
 function PromotionTable({ promotions }: { readonly promotions: readonly Promotion[] }) {
-  const words = useWords('offer').promotions
-  const shell = useWords('shell')
+  const t = useMessages('catalog').promotions
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
-  const states: Readonly<Record<string, string>> = words.states
+  const states: Readonly<Record<string, string>> = t.states
   const pause = (promotion: Promotion): void =>
     confirm({
-      title: words.pauseTitle(promotion.name),
-      effect: words.pauseEffect,
-      verb: words.pause,
-      carryOut: () => change('PATCH', `/promotions/${promotion.id}`, { status: 'paused' }),
-      done: words.paused,
+      title: t.pauseTitle(promotion.name),
+      description: t.pauseEffect,
+      confirmLabel: t.pause,
+      onConfirm: () => mutateAdmin('PATCH', `/promotions/${promotion.id}`, { status: 'paused' }),
+      successMessage: t.paused,
     })
   const resume = async (promotion: Promotion): Promise<void> => {
-    await change('PATCH', `/promotions/${promotion.id}`, { status: 'active' })
-    say(words.resumed)
+    await mutateAdmin('PATCH', `/promotions/${promotion.id}`, { status: 'active' })
+    showToast(t.resumed)
   }
   return (
     <Table
-      label={words.title}
+      label={t.title}
       rows={promotions}
-      idOf={({ id }) => id}
+      rowId={({ id }) => id}
       columns={[
-        { head: words.name, names: true, cell: ({ name }) => name },
+        { header: t.name, primary: true, cell: ({ name }) => name },
         {
-          head: words.state,
+          header: t.state,
           cell: ({ state }) => (
-            <State tone={state === 'running' ? 'good' : 'quiet'}>{states[state] ?? state}</State>
+            <StatusLabel tone={state === 'running' ? 'success' : 'neutral'}>
+              {states[state] ?? state}
+            </StatusLabel>
           ),
         },
-        { head: words.amount, figures: true, cell: ({ amount }) => <Money amount={amount} /> },
+        { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },
         {
-          head: words.code,
-          cell: ({ code }) => (code === null ? words.everybody : <Copyable text={code} />),
+          header: t.code,
+          cell: ({ code }) => (code === null ? t.everybody : <CopyButton text={code} />),
         },
         {
-          head: words.granted,
-          figures: true,
-          cell: ({ granted, max_grants: most }) =>
-            most === null ? numberText(granted) : `${numberText(granted)} / ${numberText(most)}`,
+          header: t.granted,
+          numeric: true,
+          cell: ({ granted, max_grants: maxGrants }) =>
+            maxGrants === null
+              ? formatNumber(granted)
+              : `${formatNumber(granted)} / ${formatNumber(maxGrants)}`,
         },
-        { head: words.ends, cell: (promotion) => <When at={promotion.ends_at} /> },
+        { header: t.ends, cell: (promotion) => <RelativeTime at={promotion.ends_at} /> },
         {
-          head: words.acts,
+          header: t.actions,
           cell: (promotion) => (
-            <span className="acts">
+            <span className="row-actions">
               <button
                 type="button"
                 className="link"
@@ -126,7 +130,7 @@ function PromotionTable({ promotions }: { readonly promotions: readonly Promotio
                 className="link"
                 onClick={() => (promotion.status === 'active' ? pause(promotion) : void resume(promotion))}
               >
-                {promotion.status === 'active' ? words.pause : words.resume}
+                {promotion.status === 'active' ? t.pause : t.resume}
               </button>
             </span>
           ),
@@ -142,8 +146,8 @@ interface PromotionFormProps {
 }
 
 function PromotionForm({ promotion, close }: PromotionFormProps) {
-  const words = useWords('offer').promotions
-  const shell = useWords('shell')
+  const t = useMessages('catalog').promotions
+  const shell = useMessages('shell')
   const text = (value: number | null | undefined): string => (typeof value === 'number' ? String(value) : '')
   const { draft, field } = useDraft({
     name: promotion?.name ?? '',
@@ -163,47 +167,41 @@ function PromotionForm({ promotion, close }: PromotionFormProps) {
       max_grants: count(draft.most),
       credit_days: count(draft.days),
     }
-    if (promotion === null) await change('POST', '/promotions', body)
-    else await change('PATCH', `/promotions/${promotion.id}`, body)
-    say(shell.saved)
+    if (promotion === null) await mutateAdmin('POST', '/promotions', body)
+    else await mutateAdmin('PATCH', `/promotions/${promotion.id}`, body)
+    showToast(shell.saved)
     close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   return (
     <Form
       action={save}
-      verb={promotion === null ? words.add : shell.save}
+      submitLabel={promotion === null ? t.add : shell.save}
       cancel={close}
-      beside={['name', 'amount', 'code', 'ends_at', 'max_grants', 'credit_days']}
+      inlineErrors={['name', 'amount', 'code', 'ends_at', 'max_grants', 'credit_days']}
       isIncomplete={!isDecimal(draft.amount) || draft.name.trim() === ''}
     >
       <div className="fields">
+        <TextInput label={t.name} required autoComplete="off" error={fieldError('name')} {...field('name')} />
+        <AmountField label={t.amount} required error={fieldError('amount')} {...field('amount')} />
         <TextInput
-          label={words.name}
-          required
+          label={t.code}
+          description={t.codeHint}
           autoComplete="off"
-          error={errorOf('name')}
-          {...field('name')}
-        />
-        <AmountField label={words.amount} required error={errorOf('amount')} {...field('amount')} />
-        <TextInput
-          label={words.code}
-          description={words.codeHint}
-          autoComplete="off"
-          error={errorOf('code')}
+          error={fieldError('code')}
           {...field('code')}
         />
-        <TextInput label={words.ends} type="date" error={errorOf('ends_at')} {...field('ends')} />
-        <WholeField
-          label={words.most}
+        <TextInput label={t.ends} type="date" error={fieldError('ends_at')} {...field('ends')} />
+        <IntegerField
+          label={t.maxGrants}
           placeholder={shell.unlimited}
-          error={errorOf('max_grants')}
+          error={fieldError('max_grants')}
           {...field('most')}
         />
-        <WholeField
-          label={words.days}
-          placeholder={words.never}
-          error={errorOf('credit_days')}
+        <IntegerField
+          label={t.days}
+          placeholder={t.never}
+          error={fieldError('credit_days')}
           {...field('days')}
         />
       </div>

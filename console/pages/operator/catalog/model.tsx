@@ -1,21 +1,21 @@
-/** One model: what it costs and brings in, where its requests go, its prices so far, and how it does. */
+/** One model: price and margin, routes, price history and usage. */
 import { Button } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { change, upstreamsQuery } from '../../../api/admin-queries.ts'
-import { get, queryOf } from '../../../api/client.ts'
-import type { Model, Page as ListPage, PriceVersion, RoutePlan, UsageRow } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
-import { confirm } from '../../../parts/confirm.tsx'
+import { mutateAdmin, upstreamsQuery } from '../../../api/admin-queries.ts'
+import { get, queryString } from '../../../api/client.ts'
+import type { Model, Page as ListPage, PriceVersion, RoutePlan, UsageRow } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
+import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/fields.tsx'
-import { numberText } from '../../../components/format.ts'
-import { Asked, Loaded } from '../../../components/feedback/query-boundary.tsx'
+import { formatNumber } from '../../../components/format.ts'
+import { QueryBoundary, QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { ModelForm } from '../../../components/forms/model-form.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
-import { Facts, Figures, Page, Section } from '../../../components/layout/page.tsx'
-import { priceDraftOf, PricePair, pricesOf } from '../../../components/forms/price-fields.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
+import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
+import { priceDraftFrom, PricePair, pricesFromDraft } from '../../../components/forms/price-fields.tsx'
 import { PriceForm } from '../../../components/forms/price-form.tsx'
-import { Copyable, Money, State, When } from '../../../components/tables/format-cells.tsx'
+import { CopyButton, Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/models/$id')
@@ -28,40 +28,40 @@ function modelQuery(id: string) {
   })
 }
 
-/** Sums of the last thirty days; an empty list when nobody asked. */
+/** The sums of the last 30 days; an empty list if there were no requests. */
 export function modelUsageQuery(id: string) {
   const from = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - usageDays * 86_400_000).toISOString()
   return queryOptions({
     queryKey: ['admin', 'usage', 'model', id],
-    queryFn: () => get<ListPage<UsageRow>>(`/admin/usage${queryOf({ group: 'model', model: id, from })}`),
+    queryFn: () => get<ListPage<UsageRow>>(`/admin/usage${queryString({ group: 'model', model: id, from })}`),
   })
 }
 
 export function ModelPage() {
   const { id } = route.useParams()
   return (
-    <Asked options={modelQuery(id)} title={id}>
-      {(model) => <Shown model={model} />}
-    </Asked>
+    <QueryBoundary options={modelQuery(id)} title={id}>
+      {(model) => <ModelContent model={model} />}
+    </QueryBoundary>
   )
 }
 
-function Shown({ model }: { readonly model: Model }) {
-  const words = useWords('offer').models
-  const shell = useWords('shell')
+function ModelContent({ model }: { readonly model: Model }) {
+  const t = useMessages('catalog').models
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
   const { edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   const remove = (): void =>
     confirm({
-      title: words.deleteTitle(model.id),
-      effect: words.deleteEffect,
-      verb: shell.remove,
-      carryOut: async () => {
-        await change('DELETE', `/models/${encodeURIComponent(model.id)}`)
+      title: t.deleteTitle(model.id),
+      description: t.deleteEffect,
+      confirmLabel: shell.remove,
+      onConfirm: async () => {
+        await mutateAdmin('DELETE', `/models/${encodeURIComponent(model.id)}`)
         await navigate({ to: '/operator/models' })
       },
-      done: words.deleted,
+      successMessage: t.deleted,
     })
   const actions = (
     <>
@@ -75,201 +75,201 @@ function Shown({ model }: { readonly model: Model }) {
   )
   return (
     <Page title={model.id} actions={actions}>
-      <ModelFigures model={model} />
-      <Facts
-        facts={[
-          [words.idForCallers, <Copyable key="id" text={model.id} />],
-          [words.context, numberText(model.context_tokens)],
+      <ModelTiles model={model} />
+      <DescriptionList
+        items={[
+          [t.idForCallers, <CopyButton key="id" text={model.id} />],
+          [t.context, formatNumber(model.context_tokens)],
           [
-            words.maxOutput,
-            model.max_output_tokens === null ? shell.none : numberText(model.max_output_tokens),
+            t.maxOutput,
+            model.max_output_tokens === null ? shell.none : formatNumber(model.max_output_tokens),
           ],
-          [words.ownedBy, model.owned_by],
-          [words.state, model.listed ? words.listed : words.unlisted],
-          [words.changed, <When key="at" at={model.updated_at} />],
+          [t.ownedBy, model.owned_by],
+          [t.state, model.listed ? t.listed : t.unlisted],
+          [t.changed, <RelativeTime key="at" at={model.updated_at} />],
         ]}
       />
       <Section
-        title={words.price}
-        lead={words.perThousand}
+        title={t.price}
+        lead={t.perThousand}
         actions={
-          <Button onClick={() => void navigate({ search: { edit: 'price' } })}>{words.changePrice}</Button>
+          <Button onClick={() => void navigate({ search: { edit: 'price' } })}>{t.changePrice}</Button>
         }
       >
-        <History model={model} />
+        <PriceHistory model={model} />
       </Section>
-      <Section title={words.routes} lead={words.routesLead}>
-        <Routes model={model} />
-        <Plan model={model} />
+      <Section title={t.routes} lead={t.routesLead}>
+        <RouteTable model={model} />
+        <RoutingPreview model={model} />
       </Section>
-      <Dialog title={words.editTitle(model.id)} opened={edit === 'model'} close={close} size="40rem">
+      <Dialog title={t.editTitle(model.id)} opened={edit === 'model'} close={close} size="40rem">
         <ModelForm model={model} close={close} saved={close} />
       </Dialog>
-      <Dialog title={words.changePriceTitle(model.id)} opened={edit === 'price'} close={close} size="40rem">
+      <Dialog title={t.changePriceTitle(model.id)} opened={edit === 'price'} close={close} size="40rem">
         <PriceForm model={model} close={close} usage={modelUsageQuery(model.id)} />
       </Dialog>
     </Page>
   )
 }
 
-function ModelFigures({ model }: { readonly model: Model }) {
-  const words = useWords('offer').models
+function ModelTiles({ model }: { readonly model: Model }) {
+  const t = useMessages('catalog').models
   const usage = useQuery(modelUsageQuery(model.id))
   return (
-    <Loaded query={usage}>
+    <QueryResult query={usage}>
       {({ data }) => {
         const sums = data[0]
         const requests = sums?.requests ?? 0
         const good = requests - (sums?.errors ?? 0)
         return (
-          <Figures
-            figures={[
-              { name: words.price, value: <PricePair prices={model.prices} />, note: words.perThousandShort },
+          <StatTiles
+            stats={[
+              { name: t.price, value: <PricePair prices={model.prices} />, note: t.perThousandShort },
               {
-                name: words.requests30,
-                value: numberText(requests),
-                note: requests === 0 ? '' : words.answered(good),
+                name: t.requests30,
+                value: formatNumber(requests),
+                note: requests === 0 ? '' : t.answered(good),
               },
-              { name: words.revenue30, value: <Money amount={sums?.cost ?? '0'} round /> },
-              { name: words.cost30, value: <Money amount={sums?.upstream_cost ?? '0'} round /> },
-              { name: words.margin30, value: <Money amount={sums?.margin ?? '0'} round /> },
+              { name: t.revenue30, value: <Money amount={sums?.cost ?? '0'} rounded /> },
+              { name: t.cost30, value: <Money amount={sums?.upstream_cost ?? '0'} rounded /> },
+              { name: t.margin30, value: <Money amount={sums?.margin ?? '0'} rounded /> },
             ]}
           />
         )
       }}
-    </Loaded>
+    </QueryResult>
   )
 }
 
-function History({ model }: { readonly model: Model }) {
-  const words = useWords('offer').models
-  const prices = useWords('offer').prices
+function PriceHistory({ model }: { readonly model: Model }) {
+  const t = useMessages('catalog').models
+  const prices = useMessages('catalog').prices
   const history = useQuery({
     queryKey: ['admin', 'prices', model.id],
     queryFn: () => get<ListPage<PriceVersion>>(`/admin/models/${encodeURIComponent(model.id)}/prices`),
   })
-  const putBack = (version: PriceVersion): void => {
-    const body = pricesOf(priceDraftOf(version.prices))
+  const restore = (version: PriceVersion): void => {
+    const body = pricesFromDraft(priceDraftFrom(version.prices))
     confirm({
-      title: words.putBackTitle(version.version),
-      effect: (
+      title: t.restoreTitle(version.version),
+      description: (
         <>
-          <PricePair prices={model.prices} /> → <PricePair prices={version.prices} />. {words.putBackEffect}
+          <PricePair prices={model.prices} /> → <PricePair prices={version.prices} />. {t.restoreEffect}
         </>
       ),
-      verb: words.putBack,
-      isHarmless: true,
-      carryOut: () => change('PATCH', `/models/${encodeURIComponent(model.id)}`, { prices: body }),
-      done: words.priceChanged,
+      confirmLabel: t.restore,
+      isSafe: true,
+      onConfirm: () => mutateAdmin('PATCH', `/models/${encodeURIComponent(model.id)}`, { prices: body }),
+      successMessage: t.priceChanged,
     })
   }
   return (
-    <Loaded query={history}>
+    <QueryResult query={history}>
       {({ data }) => (
         <Table
-          label={words.history}
+          label={t.history}
           rows={data}
-          idOf={({ version }) => String(version)}
+          rowId={({ version }) => String(version)}
           columns={[
-            { head: words.version, figures: true, cell: ({ version }) => version },
-            { head: words.since, names: true, cell: (each) => <When at={each.effective_at} /> },
+            { header: t.version, numeric: true, cell: ({ version }) => version },
+            { header: t.since, primary: true, cell: (item) => <RelativeTime at={item.effective_at} /> },
             {
-              head: `${prices.input} / ${prices.output}`,
-              figures: true,
-              cell: (each) => <PricePair prices={each.prices} />,
+              header: `${prices.input} / ${prices.output}`,
+              numeric: true,
+              cell: (item) => <PricePair prices={item.prices} />,
             },
             {
-              head: prices.cached_input,
-              figures: true,
-              wide: true,
+              header: prices.cached_input,
+              numeric: true,
+              wideOnly: true,
               cell: ({ prices: { cached_input: price } }) =>
-                typeof price === 'string' ? <Money amount={price} /> : prices.asParent,
+                typeof price === 'string' ? <Money amount={price} /> : prices.inherited.cached_input,
             },
             {
-              head: prices.per_request,
-              figures: true,
-              wide: true,
+              header: prices.per_request,
+              numeric: true,
+              wideOnly: true,
               cell: ({ prices: { per_request: price } }) =>
                 typeof price === 'string' && Number(price) > 0 ? <Money amount={price} /> : '–',
             },
             {
-              head: words.state,
-              cell: (each) =>
-                each.version === model.price_version ? (
-                  <State tone="good">{words.current}</State>
+              header: t.state,
+              cell: (item) =>
+                item.version === model.price_version ? (
+                  <StatusLabel tone="success">{t.current}</StatusLabel>
                 ) : (
-                  <button type="button" className="link" onClick={() => putBack(each)}>
-                    {words.putBack}
+                  <button type="button" className="link" onClick={() => restore(item)}>
+                    {t.restore}
                   </button>
                 ),
             },
           ]}
         />
       )}
-    </Loaded>
+    </QueryResult>
   )
 }
 
-/** Where a request would go this moment, and why; nothing is called. */
-function Plan({ model }: { readonly model: Model }) {
-  const words = useWords('offer').models
+/** Where a request would be routed now. Nothing is called. */
+function RoutingPreview({ model }: { readonly model: Model }) {
+  const t = useMessages('catalog').models
   const plan = useQuery({
     queryKey: ['admin', 'plan', model.id],
     queryFn: () => get<RoutePlan>(`/admin/models/${encodeURIComponent(model.id)}/route`),
     refetchInterval: 5_000,
   })
   return (
-    <Loaded query={plan}>
+    <QueryResult query={plan}>
       {({ callable, why, steps }) => {
         const first = steps.find(({ order }) => order === 1)
         return callable && first ? (
           <p>
-            <State tone="good">{words.goesTo(first.name)}</State>{' '}
-            <span className="quiet">{words.asked(steps.filter(({ order }) => order !== null).length)}</span>
+            <StatusLabel tone="success">{t.nextUpstream(first.name)}</StatusLabel>{' '}
+            <span className="muted">{t.maxAttempts(steps.filter(({ order }) => order !== null).length)}</span>
           </p>
         ) : (
           <p>
-            <State tone="bad">{words.goesNowhere}</State> <span lang="en">{why}</span>
+            <StatusLabel tone="danger">{t.noUpstreamAvailable}</StatusLabel> <span lang="en">{why}</span>
           </p>
         )
       }}
-    </Loaded>
+    </QueryResult>
   )
 }
 
-function Routes({ model }: { readonly model: Model }) {
-  const words = useWords('offer').models
-  const routes = useWords('offer').routes
+function RouteTable({ model }: { readonly model: Model }) {
+  const t = useMessages('catalog').models
+  const routes = useMessages('catalog').routes
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
-  const shown = model.routes
-    .map((each) => {
-      const upstream = upstreams.find(({ id }) => id === each.upstream)
-      return { ...each, known: upstream, rank: each.priority ?? upstream?.priority ?? 0 }
+  const sortedRoutes = model.routes
+    .map((item) => {
+      const upstream = upstreams.find(({ id }) => id === item.upstream)
+      return { ...item, known: upstream, rank: item.priority ?? upstream?.priority ?? 0 }
     })
     .toSorted((one, other) => one.rank - other.rank)
-  if (shown.length === 0) return <Nothing title={words.notServed}>{words.noRoutes}</Nothing>
+  if (sortedRoutes.length === 0) return <EmptyState title={t.notServed}>{t.noRoutes}</EmptyState>
   return (
     <Table
-      label={words.routes}
-      rows={shown}
-      idOf={(each) => `${each.upstream} ${each.model}`}
+      label={t.routes}
+      rows={sortedRoutes}
+      rowId={(item) => `${item.upstream} ${item.model}`}
       columns={[
-        { head: routes.upstream, names: true, cell: ({ known, upstream }) => known?.name ?? upstream },
-        { head: routes.model, cell: (each) => <Copyable text={each.model} /> },
-        { head: routes.priority, figures: true, cell: ({ rank }) => rank },
-        { head: routes.weight, figures: true, cell: ({ weight, known }) => weight ?? known?.weight ?? 1 },
+        { header: routes.upstream, primary: true, cell: ({ known, upstream }) => known?.name ?? upstream },
+        { header: routes.model, cell: (item) => <CopyButton text={item.model} /> },
+        { header: routes.priority, numeric: true, cell: ({ rank }) => rank },
+        { header: routes.weight, numeric: true, cell: ({ weight, known }) => weight ?? known?.weight ?? 1 },
         {
-          head: words.itsCost,
-          figures: true,
+          header: t.yourCost,
+          numeric: true,
           cell: ({ known }) => (known?.prices ? <PricePair prices={known.prices} /> : '–'),
         },
         {
-          head: words.state,
+          header: t.state,
           cell: ({ known }) =>
             known?.enabled === true ? (
-              <State tone="good">{words.inUse}</State>
+              <StatusLabel tone="success">{t.inUse}</StatusLabel>
             ) : (
-              <State tone="quiet">{routes.off}</State>
+              <StatusLabel tone="neutral">{routes.off}</StatusLabel>
             ),
         },
       ]}

@@ -1,36 +1,36 @@
-/** What is sold: models with their prices and routes, and what is missing before one can be served. */
+/** The models on offer with prices and routes, and whether each can be served. */
 import { Button, Checkbox, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
-import type { Model } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
+import type { Model } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
 import { Dialog } from '../../../components/forms/fields.tsx'
-import { numberText } from '../../../components/format.ts'
+import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
-import { Asked } from '../../../components/feedback/query-boundary.tsx'
+import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { ModelForm } from '../../../components/forms/model-form.tsx'
-import { BulkPrices } from '../../../components/forms/bulk-price-form.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
+import { BulkPriceForm } from '../../../components/forms/bulk-price-form.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { PricePair } from '../../../components/forms/price-fields.tsx'
-import { SeedForm } from '../../../components/forms/reference-models-form.tsx'
-import { State, When } from '../../../components/tables/format-cells.tsx'
+import { ReferenceModelsForm } from '../../../components/forms/reference-models-form.tsx'
+import { StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table, type Column } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/models')
 
-/** Models that no request can be served by: no upstream is routed to them that is in use. */
-function useServed(): (model: Model) => boolean {
+/** Tells whether a model has a route to an enabled upstream. */
+function useIsServed(): (model: Model) => boolean {
   const upstreams = useQuery(upstreamsQuery).data?.data
   return (model) =>
     upstreams === undefined ||
-    model.routes.some((each) => upstreams.some(({ id, enabled }) => enabled && id === each.upstream))
+    model.routes.some((item) => upstreams.some(({ id, enabled }) => enabled && id === item.upstream))
 }
 
 export function Models() {
-  const words = useWords('offer').models
+  const t = useMessages('catalog').models
   const navigate = route.useNavigate()
   const { q = '', add, seed } = route.useSearch()
   const close = (): void => void navigate({ search: { q } })
@@ -38,27 +38,27 @@ export function Models() {
   const actions = (
     <>
       <Button variant="default" onClick={() => void navigate({ search: { seed: 'yes' } })}>
-        {words.seed}
+        {t.importReference}
       </Button>
       <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
-        {words.add}
+        {t.add}
       </Button>
     </>
   )
   return (
-    <Page title={words.title} lead={words.lead} actions={actions}>
-      <Asked options={modelsQuery}>
+    <Page title={t.title} lead={t.lead} actions={actions}>
+      <QueryBoundary options={modelsQuery}>
         {({ data }) =>
           data.length === 0 ? (
-            <Nothing title={words.none}>
-              <p>{words.noneLead}</p>
+            <EmptyState title={t.none}>
+              <p>{t.noneLead}</p>
               <div className="row">{actions}</div>
-            </Nothing>
+            </EmptyState>
           ) : (
             <>
               <div className="filters">
                 <TextInput
-                  label={words.filter}
+                  label={t.filter}
                   value={q}
                   onChange={(event) =>
                     void navigate({ search: { q: event.currentTarget.value }, replace: true })
@@ -69,34 +69,34 @@ export function Models() {
             </>
           )
         }
-      </Asked>
-      <Dialog title={words.add} opened={add !== undefined} close={close} size="40rem">
+      </QueryBoundary>
+      <Dialog title={t.add} opened={add !== undefined} close={close} size="40rem">
         <ModelForm model={null} close={close} saved={open} />
       </Dialog>
-      <Dialog title={words.seed} opened={seed !== undefined} close={close} size="46rem">
-        <SeedForm close={close} />
+      <Dialog title={t.importReference} opened={seed !== undefined} close={close} size="46rem">
+        <ReferenceModelsForm close={close} />
       </Dialog>
     </Page>
   )
 }
 
 function ModelTable({ models }: { readonly models: readonly Model[] }) {
-  const words = useWords('offer').models
-  const isServed = useServed()
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const [isChanging, setChanging] = useState(false)
-  const choose = (id: string, isChosen: boolean): void =>
-    setChosen((before) => (isChosen ? before.union(new Set([id])) : before.difference(new Set([id]))))
+  const t = useMessages('catalog').models
+  const isServed = useIsServed()
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [isBulkEditing, setBulkEditing] = useState(false)
+  const select = (id: string, isSelected: boolean): void =>
+    setSelected((before) => (isSelected ? before.union(new Set([id])) : before.difference(new Set([id]))))
   const columns: Column<Model>[] = [
     {
-      head: words.id,
-      names: true,
+      header: t.id,
+      primary: true,
       cell: ({ id, owned_by: owner }) => (
-        <span className="picked">
+        <span className="select-cell">
           <Checkbox
-            aria-label={words.choose(id)}
-            checked={chosen.has(id)}
-            onChange={(event) => choose(id, event.currentTarget.checked)}
+            aria-label={t.select(id)}
+            checked={selected.has(id)}
+            onChange={(event) => select(id, event.currentTarget.checked)}
           />
           <span>
             <Link to="/operator/models/$id" params={{ id }}>
@@ -108,51 +108,51 @@ function ModelTable({ models }: { readonly models: readonly Model[] }) {
       ),
     },
     {
-      head: words.state,
+      header: t.state,
       cell: (model) => {
-        if (!isServed(model)) return <State tone="bad">{words.notServed}</State>
+        if (!isServed(model)) return <StatusLabel tone="danger">{t.notServed}</StatusLabel>
         return model.listed ? (
-          <State tone="good">{words.listed}</State>
+          <StatusLabel tone="success">{t.listed}</StatusLabel>
         ) : (
-          <State tone="quiet">{words.unlisted}</State>
+          <StatusLabel tone="neutral">{t.unlisted}</StatusLabel>
         )
       },
     },
-    { head: words.price, figures: true, cell: ({ prices }) => <PricePair prices={prices} /> },
+    { header: t.price, numeric: true, cell: ({ prices }) => <PricePair prices={prices} /> },
     {
-      head: words.context,
-      figures: true,
-      wide: true,
-      cell: ({ context_tokens: tokens }) => numberText(tokens),
+      header: t.context,
+      numeric: true,
+      wideOnly: true,
+      cell: ({ context_tokens: tokens }) => formatNumber(tokens),
     },
-    { head: words.routes, figures: true, cell: ({ routes }) => routes.length },
-    { head: words.changed, wide: true, cell: (model) => <When at={model.updated_at} /> },
+    { header: t.routes, numeric: true, cell: ({ routes }) => routes.length },
+    { header: t.changed, wideOnly: true, cell: (model) => <RelativeTime at={model.updated_at} /> },
   ]
   return (
     <>
-      {chosen.size > 0 && (
+      {selected.size > 0 && (
         <div className="row">
-          <Button variant="default" onClick={() => setChanging(true)}>
-            {words.bulk(chosen.size)}
+          <Button variant="default" onClick={() => setBulkEditing(true)}>
+            {t.bulk(selected.size)}
           </Button>
-          <button type="button" className="link" onClick={() => setChosen(new Set())}>
-            {words.chooseNone}
+          <button type="button" className="link" onClick={() => setSelected(new Set())}>
+            {t.clearSelection}
           </button>
         </div>
       )}
       <Table
-        label={words.title}
+        label={t.title}
         columns={columns}
         rows={models}
-        idOf={({ id }) => id}
-        hrefOf={({ id }) => `/operator/models/${encodeURIComponent(id)}`}
+        rowId={({ id }) => id}
+        rowHref={({ id }) => `/operator/models/${encodeURIComponent(id)}`}
       />
-      <Dialog title={words.bulkTitle} opened={isChanging} close={() => setChanging(false)} size="40rem">
-        <BulkPrices
-          models={models.filter(({ id }) => chosen.has(id))}
+      <Dialog title={t.bulkTitle} opened={isBulkEditing} close={() => setBulkEditing(false)} size="40rem">
+        <BulkPriceForm
+          models={models.filter(({ id }) => selected.has(id))}
           close={() => {
-            setChanging(false)
-            setChosen(new Set())
+            setBulkEditing(false)
+            setSelected(new Set())
           }}
         />
       </Dialog>

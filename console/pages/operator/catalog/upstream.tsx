@@ -1,40 +1,40 @@
-/** One upstream: where it is, its credentials, how its models are, and the requests that end there. */
+/** One upstream: address, credentials and the health of its models. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { healthQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
-import type { Upstream, UpstreamHealth } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
+import type { Upstream, UpstreamHealth } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
 import { Credentials } from '../../../components/tables/credentials.tsx'
 import { Dialog } from '../../../components/forms/fields.tsx'
-import { durationText, numberText, percentText } from '../../../components/format.ts'
-import { Asked, Loaded } from '../../../components/feedback/query-boundary.tsx'
-import { Facts, Page, Section } from '../../../components/layout/page.tsx'
+import { formatDuration, formatNumber, formatPercent } from '../../../components/format.ts'
+import { QueryBoundary, QueryResult } from '../../../components/feedback/query-boundary.tsx'
+import { DescriptionList, Page, Section } from '../../../components/layout/page.tsx'
 import { PricePair } from '../../../components/forms/price-fields.tsx'
-import { Copyable, When } from '../../../components/tables/format-cells.tsx'
+import { CopyButton, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { UpstreamForm, UpstreamTest } from '../../../components/forms/upstream-form.tsx'
-import { CircuitState, UpstreamState } from '../../../parts/upstream-state.tsx'
-import { Lost } from '../../not-found.tsx'
+import { CircuitStatus, UpstreamStatus } from '../../../components/tables/upstream-status.tsx'
+import { NotFound } from '../../not-found.tsx'
 
 const route = getRouteApi('/shell/operator/upstreams/$id')
 
 export function UpstreamPage() {
   const { id } = route.useParams()
-  const words = useWords('offer').upstreams
+  const t = useMessages('catalog').upstreams
   return (
-    <Asked options={upstreamsQuery} title={words.title}>
+    <QueryBoundary options={upstreamsQuery} title={t.title}>
       {({ data }) => {
-        const upstream = data.find((each) => each.id === id)
-        return upstream === undefined ? <Lost /> : <Shown upstream={upstream} />
+        const upstream = data.find((item) => item.id === id)
+        return upstream === undefined ? <NotFound /> : <UpstreamContent upstream={upstream} />
       }}
-    </Asked>
+    </QueryBoundary>
   )
 }
 
-function Shown({ upstream }: { readonly upstream: Upstream }) {
-  const list = useWords('offer').upstreams
-  const shell = useWords('shell')
+function UpstreamContent({ upstream }: { readonly upstream: Upstream }) {
+  const upstreams = useMessages('catalog').upstreams
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
   const { edit, test } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
@@ -45,7 +45,7 @@ function Shown({ upstream }: { readonly upstream: Upstream }) {
       actions={
         <>
           <Button variant="default" onClick={() => void navigate({ search: { test: 'yes' } })}>
-            {list.test}
+            {upstreams.test}
           </Button>
           <Button variant="default" onClick={editUpstream}>
             {shell.edit}
@@ -55,11 +55,16 @@ function Shown({ upstream }: { readonly upstream: Upstream }) {
     >
       <UpstreamFacts upstream={upstream} />
       <Credentials upstream={upstream} editUpstream={editUpstream} />
-      <Models upstream={upstream} />
-      <Dialog title={list.editTitle(upstream.name)} opened={edit !== undefined} close={close} size="38rem">
+      <UpstreamModelSection upstream={upstream} />
+      <Dialog
+        title={upstreams.editTitle(upstream.name)}
+        opened={edit !== undefined}
+        close={close}
+        size="38rem"
+      >
         <UpstreamForm upstream={upstream} close={close} />
       </Dialog>
-      <Dialog title={list.testTitle(upstream.name)} opened={test !== undefined} close={close}>
+      <Dialog title={upstreams.testTitle(upstream.name)} opened={test !== undefined} close={close}>
         <UpstreamTest upstream={upstream} close={close} />
       </Dialog>
     </Page>
@@ -67,52 +72,52 @@ function Shown({ upstream }: { readonly upstream: Upstream }) {
 }
 
 function UpstreamFacts({ upstream }: { readonly upstream: Upstream }) {
-  const words = useWords('traffic').upstream
+  const t = useMessages('traffic').upstream
   return (
-    <Facts
-      facts={[
-        [words.state, <UpstreamState key="state" upstream={upstream} />],
-        [words.provider, upstream.provider],
-        [words.address, <Copyable key="address" text={upstream.base_url} />],
-        [words.proxy, upstream.proxy ?? words.none],
-        [words.priority, numberText(upstream.priority)],
-        [words.weight, numberText(upstream.weight)],
-        [words.costs, upstream.prices ? <PricePair key="costs" prices={upstream.prices} /> : words.unknown],
-        [words.changed, <When key="at" at={upstream.updated_at} />],
-        [words.id, <Copyable key="id" text={upstream.id} />],
+    <DescriptionList
+      items={[
+        [t.state, <UpstreamStatus key="state" upstream={upstream} />],
+        [t.provider, upstream.provider],
+        [t.address, <CopyButton key="address" text={upstream.base_url} />],
+        [t.proxy, upstream.proxy ?? t.none],
+        [t.priority, formatNumber(upstream.priority)],
+        [t.weight, formatNumber(upstream.weight)],
+        [t.costs, upstream.prices ? <PricePair key="costs" prices={upstream.prices} /> : t.unknown],
+        [t.changed, <RelativeTime key="at" at={upstream.updated_at} />],
+        [t.id, <CopyButton key="id" text={upstream.id} />],
       ]}
     />
   )
 }
 
-function Models({ upstream }: { readonly upstream: Upstream }) {
-  const words = useWords('traffic').upstream
+function UpstreamModelSection({ upstream }: { readonly upstream: Upstream }) {
+  const t = useMessages('traffic').upstream
   const query = useQuery(healthQuery)
   return (
-    <Section title={words.models} lead={words.modelsLead}>
-      <Loaded query={query}>
+    <Section title={t.models} lead={t.modelsLead}>
+      <QueryResult query={query}>
         {({ data }) => {
-          const here = data.filter((each) => each.upstream === upstream.id)
-          return here.length === 0 ? <p className="quiet">{words.noModels}</p> : <ModelTable models={here} />
+          const here = data.filter((item) => item.upstream === upstream.id)
+          return here.length === 0 ? <p className="muted">{t.noModels}</p> : <ModelTable models={here} />
         }}
-      </Loaded>
+      </QueryResult>
     </Section>
   )
 }
 
 function ModelTable({ models }: { readonly models: readonly UpstreamHealth[] }) {
-  const words = useWords('traffic').upstream
+  const t = useMessages('traffic').upstream
   return (
     <Table
-      label={words.models}
+      label={t.models}
       rows={models}
-      idOf={({ model }) => model}
+      rowId={({ model }) => model}
       columns={[
-        { head: words.model, names: true, cell: ({ model }) => model },
+        { header: t.model, primary: true, cell: ({ model }) => model },
         {
-          head: words.callers,
+          header: t.publicNames,
           cell: ({ models: names }) => (
-            <span className="lines">
+            <span className="stacked-lines">
               {names.map((name) => (
                 <Link key={name} to="/operator/models/$id" params={{ id: name }}>
                   {name}
@@ -121,18 +126,18 @@ function ModelTable({ models }: { readonly models: readonly UpstreamHealth[] }) 
             </span>
           ),
         },
-        { head: words.state, cell: ({ state, why }) => <CircuitState state={state} why={why} /> },
-        { head: words.since, wide: true, cell: ({ since }) => <When at={since} /> },
-        { head: words.requests, figures: true, cell: ({ requests }) => numberText(requests) },
+        { header: t.state, cell: ({ state, why }) => <CircuitStatus state={state} reason={why} /> },
+        { header: t.since, wideOnly: true, cell: ({ since }) => <RelativeTime at={since} /> },
+        { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
         {
-          head: words.errors,
-          figures: true,
-          cell: ({ requests, error_rate: rate }) => (requests === 0 ? '–' : percentText(rate)),
+          header: t.errors,
+          numeric: true,
+          cell: ({ requests, error_rate: rate }) => (requests === 0 ? '–' : formatPercent(rate)),
         },
         {
-          head: words.latency,
-          figures: true,
-          cell: ({ latency_ms: ms }) => (ms === null ? '–' : durationText(ms)),
+          header: t.latency,
+          numeric: true,
+          cell: ({ latency_ms: ms }) => (ms === null ? '–' : formatDuration(ms)),
         },
       ]}
     />

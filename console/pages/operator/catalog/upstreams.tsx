@@ -1,25 +1,25 @@
-/** The places that serve models: added and tested before they are live, switched on and off, deleted. */
+/** The upstreams: add and test, enable and disable, delete. */
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { change, modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
-import type { Upstream } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
-import { confirm } from '../../../parts/confirm.tsx'
+import { mutateAdmin, modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
+import type { Upstream } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
+import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/fields.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
-import { Asked } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
+import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { Copyable, When } from '../../../components/tables/format-cells.tsx'
+import { CopyButton, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table, type Column } from '../../../components/tables/table.tsx'
-import { say } from '../../../components/feedback/toast.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
 import { UpstreamForm, UpstreamTest } from '../../../components/forms/upstream-form.tsx'
-import { UpstreamState } from '../../../parts/upstream-state.tsx'
+import { UpstreamStatus } from '../../../components/tables/upstream-status.tsx'
 
 const route = getRouteApi('/shell/operator/upstreams')
 
-/** The models that are routed to each upstream, by its id. */
+/** The models with a route to an upstream. */
 function useRoutedModels(): (upstreamId: string) => string[] {
   const models = useQuery(modelsQuery).data?.data ?? []
   return (upstreamId) =>
@@ -27,85 +27,85 @@ function useRoutedModels(): (upstreamId: string) => string[] {
 }
 
 export function Upstreams() {
-  const words = useWords('offer').upstreams
+  const t = useMessages('catalog').upstreams
   const navigate = route.useNavigate()
   const { add, edit, test } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   const addButton = (
     <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
-      {words.add}
+      {t.add}
     </Button>
   )
   return (
-    <Page title={words.title} lead={words.lead} actions={addButton}>
-      <Asked options={upstreamsQuery}>
+    <Page title={t.title} lead={t.lead} actions={addButton}>
+      <QueryBoundary options={upstreamsQuery}>
         {({ data }) => {
           const edited = data.find(({ id }) => id === edit)
           const tested = data.find(({ id }) => id === test)
           return (
             <>
               {data.length === 0 ? (
-                <Nothing title={words.none}>
-                  <p>{words.noneLead}</p>
+                <EmptyState title={t.none}>
+                  <p>{t.noneLead}</p>
                   {addButton}
-                </Nothing>
+                </EmptyState>
               ) : (
                 <UpstreamTable upstreams={data} />
               )}
-              <Dialog title={words.addTitle} opened={add !== undefined} close={close} size="38rem">
+              <Dialog title={t.addTitle} opened={add !== undefined} close={close} size="38rem">
                 <UpstreamForm upstream={null} close={close} />
               </Dialog>
               {edited && (
-                <Dialog title={words.editTitle(edited.name)} opened close={close} size="38rem">
+                <Dialog title={t.editTitle(edited.name)} opened close={close} size="38rem">
                   <UpstreamForm upstream={edited} close={close} />
                 </Dialog>
               )}
               {tested && (
-                <Dialog title={words.testTitle(tested.name)} opened close={close}>
+                <Dialog title={t.testTitle(tested.name)} opened close={close}>
                   <UpstreamTest upstream={tested} close={close} />
                 </Dialog>
               )}
             </>
           )
         }}
-      </Asked>
+      </QueryBoundary>
     </Page>
   )
 }
 
 function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
-  const words = useWords('offer').upstreams
-  const shell = useWords('shell')
+  const t = useMessages('catalog').upstreams
+  const shell = useMessages('shell')
   const routed = useRoutedModels()
   const navigate = route.useNavigate()
-  const ask = (upstream: Upstream, verb: 'disable' | 'delete'): void => {
+  const confirmChange = (upstream: Upstream, change: 'disable' | 'delete'): void => {
     const models = routed(upstream.id)
-    if (verb === 'disable') {
+    if (change === 'disable') {
       confirm({
-        title: words.disableTitle(upstream.name),
-        effect: words.disableEffect(models.join(', ')),
-        verb: words.disable,
-        carryOut: () => change('PATCH', `/upstreams/${upstream.id}`, { enabled: false }),
-        done: words.disabled,
+        title: t.disableTitle(upstream.name),
+        description: t.disableEffect(models.join(', ')),
+        confirmLabel: t.disable,
+        onConfirm: () => mutateAdmin('PATCH', `/upstreams/${upstream.id}`, { enabled: false }),
+        successMessage: t.disabled,
       })
     } else {
       confirm({
-        title: words.deleteTitle(upstream.name),
-        effect: words.deleteEffect(models.length),
-        verb: shell.remove,
-        carryOut: () => change('DELETE', `/upstreams/${upstream.id}`),
-        done: words.deleted,
+        title: t.deleteTitle(upstream.name),
+        description: t.deleteEffect(models.length),
+        confirmLabel: shell.remove,
+        onConfirm: () => mutateAdmin('DELETE', `/upstreams/${upstream.id}`),
+        successMessage: t.deleted,
       })
     }
   }
   const enable = async (upstream: Upstream): Promise<void> => {
-    await change('PATCH', `/upstreams/${upstream.id}`, { enabled: true })
-    say(words.enabled)
+    await mutateAdmin('PATCH', `/upstreams/${upstream.id}`, { enabled: true })
+    showToast(t.enabled)
   }
   const columns: Column<Upstream>[] = [
     {
-      head: words.name,
-      names: true,
+      header: t.name,
+      primary: true,
       cell: (upstream) => (
         <>
           <Link to="/operator/upstreams/$id" params={{ id: upstream.id }}>
@@ -116,28 +116,28 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
       ),
     },
     {
-      head: words.state,
-      cell: (upstream) => <UpstreamState upstream={upstream} />,
+      header: t.state,
+      cell: (upstream) => <UpstreamStatus upstream={upstream} />,
     },
     {
-      head: words.baseUrl,
-      wide: true,
-      cell: (upstream) => <Copyable text={upstream.base_url}>{upstream.base_url}</Copyable>,
+      header: t.baseUrl,
+      wideOnly: true,
+      cell: (upstream) => <CopyButton text={upstream.base_url}>{upstream.base_url}</CopyButton>,
     },
-    { head: words.priority, figures: true, cell: ({ priority }) => priority },
-    { head: words.weight, figures: true, wide: true, cell: ({ weight }) => weight },
-    { head: words.models, figures: true, cell: ({ id }) => routed(id).length },
-    { head: words.changed, wide: true, cell: (upstream) => <When at={upstream.updated_at} /> },
+    { header: t.priority, numeric: true, cell: ({ priority }) => priority },
+    { header: t.weight, numeric: true, wideOnly: true, cell: ({ weight }) => weight },
+    { header: t.models, numeric: true, cell: ({ id }) => routed(id).length },
+    { header: t.changed, wideOnly: true, cell: (upstream) => <RelativeTime at={upstream.updated_at} /> },
     {
-      head: words.acts,
+      header: t.actions,
       cell: (upstream) => (
-        <span className="acts">
+        <span className="row-actions">
           <button
             type="button"
             className="link"
             onClick={() => void navigate({ search: { test: upstream.id } })}
           >
-            {words.test}
+            {t.test}
           </button>
           <button
             type="button"
@@ -149,11 +149,11 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
           <button
             type="button"
             className="link"
-            onClick={() => (upstream.enabled ? ask(upstream, 'disable') : void enable(upstream))}
+            onClick={() => (upstream.enabled ? confirmChange(upstream, 'disable') : void enable(upstream))}
           >
-            {upstream.enabled ? words.disable : words.enable}
+            {upstream.enabled ? t.disable : t.enable}
           </button>
-          <button type="button" className="link bad" onClick={() => ask(upstream, 'delete')}>
+          <button type="button" className="link danger" onClick={() => confirmChange(upstream, 'delete')}>
             {shell.remove}
           </button>
         </span>
@@ -162,11 +162,11 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
   ]
   return (
     <Table
-      label={words.title}
+      label={t.title}
       columns={columns}
       rows={upstreams}
-      idOf={({ id }) => id}
-      hrefOf={({ id }) => `/operator/upstreams/${id}`}
+      rowId={({ id }) => id}
+      rowHref={({ id }) => `/operator/upstreams/${id}`}
     />
   )
 }

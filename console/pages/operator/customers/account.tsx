@@ -1,27 +1,27 @@
-/** One customer, for support: money, keys, entries, limits, and everything that can be done for them. */
+/** One account: balance, API keys, entries, limits and support actions. */
 import { Button } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { change } from '../../../api/admin-queries.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { call, get } from '../../../api/client.ts'
-import type { Account, Entry, Session } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
-import { AccountKeys } from '../../../parts/account-keys.tsx'
-import { AccountLink } from '../../../parts/account-link.tsx'
+import type { Account, Entry, Session } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
+import { AccountApiKeys } from '../../../components/tables/api-key-table.tsx'
+import { AccessLinkButton } from '../../../components/feedback/access-link.tsx'
 import { useAction } from '../../../components/forms/use-action.ts'
-import { confirm } from '../../../parts/confirm.tsx'
-import { CreditForm } from '../../../parts/credit-form.tsx'
+import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
+import { CreditForm } from '../../../components/forms/credit-form.tsx'
 import { Dialog } from '../../../components/forms/fields.tsx'
-import { numberText } from '../../../components/format.ts'
-import { LimitsForm } from '../../../components/forms/account-limits-form.tsx'
-import { RefundForm } from '../../../parts/refund-form.tsx'
-import { Asked, Paged } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing, Refused } from '../../../components/feedback/empty-state.tsx'
-import { Facts, Figures, Page, Section } from '../../../components/layout/page.tsx'
-import { Copyable, Money, ShortId, When } from '../../../components/tables/format-cells.tsx'
+import { formatNumber } from '../../../components/format.ts'
+import { AccountLimitsForm } from '../../../components/forms/account-limits-form.tsx'
+import { RefundForm } from '../../../components/forms/refund-form.tsx'
+import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-state.tsx'
+import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
+import { CopyButton, Money, ShortId, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { enter } from '../../../api/session.ts'
-import { AccountState } from './accounts.tsx'
+import { startSession } from '../../../api/session.ts'
+import { AccountStatus } from './accounts.tsx'
 
 const route = getRouteApi('/shell/operator/accounts/$id')
 
@@ -35,46 +35,46 @@ function accountQuery(id: string) {
 
 export function AccountPage() {
   const { id } = route.useParams()
-  const words = useWords('clients').accounts
+  const t = useMessages('customers').accounts
   return (
-    <Asked options={accountQuery(id)} title={words.account}>
-      {(account) => <Shown account={account} />}
-    </Asked>
+    <QueryBoundary options={accountQuery(id)} title={t.account}>
+      {(account) => <AccountContent account={account} />}
+    </QueryBoundary>
   )
 }
 
-function Shown({ account }: { readonly account: Account }) {
-  const words = useWords('clients').account
+function AccountContent({ account }: { readonly account: Account }) {
+  const t = useMessages('customers').account
   const navigate = route.useNavigate()
   const { add, edit, refund } = route.useSearch()
-  const refunds = useWords('clients').refund
+  const refunds = useMessages('customers').refund
   const close = (): void => void navigate({ search: {} })
   return (
     <Page
       title={account.email}
       lead={account.name === '' ? undefined : account.name}
-      actions={<Actions account={account} />}
+      actions={<AccountActions account={account} />}
     >
-      <Figures
-        figures={[
-          { name: words.balance, value: <Money amount={account.balance} /> },
-          { name: words.held, value: <Money amount={account.held} />, note: words.heldNote },
-          { name: words.available, value: <Money amount={account.available} /> },
+      <StatTiles
+        stats={[
+          { name: t.balance, value: <Money amount={account.balance} /> },
+          { name: t.held, value: <Money amount={account.held} />, note: t.heldNote },
+          { name: t.available, value: <Money amount={account.available} /> },
           {
-            name: words.today,
-            value: <Money amount={account.spent_today} round />,
-            note: <Cap cap={account.caps.daily} />,
+            name: t.today,
+            value: <Money amount={account.spent_today} rounded />,
+            note: <CapNote cap={account.caps.daily} />,
           },
           {
-            name: words.month,
-            value: <Money amount={account.spent_month} round />,
-            note: <Cap cap={account.caps.monthly} />,
+            name: t.month,
+            value: <Money amount={account.spent_month} rounded />,
+            note: <CapNote cap={account.caps.monthly} />,
           },
         ]}
       />
       <AccountFacts account={account} />
-      <Section title={words.keys} lead={words.keysLead}>
-        <AccountKeys
+      <Section title={t.keys} lead={t.keysLead}>
+        <AccountApiKeys
           accountId={account.id}
           isAdding={add !== undefined}
           add={() => void navigate({ search: { add: 'key' } })}
@@ -82,17 +82,17 @@ function Shown({ account }: { readonly account: Account }) {
         />
       </Section>
       <Section
-        title={words.entries}
-        lead={words.entriesLead}
+        title={t.entries}
+        lead={t.entriesLead}
         actions={
           <Link to="/operator/requests" search={{ account: account.id }}>
-            {words.itsRequests}
+            {t.requests}
           </Link>
         }
       >
-        <Entries accountId={account.id} />
+        <EntryTable accountId={account.id} />
       </Section>
-      <Dialog title={words.creditTitle(account.email)} opened={edit === 'credit'} close={close}>
+      <Dialog title={t.creditTitle(account.email)} opened={edit === 'credit'} close={close}>
         <CreditForm account={account} close={close} />
       </Dialog>
       {refund !== undefined && (
@@ -100,85 +100,85 @@ function Shown({ account }: { readonly account: Account }) {
           <RefundForm requestId={refund} close={close} />
         </Dialog>
       )}
-      <Dialog title={words.limitsTitle(account.email)} opened={edit === 'limits'} close={close}>
-        <LimitsForm account={account} close={close} />
+      <Dialog title={t.limitsTitle(account.email)} opened={edit === 'limits'} close={close}>
+        <AccountLimitsForm account={account} close={close} />
       </Dialog>
     </Page>
   )
 }
 
-function Cap({ cap }: { readonly cap: string | null }) {
-  const words = useWords('clients').account
-  if (cap === null) return words.noCap
+function CapNote({ cap }: { readonly cap: string | null }) {
+  const t = useMessages('customers').account
+  if (cap === null) return t.noCap
   return (
     <>
-      {words.of} <Money amount={cap} />
+      {t.of} <Money amount={cap} />
     </>
   )
 }
 
-function Actions({ account }: { readonly account: Account }) {
-  const words = useWords('clients').account
+function AccountActions({ account }: { readonly account: Account }) {
+  const t = useMessages('customers').account
   const navigate = useNavigate()
   const page = route.useNavigate()
-  const act = useAction(async () => {
-    enter(await call<Session>('POST', `/console/operator/accounts/${account.id}/act`, {}))
+  const impersonate = useAction(async () => {
+    startSession(await call<Session>('POST', `/console/operator/accounts/${account.id}/act`, {}))
     await navigate({ to: '/' })
   })
   const isActive = account.status === 'active'
   const toggle = (): void =>
     confirm({
-      title: isActive ? words.suspendTitle(account.email) : words.resumeTitle(account.email),
-      effect: isActive ? words.suspendEffect : words.resumeEffect,
-      verb: isActive ? words.suspend : words.resume,
-      isHarmless: !isActive,
-      carryOut: () =>
-        change('PATCH', `/accounts/${account.id}`, { status: isActive ? 'suspended' : 'active' }),
-      done: isActive ? words.suspended : words.resumed,
+      title: isActive ? t.suspendTitle(account.email) : t.resumeTitle(account.email),
+      description: isActive ? t.suspendEffect : t.resumeEffect,
+      confirmLabel: isActive ? t.suspend : t.resume,
+      isSafe: !isActive,
+      onConfirm: () =>
+        mutateAdmin('PATCH', `/accounts/${account.id}`, { status: isActive ? 'suspended' : 'active' }),
+      successMessage: isActive ? t.suspended : t.resumed,
     })
   return (
     <>
-      <Button onClick={() => void page({ search: { edit: 'credit' } })}>{words.credit}</Button>
+      <Button onClick={() => void page({ search: { edit: 'credit' } })}>{t.credit}</Button>
       <Button variant="default" onClick={() => void page({ search: { edit: 'limits' } })}>
-        {words.limits}
+        {t.limits}
       </Button>
-      <Button variant="default" loading={act.isRunning} onClick={() => void act.run()}>
-        {words.signInAs}
+      <Button variant="default" loading={impersonate.isRunning} onClick={() => void impersonate.run()}>
+        {t.impersonate}
       </Button>
       <Button variant="default" color={isActive ? 'red' : 'accent'} onClick={toggle}>
-        {isActive ? words.suspend : words.resume}
+        {isActive ? t.suspend : t.resume}
       </Button>
-      {act.error && <Refused error={act.error} />}
+      {impersonate.error && <ErrorMessage error={impersonate.error} />}
     </>
   )
 }
 
 function AccountFacts({ account }: { readonly account: Account }) {
-  const words = useWords('clients').account
-  const shell = useWords('shell')
+  const t = useMessages('customers').account
+  const shell = useMessages('shell')
   const limit = (value: number | 'unlimited' | null): string => {
-    if (value === null) return words.asTier
-    return value === 'unlimited' ? shell.unlimited : numberText(value)
+    if (value === null) return t.inherited
+    return value === 'unlimited' ? shell.unlimited : formatNumber(value)
   }
   const { rpm, tpm, rpd, concurrency } = account.limits
   return (
-    <Facts
-      facts={[
-        [words.status, <AccountState key="status" status={account.status} />],
-        [words.tier, account.tier],
-        [words.factor, account.price_factor === null ? words.asTier : `× ${account.price_factor}`],
-        [words.timezone, account.timezone],
+    <DescriptionList
+      items={[
+        [t.status, <AccountStatus key="status" status={account.status} />],
+        [t.tier, account.tier],
+        [t.factor, account.price_factor === null ? t.inherited : `× ${account.price_factor}`],
+        [t.timezone, account.timezone],
         [shell.limits.rpm, limit(rpm)],
         [shell.limits.tpm, limit(tpm)],
         [shell.limits.rpd, limit(rpd)],
         [shell.limits.concurrency, limit(concurrency)],
-        [words.opened, <When key="at" at={account.created_at} />],
-        [words.signIn, <AccountLink key="link" account={account} />],
-        [words.id, <Copyable key="id" text={account.id} />],
+        [t.opened, <RelativeTime key="at" at={account.created_at} />],
+        [t.signIn, <AccessLinkButton key="link" account={account} />],
+        [t.id, <CopyButton key="id" text={account.id} />],
         [
-          words.audit,
+          t.audit,
           <Link key="audit" to="/operator/audit" search={{ object: account.id }}>
-            {words.whoDidWhat}
+            {t.activity}
           </Link>,
         ],
       ]}
@@ -186,26 +186,26 @@ function AccountFacts({ account }: { readonly account: Account }) {
   )
 }
 
-function Entries({ accountId }: { readonly accountId: string }) {
-  const words = useWords('clients').account
-  const kinds: Readonly<Record<string, string>> = words.kinds
+function EntryTable({ accountId }: { readonly accountId: string }) {
+  const t = useMessages('customers').account
+  const kinds: Readonly<Record<string, string>> = t.kinds
   return (
-    <Paged<Entry>
-      name={['admin', 'entries', accountId]}
+    <PagedList<Entry>
+      queryKey={['admin', 'entries', accountId]}
       path={`/admin/accounts/${accountId}/entries`}
       limit={20}
-      empty={<Nothing title={words.noEntries}>{words.noEntriesLead}</Nothing>}
+      empty={<EmptyState title={t.noEntries}>{t.noEntriesLead}</EmptyState>}
     >
       {(entries) => (
         <Table
-          label={words.entries}
+          label={t.entries}
           rows={entries}
-          idOf={({ id }) => id}
+          rowId={({ id }) => id}
           columns={[
-            { head: words.time, cell: ({ time }) => <When at={time} /> },
+            { header: t.time, cell: ({ time }) => <RelativeTime at={time} /> },
             {
-              head: words.what,
-              names: true,
+              header: t.item,
+              primary: true,
               cell: ({ kind, source, reason }) => (
                 <>
                   {kinds[source ?? kind] ?? kinds[kind] ?? kind}
@@ -214,20 +214,20 @@ function Entries({ accountId }: { readonly accountId: string }) {
               ),
             },
             {
-              head: words.reference,
+              header: t.reference,
               cell: ({ kind, reference }) => {
                 if (reference === null) return '–'
                 return kind === 'charge' ? (
-                  <span className="acts">
+                  <span className="row-actions">
                     <Link to="/operator/requests/$id" params={{ id: reference }}>
-                      {words.request}
+                      {t.request}
                     </Link>
                     <Link
                       to="/operator/accounts/$id"
                       params={{ id: accountId }}
                       search={{ refund: reference }}
                     >
-                      {words.refund}
+                      {t.refund}
                     </Link>
                   </span>
                 ) : (
@@ -235,11 +235,11 @@ function Entries({ accountId }: { readonly accountId: string }) {
                 )
               },
             },
-            { head: words.amount, figures: true, cell: ({ amount }) => <Money amount={amount} /> },
-            { head: words.after, figures: true, cell: ({ balance }) => <Money amount={balance} /> },
+            { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },
+            { header: t.balanceAfter, numeric: true, cell: ({ balance }) => <Money amount={balance} /> },
           ]}
         />
       )}
-    </Paged>
+    </PagedList>
   )
 }

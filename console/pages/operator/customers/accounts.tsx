@@ -1,92 +1,92 @@
-/** Who holds money here: found by address, opened by hand. */
+/** The accounts: find by e-mail, open by hand. */
 import { Button, Checkbox, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { change, tiersQuery } from '../../../api/admin-queries.ts'
-import type { Account } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
+import { mutateAdmin, tiersQuery } from '../../../api/admin-queries.ts'
+import type { Account } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
-import { Choice, Dialog, Form, useDraft } from '../../../components/forms/fields.tsx'
-import { Filters, OneOf } from '../../../parts/filters.tsx'
+import { SelectField, Dialog, Form, useDraft } from '../../../components/forms/fields.tsx'
+import { Filters, SelectFilter } from '../../../components/forms/filters.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
-import { Paged } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
+import { PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { Money, State, When } from '../../../components/tables/format-cells.tsx'
+import { Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/accounts')
 
 export function Accounts() {
-  const words = useWords('clients').accounts
+  const t = useMessages('customers').accounts
   const navigate = route.useNavigate()
   const { email, status, add } = route.useSearch()
   const close = (): void => void navigate({ search: { email, status } })
   const isFiltered = email !== undefined || status !== undefined
   return (
     <Page
-      title={words.title}
-      lead={words.lead}
+      title={t.title}
+      lead={t.lead}
       actions={
         <Button
           leftSection={<Icon name="plus" />}
           onClick={() => void navigate({ search: { email, status, add: 'yes' } })}
         >
-          {words.add}
+          {t.add}
         </Button>
       }
     >
-      <Filters search={{ email, status }} go={(search) => void navigate({ search })}>
-        {({ typed, chosen }) => (
+      <Filters search={{ email, status }} apply={(search) => void navigate({ search })}>
+        {({ input, select }) => (
           <>
-            <TextInput label={words.email} type="search" {...typed('email')} />
-            <OneOf
-              label={words.status}
-              choices={[
-                { value: 'active', label: words.active },
-                { value: 'suspended', label: words.suspended },
+            <TextInput label={t.email} type="search" {...input('email')} />
+            <SelectFilter
+              label={t.status}
+              options={[
+                { value: 'active', label: t.active },
+                { value: 'suspended', label: t.suspended },
               ]}
-              {...chosen('status')}
+              {...select('status')}
             />
           </>
         )}
       </Filters>
-      <Paged<Account>
-        name={['admin', 'accounts']}
+      <PagedList<Account>
+        queryKey={['admin', 'accounts']}
         path="/admin/accounts"
         filter={{ email, status }}
-        empty={<Nothing title={isFiltered ? words.notFound : words.none}>{words.noneLead}</Nothing>}
+        empty={<EmptyState title={isFiltered ? t.notFound : t.none}>{t.noneLead}</EmptyState>}
       >
         {(accounts) => <AccountTable accounts={accounts} />}
-      </Paged>
-      <Dialog title={words.add} opened={add !== undefined} close={close}>
+      </PagedList>
+      <Dialog title={t.add} opened={add !== undefined} close={close}>
         <AccountForm close={close} />
       </Dialog>
     </Page>
   )
 }
 
-export function AccountState({ status }: { readonly status: Account['status'] }) {
-  const words = useWords('clients').accounts
+export function AccountStatus({ status }: { readonly status: Account['status'] }) {
+  const t = useMessages('customers').accounts
   return status === 'active' ? (
-    <State tone="good">{words.active}</State>
+    <StatusLabel tone="success">{t.active}</StatusLabel>
   ) : (
-    <State tone="bad">{words.suspended}</State>
+    <StatusLabel tone="danger">{t.suspended}</StatusLabel>
   )
 }
 
 function AccountTable({ accounts }: { readonly accounts: readonly Account[] }) {
-  const words = useWords('clients').accounts
+  const t = useMessages('customers').accounts
   return (
     <Table
-      label={words.title}
+      label={t.title}
       rows={accounts}
-      idOf={({ id }) => id}
-      hrefOf={({ id }) => `/operator/accounts/${id}`}
+      rowId={({ id }) => id}
+      rowHref={({ id }) => `/operator/accounts/${id}`}
       columns={[
         {
-          head: words.account,
-          names: true,
+          header: t.account,
+          primary: true,
           cell: ({ id, email, name }) => (
             <>
               <Link to="/operator/accounts/$id" params={{ id }}>
@@ -96,26 +96,26 @@ function AccountTable({ accounts }: { readonly accounts: readonly Account[] }) {
             </>
           ),
         },
-        { head: words.status, cell: ({ status }) => <AccountState status={status} /> },
-        { head: words.tier, cell: ({ tier }) => <span className="tag">{tier}</span> },
-        { head: words.balance, figures: true, cell: ({ balance }) => <Money amount={balance} /> },
-        { head: words.held, figures: true, wide: true, cell: ({ held }) => <Money amount={held} /> },
+        { header: t.status, cell: ({ status }) => <AccountStatus status={status} /> },
+        { header: t.tier, cell: ({ tier }) => <span className="tag">{tier}</span> },
+        { header: t.balance, numeric: true, cell: ({ balance }) => <Money amount={balance} /> },
+        { header: t.held, numeric: true, wideOnly: true, cell: ({ held }) => <Money amount={held} /> },
         {
-          head: words.today,
-          figures: true,
-          wide: true,
-          cell: (each) => <Money amount={each.spent_today} round />,
+          header: t.today,
+          numeric: true,
+          wideOnly: true,
+          cell: (item) => <Money amount={item.spent_today} rounded />,
         },
-        { head: words.month, figures: true, cell: (each) => <Money amount={each.spent_month} round /> },
-        { head: words.opened, wide: true, cell: (each) => <When at={each.created_at} /> },
+        { header: t.month, numeric: true, cell: (item) => <Money amount={item.spent_month} rounded /> },
+        { header: t.opened, wideOnly: true, cell: (item) => <RelativeTime at={item.created_at} /> },
       ]}
     />
   )
 }
 
 function AccountForm({ close }: { readonly close: () => void }) {
-  const words = useWords('clients').accounts
-  const shell = useWords('shell')
+  const t = useMessages('customers').accounts
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
   const tiers = useQuery(tiersQuery).data?.data ?? []
   const { draft, set, field } = useDraft({ email: '', name: '', tier: 'new', trial: '' })
@@ -127,32 +127,32 @@ function AccountForm({ close }: { readonly close: () => void }) {
       trial: draft.trial !== '',
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     }
-    const { id } = await change<Account>('POST', '/accounts', body)
+    const { id } = await mutateAdmin<Account>('POST', '/accounts', body)
     await navigate({ to: '/operator/accounts/$id', params: { id } })
   })
-  const errorOf = useFieldError(create.error)
+  const fieldError = useFieldError(create.error)
   return (
-    <Form action={create} verb={shell.create} cancel={close} beside={['email', 'name', 'tier']}>
+    <Form action={create} submitLabel={shell.create} cancel={close} inlineErrors={['email', 'name', 'tier']}>
       <div className="fields">
         <TextInput
-          className="whole"
-          label={words.email}
+          className="full-width"
+          label={t.email}
           type="email"
           required
           autoComplete="off"
-          error={errorOf('email')}
+          error={fieldError('email')}
           {...field('email')}
         />
-        <TextInput label={words.name} autoComplete="off" error={errorOf('name')} {...field('name')} />
-        <Choice
-          label={words.tier}
-          choices={tiers.map(({ name }) => ({ value: name, label: name }))}
-          error={errorOf('tier')}
+        <TextInput label={t.name} autoComplete="off" error={fieldError('name')} {...field('name')} />
+        <SelectField
+          label={t.tier}
+          options={tiers.map(({ name }) => ({ value: name, label: name }))}
+          error={fieldError('tier')}
           {...field('tier')}
         />
       </div>
       <Checkbox
-        label={words.trial}
+        label={t.trial}
         checked={draft.trial !== ''}
         onChange={(event) => set('trial', event.currentTarget.checked ? 'yes' : '')}
       />

@@ -1,63 +1,63 @@
-/** Customers who ask for more: granted as wanted, or declined with a word. */
+/** Customers' requests for higher limits: grant or decline. */
 import { Button, Textarea } from '@mantine/core'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { change } from '../../../api/admin-queries.ts'
-import type { LimitRequest } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
+import type { LimitRequest } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
 import { useAction } from '../../../components/forms/use-action.ts'
 import { Dialog, useDraft } from '../../../components/forms/fields.tsx'
-import { Filters, OneOf } from '../../../parts/filters.tsx'
-import { Paged } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing, Refused } from '../../../components/feedback/empty-state.tsx'
+import { Filters, SelectFilter } from '../../../components/forms/filters.tsx'
+import { PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { State, When, type Tone } from '../../../components/tables/format-cells.tsx'
+import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { say } from '../../../components/feedback/toast.tsx'
-import { WantedLimits } from '../../../parts/wanted-limits.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
+import { RequestedLimits } from '../../../components/forms/limit-fields.tsx'
 
 const route = getRouteApi('/shell/operator/limit-requests')
 const statuses = ['open', 'granted', 'declined'] as const
 const tones: Readonly<Record<LimitRequest['status'], Tone>> = {
-  open: 'accent',
-  granted: 'good',
-  declined: 'quiet',
+  open: 'info',
+  granted: 'success',
+  declined: 'neutral',
 }
 
 export function LimitRequests() {
-  const words = useWords('running').limitRequests
-  const states = useWords('customer').limits.states
+  const t = useMessages('operations').limitRequests
+  const states = useMessages('portal').limits.states
   const navigate = route.useNavigate()
   const { status, answer } = route.useSearch()
   const close = (): void => void navigate({ search: { status } })
   return (
-    <Page title={words.title} lead={words.lead}>
-      <Filters search={{ status }} go={(search) => void navigate({ search })} onlyChoices>
-        {({ chosen }) => (
-          <OneOf
-            label={words.state}
-            choices={statuses.map((value) => ({ value, label: states[value] }))}
-            {...chosen('status')}
+    <Page title={t.title} lead={t.lead}>
+      <Filters search={{ status }} apply={(search) => void navigate({ search })} selectsOnly>
+        {({ select }) => (
+          <SelectFilter
+            label={t.state}
+            options={statuses.map((value) => ({ value, label: states[value] }))}
+            {...select('status')}
           />
         )}
       </Filters>
-      <Paged<LimitRequest>
-        name={['admin', 'limit-requests']}
+      <PagedList<LimitRequest>
+        queryKey={['admin', 'limit-requests']}
         path="/admin/limit-requests"
         filter={{ status }}
-        empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
+        empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
       >
         {(requests) => {
           const answered = requests.find(({ id }) => id === answer)
           return (
             <>
               <Table
-                label={words.title}
+                label={t.title}
                 rows={requests}
-                idOf={({ id }) => id}
+                rowId={({ id }) => id}
                 columns={[
                   {
-                    head: words.account,
-                    names: true,
+                    header: t.account,
+                    primary: true,
                     cell: (request) => (
                       <Link to="/operator/accounts/$id" params={{ id: request.account }}>
                         {request.account_email}
@@ -65,21 +65,23 @@ export function LimitRequests() {
                     ),
                   },
                   {
-                    head: words.wanted,
+                    header: t.requested,
                     cell: ({ wanted, reason }) => (
                       <>
-                        <WantedLimits wanted={wanted} />
+                        <RequestedLimits wanted={wanted} />
                         <small>{reason}</small>
                       </>
                     ),
                   },
                   {
-                    head: words.state,
-                    cell: (request) => <State tone={tones[request.status]}>{states[request.status]}</State>,
+                    header: t.state,
+                    cell: (request) => (
+                      <StatusLabel tone={tones[request.status]}>{states[request.status]}</StatusLabel>
+                    ),
                   },
-                  { head: words.asked, cell: (request) => <When at={request.created_at} /> },
+                  { header: t.requestedAt, cell: (request) => <RelativeTime at={request.created_at} /> },
                   {
-                    head: words.acts,
+                    header: t.actions,
                     cell: (request) =>
                       request.status === 'open' ? (
                         <button
@@ -87,7 +89,7 @@ export function LimitRequests() {
                           className="link"
                           onClick={() => void navigate({ search: { status, answer: request.id } })}
                         >
-                          {words.answer}
+                          {t.answer}
                         </button>
                       ) : (
                         request.answer
@@ -96,55 +98,55 @@ export function LimitRequests() {
                 ]}
               />
               {answered && (
-                <Dialog title={words.answer} opened close={close}>
-                  <AnswerForm request={answered} close={close} />
+                <Dialog title={t.answer} opened close={close}>
+                  <DecisionForm request={answered} close={close} />
                 </Dialog>
               )}
             </>
           )
         }}
-      </Paged>
+      </PagedList>
     </Page>
   )
 }
 
-interface AnswerFormProps {
+interface DecisionFormProps {
   readonly request: LimitRequest
   readonly close: () => void
 }
 
-function AnswerForm({ request, close }: AnswerFormProps) {
-  const words = useWords('running').limitRequests
+function DecisionForm({ request, close }: DecisionFormProps) {
+  const t = useMessages('operations').limitRequests
   const { draft, set } = useDraft({ answer: '' })
-  const decide = useAction(async (decision: 'grant' | 'decline') => {
-    await change('POST', `/limit-requests/${request.id}`, { decision, answer: draft.answer.trim() })
-    say(words.answered)
+  const submit = useAction(async (decision: 'grant' | 'decline') => {
+    await mutateAdmin('POST', `/limit-requests/${request.id}`, { decision, answer: draft.answer.trim() })
+    showToast(t.answerSent)
     close()
   })
   return (
     <div className="stack">
       <p>
-        {request.account_email}: <WantedLimits wanted={request.wanted} />
+        {request.account_email}: <RequestedLimits wanted={request.wanted} />
       </p>
-      <p className="quiet">{request.reason}</p>
+      <p className="muted">{request.reason}</p>
       <Textarea
-        label={words.message}
+        label={t.message}
         rows={2}
         value={draft.answer}
         onChange={(event) => set('answer', event.currentTarget.value)}
       />
-      {decide.error && <Refused error={decide.error} />}
+      {submit.error && <ErrorMessage error={submit.error} />}
       <div className="row end">
         <Button
           variant="default"
           color="red"
-          loading={decide.isRunning}
-          onClick={() => void decide.run('decline')}
+          loading={submit.isRunning}
+          onClick={() => void submit.run('decline')}
         >
-          {words.decline}
+          {t.decline}
         </Button>
-        <Button loading={decide.isRunning} onClick={() => void decide.run('grant')}>
-          {words.grant}
+        <Button loading={submit.isRunning} onClick={() => void submit.run('grant')}>
+          {t.grant}
         </Button>
       </div>
     </div>

@@ -1,59 +1,59 @@
-/** The limits and the price factor that accounts start from. */
+/** Tiers: the default rate limits and price factor of accounts. */
 import { Button, TextInput } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
-import { change, tiersQuery } from '../../../api/admin-queries.ts'
-import type { Tier } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
+import { mutateAdmin, tiersQuery } from '../../../api/admin-queries.ts'
+import type { Tier } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { AmountField, Dialog, Form, useDraft } from '../../../components/forms/fields.tsx'
-import { numberText } from '../../../components/format.ts'
+import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { LimitFields, limitNames } from '../../../components/forms/limit-fields.tsx'
-import { Asked } from '../../../components/feedback/query-boundary.tsx'
+import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { say } from '../../../components/feedback/toast.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/tiers')
 
 export function Tiers() {
-  const words = useWords('offer').tiers
-  const shell = useWords('shell')
+  const t = useMessages('catalog').tiers
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
   const { add, edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   return (
     <Page
-      title={words.title}
-      lead={words.lead}
+      title={t.title}
+      lead={t.lead}
       actions={
         <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
-          {words.add}
+          {t.add}
         </Button>
       }
     >
-      <Asked options={tiersQuery}>
+      <QueryBoundary options={tiersQuery}>
         {({ data }) => {
           const edited = data.find(({ name }) => name === edit)
           return (
             <>
               <Table
-                label={words.title}
+                label={t.title}
                 rows={data}
-                idOf={({ name }) => name}
+                rowId={({ name }) => name}
                 columns={[
-                  { head: words.name, names: true, cell: ({ name }) => name },
+                  { header: t.name, primary: true, cell: ({ name }) => name },
                   ...limitNames.map((limit) => ({
-                    head: shell.limits[limit],
-                    figures: true,
+                    header: shell.limits[limit],
+                    numeric: true,
                     cell: (tier: Tier) => {
                       const value = tier[limit]
-                      return value === null ? shell.unlimited : numberText(value)
+                      return value === null ? shell.unlimited : formatNumber(value)
                     },
                   })),
-                  { head: words.factor, figures: true, cell: (tier) => `× ${tier.price_factor}` },
+                  { header: t.factor, numeric: true, cell: (tier) => `× ${tier.price_factor}` },
                   {
-                    head: words.acts,
+                    header: t.actions,
                     cell: ({ name }) => (
                       <button
                         type="button"
@@ -66,18 +66,18 @@ export function Tiers() {
                   },
                 ]}
               />
-              <Dialog title={words.add} opened={add !== undefined} close={close}>
+              <Dialog title={t.add} opened={add !== undefined} close={close}>
                 <TierForm tier={null} close={close} />
               </Dialog>
               {edited && (
-                <Dialog title={words.editTitle(edited.name)} opened close={close}>
+                <Dialog title={t.editTitle(edited.name)} opened close={close}>
                   <TierForm tier={edited} close={close} />
                 </Dialog>
               )}
             </>
           )
         }}
-      </Asked>
+      </QueryBoundary>
     </Page>
   )
 }
@@ -88,8 +88,8 @@ interface TierFormProps {
 }
 
 function TierForm({ tier, close }: TierFormProps) {
-  const words = useWords('offer').tiers
-  const shell = useWords('shell')
+  const t = useMessages('catalog').tiers
+  const shell = useMessages('shell')
   const text = (value: number | null | undefined): string => (typeof value === 'number' ? String(value) : '')
   const { draft, field } = useDraft({
     name: tier?.name ?? '',
@@ -102,37 +102,37 @@ function TierForm({ tier, close }: TierFormProps) {
   const save = useAction(async () => {
     const limits = limitNames.map((name) => [name, draft[name] === '' ? null : Number(draft[name])])
     const body = { ...Object.fromEntries(limits), price_factor: draft.price_factor.trim() } as object
-    if (tier === null) await change('POST', '/tiers', { ...body, name: draft.name.trim() })
-    else await change('PATCH', `/tiers/${encodeURIComponent(tier.name)}`, body)
-    say(shell.saved)
+    if (tier === null) await mutateAdmin('POST', '/tiers', { ...body, name: draft.name.trim() })
+    else await mutateAdmin('PATCH', `/tiers/${encodeURIComponent(tier.name)}`, body)
+    showToast(shell.saved)
     close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   return (
     <Form
       action={save}
-      verb={tier === null ? shell.create : shell.save}
+      submitLabel={tier === null ? shell.create : shell.save}
       cancel={close}
-      beside={['name', ...limitNames, 'price_factor']}
+      inlineErrors={['name', ...limitNames, 'price_factor']}
     >
-      <p className="quiet">{tier === null ? words.addLead : words.editLead}</p>
+      <p className="muted">{tier === null ? t.addLead : t.editLead}</p>
       <div className="fields">
         {tier === null && (
           <TextInput
-            className="whole"
-            label={words.name}
+            className="full-width"
+            label={t.name}
             required
             autoComplete="off"
-            error={errorOf('name')}
+            error={fieldError('name')}
             {...field('name')}
           />
         )}
-        <LimitFields placeholder={shell.unlimited} field={field} errorOf={errorOf} />
+        <LimitFields placeholder={shell.unlimited} field={field} fieldError={fieldError} />
         <AmountField
-          label={words.factor}
-          description={words.factorHint}
+          label={t.factor}
+          description={t.factorHint}
           required
-          error={errorOf('price_factor')}
+          error={fieldError('price_factor')}
           {...field('price_factor')}
         />
       </div>

@@ -1,157 +1,162 @@
-/** How the business goes: what came in and what it cost, how fast, how well; and what needs a hand. */
+/** The dashboard: revenue, margin, requests, success rate, and what needs attention. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { get } from '../../../api/client.ts'
-import type { Dashboard as DashboardAnswer } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
+import type { Dashboard as DashboardData } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
 import { Chart } from '../../../components/charts/chart.tsx'
-import { Flow } from '../../../components/charts/traffic-flow.tsx'
-import { numberText, percentText, roundMoneyText } from '../../../components/format.ts'
+import { TrafficFlow } from '../../../components/charts/traffic-flow.tsx'
+import {
+  formatNumber,
+  formatPercent,
+  formatRoundedMoney,
+  formatTimeZone,
+} from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
-import { Loaded } from '../../../components/feedback/query-boundary.tsx'
-import { Figures, Page, Section } from '../../../components/layout/page.tsx'
-import { Money, State, useCurrency } from '../../../components/tables/format-cells.tsx'
+import { QueryResult } from '../../../components/feedback/query-boundary.tsx'
+import { StatTiles, Page, Section } from '../../../components/layout/page.tsx'
+import { Money, StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const dashboardQuery = queryOptions({
   queryKey: ['admin', 'dashboard'],
-  queryFn: () => get<DashboardAnswer>('/admin/dashboard'),
+  queryFn: () => get<DashboardData>('/admin/dashboard'),
   refetchInterval: 2_000,
   staleTime: 0,
 })
 
 export function Dashboard() {
-  const words = useWords('running').dashboard
+  const t = useMessages('operations').dashboard
   const query = useQuery(dashboardQuery)
   const timezone = query.data?.timezone
   return (
-    <Page title={words.title} lead={timezone === undefined ? undefined : words.days(timezone)}>
-      <Loaded query={query}>{(dashboard) => <Shown dashboard={dashboard} />}</Loaded>
+    <Page title={t.title} lead={timezone === undefined ? undefined : t.timezone(formatTimeZone(timezone))}>
+      <QueryResult query={query}>{(dashboard) => <DashboardContent dashboard={dashboard} />}</QueryResult>
     </Page>
   )
 }
 
-interface ShownProps {
-  readonly dashboard: DashboardAnswer
+interface DashboardContentProps {
+  readonly dashboard: DashboardData
 }
 
-function Shown({ dashboard }: ShownProps) {
-  const words = useWords('running').dashboard
+function DashboardContent({ dashboard }: DashboardContentProps) {
+  const t = useMessages('operations').dashboard
   const currency = useCurrency()
   const { today, month, success } = dashboard
-  const money = (value: number): string => roundMoneyText(value, currency)
+  const money = (value: number): string => formatRoundedMoney(value, currency)
   return (
     <>
-      <FirstSteps dashboard={dashboard} />
-      <Attention dashboard={dashboard} />
-      <Figures
-        figures={[
+      <GettingStarted dashboard={dashboard} />
+      <NeedsAttention dashboard={dashboard} />
+      <StatTiles
+        stats={[
           {
-            name: words.revenueToday,
-            value: <Money amount={today.revenue} round />,
+            name: t.revenueToday,
+            value: <Money amount={today.revenue} rounded />,
             note: (
               <>
-                {words.month} <Money amount={month.revenue} round />
+                {t.month} <Money amount={month.revenue} rounded />
               </>
             ),
           },
           {
-            name: words.marginToday,
-            value: <Money amount={today.margin} round />,
+            name: t.marginToday,
+            value: <Money amount={today.margin} rounded />,
             note: (
               <>
-                {words.month} <Money amount={month.margin} round />
+                {t.month} <Money amount={month.margin} rounded />
               </>
             ),
           },
           {
-            name: words.requestsToday,
-            value: numberText(today.requests),
-            note: words.perSecond(numberText(dashboard.requests_per_second)),
+            name: t.requestsToday,
+            value: formatNumber(today.requests),
+            note: t.perSecond(formatNumber(dashboard.requests_per_second)),
           },
           {
-            name: words.answered,
-            value: success === null ? '–' : percentText(success),
-            note: words.answeredNote,
+            name: t.successRate,
+            value: success === null ? '–' : formatPercent(success),
+            note: t.successRateNote,
           },
           {
-            name: words.balances,
-            value: <Money amount={dashboard.accounts.balances} round />,
-            note: words.accounts(dashboard.accounts.all, dashboard.accounts.suspended),
+            name: t.balances,
+            value: <Money amount={dashboard.accounts.balances} rounded />,
+            note: t.accounts(dashboard.accounts.all, dashboard.accounts.suspended),
           },
         ]}
       />
       <div className="charts">
         <Chart
-          title={words.revenue24}
+          title={t.revenue24}
           points={dashboard.hours.map(({ time, revenue }) => ({ time, value: Number(revenue) }))}
           step="hour"
-          textOf={money}
+          format={money}
         />
         <Chart
-          title={words.revenue30}
+          title={t.revenue30}
           points={dashboard.days.map(({ time, revenue }) => ({ time, value: Number(revenue) }))}
           step="day"
-          textOf={money}
+          format={money}
         />
         <Chart
-          title={words.requests24}
+          title={t.requests24}
           points={dashboard.hours.map(({ time, requests }) => ({ time, value: requests }))}
           step="hour"
-          textOf={numberText}
-          tone="second"
+          format={formatNumber}
+          tone="secondary"
         />
         <Chart
-          title={words.errors24}
+          title={t.errors24}
           points={dashboard.hours.map(({ time, errors }) => ({ time, value: errors }))}
           step="hour"
-          textOf={numberText}
-          tone="bad"
+          format={formatNumber}
+          tone="danger"
         />
       </div>
-      <Flow />
-      <Models dashboard={dashboard} />
+      <TrafficFlow />
+      <ModelTable dashboard={dashboard} />
     </>
   )
 }
 
-function Models({ dashboard }: ShownProps) {
-  const words = useWords('running').dashboard
+function ModelTable({ dashboard }: DashboardContentProps) {
+  const t = useMessages('operations').dashboard
   return (
-    <Section title={words.models}>
+    <Section title={t.models}>
       {dashboard.models.length === 0 ? (
-        <p className="quiet">{words.noModels}</p>
+        <p className="muted">{t.noModels}</p>
       ) : (
         <Table
-          label={words.models}
+          label={t.models}
           rows={dashboard.models}
-          idOf={({ model }) => model}
-          hrefOf={({ model }) =>
+          rowId={({ model }) => model}
+          rowHref={({ model }) =>
             model === '' ? '/operator/failures' : `/operator/models/${encodeURIComponent(model)}`
           }
           columns={[
             {
-              head: words.model,
-              names: true,
+              header: t.model,
+              primary: true,
               cell: ({ model }) =>
-                // Refused before its model was known, or naming none that there is.
+                // Rejected before the model was known, or the model does not exist.
                 model === '' ? (
-                  <Link to="/operator/failures">{words.noSuchModel}</Link>
+                  <Link to="/operator/failures">{t.unknownModel}</Link>
                 ) : (
                   <Link to="/operator/models/$id" params={{ id: model }}>
                     {model}
                   </Link>
                 ),
             },
-            { head: words.requests, figures: true, cell: ({ requests }) => numberText(requests) },
-            { head: words.errors, figures: true, cell: ({ errors }) => numberText(errors) },
-            { head: words.revenue, figures: true, cell: (sums) => <Money amount={sums.revenue} round /> },
+            { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
+            { header: t.errors, numeric: true, cell: ({ errors }) => formatNumber(errors) },
+            { header: t.revenue, numeric: true, cell: (sums) => <Money amount={sums.revenue} rounded /> },
             {
-              head: words.cost,
-              figures: true,
-              cell: (sums) => <Money amount={sums.upstream_cost} round />,
+              header: t.cost,
+              numeric: true,
+              cell: (sums) => <Money amount={sums.upstream_cost} rounded />,
             },
-            { head: words.margin, figures: true, cell: (sums) => <Money amount={sums.margin} round /> },
+            { header: t.margin, numeric: true, cell: (sums) => <Money amount={sums.margin} rounded /> },
           ]}
         />
       )}
@@ -159,20 +164,20 @@ function Models({ dashboard }: ShownProps) {
   )
 }
 
-function FirstSteps({ dashboard: { steps } }: ShownProps) {
-  const words = useWords('running').dashboard
+function GettingStarted({ dashboard: { steps } }: DashboardContentProps) {
+  const t = useMessages('operations').dashboard
   if (Object.values(steps).every(Boolean)) return null
   const list = [
-    { isDone: steps.has_upstream, to: '/operator/upstreams', text: words.stepUpstream },
-    { isDone: steps.has_model, to: '/operator/models', text: words.stepModel },
-    { isDone: steps.has_account, to: '/operator/accounts', text: words.stepAccount },
-    { isDone: steps.has_request, to: '/operator/requests', text: words.stepRequest },
+    { isDone: steps.has_upstream, to: '/operator/upstreams', text: t.stepUpstream },
+    { isDone: steps.has_model, to: '/operator/models', text: t.stepModel },
+    { isDone: steps.has_account, to: '/operator/accounts', text: t.stepAccount },
+    { isDone: steps.has_request, to: '/operator/requests', text: t.stepRequest },
   ] as const
   return (
-    <Section title={words.steps}>
-      <ol className="panel steps">
+    <Section title={t.steps}>
+      <ol className="panel checklist">
         {list.map(({ isDone, to, text }) => (
-          <li key={to} className={isDone ? 'quiet' : ''}>
+          <li key={to} className={isDone ? 'muted' : ''}>
             <Icon name={isDone ? 'check' : 'dot'} />
             {isDone ? <s>{text}</s> : <Link to={to}>{text}</Link>}
           </li>
@@ -182,23 +187,25 @@ function FirstSteps({ dashboard: { steps } }: ShownProps) {
   )
 }
 
-function Attention({ dashboard: { unserved, open_limit_requests: asked } }: ShownProps) {
-  const words = useWords('running').dashboard
-  if (unserved.length === 0 && asked === 0) return null
+function NeedsAttention({
+  dashboard: { unserved, open_limit_requests: openRequests },
+}: DashboardContentProps) {
+  const t = useMessages('operations').dashboard
+  if (unserved.length === 0 && openRequests === 0) return null
   return (
-    <ul className="panel steps" aria-label={words.attention}>
+    <ul className="panel checklist" aria-label={t.attention}>
       {unserved.map(({ model, missing }) => (
         <li key={model}>
-          <State tone="bad">{words.missing[missing]}</State>
+          <StatusLabel tone="danger">{t.missing[missing]}</StatusLabel>
           <Link to="/operator/models/$id" params={{ id: model }}>
             {model}
           </Link>
         </li>
       ))}
-      {asked > 0 && (
+      {openRequests > 0 && (
         <li>
           <Link to="/operator/limit-requests" search={{ status: 'open' }}>
-            {words.asked(asked)}
+            {t.limitRequests(openRequests)}
           </Link>
         </li>
       )}

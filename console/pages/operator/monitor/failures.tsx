@@ -1,79 +1,84 @@
-/** Why requests fail: cause × upstream × model, how often, since when, whose turn it is, and one sample of each. */
+/** Failed requests grouped by cause, upstream and model, with count, time, owner and a sample. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
-import { get, queryOf } from '../../../api/client.ts'
-import type { FailureGroup, Failures as FailuresAnswer } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
-import { Filters, OneModel, OneNamed, SpanChoice } from '../../../parts/filters.tsx'
-import { numberText, percentText } from '../../../components/format.ts'
-import { Asked } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
-import { Figures, Page } from '../../../components/layout/page.tsx'
-import { State, When, type Tone } from '../../../components/tables/format-cells.tsx'
-import { spanOf } from '../../../parts/spans.ts'
+import { get, queryString } from '../../../api/client.ts'
+import type { FailureGroup, Failures as FailuresData } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
+import {
+  Filters,
+  ModelFilter,
+  NamedFilter,
+  TimeRangeFilter,
+  timeRange,
+} from '../../../components/forms/filters.tsx'
+import { formatNumber, formatPercent } from '../../../components/format.ts'
+import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
+import { StatTiles, Page } from '../../../components/layout/page.tsx'
+import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/failures')
 const tones: Readonly<Record<FailureGroup['who'], Tone>> = {
-  operator: 'bad',
-  provider: 'bad',
-  caller: 'warn',
-  nobody: 'quiet',
+  operator: 'danger',
+  provider: 'danger',
+  caller: 'warning',
+  nobody: 'neutral',
 }
 
 function failuresQuery(filter: Readonly<Record<string, string | undefined>>) {
   return queryOptions({
     queryKey: ['admin', 'failures', filter],
-    queryFn: () => get<FailuresAnswer>(`/admin/failures${queryOf(filter)}`),
+    queryFn: () => get<FailuresData>(`/admin/failures${queryString(filter)}`),
     refetchInterval: 10_000,
   })
 }
 
 export function Failures() {
-  const words = useWords('running').failures
+  const t = useMessages('operations').failures
   const { span = '24h', model, upstream } = route.useSearch()
-  const { from } = spanOf(span)
+  const { from } = timeRange(span)
   return (
-    <Page title={words.title} lead={words.lead}>
+    <Page title={t.title} lead={t.lead}>
       <FailureFilters />
-      <Asked options={failuresQuery({ from, model, upstream })}>
-        {(answer) => (
+      <QueryBoundary options={failuresQuery({ from, model, upstream })}>
+        {(failures) => (
           <>
-            <Figures
-              figures={[
-                { name: words.received, value: numberText(answer.requests) },
-                { name: words.failed, value: numberText(answer.failures) },
+            <StatTiles
+              stats={[
+                { name: t.received, value: formatNumber(failures.requests) },
+                { name: t.failed, value: formatNumber(failures.failures) },
                 {
-                  name: words.share,
-                  value: answer.requests === 0 ? '–' : percentText(answer.failures / answer.requests),
+                  name: t.share,
+                  value: failures.requests === 0 ? '–' : formatPercent(failures.failures / failures.requests),
                 },
               ]}
             />
-            {answer.data.length === 0 ? (
-              <Nothing title={words.none}>{words.noneLead}</Nothing>
+            {failures.data.length === 0 ? (
+              <EmptyState title={t.none}>{t.noneLead}</EmptyState>
             ) : (
-              <FailureTable groups={answer.data} />
+              <FailureTable groups={failures.data} />
             )}
           </>
         )}
-      </Asked>
+      </QueryBoundary>
     </Page>
   )
 }
 
 function FailureFilters() {
-  const words = useWords('running').failures
+  const t = useMessages('operations').failures
   const navigate = route.useNavigate()
   const models = useQuery(modelsQuery).data?.data ?? []
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
   return (
-    <Filters search={route.useSearch()} go={(search) => void navigate({ search })} onlyChoices>
-      {({ chosen }) => (
+    <Filters search={route.useSearch()} apply={(search) => void navigate({ search })} selectsOnly>
+      {({ select }) => (
         <>
-          <SpanChoice usual="24h" {...chosen('span')} />
-          <OneModel label={words.model} of={models} {...chosen('model')} />
-          <OneNamed label={words.upstream} of={upstreams} {...chosen('upstream')} />
+          <TimeRangeFilter defaultRange="24h" {...select('span')} />
+          <ModelFilter label={t.model} models={models} {...select('model')} />
+          <NamedFilter label={t.upstream} items={upstreams} {...select('upstream')} />
         </>
       )}
     </Filters>
@@ -81,38 +86,41 @@ function FailureFilters() {
 }
 
 function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) {
-  const words = useWords('running').failures
-  const causes: Readonly<Record<string, string>> = { ...useWords('door').errors, ...words.faults }
+  const t = useMessages('operations').failures
+  const causes: Readonly<Record<string, string>> = { ...useMessages('auth').errors, ...t.causes }
   return (
     <Table
-      label={words.title}
+      label={t.title}
       rows={groups}
-      idOf={(group) => `${group.cause} ${group.upstream ?? ''} ${group.model} ${group.http_status}`}
+      rowId={(group) => `${group.cause} ${group.upstream ?? ''} ${group.model} ${group.http_status}`}
       columns={[
         {
-          head: words.cause,
-          names: true,
+          header: t.cause,
+          primary: true,
           cell: ({ cause, stage, http_status: status }) => (
             <>
               {causes[cause] ?? <span lang="en">{cause}</span>}
               <small>
-                {words.stages[stage]} · {status}
+                {t.stages[stage]} · {status}
               </small>
             </>
           ),
         },
-        { head: words.upstream, cell: (group) => group.upstream_name ?? group.upstream ?? '–' },
-        { head: words.model, cell: ({ model }) => (model === '' ? '–' : model) },
-        { head: words.count, figures: true, cell: ({ count }) => numberText(count) },
-        { head: words.ofTraffic, figures: true, cell: ({ share }) => percentText(share) },
-        { head: words.first, wide: true, cell: (group) => <When at={group.first_at} /> },
-        { head: words.last, cell: (group) => <When at={group.last_at} /> },
-        { head: words.who, cell: ({ who }) => <State tone={tones[who]}>{words.whose[who]}</State> },
+        { header: t.upstream, cell: (group) => group.upstream_name ?? group.upstream ?? '–' },
+        { header: t.model, cell: ({ model }) => (model === '' ? '–' : model) },
+        { header: t.count, numeric: true, cell: ({ count }) => formatNumber(count) },
+        { header: t.ofTraffic, numeric: true, cell: ({ share }) => formatPercent(share) },
+        { header: t.first, wideOnly: true, cell: (group) => <RelativeTime at={group.first_at} /> },
+        { header: t.last, cell: (group) => <RelativeTime at={group.last_at} /> },
         {
-          head: words.sample,
+          header: t.owner,
+          cell: ({ who }) => <StatusLabel tone={tones[who]}>{t.owners[who]}</StatusLabel>,
+        },
+        {
+          header: t.sample,
           cell: (group) => (
             <Link to="/operator/requests/$id" params={{ id: group.sample_request_id }}>
-              {words.sample}
+              {t.sample}
             </Link>
           ),
         },

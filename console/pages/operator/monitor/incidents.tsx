@@ -1,26 +1,30 @@
-/** What went wrong, opened and closed by the watch or by hand; and how well each model answers. */
+/** Incidents, opened and closed automatically or by hand, and the availability of each model. */
 import { Button, Checkbox, Textarea, TextInput } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { change } from '../../../api/admin-queries.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
-import type { Availability, Incident } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
+import type { Availability, Incident } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
-import { Choice, Dialog, Form, useDraft } from '../../../components/forms/fields.tsx'
-import { numberText } from '../../../components/format.ts'
+import { SelectField, Dialog, Form, useDraft } from '../../../components/forms/fields.tsx'
+import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
-import { Asked, Paged } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
+import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
-import { State, When, type Tone } from '../../../components/tables/format-cells.tsx'
+import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { say } from '../../../components/feedback/toast.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/incidents')
 const severities = ['minor', 'major', 'critical'] as const
 const statuses = ['investigating', 'identified', 'monitoring', 'resolved'] as const
-const tones: Readonly<Record<Incident['severity'], Tone>> = { minor: 'warn', major: 'bad', critical: 'bad' }
+const tones: Readonly<Record<Incident['severity'], Tone>> = {
+  minor: 'warning',
+  major: 'danger',
+  critical: 'danger',
+}
 
 const availabilityQuery = queryOptions({
   queryKey: ['admin', 'availability'],
@@ -29,36 +33,32 @@ const availabilityQuery = queryOptions({
 })
 
 export function Incidents() {
-  const words = useWords('running').incidents
+  const t = useMessages('operations').incidents
   const navigate = route.useNavigate()
   const { add, edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   return (
     <Page
-      title={words.title}
-      lead={words.lead}
+      title={t.title}
+      lead={t.lead}
       actions={
         <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
-          {words.add}
+          {t.add}
         </Button>
       }
     >
-      <Section title={words.availability} lead={words.availabilityLead}>
-        <Asked options={availabilityQuery}>
+      <Section title={t.availability} lead={t.availabilityLead}>
+        <QueryBoundary options={availabilityQuery}>
           {({ data }) =>
-            data.length === 0 ? (
-              <p className="quiet">{words.noRequests}</p>
-            ) : (
-              <AvailabilityTable models={data} />
-            )
+            data.length === 0 ? <p className="muted">{t.noRequests}</p> : <AvailabilityTable models={data} />
           }
-        </Asked>
+        </QueryBoundary>
       </Section>
-      <Paged<Incident>
-        name={['admin', 'incidents']}
+      <PagedList<Incident>
+        queryKey={['admin', 'incidents']}
         path="/admin/incidents"
-        freshMs={5_000}
-        empty={<Nothing title={words.none}>{words.noneLead}</Nothing>}
+        refreshMs={5_000}
+        empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
       >
         {(incidents) => {
           const edited = incidents.find(({ id }) => id === edit)
@@ -73,60 +73,77 @@ export function Incidents() {
             </>
           )
         }}
-      </Paged>
-      <Dialog title={words.add} opened={add !== undefined} close={close}>
+      </PagedList>
+      <Dialog title={t.add} opened={add !== undefined} close={close}>
         <IncidentForm incident={null} close={close} />
       </Dialog>
     </Page>
   )
 }
 
-function percentOf(value: number | null): string {
+function formatPercentValue(value: number | null): string {
   return value === null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3 })}%`
 }
 
 function AvailabilityTable({ models }: { readonly models: Availability['data'] }) {
-  const words = useWords('running').incidents
+  const t = useMessages('operations').incidents
   return (
     <Table
-      label={words.availability}
+      label={t.availability}
       rows={models}
-      idOf={({ model }) => model}
+      rowId={({ model }) => model}
       columns={[
-        { head: words.model, names: true, cell: ({ model }) => (model === '' ? words.beforeModel : model) },
         {
-          head: words.met,
+          header: t.model,
+          primary: true,
+          cell: ({ model }) => (model === '' ? t.unknownModel : model),
+        },
+        {
+          header: t.targetStatus,
           cell: ({ month }) => {
-            if (month.met === null) return <span className="quiet">{words.notAsked}</span>
+            if (month.met === null) return <span className="muted">{t.noTraffic}</span>
             return month.met ? (
-              <State tone="good">{words.isMet}</State>
+              <StatusLabel tone="success">{t.isMet}</StatusLabel>
             ) : (
-              <State tone="bad">{words.isMissed}</State>
+              <StatusLabel tone="danger">{t.isMissed}</StatusLabel>
             )
           },
         },
-        { head: words.month, figures: true, cell: ({ month }) => percentOf(month.success_percent) },
-        { head: words.objective, figures: true, cell: ({ month }) => percentOf(month.objective_percent) },
-        { head: words.budget, figures: true, cell: ({ month }) => percentOf(month.budget_used_percent) },
-        { head: words.answered, figures: true, wide: true, cell: ({ total }) => numberText(total.answered) },
-        { head: words.failed, figures: true, cell: ({ total }) => numberText(total.failed) },
+        { header: t.month, numeric: true, cell: ({ month }) => formatPercentValue(month.success_percent) },
+        {
+          header: t.target,
+          numeric: true,
+          cell: ({ month }) => formatPercentValue(month.objective_percent),
+        },
+        {
+          header: t.budget,
+          numeric: true,
+          cell: ({ month }) => formatPercentValue(month.budget_used_percent),
+        },
+        {
+          header: t.succeeded,
+          numeric: true,
+          wideOnly: true,
+          cell: ({ total }) => formatNumber(total.answered),
+        },
+        { header: t.failed, numeric: true, cell: ({ total }) => formatNumber(total.failed) },
       ]}
     />
   )
 }
 
 function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] }) {
-  const words = useWords('running').incidents
+  const t = useMessages('operations').incidents
   const navigate = route.useNavigate()
   return (
     <Table
-      label={words.title}
+      label={t.title}
       rows={incidents}
-      idOf={({ id }) => id}
+      rowId={({ id }) => id}
       columns={[
         {
-          head: words.what,
-          names: true,
+          header: t.what,
+          primary: true,
           cell: ({ title, updates }) => (
             <>
               {title}
@@ -135,28 +152,30 @@ function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] 
           ),
         },
         {
-          head: words.status,
+          header: t.status,
           cell: ({ status, severity }) => (
-            <State tone={status === 'resolved' ? 'good' : tones[severity]}>{words.statuses[status]}</State>
+            <StatusLabel tone={status === 'resolved' ? 'success' : tones[severity]}>
+              {t.statuses[status]}
+            </StatusLabel>
           ),
         },
-        { head: words.severity, cell: ({ severity }) => words.severities[severity] },
+        { header: t.severity, cell: ({ severity }) => t.severities[severity] },
         {
-          head: words.models,
-          cell: ({ models }) => (models.length === 0 ? words.wholeService : models.join(', ')),
+          header: t.models,
+          cell: ({ models }) => (models.length === 0 ? t.wholeService : models.join(', ')),
         },
-        { head: words.opened, cell: (incident) => <When at={incident.opened_at} /> },
-        { head: words.closed, cell: (incident) => <When at={incident.closed_at} /> },
+        { header: t.opened, cell: (incident) => <RelativeTime at={incident.opened_at} /> },
+        { header: t.closed, cell: (incident) => <RelativeTime at={incident.closed_at} /> },
         {
-          head: words.by,
-          wide: true,
-          cell: ({ automatic }) => (automatic ? words.byWatch : words.byHand),
+          header: t.source,
+          wideOnly: true,
+          cell: ({ automatic }) => (automatic ? t.automatic : t.manual),
         },
         {
-          head: words.acts,
+          header: t.actions,
           cell: ({ id }) => (
             <button type="button" className="link" onClick={() => void navigate({ search: { edit: id } })}>
-              {words.post}
+              {t.postUpdate}
             </button>
           ),
         },
@@ -166,14 +185,14 @@ function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] 
 }
 
 interface IncidentFormProps {
-  /** null opens one. */
+  /** null opens a new incident. */
   readonly incident: Incident | null
   readonly close: () => void
 }
 
 function IncidentForm({ incident, close }: IncidentFormProps) {
-  const words = useWords('running').incidents
-  const shell = useWords('shell')
+  const t = useMessages('operations').incidents
+  const shell = useMessages('shell')
   const { draft, set, field } = useDraft<Record<string, string>>({
     title: incident?.title ?? '',
     status: incident?.status ?? 'investigating',
@@ -191,55 +210,49 @@ function IncidentForm({ incident, close }: IncidentFormProps) {
       public: draft['public'] !== '',
       ...(draft['message']?.trim() === '' ? {} : { message: draft['message']?.trim() }),
     }
-    if (incident === null) await change('POST', '/incidents', body)
-    else await change('PATCH', `/incidents/${incident.id}`, body)
-    say(shell.saved)
+    if (incident === null) await mutateAdmin('POST', '/incidents', body)
+    else await mutateAdmin('PATCH', `/incidents/${incident.id}`, body)
+    showToast(shell.saved)
     close()
   })
-  const errorOf = useFieldError(save.error)
+  const fieldError = useFieldError(save.error)
   return (
     <Form
       action={save}
-      verb={incident === null ? words.add : words.post}
+      submitLabel={incident === null ? t.add : t.postUpdate}
       cancel={close}
-      beside={['title', 'models', 'message']}
+      inlineErrors={['title', 'models', 'message']}
     >
-      <TextInput
-        label={words.what}
-        required
-        autoComplete="off"
-        error={errorOf('title')}
-        {...field('title')}
-      />
+      <TextInput label={t.what} required autoComplete="off" error={fieldError('title')} {...field('title')} />
       <div className="fields">
-        <Choice
-          label={words.status}
-          choices={statuses.map((value) => ({ value, label: words.statuses[value] }))}
+        <SelectField
+          label={t.status}
+          options={statuses.map((value) => ({ value, label: t.statuses[value] }))}
           {...field('status')}
         />
-        <Choice
-          label={words.severity}
-          choices={severities.map((value) => ({ value, label: words.severities[value] }))}
+        <SelectField
+          label={t.severity}
+          options={severities.map((value) => ({ value, label: t.severities[value] }))}
           {...field('severity')}
         />
       </div>
       <TextInput
-        label={words.models}
-        description={words.modelsHint}
+        label={t.models}
+        description={t.modelsHint}
         autoComplete="off"
-        error={errorOf('models')}
+        error={fieldError('models')}
         {...field('models')}
       />
       <Textarea
-        label={words.message}
-        description={words.messageHint}
+        label={t.message}
+        description={t.messageHint}
         rows={3}
-        error={errorOf('message')}
+        error={fieldError('message')}
         value={draft['message']}
         onChange={(event) => set('message', event.currentTarget.value)}
       />
       <Checkbox
-        label={words.public}
+        label={t.public}
         checked={draft['public'] !== ''}
         onChange={(event) => set('public', event.currentTarget.checked ? 'yes' : '')}
       />

@@ -1,24 +1,24 @@
-/** Every request that came, by whatever it is looked for; each leads to its attempts and its bill. */
+/** All requests with filters; each links to its attempts and bill. */
 import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
-import type { RequestRecord } from '../../../contract.ts'
-import { useWords } from '../../../language.ts'
-import { Filters, OneModel, OneOf } from '../../../parts/filters.tsx'
-import { durationText, numberText } from '../../../components/format.ts'
-import { Paged } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
-import { Outcome } from '../../../parts/outcome.tsx'
+import type { RequestRecord } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
+import { Filters, ModelFilter, SelectFilter } from '../../../components/forms/filters.tsx'
+import { formatDuration, formatNumber } from '../../../components/format.ts'
+import { PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
+import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { Money, When } from '../../../components/tables/format-cells.tsx'
+import { Money, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/requests')
 const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as const
 
 export function Requests() {
-  const words = useWords('clients').requests
+  const t = useMessages('customers').requests
   const search = route.useSearch()
   const { from, to, ...rest } = search
   const isFiltered = Object.keys(search).length > 0
@@ -28,44 +28,44 @@ export function Requests() {
     to: to === undefined ? undefined : new Date(to).toISOString(),
   }
   return (
-    <Page title={words.title} lead={words.lead}>
+    <Page title={t.title} lead={t.lead}>
       <RequestFilters />
-      <Paged<RequestRecord>
-        name={['admin', 'requests']}
+      <PagedList<RequestRecord>
+        queryKey={['admin', 'requests']}
         path="/admin/requests"
         filter={filter}
         empty={
-          <Nothing title={isFiltered ? words.notFound : words.none}>
-            {isFiltered ? words.notFoundLead : words.noneLead}
-          </Nothing>
+          <EmptyState title={isFiltered ? t.notFound : t.none}>
+            {isFiltered ? t.notFoundLead : t.noneLead}
+          </EmptyState>
         }
       >
         {(requests) => <RequestTable requests={requests} />}
-      </Paged>
+      </PagedList>
     </Page>
   )
 }
 
 function RequestFilters() {
-  const words = useWords('clients').requests
-  const shell = useWords('shell')
+  const t = useMessages('customers').requests
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
   const models = useQuery(modelsQuery).data?.data ?? []
   return (
-    <Filters search={route.useSearch()} go={(search) => void navigate({ search })}>
-      {({ typed, chosen }) => (
+    <Filters search={route.useSearch()} apply={(search) => void navigate({ search })}>
+      {({ input, select }) => (
         <>
-          <TextInput label={words.requestId} placeholder="req_…" {...typed('request_id')} />
-          <OneOf
-            label={words.outcome}
-            choices={outcomes.map((value) => ({ value, label: shell.outcome[value] }))}
-            {...chosen('outcome')}
+          <TextInput label={t.requestId} placeholder="req_…" {...input('request_id')} />
+          <SelectFilter
+            label={t.outcome}
+            options={outcomes.map((value) => ({ value, label: shell.outcome[value] }))}
+            {...select('outcome')}
           />
-          <OneModel label={words.model} of={models} {...chosen('model')} />
-          <TextInput label={words.account} placeholder="acc_…" {...typed('account')} />
-          <TextInput label={words.key} placeholder="key_…" {...typed('key')} />
-          <TextInput label={words.from} type="datetime-local" {...typed('from')} />
-          <TextInput label={words.to} type="datetime-local" {...typed('to')} />
+          <ModelFilter label={t.model} models={models} {...select('model')} />
+          <TextInput label={t.account} placeholder="acc_…" {...input('account')} />
+          <TextInput label={t.key} placeholder="key_…" {...input('key')} />
+          <TextInput label={t.from} type="datetime-local" {...input('from')} />
+          <TextInput label={t.to} type="datetime-local" {...input('to')} />
         </>
       )}
     </Filters>
@@ -73,41 +73,42 @@ function RequestFilters() {
 }
 
 function RequestTable({ requests }: { readonly requests: readonly RequestRecord[] }) {
-  const words = useWords('clients').requests
+  const t = useMessages('customers').requests
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
-  const nameOf = (id: string | null): string => upstreams.find((each) => each.id === id)?.name ?? id ?? '–'
+  const upstreamName = (id: string | null): string =>
+    upstreams.find((item) => item.id === id)?.name ?? id ?? '–'
   return (
     <Table
-      label={words.title}
+      label={t.title}
       rows={requests}
-      idOf={(request) => request.request_id}
-      hrefOf={(request) => `/operator/requests/${request.request_id}`}
+      rowId={(request) => request.request_id}
+      rowHref={(request) => `/operator/requests/${request.request_id}`}
       columns={[
         {
-          head: words.time,
-          names: true,
+          header: t.time,
+          primary: true,
           cell: (request) => (
             <Link to="/operator/requests/$id" params={{ id: request.request_id }}>
-              <When at={request.time} />
+              <RelativeTime at={request.time} />
             </Link>
           ),
         },
         {
-          head: words.outcome,
-          cell: ({ outcome, http_status: status }) => <Outcome outcome={outcome} status={status} />,
+          header: t.outcome,
+          cell: ({ outcome, http_status: status }) => <RequestOutcome outcome={outcome} status={status} />,
         },
-        { head: words.model, cell: ({ model }) => model },
-        { head: words.upstream, wide: true, cell: ({ upstream }) => nameOf(upstream) },
-        { head: words.input, figures: true, cell: (request) => numberText(request.prompt_tokens) },
-        { head: words.output, figures: true, cell: (request) => numberText(request.completion_tokens) },
-        { head: words.cost, figures: true, cell: ({ cost }) => <Money amount={cost} /> },
+        { header: t.model, cell: ({ model }) => model },
+        { header: t.upstream, wideOnly: true, cell: ({ upstream }) => upstreamName(upstream) },
+        { header: t.input, numeric: true, cell: (request) => formatNumber(request.prompt_tokens) },
+        { header: t.output, numeric: true, cell: (request) => formatNumber(request.completion_tokens) },
+        { header: t.cost, numeric: true, cell: ({ cost }) => <Money amount={cost} /> },
         {
-          head: words.firstToken,
-          figures: true,
-          wide: true,
-          cell: (request) => (request.first_token_ms === null ? '–' : durationText(request.first_token_ms)),
+          header: t.firstToken,
+          numeric: true,
+          wideOnly: true,
+          cell: (request) => (request.first_token_ms === null ? '–' : formatDuration(request.first_token_ms)),
         },
-        { head: words.duration, figures: true, cell: (request) => durationText(request.duration_ms) },
+        { header: t.duration, numeric: true, cell: (request) => formatDuration(request.duration_ms) },
       ]}
     />
   )

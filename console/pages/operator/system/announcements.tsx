@@ -1,87 +1,89 @@
-/** What everybody who signs in is told, in each language that it was written in. */
+/** Announcements to all signed-in users, in each language they were written in. */
 import { Button, Textarea, TextInput } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
-import { change } from '../../../api/admin-queries.ts'
-import type { Announcement } from '../../../contract.ts'
-import { useLanguage, useWords } from '../../../language.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
+import type { Announcement } from '../../../api/contract.ts'
+import { useLanguage, useMessages } from '../../../locales/messages.ts'
 import { useAction } from '../../../components/forms/use-action.ts'
-import { inLanguage } from '../../../components/layout/announcement-bar.tsx'
-import { confirm } from '../../../parts/confirm.tsx'
-import { Choice, Dialog, Form, useDraft } from '../../../components/forms/fields.tsx'
+import { localized } from '../../../components/layout/announcement-bar.tsx'
+import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
+import { SelectField, Dialog, Form, useDraft } from '../../../components/forms/fields.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
-import { Paged } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
+import { PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { State, When, type Tone } from '../../../components/tables/format-cells.tsx'
+import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { say } from '../../../components/feedback/toast.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/announcements')
 const severities = ['info', 'warning', 'critical'] as const
 const tones: Readonly<Record<Announcement['severity'], Tone>> = {
-  info: 'accent',
-  warning: 'warn',
-  critical: 'bad',
+  info: 'info',
+  warning: 'warning',
+  critical: 'danger',
 }
 
 export function Announcements() {
-  const words = useWords('running').announcements
-  const shell = useWords('shell')
+  const t = useMessages('operations').announcements
+  const shell = useMessages('shell')
   const language = useLanguage()
   const navigate = route.useNavigate()
   const { add } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   const addButton = (
     <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
-      {words.add}
+      {t.add}
     </Button>
   )
   const remove = (announcement: Announcement): void =>
     confirm({
-      title: words.deleteTitle,
-      effect: words.deleteEffect(inLanguage(announcement.title, language)),
-      verb: shell.remove,
-      carryOut: () => change('DELETE', `/announcements/${announcement.id}`),
-      done: words.deleted,
+      title: t.deleteTitle,
+      description: t.deleteEffect(localized(announcement.title, language)),
+      confirmLabel: shell.remove,
+      onConfirm: () => mutateAdmin('DELETE', `/announcements/${announcement.id}`),
+      successMessage: t.deleted,
     })
   return (
-    <Page title={words.title} lead={words.lead} actions={addButton}>
-      <Paged<Announcement>
-        name={['admin', 'announcements']}
+    <Page title={t.title} lead={t.lead} actions={addButton}>
+      <PagedList<Announcement>
+        queryKey={['admin', 'announcements']}
         path="/admin/announcements"
         empty={
-          <Nothing title={words.none}>
-            <p>{words.noneLead}</p>
+          <EmptyState title={t.none}>
+            <p>{t.noneLead}</p>
             {addButton}
-          </Nothing>
+          </EmptyState>
         }
       >
         {(announcements) => (
           <Table
-            label={words.title}
+            label={t.title}
             rows={announcements}
-            idOf={({ id }) => id}
+            rowId={({ id }) => id}
             columns={[
               {
-                head: words.what,
-                names: true,
+                header: t.what,
+                primary: true,
                 cell: ({ title, text }) => (
                   <>
-                    {inLanguage(title, language)}
-                    <small>{inLanguage(text, language)}</small>
+                    {localized(title, language)}
+                    <small>{localized(text, language)}</small>
                   </>
                 ),
               },
               {
-                head: words.severity,
-                cell: ({ severity }) => <State tone={tones[severity]}>{words.severities[severity]}</State>,
+                header: t.severity,
+                cell: ({ severity }) => (
+                  <StatusLabel tone={tones[severity]}>{t.severities[severity]}</StatusLabel>
+                ),
               },
-              { head: words.from, cell: ({ from }) => <When at={from} /> },
-              { head: words.to, cell: ({ to }) => (to === null ? words.open : <When at={to} />) },
+              { header: t.from, cell: ({ from }) => <RelativeTime at={from} /> },
+              { header: t.to, cell: ({ to }) => (to === null ? t.open : <RelativeTime at={to} />) },
               {
-                head: words.acts,
+                header: t.actions,
                 cell: (announcement) => (
-                  <button type="button" className="link bad" onClick={() => remove(announcement)}>
+                  <button type="button" className="link danger" onClick={() => remove(announcement)}>
                     {shell.remove}
                   </button>
                 ),
@@ -89,8 +91,8 @@ export function Announcements() {
             ]}
           />
         )}
-      </Paged>
-      <Dialog title={words.add} opened={add !== undefined} close={close} size="38rem">
+      </PagedList>
+      <Dialog title={t.add} opened={add !== undefined} close={close} size="38rem">
         <AnnouncementForm close={close} />
       </Dialog>
     </Page>
@@ -98,7 +100,7 @@ export function Announcements() {
 }
 
 function AnnouncementForm({ close }: { readonly close: () => void }) {
-  const words = useWords('running').announcements
+  const t = useMessages('operations').announcements
   const { draft, set, field } = useDraft({
     title_en: '',
     text_en: '',
@@ -107,48 +109,48 @@ function AnnouncementForm({ close }: { readonly close: () => void }) {
     severity: 'info',
     to: '',
   })
-  const post = useAction(async () => {
+  const publish = useAction(async () => {
     const both = (english: string, chinese: string) => ({
       ...(english.trim() === '' ? {} : { en: english.trim() }),
       ...(chinese.trim() === '' ? {} : { 'zh-CN': chinese.trim() }),
     })
-    await change('POST', '/announcements', {
+    await mutateAdmin('POST', '/announcements', {
       title: both(draft.title_en, draft.title_zh),
       text: both(draft.text_en, draft.text_zh),
       severity: draft.severity,
       to: draft.to === '' ? null : new Date(`${draft.to}T23:59:59`).toISOString(),
     })
-    say(words.posted)
+    showToast(t.posted)
     close()
   })
   return (
     <Form
-      action={post}
-      verb={words.post}
+      action={publish}
+      submitLabel={t.post}
       cancel={close}
       isIncomplete={draft.title_en.trim() === '' && draft.title_zh.trim() === ''}
     >
-      <TextInput label={words.titleEn} autoComplete="off" {...field('title_en')} />
+      <TextInput label={t.titleEn} autoComplete="off" {...field('title_en')} />
       <Textarea
-        label={words.textEn}
+        label={t.textEn}
         rows={2}
         value={draft.text_en}
         onChange={(event) => set('text_en', event.currentTarget.value)}
       />
-      <TextInput label={words.titleZh} autoComplete="off" {...field('title_zh')} />
+      <TextInput label={t.titleZh} autoComplete="off" {...field('title_zh')} />
       <Textarea
-        label={words.textZh}
+        label={t.textZh}
         rows={2}
         value={draft.text_zh}
         onChange={(event) => set('text_zh', event.currentTarget.value)}
       />
       <div className="fields">
-        <Choice
-          label={words.severity}
-          choices={severities.map((value) => ({ value, label: words.severities[value] }))}
+        <SelectField
+          label={t.severity}
+          options={severities.map((value) => ({ value, label: t.severities[value] }))}
           {...field('severity')}
         />
-        <TextInput label={words.to} description={words.toHint} type="date" {...field('to')} />
+        <TextInput label={t.to} description={t.toHint} type="date" {...field('to')} />
       </div>
     </Form>
   )

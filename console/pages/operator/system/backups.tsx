@@ -1,22 +1,28 @@
-/** Copies of everything the relay remembers: made, checked, downloaded, deleted; and how one is put back. */
+/** Backups: create, check, download, delete, and how to restore one. */
 import { Button } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { change } from '../../../api/admin-queries.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
-import type { Backup, BackupSchedule } from '../../../contract.ts'
-import { useWords, type Words } from '../../../language.ts'
+import type { Backup, BackupSchedule } from '../../../api/contract.ts'
+import { useMessages, type Messages } from '../../../locales/messages.ts'
 import { useAction } from '../../../components/forms/use-action.ts'
-import { Code } from '../../../parts/code.tsx'
-import { confirm } from '../../../parts/confirm.tsx'
-import { bytesText, numberText, percentText } from '../../../components/format.ts'
-import { Loaded } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing, Refused } from '../../../components/feedback/empty-state.tsx'
-import { Facts, Page, Section } from '../../../components/layout/page.tsx'
-import { Copyable, exactTime, State, When, type Tone } from '../../../components/tables/format-cells.tsx'
+import { CodeBlock } from '../../../components/code/code-block.tsx'
+import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
+import { formatBytes, formatNumber, formatPercent } from '../../../components/format.ts'
+import { QueryResult } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-state.tsx'
+import { DescriptionList, Page, Section } from '../../../components/layout/page.tsx'
+import {
+  CopyButton,
+  formatExactTime,
+  StatusLabel,
+  RelativeTime,
+  type Tone,
+} from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { say } from '../../../components/feedback/toast.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
 
-interface Shelf {
+interface BackupList {
   readonly data: readonly Backup[]
   readonly schedule: BackupSchedule
 }
@@ -24,66 +30,69 @@ interface Shelf {
 const busyMs = 500
 const idleMs = 15_000
 
-function isUnderWay({ progress }: Backup): boolean {
+function isInProgress({ progress }: Backup): boolean {
   return progress !== null
 }
 
 const backupsQuery = queryOptions({
   queryKey: ['admin', 'backups'],
-  queryFn: () => get<Shelf>('/admin/backups'),
-  refetchInterval: ({ state }) => (state.data?.data.some(isUnderWay) === true ? busyMs : idleMs),
+  queryFn: () => get<BackupList>('/admin/backups'),
+  refetchInterval: ({ state }) => (state.data?.data.some(isInProgress) === true ? busyMs : idleMs),
 })
 
 export function Backups() {
-  const words = useWords('upkeep').backups
+  const t = useMessages('maintenance').backups
   const query = useQuery(backupsQuery)
-  const make = useAction(async () => {
-    await change('POST', '/backups')
-    say(words.made)
+  const createBackup = useAction(async () => {
+    await mutateAdmin('POST', '/backups')
+    showToast(t.started)
   })
-  const isBusy = query.data?.data.some(isUnderWay) === true
-  const makeButton = (
-    <Button loading={make.isRunning} disabled={isBusy} onClick={() => void make.run()}>
-      {words.make}
+  const isBusy = query.data?.data.some(isInProgress) === true
+  const createButton = (
+    <Button loading={createBackup.isRunning} disabled={isBusy} onClick={() => void createBackup.run()}>
+      {t.create}
     </Button>
   )
   return (
-    <Page title={words.title} lead={words.lead} actions={makeButton}>
-      {make.error && <Refused error={make.error} />}
-      <Loaded query={query}>
+    <Page title={t.title} lead={t.lead} actions={createButton}>
+      {createBackup.error && <ErrorMessage error={createBackup.error} />}
+      <QueryResult query={query}>
         {({ data, schedule }) => (
           <>
             {data.length === 0 ? (
-              <Nothing title={words.none}>{words.noneLead}</Nothing>
+              <EmptyState title={t.none}>{t.noneLead}</EmptyState>
             ) : (
               <BackupTable backups={data} isBusy={isBusy} />
             )}
-            <Schedule schedule={schedule} />
-            <PutBack backup={data.find(({ state }) => state === 'whole')} folder={schedule.folder} />
+            <ScheduleSection schedule={schedule} />
+            <RestoreInstructions
+              backup={data.find(({ state }) => state === 'whole')}
+              folder={schedule.folder}
+            />
           </>
         )}
-      </Loaded>
+      </QueryResult>
     </Page>
   )
 }
 
 const tones: Readonly<Record<Backup['state'], Tone>> = {
-  making: 'accent',
-  whole: 'good',
-  checking: 'accent',
-  damaged: 'bad',
-  failed: 'bad',
+  making: 'info',
+  whole: 'success',
+  checking: 'info',
+  damaged: 'danger',
+  failed: 'danger',
 }
 
-function BackupState({ backup: { state, progress, problem } }: { readonly backup: Backup }) {
-  const words = useWords('upkeep').backups
+function BackupStatus({ backup: { state, progress, problem } }: { readonly backup: Backup }) {
+  const t = useMessages('maintenance').backups
   return (
-    <span className="lines">
-      <State tone={tones[state]}>{words.states[state]}</State>
+    <span className="stacked-lines">
+      <StatusLabel tone={tones[state]}>{t.states[state]}</StatusLabel>
       {progress !== null && (
         <small>
-          {words.steps[progress.step]}
-          {progress.percent !== null && ` ${percentText(progress.percent / 100)}`}
+          {t.steps[progress.step]}
+          {progress.percent !== null && ` ${formatPercent(progress.percent / 100)}`}
         </small>
       )}
       {problem !== null && <small lang="en">{problem}</small>}
@@ -91,79 +100,79 @@ function BackupState({ backup: { state, progress, problem } }: { readonly backup
   )
 }
 
-function byText(by: string | null, words: Words<'upkeep'>['backups']): string {
-  if (by === 'schedule') return words.bySchedule
-  if (by === 'command-line') return words.byCommand
+function formatMaker(by: string | null, t: Messages<'maintenance'>['backups']): string {
+  if (by === 'schedule') return t.bySchedule
+  if (by === 'command-line') return t.byCommand
   return by?.replace(/^operator:/, '') ?? '–'
 }
 
 function BackupTable({ backups, isBusy }: { readonly backups: readonly Backup[]; readonly isBusy: boolean }) {
-  const words = useWords('upkeep').backups
-  const shell = useWords('shell')
-  const check = useAction(({ id }: Backup) => change('POST', `/backups/${id}/check`))
+  const t = useMessages('maintenance').backups
+  const shell = useMessages('shell')
+  const check = useAction(({ id }: Backup) => mutateAdmin('POST', `/backups/${id}/check`))
   const remove = ({ id, made_at: madeAt, state }: Backup): void =>
     confirm({
-      title: words.deleteTitle,
-      effect: state === 'failed' ? words.forgetEffect : words.deleteEffect(exactTime(madeAt)),
-      verb: shell.remove,
-      carryOut: () => change('DELETE', `/backups/${id}`),
-      done: words.deleted,
+      title: t.deleteTitle,
+      description: state === 'failed' ? t.forgetEffect : t.deleteEffect(formatExactTime(madeAt)),
+      confirmLabel: shell.remove,
+      onConfirm: () => mutateAdmin('DELETE', `/backups/${id}`),
+      successMessage: t.deleted,
     })
   return (
     <>
-      {check.error && <Refused error={check.error} />}
+      {check.error && <ErrorMessage error={check.error} />}
       <Table
-        label={words.title}
+        label={t.title}
         rows={backups}
-        idOf={({ id }) => id}
+        rowId={({ id }) => id}
         columns={[
           {
-            head: words.when,
-            names: true,
+            header: t.createdAt,
+            primary: true,
             cell: ({ id, made_at: madeAt }) => (
               <>
-                <When at={madeAt} />
+                <RelativeTime at={madeAt} />
                 <small>{id}</small>
               </>
             ),
           },
-          { head: words.state, cell: (backup) => <BackupState backup={backup} /> },
+          { header: t.state, cell: (backup) => <BackupStatus backup={backup} /> },
           {
-            head: words.size,
-            figures: true,
-            cell: ({ bytes }) => (bytes === null ? '–' : bytesText(bytes)),
+            header: t.size,
+            numeric: true,
+            cell: ({ bytes }) => (bytes === null ? '–' : formatBytes(bytes)),
           },
           {
-            head: words.entries,
-            figures: true,
-            wide: true,
-            cell: ({ entries }) => (entries === null ? '–' : numberText(entries)),
+            header: t.entries,
+            numeric: true,
+            wideOnly: true,
+            cell: ({ entries }) => (entries === null ? '–' : formatNumber(entries)),
           },
-          { head: words.by, wide: true, cell: ({ by }) => byText(by, words) },
-          { head: words.checked, cell: ({ checked_at: checkedAt }) => <When at={checkedAt} /> },
+          { header: t.source, wideOnly: true, cell: ({ by }) => formatMaker(by, t) },
+          { header: t.checked, cell: ({ checked_at: checkedAt }) => <RelativeTime at={checkedAt} /> },
           {
-            head: words.acts,
+            header: t.actions,
             cell: (backup) => {
-              if (isUnderWay(backup)) return '–'
-              const isThere = backup.state !== 'failed'
+              if (isInProgress(backup)) return '–'
+              const hasFile = backup.state !== 'failed'
               return (
-                <span className="acts">
-                  {isThere && (
+                <span className="row-actions">
+                  {hasFile && (
                     <button
                       type="button"
                       className="link"
                       disabled={isBusy}
                       onClick={() => void check.run(backup)}
                     >
-                      {words.check}
+                      {t.check}
                     </button>
                   )}
                   {backup.state === 'whole' && (
                     <a href={`/api/admin/backups/${encodeURIComponent(backup.id)}/download`} download>
-                      {words.download}
+                      {t.download}
                     </a>
                   )}
-                  <button type="button" className="link bad" onClick={() => remove(backup)}>
+                  <button type="button" className="link danger" onClick={() => remove(backup)}>
                     {shell.remove}
                   </button>
                 </span>
@@ -183,36 +192,42 @@ const units = [
   ['seconds', 1000],
 ] as const
 
-function everyText(everyMs: number, words: Words<'upkeep'>['backups']): string {
+function formatInterval(everyMs: number, t: Messages<'maintenance'>['backups']): string {
   const [unit, unitMs] = units.find(([, ms]) => everyMs % ms === 0) ?? (['seconds', 1000] as const)
-  return words.every(words[unit](Math.round(everyMs / unitMs)))
+  return t.every(t[unit](Math.round(everyMs / unitMs)))
 }
 
-function Schedule({ schedule }: { readonly schedule: BackupSchedule }) {
-  const words = useWords('upkeep').backups
+function ScheduleSection({ schedule }: { readonly schedule: BackupSchedule }) {
+  const t = useMessages('maintenance').backups
   return (
-    <Section title={words.schedule} lead={words.scheduleHint('BACKUP_EVERY', 'BACKUPS_KEPT')}>
-      <Facts
-        facts={[
-          [words.interval, schedule.every_ms === null ? words.never : everyText(schedule.every_ms, words)],
-          [words.kept, numberText(schedule.kept)],
-          [words.folder, <Copyable key="folder" text={schedule.folder} />],
+    <Section title={t.schedule} lead={t.scheduleHint('BACKUP_EVERY', 'BACKUPS_KEPT')}>
+      <DescriptionList
+        items={[
+          [t.interval, schedule.every_ms === null ? t.never : formatInterval(schedule.every_ms, t)],
+          [t.retention, formatNumber(schedule.kept)],
+          [t.folder, <CopyButton key="folder" text={schedule.folder} />],
         ]}
       />
     </Section>
   )
 }
 
-function PutBack({ backup, folder }: { readonly backup: Backup | undefined; readonly folder: string }) {
-  const words = useWords('upkeep').backups
+function RestoreInstructions({
+  backup,
+  folder,
+}: {
+  readonly backup: Backup | undefined
+  readonly folder: string
+}) {
+  const t = useMessages('maintenance').backups
   if (backup === undefined) return null
   return (
-    <Section title={words.restore} lead={words.restoreLead}>
-      <Code text={`npx sluice restore --force ${folder}/${backup.id}`} />
-      <p className="hint">
+    <Section title={t.restore} lead={t.restoreLead}>
+      <CodeBlock text={`npx sluice restore --force ${folder}/${backup.id}`} />
+      <p className="callout">
         {backup.sealed_by === 'ENCRYPTION_KEY'
-          ? words.keyOfYours('ENCRYPTION_KEY')
-          : words.keyApart('sealing.key')}
+          ? t.settingKey('ENCRYPTION_KEY')
+          : t.separateKey('sealing.key')}
       </p>
     </Section>
   )

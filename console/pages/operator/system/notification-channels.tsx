@@ -1,153 +1,153 @@
-/** What operators have to know, and the channels that bring it: e-mail, webhooks, robots. */
+/** The operators' notifications and their channels: e-mail, webhooks, chat bots. */
 import { Button } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import { change } from '../../../api/admin-queries.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
-import type { Channel, OperatorNotice, Page as PageOf } from '../../../contract.ts'
-import { useLanguage, useWords } from '../../../language.ts'
+import type { Channel, OperatorNotification, Page as ListPage } from '../../../api/contract.ts'
+import { useLanguage, useMessages } from '../../../locales/messages.ts'
 import { useAction } from '../../../components/forms/use-action.ts'
 import { ChannelForm } from '../../../components/forms/channel-form.tsx'
-import { confirm } from '../../../parts/confirm.tsx'
+import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/fields.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
-import { Asked, Paged } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing, Refused } from '../../../components/feedback/empty-state.tsx'
-import { NoticeList } from '../../../parts/notice-list.tsx'
+import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-state.tsx'
+import { NotificationList } from '../../../components/tables/notification-list.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
-import { State, When } from '../../../components/tables/format-cells.tsx'
+import { StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { say } from '../../../components/feedback/toast.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/notices')
 
 const channelsQuery = queryOptions({
   queryKey: ['admin', 'channels'],
-  queryFn: () => get<PageOf<Channel>>('/admin/channels?account=operator'),
+  queryFn: () => get<ListPage<Channel>>('/admin/channels?account=operator'),
   refetchInterval: 15_000,
 })
 
-export function Channels() {
-  const words = useWords('upkeep').channels
+export function NotificationChannels() {
+  const t = useMessages('maintenance').channels
   const navigate = route.useNavigate()
   const { add, edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   const addButton = (
     <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
-      {words.add}
+      {t.add}
     </Button>
   )
   return (
-    <Page title={words.title} lead={words.lead} actions={addButton}>
-      <Section title={words.channels} lead={words.channelsLead}>
-        <Asked options={channelsQuery}>
+    <Page title={t.title} lead={t.lead} actions={addButton}>
+      <Section title={t.channels} lead={t.channelsLead}>
+        <QueryBoundary options={channelsQuery}>
           {({ data }) => {
             const edited = data.find(({ id }) => id === edit)
             return (
               <>
                 {data.length === 0 ? (
-                  <Nothing title={words.none}>{words.noneLead}</Nothing>
+                  <EmptyState title={t.none}>{t.noneLead}</EmptyState>
                 ) : (
                   <ChannelTable channels={data} />
                 )}
                 {edited && (
-                  <Dialog title={words.editTitle(edited.name)} opened close={close}>
+                  <Dialog title={t.editTitle(edited.name)} opened close={close}>
                     <ChannelForm channel={edited} close={close} />
                   </Dialog>
                 )}
               </>
             )
           }}
-        </Asked>
+        </QueryBoundary>
       </Section>
-      <Told />
-      <Dialog title={words.add} opened={add !== undefined} close={close}>
+      <RecentNotifications />
+      <Dialog title={t.add} opened={add !== undefined} close={close}>
         <ChannelForm channel={null} close={close} />
       </Dialog>
     </Page>
   )
 }
 
-function ChannelState({ channel }: { readonly channel: Channel }) {
-  const words = useWords('upkeep').channels
+function ChannelStatus({ channel }: { readonly channel: Channel }) {
+  const t = useMessages('maintenance').channels
   const { enabled, problem, waiting } = channel
   return (
-    <span className="lines">
-      {enabled && problem !== null && <State tone="bad">{words.notTaken}</State>}
-      {enabled && problem === null && <State tone="good">{words.on}</State>}
-      {!enabled && <State tone="quiet">{words.off}</State>}
+    <span className="stacked-lines">
+      {enabled && problem !== null && <StatusLabel tone="danger">{t.lastFailed}</StatusLabel>}
+      {enabled && problem === null && <StatusLabel tone="success">{t.on}</StatusLabel>}
+      {!enabled && <StatusLabel tone="neutral">{t.off}</StatusLabel>}
       {problem !== null && <small lang="en">{problem}</small>}
-      {waiting > 0 && <small>{words.waiting(waiting)}</small>}
+      {waiting > 0 && <small>{t.waiting(waiting)}</small>}
     </span>
   )
 }
 
 function ChannelTable({ channels }: { readonly channels: readonly Channel[] }) {
-  const words = useWords('upkeep').channels
-  const kinds: Readonly<Record<string, string>> = words.notices
+  const t = useMessages('maintenance').channels
+  const kinds: Readonly<Record<string, string>> = t.notificationKinds
   return (
     <Table
-      label={words.channels}
+      label={t.channels}
       rows={channels}
-      idOf={({ id }) => id}
+      rowId={({ id }) => id}
       columns={[
         {
-          head: words.name,
-          names: true,
+          header: t.name,
+          primary: true,
           cell: ({ name, kind }) => (
             <>
               {name}
-              <small>{words.kinds[kind]}</small>
+              <small>{t.kinds[kind]}</small>
             </>
           ),
         },
-        { head: words.leadsTo, cell: ({ address }) => <code>{address}</code> },
+        { header: t.destination, cell: ({ address }) => <code>{address}</code> },
         {
-          head: words.what,
-          wide: true,
-          cell: ({ notices }) => notices?.map((kind) => kinds[kind] ?? kind).join(', ') ?? words.every,
+          header: t.content,
+          wideOnly: true,
+          cell: ({ notices }) => notices?.map((kind) => kinds[kind] ?? kind).join(', ') ?? t.all,
         },
-        { head: words.state, cell: (channel) => <ChannelState channel={channel} /> },
-        { head: words.sent, wide: true, cell: ({ last_sent_at: at }) => <When at={at} /> },
-        { head: words.acts, cell: (channel) => <ChannelActs channel={channel} /> },
+        { header: t.state, cell: (channel) => <ChannelStatus channel={channel} /> },
+        { header: t.lastSent, wideOnly: true, cell: ({ last_sent_at: at }) => <RelativeTime at={at} /> },
+        { header: t.actions, cell: (channel) => <ChannelActions channel={channel} /> },
       ]}
     />
   )
 }
 
-interface Trial {
+interface TestResult {
   readonly ok: boolean
   readonly message: string
 }
 
-function ChannelActs({ channel }: { readonly channel: Channel }) {
-  const words = useWords('upkeep').channels
-  const shell = useWords('shell')
+function ChannelActions({ channel }: { readonly channel: Channel }) {
+  const t = useMessages('maintenance').channels
+  const shell = useMessages('shell')
   const navigate = route.useNavigate()
-  const [trial, setTrial] = useState<Trial | null>(null)
+  const [result, setResult] = useState<TestResult | null>(null)
   const test = useAction(async () => {
-    setTrial(null)
-    setTrial(await change<Trial>('POST', `/channels/${channel.id}/test`))
+    setResult(null)
+    setResult(await mutateAdmin<TestResult>('POST', `/channels/${channel.id}/test`))
   })
   const toggle = useAction(async () => {
-    await change('PATCH', `/channels/${channel.id}`, { enabled: !channel.enabled })
-    say(channel.enabled ? words.disabled : words.enabled)
+    await mutateAdmin('PATCH', `/channels/${channel.id}`, { enabled: !channel.enabled })
+    showToast(channel.enabled ? t.disabled : t.enabled)
   })
   const remove = (): void =>
     confirm({
-      title: words.deleteTitle(channel.name),
-      effect: words.deleteEffect(channel.waiting),
-      verb: shell.remove,
-      carryOut: () => change('DELETE', `/channels/${channel.id}`),
-      done: words.deleted,
+      title: t.deleteTitle(channel.name),
+      description: t.deleteEffect(channel.waiting),
+      confirmLabel: shell.remove,
+      onConfirm: () => mutateAdmin('DELETE', `/channels/${channel.id}`),
+      successMessage: t.deleted,
     })
   const error = test.error ?? toggle.error
   return (
-    <span className="lines">
-      <span className="acts">
+    <span className="stacked-lines">
+      <span className="row-actions">
         <button type="button" className="link" disabled={test.isRunning} onClick={() => void test.run()}>
-          {words.test}
+          {t.test}
         </button>
         <button
           type="button"
@@ -157,52 +157,55 @@ function ChannelActs({ channel }: { readonly channel: Channel }) {
           {shell.edit}
         </button>
         <button type="button" className="link" disabled={toggle.isRunning} onClick={() => void toggle.run()}>
-          {channel.enabled ? words.disable : words.enable}
+          {channel.enabled ? t.disable : t.enable}
         </button>
-        <button type="button" className="link bad" onClick={remove}>
+        <button type="button" className="link danger" onClick={remove}>
           {shell.remove}
         </button>
       </span>
-      {trial !== null && (
+      {result !== null && (
         <small role="status">
-          <State tone={trial.ok ? 'good' : 'bad'}>{trial.ok ? words.passed : words.failed}</State>
-          {!trial.ok && <span lang="en"> {trial.message}</span>}
+          <StatusLabel tone={result.ok ? 'success' : 'danger'}>{result.ok ? t.passed : t.failed}</StatusLabel>
+          {!result.ok && <span lang="en"> {result.message}</span>}
         </small>
       )}
-      {error !== null && <Refused error={error} />}
+      {error !== null && <ErrorMessage error={error} />}
     </span>
   )
 }
 
-/** The operators' notices, newest first. */
-function Told() {
-  const words = useWords('upkeep').channels
+/** The operators' notifications, newest first. */
+function RecentNotifications() {
+  const t = useMessages('maintenance').channels
   const language = useLanguage()
-  const read = useAction(() => change('POST', '/notices/read', { all: true }))
+  const read = useAction(() => mutateAdmin('POST', '/notices/read', { all: true }))
   return (
     <Section
-      title={words.told}
-      lead={words.toldLead}
+      title={t.recent}
+      lead={t.recentLead}
       actions={
         <Button variant="default" loading={read.isRunning} onClick={() => void read.run()}>
-          {words.readAll}
+          {t.readAll}
         </Button>
       }
     >
-      {read.error && <Refused error={read.error} />}
-      <Paged<OperatorNotice>
-        name={['admin', 'notices', language]}
+      {read.error && <ErrorMessage error={read.error} />}
+      <PagedList<OperatorNotification>
+        queryKey={['admin', 'notices', language]}
         path="/admin/notices"
         filter={{ audience: 'operator', language }}
         limit={20}
-        empty={<p className="quiet">{words.nothingTold}</p>}
+        empty={<p className="muted">{t.noRecent}</p>}
       >
-        {(notices) => (
-          <NoticeList
-            notices={notices.map(({ read_at: readAt, ...rest }) => ({ ...rest, read: readAt !== null }))}
+        {(notifications) => (
+          <NotificationList
+            notifications={notifications.map(({ read_at: readAt, ...rest }) => ({
+              ...rest,
+              read: readAt !== null,
+            }))}
           />
         )}
-      </Paged>
+      </PagedList>
     </Section>
   )
 }

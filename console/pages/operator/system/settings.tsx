@@ -1,13 +1,13 @@
-/** Every setting as this relay runs with it. They are set by the environment, so they are told here and not changed. */
+/** All settings with their current values. They come from the environment, so this page is read-only. */
 import { TextInput } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get } from '../../../api/client.ts'
-import { useWords } from '../../../language.ts'
-import { Asked } from '../../../components/feedback/query-boundary.tsx'
-import { Nothing } from '../../../components/feedback/empty-state.tsx'
+import { useMessages } from '../../../locales/messages.ts'
+import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { Copyable } from '../../../components/tables/format-cells.tsx'
+import { CopyButton } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/settings')
@@ -28,50 +28,50 @@ const settingsQuery = queryOptions({
 })
 
 export function Settings() {
-  const words = useWords('running').settings
+  const t = useMessages('operations').settings
   const navigate = route.useNavigate()
   const { q = '' } = route.useSearch()
-  const wanted = q.trim().toLowerCase()
+  const query = q.trim().toLowerCase()
   return (
-    <Page title={words.title} lead={words.lead}>
+    <Page title={t.title} lead={t.lead}>
       <div className="filters">
         <TextInput
-          label={words.filter}
+          label={t.filter}
           value={q}
           onChange={(event) => void navigate({ search: { q: event.currentTarget.value }, replace: true })}
         />
       </div>
-      <Asked options={settingsQuery}>
+      <QueryBoundary options={settingsQuery}>
         {({ data }) => {
-          const shown = data.filter(({ env, doc }) => `${env} ${doc}`.toLowerCase().includes(wanted))
-          return shown.length === 0 ? (
-            <Nothing title={words.none} />
+          const matching = data.filter(({ env, doc }) => `${env} ${doc}`.toLowerCase().includes(query))
+          return matching.length === 0 ? (
+            <EmptyState title={t.none} />
           ) : (
             <Table
-              label={words.title}
-              rows={shown}
-              idOf={({ env }) => env}
+              label={t.title}
+              rows={matching}
+              rowId={({ env }) => env}
               columns={[
                 {
-                  head: words.name,
-                  names: true,
+                  header: t.name,
+                  primary: true,
                   cell: ({ env, doc }) => (
                     <>
-                      <Copyable text={env} />
+                      <CopyButton text={env} />
                       <small lang="en">{doc}</small>
                     </>
                   ),
                 },
                 {
-                  head: words.value,
-                  cell: ({ value }) => (value === null ? words.notSet : <code>{value}</code>),
+                  header: t.value,
+                  cell: ({ value }) => (value === null ? t.notSet : <code>{value}</code>),
                 },
-                { head: words.standard, wide: true, cell: ({ standard }) => <code>{standard}</code> },
+                { header: t.defaultValue, wideOnly: true, cell: ({ standard }) => <code>{standard}</code> },
               ]}
             />
           )
         }}
-      </Asked>
+      </QueryBoundary>
     </Page>
   )
 }

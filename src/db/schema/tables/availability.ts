@@ -1,28 +1,28 @@
-/** How available each model was: roll-ups that db/ makes, objectives and incidents that the room health/ writes. */
+/** Availability of models: roll-ups, owned by usage/; objectives and incidents, owned by health/. */
 
-interface AvailabilitySums {
+interface AvailabilityCounts {
   model: string
   answered: number
-  /** Ours to answer, and not answered whole. */
+  /** Failed or truncated by our fault. */
   failed: number
-  /** The caller's own, or left by the caller: counts for nothing. */
+  /** Client errors and abandoned requests, which do not count. */
   apart: number
 }
 
-export interface AvailabilityMinutesTable extends AvailabilitySums {
+export interface AvailabilityMinutesTable extends AvailabilityCounts {
   /** Its start, UTC. */
   minute: number
 }
 
-export interface AvailabilityDaysTable extends AvailabilitySums {
+export interface AvailabilityDaysTable extends AvailabilityCounts {
   /** Its start, UTC. */
   day: number
 }
 
-/** Models with an objective of their own. */
+/** Models with their own objective. */
 export interface ObjectivesTable {
   model: string
-  /** Of the requests that are ours to answer, so many have to be answered. */
+  /** The required share of successful requests. */
   parts_per_million: number
 }
 
@@ -33,9 +33,9 @@ export interface IncidentsTable {
   title: string
   status: IncidentStatus
   severity: 'minor' | 'major' | 'critical'
-  /** JSON array of names; empty is the whole service. */
+  /** JSON array of model names; empty: the whole service. */
   models: string
-  /** The model whose success opened it and will close it; null when it was opened by hand. */
+  /** The model whose success rate opened the incident and will close it; null if opened manually. */
   watched_model: string | null
   is_public: 0 | 1
   opened_at: number
@@ -47,20 +47,20 @@ export interface IncidentPostsTable {
   id: string
   incident_id: string
   at: number
-  /** The incident's from then on. */
+  /** The incident's status from this post on. */
   status: IncidentStatus
-  /** What the relay itself told, to be said in the reader's language; null for a person's own words. */
+  /** An automatic post, shown in the reader's language; null: written by a person. */
   code: 'failing' | 'failing_again' | 'recovered' | 'quiet' | null
   message: string
 }
 
-/** How each of our public addresses was when it was looked at last. */
+/** The state of each of our public addresses at the last check. */
 export interface PublicAddressesTable {
   url: string
   is_well: 0 | 1
-  /** Looks in a row that failed. */
+  /** Consecutive failed checks. */
   failures: number
-  /** Since when it is well, or not. */
+  /** When it became healthy or unhealthy. */
   since: number
   checked_at: number
   duration_ms: number | null
@@ -77,8 +77,8 @@ export interface AvailabilityTables {
 }
 
 export const availabilityOwners = {
-  availability_minutes: 'db',
-  availability_days: 'db',
+  availability_minutes: 'usage',
+  availability_days: 'usage',
   objectives: 'health',
   incidents: 'health',
   incident_posts: 'health',

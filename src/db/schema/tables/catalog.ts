@@ -1,11 +1,11 @@
-/** Of the catalogue's tables, those that are made of credentials; written by catalog/. */
+/** Additional credentials of upstreams; owned by catalog/. */
 
 export interface UpstreamCredentialsTable {
   id: string
   upstream_id: string
   /** Sealed with the row's id. */
   credential: string
-  /** Its last four characters, to tell it from others; null where it is too short to show any. */
+  /** Its last four characters, for display; null if it is too short to show any. */
   last_four: string | null
   label: string
   weight: number

@@ -1,27 +1,27 @@
-/** What the console's pages read: roll-ups made by db/, requests for limits by accounts/, announcements by notices/. */
+/** Tables of the console: roll-ups, owned by usage/; limit requests, by accounts/; announcements, by notifications/. */
 
 export interface TrafficHourlyTable {
   /** The start of the hour, UTC. */
   hour: number
-  /** Empty for what is no model of ours. */
+  /** Empty for unknown models. */
   model: string
   requests: number
   errors: number
   cost_nanos: bigint
   upstream_cost_nanos: bigint
-  /** null in hours from before it was kept, until traffic-tokens.ts has come to them; so is the next. */
+  /** null in hours before it was recorded, until traffic-tokens.ts fills it in; likewise the next. */
   prompt_tokens: number | null
   completion_tokens: number | null
 }
 
 export interface LatencyDailyTable {
-  /** Empty: all accounts together. */
+  /** Empty: all accounts. */
   account_id: string
   /** The start of the day, UTC. */
   day: number
   model: string
   measure: 'first_token' | 'duration'
-  /** Which step of the ladder in latency-rollup.ts. */
+  /** The index of the bucket in traffic-rollup.ts. */
   bucket: number
   requests: number
 }
@@ -29,7 +29,7 @@ export interface LatencyDailyTable {
 export interface FailuresHourlyTable {
   hour: number
   cause: string
-  /** Empty: none was asked. */
+  /** Empty: no upstream was called. */
   upstream_id: string
   model: string
   http_status: number
@@ -43,7 +43,7 @@ export interface FailuresHourlyTable {
 export interface LimitRequestsTable {
   id: string
   account_id: string
-  /** JSON object of the limits wanted. */
+  /** JSON object of the requested limits. */
   wanted: string
   reason: string
   status: 'open' | 'granted' | 'declined'

@@ -1,4 +1,4 @@
-/** The rows that a commit of the ledger writes, and the audit log: append-only, written by db/ alone. */
+/** The rows of ledger commits, and the audit log: append-only, owned by db/. */
 import type { Generated } from 'kysely'
 
 export interface JournalTable {
@@ -44,7 +44,7 @@ export interface OwnersTable {
   flags: number
 }
 
-/** What a request under an `Idempotency-Key` came to, for 24 hours from its admission. */
+/** The result of a request with an `Idempotency-Key`, for 24 hours from its admission. */
 export interface KeptAnswersTable {
   account_id: string
   /** SHA-256 as base64url, as `body_hash` is. */
@@ -53,7 +53,7 @@ export interface KeptAnswersTable {
   request_id: string
   at: number
   cost_nanos: bigint
-  /** Sealed with the request's id; null where it was cut off by a crash, or is too large to keep. */
+  /** Sealed with the request's id; null if a crash interrupted it, or if it is too large to store. */
   answer: Uint8Array | null
 }
 

@@ -1,32 +1,32 @@
-/** What people have to be told, and how: written by the room notices/. */
+/** Notifications, their channels and their delivery; owned by notifications/. */
 import type { Generated } from 'kysely'
 
 export interface NoticesTable {
-  /** Order of arrival; pages and deliveries go by it. */
+  /** The order of creation, used for pages and deliveries. */
   row_id: Generated<number>
   id: string
-  /** `operator`, or the id of one account. */
+  /** `operator`, or an account's id. */
   audience: string
-  /** What preferences are set for. */
+  /** The kind for which preferences are set. */
   kind: string
   severity: 'info' | 'warning' | 'critical'
-  /** What it is about; with audience, kind and period it is raised once. */
+  /** The subject; a notification is raised once per audience, kind, subject and period. */
   subject: string
   period: string
-  /** Its words, in notices/words.ts. */
+  /** Its words, in notifications/locales/notification-texts.ts. */
   code: string
-  /** JSON object of texts: what the words name. */
+  /** JSON object with the parameters of the text. */
   params: string
   created_at: number
   read_at: number | null
-  /** When it was given to the channels that bring it elsewhere. */
+  /** When it was queued for its channels. */
   queued_at: number | null
 }
 
 export interface NoticePreferencesTable {
   audience: string
   kind: string
-  /** JSON array of names of channels; empty is none but the console. */
+  /** JSON array of channel names; empty: only the console. */
   channels: string
   updated_at: number
 }
@@ -35,15 +35,15 @@ export type ChannelKind = 'email' | 'webhook' | 'feishu' | 'dingtalk' | 'wecom' 
 
 export interface ChannelsTable {
   id: string
-  /** `operator`, or the id of the account whose it is. */
+  /** `operator`, or the id of the account that owns it. */
   audience: string
   name: string
   kind: ChannelKind
   /** JSON of its address and secret, sealed with the row's id. */
   target: string
-  /** What may be shown of the address. */
+  /** The part of the address that may be displayed. */
   hint: string
-  /** JSON array of kinds of notice; null is every kind. */
+  /** JSON array of kinds; null: every kind. */
   kinds: string | null
   language: string
   enabled: 0 | 1
@@ -51,7 +51,7 @@ export interface ChannelsTable {
   updated_at: number
 }
 
-/** A notice on its way to a channel: waiting, until a message takes it along. */
+/** A notification queued for a channel, until a message includes it. */
 export interface DeliveriesTable {
   notice_id: string
   /** A channel's id, or `email:` and the account's id. */
@@ -59,7 +59,7 @@ export interface DeliveriesTable {
   message_id: string | null
 }
 
-/** Messages: tried again until they are taken, or for too long. */
+/** Messages, retried until they are accepted or expire. */
 export interface OutboxTable {
   id: string
   channel_id: string
@@ -71,7 +71,7 @@ export interface OutboxTable {
   last_error: string | null
 }
 
-export interface NoticeTables {
+export interface NotificationTables {
   notices: NoticesTable
   notice_preferences: NoticePreferencesTable
   channels: ChannelsTable
@@ -79,10 +79,10 @@ export interface NoticeTables {
   outbox: OutboxTable
 }
 
-export const noticeOwners = {
-  notices: 'notices',
-  notice_preferences: 'notices',
-  channels: 'notices',
-  deliveries: 'notices',
-  outbox: 'notices',
-} as const satisfies Record<keyof NoticeTables, string>
+export const notificationOwners = {
+  notices: 'notifications',
+  notice_preferences: 'notifications',
+  channels: 'notifications',
+  deliveries: 'notifications',
+  outbox: 'notifications',
+} as const satisfies Record<keyof NotificationTables, string>

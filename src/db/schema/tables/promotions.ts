@@ -1,4 +1,4 @@
-/** How money comes in beside an operator's own credits: written by the room ledger/. */
+/** Vouchers, promotions and other sources of credit; owned by ledger/. */
 
 export interface VouchersTable {
   code_hash: string
@@ -18,21 +18,21 @@ export interface CreditOrdersTable {
   source: string
   reason: string
   created_at: number
-  /** null: not known to be in the ledger. */
+  /** null: not yet confirmed in the ledger. */
   entered_at: number | null
 }
 
 export interface PromotionsTable {
   id: string
   name: string
-  /** Who names it gets it; null: everybody, unless they name another. */
+  /** The code that claims it; null: applies to everyone who gives no other code. */
   code: string | null
   amount_nanos: bigint
   starts_at: number
   ends_at: number | null
   grants_max: number | null
   granted: number
-  /** After so many days what is left of a credit is taken back. */
+  /** After this many days the rest of the credit is revoked. */
   credit_days: number | null
   status: 'active' | 'paused'
   created_at: number
@@ -40,31 +40,31 @@ export interface PromotionsTable {
 }
 
 export interface TrialGrantsTable {
-  /** SHA-256 in hex of the mailbox: it stays when the account's address changes. */
+  /** SHA-256 of the mailbox in hex; unchanged when the account's e-mail address changes. */
   mailbox_hash: string
   account_id: string
   promotion_id: string
   amount_nanos: bigint
   granted_at: number
   expires_at: number | null
-  /** All that the account had spent before. */
+  /** The account's total spending before the grant. */
   spent_before_nanos: bigint
-  /** What was taken back since its end, in so many entries. */
+  /** The amount revoked since its end, in `takes` entries. */
   taken_nanos: bigint
   takes: number
   ended_at: number | null
 }
 
-export interface ProgrammeTables {
+export interface PromotionTables {
   vouchers: VouchersTable
   credit_orders: CreditOrdersTable
   promotions: PromotionsTable
   trial_grants: TrialGrantsTable
 }
 
-export const programmeOwners = {
+export const promotionOwners = {
   vouchers: 'ledger',
   credit_orders: 'ledger',
   promotions: 'ledger',
   trial_grants: 'ledger',
-} as const satisfies Record<keyof ProgrammeTables, string>
+} as const satisfies Record<keyof PromotionTables, string>

@@ -1,10 +1,10 @@
-/** Request rows and their hourly sums: written with the ledger's commits, by db/ alone. */
+/** Request rows, written with the ledger's commits and owned by db/, and their hourly sums, owned by usage/. */
 import type { Generated } from 'kysely'
 
 export type Outcome = 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'
 
 export interface RequestsTable {
-  /** Order of settlement; roll-ups and pages go by it. */
+  /** The order of settlement, used by roll-ups and pages. */
   row_id: Generated<number>
   request_id: string
   at: number
@@ -30,22 +30,22 @@ export interface RequestsTable {
   error_code: string | null
   hold_nanos: bigint
   price_version: number | null
-  /** null in rows from before it was kept; so are the next two. */
+  /** null in rows from before it was recorded; likewise the next two. */
   cache_write_tokens: number | null
-  /** Of them, those that the provider keeps for an hour. */
+  /** Of these, the one-hour cache writes. */
   cache_write_1h_tokens: number | null
   factor_ppm: number | null
-  /** The account's after the charge. */
+  /** The account's balance after the charge. */
   balance_nanos: bigint | null
-  /** Why no upstream has answered, as the last attempt tells it, and which one that was. */
+  /** The error of the last upstream attempt if the request failed, and its upstream. */
   fault: string | null
   fault_upstream: string | null
 }
 
-/** What an account's request rows that are no longer kept had come to. */
+/** The sums of an account's deleted request rows. */
 export interface DroppedBillsTable {
   account_id: string
-  /** Those that cost something. */
+  /** The number of rows with a cost. */
   bills: number
   cost_nanos: bigint
 }
@@ -57,7 +57,7 @@ export interface UsageHourlyTable {
   key_id: string
   model: string
   requests: number
-  /** Requests that were refused, failed or truncated. */
+  /** Requests that were rejected, failed or truncated. */
   errors: number
   prompt_tokens: number
   completion_tokens: number

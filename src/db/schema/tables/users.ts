@@ -1,4 +1,4 @@
-/** Who may sign in to the console: written by the room people/. */
+/** Users of the console, their credentials and sessions; owned by users/. */
 
 export interface PersonsTable {
   id: string
@@ -6,16 +6,16 @@ export interface PersonsTable {
   email_normalised: string
   name: string
   role: 'customer' | 'operator'
-  /** null: an operator without an account of the own. */
+  /** null: an operator without an account. */
   account_id: string | null
   /** `en` or `zh-CN`. */
   language: string
-  /** PHC text of argon2id; null: comes in by a link or a passkey. */
+  /** argon2id in PHC format; null: signs in by link or passkey. */
   password_hash: string | null
-  /** Sealed with the row's id. Counts from its confirmation on. */
+  /** Sealed with the row's id; used only after confirmation. */
   totp_secret: string | null
   totp_confirmed_at: number | null
-  /** The step of the last code that was taken: none is taken twice. */
+  /** The time step of the last accepted code, which prevents replay. */
   totp_counter: number | null
   email_verified_at: number | null
   disabled_at: number | null
@@ -29,7 +29,7 @@ export interface SessionsTable {
   hash: string
   id: string
   person_id: string
-  /** The account that an operator has signed in as. */
+  /** The account that an operator impersonates. */
   acting_account: string | null
   address: string
   agent: string
@@ -38,7 +38,7 @@ export interface SessionsTable {
   expires_at: number
 }
 
-/** What is good once and for a while: links, second steps of a sign-in, challenges of passkeys. */
+/** One-time tokens with an expiry: links, pending second factors, passkey challenges. */
 export interface TicketsTable {
   hash: string
   kind: string
@@ -78,15 +78,15 @@ export interface InvitesTable {
   created_at: number
 }
 
-/** How often something was tried that guessing could open, by a hash of what and by whom. */
+/** Counters against guessing, by a hash of what was tried and by whom. */
 export interface AttemptsTable {
   name: string
   tries: number
-  /** The end of the time within which they are counted. */
+  /** The end of the counting period. */
   until: number
 }
 
-export interface PeopleTables {
+export interface UserTables {
   persons: PersonsTable
   sessions: SessionsTable
   tickets: TicketsTable

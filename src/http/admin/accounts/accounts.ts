@@ -1,4 +1,4 @@
-/** `/accounts`: who holds money, and what they have. */
+/** `/accounts`: accounts with their balances, caps and limits. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   accountByEmail,
@@ -9,58 +9,65 @@ import {
   type AccountPatch,
 } from '../../../accounts/accounts.ts'
 import type { Db } from '../../../db/db.ts'
-import { refuse } from '../../../errors.ts'
-import { decimalOf, factorOf, factorPpmOf } from '../../../lib/money.ts'
+import { apiError } from '../../../errors.ts'
+import { formatAmount, formatFactor, parseFactor } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
-import { openAccount, type TrialOutcome } from '../../trial.ts'
-import { announced, type Desk } from '../desk.ts'
+import { createAccountWithTrial } from '../../api/trial-credit.ts'
+import type { TrialCreditResult } from '../../../ledger/credits/grant-trial-credit.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { writeAndPublish } from '../../api/publish.ts'
 import {
-  bodyOf,
-  capOf,
-  capsIn,
-  capsOut,
-  capText,
-  createdAnswer,
-  idPath,
-  limitsIn,
-  limitsOut,
-  limitsPatch,
-  limitsView,
-  listAnswer,
+  jsonBody,
+  capsInput,
+  capsSchema,
+  createdResponse,
+  idParams,
+  limitsInput,
+  limitsSchema,
+  toLimitsPatch,
+  listResponse,
   money,
-  okAnswer,
-  openedCursor,
-  pageFields,
-  sealedCursor,
+  okResponse,
   time,
-  timeOf,
 } from '../schemas.ts'
+import { pageFields } from '../pagination.ts'
+import {
+  decodeCursor,
+  encodeCursor,
+  parseOptionalAmount,
+  formatOptionalAmount,
+  serializeLimits,
+  formatTime,
+} from '../../api/json-values.ts'
 
 const status = z.enum(['active', 'suspended'])
 const factor = z.string().max(64)
 
-const accountIn = z.strictObject({
+const accountInput = z.strictObject({
   email: z.string(),
   name: z.string().optional(),
   tier: z.string().optional(),
-  timezone: z.string().optional().meta({ description: 'IANA; decides when a day and a month end.' }),
-  trial: z.boolean().optional().meta({ description: 'With the credit of a promotion, if one runs.' }),
-  promotion: z.string().optional().meta({ description: 'The code of one that is not for everybody.' }),
+  timezone: z.string().optional().meta({ description: 'IANA name. Determines when a day and a month end.' }),
+  trial: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Grants the credit of a running promotion, if there is one.' }),
+  promotion: z.string().optional().meta({ description: 'The code of a promotion that requires one.' }),
 })
 const accountPatch = z.strictObject({
   email: z.string().optional(),
   name: z.string().optional(),
   tier: z.string().optional(),
   status: status.optional(),
-  caps: capsIn.nullish(),
+  caps: capsInput.nullish(),
   low_balance: money.nullish().meta({
-    description: 'A balance below it is told; null: a tenth of the last credit, "0": never.',
+    description: 'A balance below this sends a notification. null: a tenth of the last credit; "0": never.',
   }),
-  limits: limitsIn.nullish(),
+  limits: limitsInput.nullish(),
   timezone: z.string().optional(),
-  price_factor: factor.nullish().meta({ description: 'null is the tier’s.' }),
+  price_factor: factor.nullish().meta({ description: 'null: the factor of the tier.' }),
 })
-export const accountOut = z
+export const accountSchema = z
   .object({
     id: z.string(),
     email: z.string(),
@@ -73,9 +80,9 @@ export const accountOut = z
     available: money,
     spent_today: money,
     spent_month: money,
-    caps: capsOut,
+    caps: capsSchema,
     low_balance: money.nullable(),
-    limits: limitsOut.meta({ description: 'Its own; null is the tier’s.' }),
+    limits: limitsSchema.meta({ description: 'Limits of this account; null: the limit of the tier.' }),
     timezone: z.string(),
     price_factor: factor.nullable(),
     trial: z.boolean(),
@@ -83,21 +90,27 @@ export const accountOut = z
     updated_at: time,
   })
   .openapi('Account')
-const trialOut = z.object({
+const trialCreditSchema = z.object({
   granted: z.boolean(),
   amount: money.nullable(),
-  promotion: z.string().nullable().meta({ description: 'Its id.' }),
-  expires_at: time.nullable().meta({ description: 'What is left then is taken back.' }),
+  promotion: z.string().nullable().meta({ description: 'The id of the promotion.' }),
+  expires_at: time.nullable().meta({ description: 'The unused remainder is taken back then.' }),
   reason: z.enum(['no_promotion', 'granted_before']).nullable().meta({
-    description: 'Why nothing is granted: no promotion runs, or this mailbox has had its credit.',
+    description:
+      'Why nothing was granted: no promotion is running, or this mailbox already had trial credit.',
   }),
 })
-const newAccountOut = accountOut
-  .extend({ trial_credit: trialOut.optional().meta({ description: 'Where `trial` was asked for.' }) })
+const newAccountSchema = accountSchema
+  .extend({
+    trial_credit: trialCreditSchema.optional().meta({ description: 'Present if `trial` was requested.' }),
+  })
   .openapi('NewAccount')
 
-async function accountView({ house }: Desk, account: Account): Promise<z.infer<typeof accountOut>> {
-  const wallet = await house.wallet(account.id, null)
+async function serializeAccount(
+  { ctx }: AdminContext,
+  account: Account,
+): Promise<z.infer<typeof accountSchema>> {
+  const wallet = await ctx.wallet(account.id, null)
   return {
     id: account.id,
     email: account.email,
@@ -105,115 +118,121 @@ async function accountView({ house }: Desk, account: Account): Promise<z.infer<t
     tier: account.tier,
     status: account.status,
     currency,
-    balance: decimalOf(wallet.balance),
-    held: decimalOf(wallet.held),
-    available: decimalOf(wallet.available),
-    spent_today: decimalOf(wallet.spentToday),
-    spent_month: decimalOf(wallet.spentMonth),
-    caps: { daily: capText(account.caps.dailyNanos), monthly: capText(account.caps.monthlyNanos) },
-    low_balance: capText(account.lowBalanceNanos),
-    limits: limitsView(account.limits),
+    balance: formatAmount(wallet.balance),
+    held: formatAmount(wallet.held),
+    available: formatAmount(wallet.available),
+    spent_today: formatAmount(wallet.spentToday),
+    spent_month: formatAmount(wallet.spentMonth),
+    caps: {
+      daily: formatOptionalAmount(account.caps.dailyNanos),
+      monthly: formatOptionalAmount(account.caps.monthlyNanos),
+    },
+    low_balance: formatOptionalAmount(account.lowBalanceNanos),
+    limits: serializeLimits(account.limits),
     timezone: account.timezone,
-    price_factor: account.priceFactorPpm === null ? null : factorOf(account.priceFactorPpm),
+    price_factor: account.priceFactorPpm === null ? null : formatFactor(account.priceFactorPpm),
     trial: account.trial,
-    created_at: timeOf(account.createdAt),
-    updated_at: timeOf(account.updatedAt),
+    created_at: formatTime(account.createdAt),
+    updated_at: formatTime(account.updatedAt),
   }
 }
 
-function patchOf(given: z.infer<typeof accountPatch>): AccountPatch {
-  const { caps, limits, price_factor: ownFactor, low_balance: low, ...rest } = given
+function toAccountPatch(body: z.infer<typeof accountPatch>): AccountPatch {
+  const { caps, limits, price_factor: priceFactor, low_balance: lowBalance, ...rest } = body
   const { daily, monthly } = caps === null ? { daily: null, monthly: null } : (caps ?? {})
   return {
     ...rest,
-    caps: { dailyNanos: capOf(daily, 'caps.daily'), monthlyNanos: capOf(monthly, 'caps.monthly') },
-    lowBalanceNanos: capOf(low, 'low_balance'),
-    limits: limitsPatch(limits),
-    priceFactorPpm: typeof ownFactor === 'string' ? factorPpmOf(ownFactor, 'price_factor') : ownFactor,
+    caps: {
+      dailyNanos: parseOptionalAmount(daily, 'caps.daily'),
+      monthlyNanos: parseOptionalAmount(monthly, 'caps.monthly'),
+    },
+    lowBalanceNanos: parseOptionalAmount(lowBalance, 'low_balance'),
+    limits: toLimitsPatch(limits),
+    priceFactorPpm: typeof priceFactor === 'string' ? parseFactor(priceFactor, 'price_factor') : priceFactor,
   }
 }
 
 const create = createRoute({
   method: 'post',
   path: '/accounts',
-  summary: 'Open an account',
-  request: { body: bodyOf(accountIn) },
-  responses: createdAnswer(newAccountOut, 'The account.'),
+  summary: 'Create an account',
+  request: { body: jsonBody(accountInput) },
+  responses: createdResponse(newAccountSchema, 'The account.'),
 })
 const list = createRoute({
   method: 'get',
   path: '/accounts',
-  summary: 'List accounts, newest first, or find one by its e-mail address',
+  summary: 'List accounts, newest first, or find one by e-mail address',
   request: {
     query: z.strictObject({ ...pageFields, email: z.string().optional(), status: status.optional() }),
   },
-  responses: listAnswer(accountOut, 'A page of accounts.'),
+  responses: listResponse(accountSchema, 'A page of accounts.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/accounts/{id}',
-  summary: 'Read an account and what it has',
-  request: { params: idPath },
-  responses: okAnswer(accountOut, 'The account.'),
+  summary: 'Get an account with its balance',
+  request: { params: idParams },
+  responses: okResponse(accountSchema, 'The account.'),
 })
 const update = createRoute({
   method: 'patch',
   path: '/accounts/{id}',
-  summary: 'Change the fields given; null removes a cap or a limit, or all of them',
-  request: { params: idPath, body: bodyOf(accountPatch) },
-  responses: okAnswer(accountOut, 'The account as it is now.'),
+  summary: 'Update an account; null removes a cap or a limit, or all of them',
+  request: { params: idParams, body: jsonBody(accountPatch) },
+  responses: okResponse(accountSchema, 'The updated account.'),
 })
 
-function trialView(trial: TrialOutcome): z.infer<typeof trialOut> {
+function serializeTrialCredit(trial: TrialCreditResult): z.infer<typeof trialCreditSchema> {
   if (!trial.granted) {
     return { granted: false, amount: null, promotion: null, expires_at: null, reason: trial.reason }
   }
   return {
     granted: true,
-    amount: decimalOf(trial.amountNanos),
+    amount: formatAmount(trial.amountNanos),
     promotion: trial.promotion.id,
-    expires_at: timeOf(trial.expiresAt),
+    expires_at: formatTime(trial.expiresAt),
     reason: null,
   }
 }
 
-/** Refuses with 404. */
-export async function knownAccount(db: Db, id: string): Promise<Account> {
+/** Throws 404 if there is none. */
+export async function requireAccount(db: Db, id: string): Promise<Account> {
   const account = await accountById(db, id)
-  if (account === undefined) throw refuse('not_found', { message: 'There is no such account.' })
+  if (account === undefined) throw apiError('not_found', { message: 'Account not found.' })
   return account
 }
 
-export function accountRoutes(desk: Desk): OpenAPIHono {
-  const { house, by } = desk
-  const { db } = house
+export function accountRoutes(admin: AdminContext): OpenAPIHono {
+  const { ctx, by } = admin
+  const { db } = ctx
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
-    const given = { timezone: house.config.timezone, ...c.req.valid('json') }
-    const { account, trial } = await openAccount(house, given, by)
-    await house.announce(account.changes)
-    const view = await accountView(desk, account.value)
-    return c.json(trial === null ? view : { ...view, trial_credit: trialView(trial) }, 201)
+    const body = { timezone: ctx.config.timezone, ...c.req.valid('json') }
+    const { account, trial } = await createAccountWithTrial(ctx, body, by)
+    await ctx.publishChanges(account.changes)
+    const view = await serializeAccount(admin, account.value)
+    return c.json(trial === null ? view : { ...view, trial_credit: serializeTrialCredit(trial) }, 201)
   })
   app.openapi(list, async (c) => {
-    const { limit, cursor, email, status: wanted } = c.req.valid('query')
+    const { limit, cursor, email, status: statusFilter } = c.req.valid('query')
     if (email !== undefined) {
-      const found = await accountByEmail(db, email)
-      const isShown = found !== undefined && (wanted === undefined || found.status === wanted)
-      return c.json({ data: isShown ? [await accountView(desk, found)] : [], next: null }, 200)
+      const match = await accountByEmail(db, email)
+      const isMatch = match !== undefined && (statusFilter === undefined || match.status === statusFilter)
+      return c.json({ data: isMatch ? [await serializeAccount(admin, match)] : [], next: null }, 200)
     }
-    const page = { limit, status: wanted, cursor: openedCursor(cursor, /^acc_[0-9a-z]{26}$/) }
+    const page = { limit, status: statusFilter, cursor: decodeCursor(cursor, /^acc_[0-9a-z]{26}$/) }
     const { data, next } = await listAccounts(db, page)
-    const views = await Promise.all(data.map((account) => accountView(desk, account)))
-    return c.json({ data: views, next: sealedCursor(next) }, 200)
+    const views = await Promise.all(data.map((account) => serializeAccount(admin, account)))
+    return c.json({ data: views, next: encodeCursor(next) }, 200)
   })
   app.openapi(read, async (c) =>
-    c.json(await accountView(desk, await knownAccount(db, c.req.valid('param').id)), 200),
+    c.json(await serializeAccount(admin, await requireAccount(db, c.req.valid('param').id)), 200),
   )
   app.openapi(update, async (c) => {
-    const patch = patchOf(c.req.valid('json'))
-    const account = await announced(desk, updateAccount(db, c.req.valid('param').id, patch, by))
-    return c.json(await accountView(desk, account), 200)
+    const patch = toAccountPatch(c.req.valid('json'))
+    const account = await writeAndPublish(admin, updateAccount(db, c.req.valid('param').id, patch, by))
+    return c.json(await serializeAccount(admin, account), 200)
   })
   return app
 }

@@ -1,4 +1,4 @@
-/** `/accounts/{id}/keys` and `/keys/{id}`: what callers present. The secret is in the answer to its creation only. */
+/** `/accounts/{id}/keys` and `/keys/{id}`: the API keys of callers. Only the response to a creation has the secret. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { accountById } from '../../../accounts/accounts.ts'
 import {
@@ -10,50 +10,53 @@ import {
   type Key,
   type KeyPatch,
 } from '../../../accounts/keys.ts'
-import { refuse } from '../../../errors.ts'
-import { announced, type Desk } from '../desk.ts'
+import { apiError } from '../../../errors.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { writeAndPublish } from '../../api/publish.ts'
 import {
-  bodyOf,
-  capOf,
-  capsIn,
-  capsOut,
-  capText,
-  createdAnswer,
-  gone,
-  idPath,
-  limitsIn,
-  limitsOut,
-  limitsPatch,
-  limitsView,
-  listAnswer,
+  jsonBody,
+  capsInput,
+  capsSchema,
+  createdResponse,
+  deletedSchema,
+  idParams,
+  limitsInput,
+  limitsSchema,
+  toLimitsPatch,
+  listResponse,
   money,
-  msOf,
-  okAnswer,
+  okResponse,
   time,
-  timeIn,
-  timeOf,
+  timeInput,
 } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import {
+  parseOptionalAmount,
+  formatOptionalAmount,
+  serializeLimits,
+  parseTime,
+  formatTime,
+} from '../../api/json-values.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
 const status = z.enum(['active', 'disabled'])
 const names = z.array(z.string())
 const patchFields = {
   name: z.string().optional(),
   status: status.optional(),
-  enabled: z.boolean().optional().meta({ description: 'Another way to say `status`.' }),
-  disabled: z.boolean().optional().meta({ description: 'Another way to say `status`.' }),
-  expires_at: timeIn.nullish(),
-  models: names
-    .nullish()
-    .meta({ description: 'Names, or beginnings with `*` at their end; none is every model.' }),
-  ips: names.nullish().meta({ description: 'Addresses or CIDRs; none is every address.' }),
-  caps: capsIn.extend({ total: money.nullish().meta({ description: 'For the key’s life.' }) }).nullish(),
-  limits: limitsIn.nullish(),
+  enabled: z.boolean().optional().meta({ description: 'Alternative to `status`.' }),
+  disabled: z.boolean().optional().meta({ description: 'Alternative to `status`.' }),
+  expires_at: timeInput.nullish(),
+  models: names.nullish().meta({ description: 'Names, or prefixes ending in `*`. Empty: every model.' }),
+  ips: names.nullish().meta({ description: 'IP addresses or CIDR ranges. Empty: every address.' }),
+  caps: capsInput
+    .extend({ total: money.nullish().meta({ description: 'For the lifetime of the key.' }) })
+    .nullish(),
+  limits: limitsInput.nullish(),
 }
 const keyPatch = z.strictObject(patchFields)
-const keyIn = z.strictObject({ ...patchFields, name: z.string() })
+const keyInput = z.strictObject({ ...patchFields, name: z.string() })
 
-export const keyOut = z
+export const keySchema = z
   .object({
     id: z.string(),
     account: z.string(),
@@ -61,21 +64,21 @@ export const keyOut = z
     prefix: z.string(),
     last_four: z.string(),
     status,
-    enabled: z.boolean().meta({ description: 'Is its status `active`?' }),
+    enabled: z.boolean().meta({ description: 'Whether `status` is `active`.' }),
     expires_at: time.nullable(),
     models: names,
     ips: names,
-    caps: capsOut.extend({ total: money.nullable() }),
-    limits: limitsOut.meta({ description: 'Its own; null is none.' }),
+    caps: capsSchema.extend({ total: money.nullable() }),
+    limits: limitsSchema.meta({ description: 'Limits of this key; null: no limit of its own.' }),
     created_at: time,
     last_used_at: time.nullable(),
   })
   .openapi('Key')
-export const newKeyOut = keyOut
-  .extend({ secret: z.string().meta({ description: 'Only here, only now.' }) })
+export const newKeySchema = keySchema
+  .extend({ secret: z.string().meta({ description: 'Returned only once.' }) })
   .openapi('NewKey')
 
-export function keyView(key: Key): z.infer<typeof keyOut> {
+export function serializeKey(key: Key): z.infer<typeof keySchema> {
   return {
     id: key.id,
     account: key.accountId,
@@ -84,50 +87,58 @@ export function keyView(key: Key): z.infer<typeof keyOut> {
     last_four: key.lastFour,
     status: key.status,
     enabled: key.status === 'active',
-    expires_at: timeOf(key.expiresAt),
+    expires_at: formatTime(key.expiresAt),
     models: [...(key.models ?? [])],
     ips: [...(key.ips ?? [])],
     caps: {
-      daily: capText(key.caps.dailyNanos),
-      monthly: capText(key.caps.monthlyNanos),
-      total: capText(key.caps.totalNanos),
+      daily: formatOptionalAmount(key.caps.dailyNanos),
+      monthly: formatOptionalAmount(key.caps.monthlyNanos),
+      total: formatOptionalAmount(key.caps.totalNanos),
     },
-    limits: limitsView(key.limits),
-    created_at: timeOf(key.createdAt),
-    last_used_at: timeOf(key.lastUsedAt),
+    limits: serializeLimits(key.limits),
+    created_at: formatTime(key.createdAt),
+    last_used_at: formatTime(key.lastUsedAt),
   }
 }
 
-/** The status that is asked for, in whichever words; undefined: none. Throws 400 where they contradict each other. */
-function statusOf({ status: named, enabled, disabled }: z.infer<typeof keyPatch>): Key['status'] | undefined {
-  const isOn = [named && named === 'active', enabled, disabled === undefined ? undefined : !disabled]
-  const said = new Set(isOn.filter((each) => each !== undefined))
-  if (said.size > 1) {
+/** The requested status from any of the three fields; undefined if none is given. Throws 400 if they contradict. */
+function resolveStatus({
+  status: statusField,
+  enabled,
+  disabled,
+}: z.infer<typeof keyPatch>): Key['status'] | undefined {
+  const candidates = [
+    statusField && statusField === 'active',
+    enabled,
+    disabled === undefined ? undefined : !disabled,
+  ]
+  const values = new Set(candidates.filter((candidate) => candidate !== undefined))
+  if (values.size > 1) {
     const message = 'status, enabled and disabled contradict each other.'
-    throw refuse('invalid_request', { param: 'status', message })
+    throw apiError('invalid_request', { param: 'status', message })
   }
-  const [first] = said
+  const [first] = values
   if (first === undefined) return undefined
   return first ? 'active' : 'disabled'
 }
 
 const noCaps = { daily: null, monthly: null, total: null }
 
-function patchOf(given: z.infer<typeof keyPatch>): KeyPatch {
-  const { name, models, ips, expires_at: expiresAt, caps, limits } = given
+function toKeyPatch(body: z.infer<typeof keyPatch>): KeyPatch {
+  const { name, models, ips, expires_at: expiresAt, caps, limits } = body
   const { daily, monthly, total } = caps === null ? noCaps : (caps ?? {})
   return {
     name,
     models,
     ips,
-    status: statusOf(given),
-    expiresAt: msOf(expiresAt),
+    status: resolveStatus(body),
+    expiresAt: parseTime(expiresAt),
     caps: {
-      dailyNanos: capOf(daily, 'caps.daily'),
-      monthlyNanos: capOf(monthly, 'caps.monthly'),
-      totalNanos: capOf(total, 'caps.total'),
+      dailyNanos: parseOptionalAmount(daily, 'caps.daily'),
+      monthlyNanos: parseOptionalAmount(monthly, 'caps.monthly'),
+      totalNanos: parseOptionalAmount(total, 'caps.total'),
     },
-    limits: limitsPatch(limits),
+    limits: toLimitsPatch(limits),
   }
 }
 
@@ -135,71 +146,74 @@ const create = createRoute({
   method: 'post',
   path: '/accounts/{id}/keys',
   summary: 'Create a key',
-  request: { params: idPath, body: bodyOf(keyIn) },
-  responses: createdAnswer(newKeyOut, 'The key with its secret.'),
+  request: { params: idParams, body: jsonBody(keyInput) },
+  responses: createdResponse(newKeySchema, 'The key with its secret.'),
 })
 const list = createRoute({
   method: 'get',
   path: '/accounts/{id}/keys',
-  summary: 'List an account’s keys, oldest first',
-  request: { params: idPath, query: z.strictObject(shortListFields) },
-  responses: listAnswer(keyOut, 'All its keys.'),
+  summary: 'List the keys of an account, oldest first',
+  request: { params: idParams, query: z.strictObject(optionalPageFields) },
+  responses: listResponse(keySchema, 'All its keys.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/keys/{id}',
-  summary: 'Read a key',
-  request: { params: idPath },
-  responses: okAnswer(keyOut, 'The key, without its secret.'),
+  summary: 'Get a key',
+  request: { params: idParams },
+  responses: okResponse(keySchema, 'The key, without its secret.'),
 })
 const update = createRoute({
   method: 'patch',
   path: '/keys/{id}',
-  summary: 'Disable, rename, restrict; null removes a cap or a limit, or all of them',
-  request: { params: idPath, body: bodyOf(keyPatch) },
-  responses: okAnswer(keyOut, 'The key as it is now.'),
+  summary: 'Update a key: rename, disable or restrict it; null removes a cap or a limit, or all of them',
+  request: { params: idParams, body: jsonBody(keyPatch) },
+  responses: okResponse(keySchema, 'The updated key.'),
 })
 const remove = createRoute({
   method: 'delete',
   path: '/keys/{id}',
-  summary: 'Delete a key for good',
-  request: { params: idPath },
-  responses: okAnswer(gone, 'It is refused everywhere from now on.'),
+  summary: 'Delete a key permanently',
+  request: { params: idParams },
+  responses: okResponse(deletedSchema, 'Deleted: every node rejects the key from now on.'),
 })
 
-export function keyRoutes(desk: Desk): OpenAPIHono {
-  const { house, by } = desk
-  const { db, config } = house
+export function keyRoutes(admin: AdminContext): OpenAPIHono {
+  const { ctx, by } = admin
+  const { db, config } = ctx
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
-    const given = c.req.valid('json')
-    const input = { ...patchOf(given), accountId: c.req.valid('param').id, name: given.name }
-    const key = await announced(desk, createKey(db, input, { by, keysMax: config.keysPerAccount }))
-    return c.json({ ...keyView(key), secret: key.secret }, 201)
+    const body = c.req.valid('json')
+    const input = { ...toKeyPatch(body), accountId: c.req.valid('param').id, name: body.name }
+    const key = await writeAndPublish(admin, createKey(db, input, { by, maxKeys: config.keysPerAccount }))
+    return c.json({ ...serializeKey(key), secret: key.secret }, 201)
   })
   app.openapi(list, async (c) => {
     const { id } = c.req.valid('param')
     if ((await accountById(db, id)) === undefined) {
-      throw refuse('not_found', { message: 'There is no such account.' })
+      throw apiError('not_found', { message: 'Account not found.' })
     }
-    const keys = (await listKeys(db, id)).map(keyView)
+    const keys = (await listKeys(db, id)).map(serializeKey)
     return c.json(
-      shownOf(keys, c.req.valid('query'), (key) => key.id),
+      paginate(keys, c.req.valid('query'), (key) => key.id),
       200,
     )
   })
   app.openapi(read, async (c) => {
     const key = await keyById(db, c.req.valid('param').id)
-    if (key === undefined) throw refuse('not_found', { message: 'There is no such key.' })
-    return c.json(keyView(key), 200)
+    if (key === undefined) throw apiError('not_found', { message: 'Key not found.' })
+    return c.json(serializeKey(key), 200)
   })
   app.openapi(update, async (c) => {
-    const patch = patchOf(c.req.valid('json'))
-    return c.json(keyView(await announced(desk, updateKey(db, c.req.valid('param').id, patch, by))), 200)
+    const patch = toKeyPatch(c.req.valid('json'))
+    return c.json(
+      serializeKey(await writeAndPublish(admin, updateKey(db, c.req.valid('param').id, patch, by))),
+      200,
+    )
   })
   app.openapi(remove, async (c) => {
     const { id } = c.req.valid('param')
-    await announced(desk, deleteKey(db, id, by))
+    await writeAndPublish(admin, deleteKey(db, id, by))
     return c.json({ id, deleted: true as const }, 200)
   })
   return app

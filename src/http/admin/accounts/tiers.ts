@@ -1,4 +1,4 @@
-/** `/tiers`: the limits and the price factor that accounts start from. */
+/** `/tiers`: the default limits and price factor of accounts. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   createTier,
@@ -8,94 +8,102 @@ import {
   type Tier,
   type TierPatch,
 } from '../../../accounts/tiers.ts'
-import { refuse } from '../../../errors.ts'
-import { factorOf, factorPpmOf } from '../../../lib/money.ts'
-import { announced, type Desk } from '../desk.ts'
-import { bodyOf, createdAnswer, listAnswer, okAnswer, tierLimits } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import { apiError } from '../../../errors.ts'
+import { formatFactor, parseFactor } from '../../../lib/money.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { writeAndPublish } from '../../api/publish.ts'
+import { jsonBody, createdResponse, listResponse, okResponse, tierLimitFields } from '../schemas.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
-const limits = z.strictObject(tierLimits).partial()
+const limits = z.strictObject(tierLimitFields).partial()
 const factor = z.string().max(64).meta({ description: 'Multiplies prices.', example: '0.9' })
 const tierPatch = limits.extend({
   price_factor: factor.optional(),
   after_payment: z.string().nullish().meta({
-    description: 'The tier to which its accounts move at their first payment (not a trial); null: they stay.',
+    description:
+      'The tier that accounts move to on their first payment (not on trial credit); null: they stay.',
   }),
 })
-const tierIn = tierPatch.extend({ name: z.string() })
-export const tierOut = z
+const tierInput = tierPatch.extend({ name: z.string() })
+export const tierSchema = z
   .object({
     name: z.string(),
-    ...tierLimits,
+    ...tierLimitFields,
     price_factor: factor,
     after_payment: z.string().nullable(),
   })
-  .openapi('Tier', { description: 'Per minute, per minute, per day, at once; null is unlimited.' })
-const namePath = z.object({ name: z.string() })
+  .openapi('Tier', {
+    description:
+      'rpm: requests per minute, tpm: tokens per minute, rpd: requests per day, concurrency: concurrent requests; null: unlimited.',
+  })
+const nameParams = z.object({ name: z.string() })
 
-function tierView(tier: Tier): z.infer<typeof tierOut> {
+function serializeTier(tier: Tier): z.infer<typeof tierSchema> {
   const { name, limits, priceFactorPpm, afterPayment } = tier
-  return { name, ...limits, price_factor: factorOf(priceFactorPpm), after_payment: afterPayment }
+  return { name, ...limits, price_factor: formatFactor(priceFactorPpm), after_payment: afterPayment }
 }
 
-function patchOf(given: z.infer<typeof tierPatch>): TierPatch {
-  const { price_factor: ownFactor, after_payment: afterPayment, ...patch } = given
-  const priceFactorPpm = ownFactor === undefined ? undefined : factorPpmOf(ownFactor, 'price_factor')
+function toTierPatch(body: z.infer<typeof tierPatch>): TierPatch {
+  const { price_factor: priceFactor, after_payment: afterPayment, ...patch } = body
+  const priceFactorPpm = priceFactor === undefined ? undefined : parseFactor(priceFactor, 'price_factor')
   return { ...patch, priceFactorPpm, afterPayment }
 }
 
 const create = createRoute({
   method: 'post',
   path: '/tiers',
-  summary: 'Add a tier; limits that are not given are unlimited',
-  request: { body: bodyOf(tierIn) },
-  responses: createdAnswer(tierOut, 'The tier.'),
+  summary: 'Create a tier; omitted limits are unlimited',
+  request: { body: jsonBody(tierInput) },
+  responses: createdResponse(tierSchema, 'The tier.'),
 })
 const list = createRoute({
   method: 'get',
   path: '/tiers',
   summary: 'List tiers by name',
-  request: { query: z.strictObject(shortListFields) },
-  responses: listAnswer(tierOut, 'All tiers.'),
+  request: { query: z.strictObject(optionalPageFields) },
+  responses: listResponse(tierSchema, 'All tiers.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/tiers/{name}',
-  summary: 'Read a tier',
-  request: { params: namePath },
-  responses: okAnswer(tierOut, 'The tier.'),
+  summary: 'Get a tier',
+  request: { params: nameParams },
+  responses: okResponse(tierSchema, 'The tier.'),
 })
 const update = createRoute({
   method: 'patch',
   path: '/tiers/{name}',
-  summary: 'Change the fields given; null is unlimited',
-  request: { params: namePath, body: bodyOf(tierPatch) },
-  responses: okAnswer(tierOut, 'The tier as it is now.'),
+  summary: 'Update a tier; null: unlimited',
+  request: { params: nameParams, body: jsonBody(tierPatch) },
+  responses: okResponse(tierSchema, 'The updated tier.'),
 })
 
-export function tierRoutes(desk: Desk): OpenAPIHono {
-  const { db } = desk.house
+export function tierRoutes(admin: AdminContext): OpenAPIHono {
+  const { db } = admin.ctx
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
     const { name, ...rest } = c.req.valid('json')
-    return c.json(tierView(await announced(desk, createTier(db, { ...patchOf(rest), name }, desk.by))), 201)
+    return c.json(
+      serializeTier(await writeAndPublish(admin, createTier(db, { ...toTierPatch(rest), name }, admin.by))),
+      201,
+    )
   })
   app.openapi(list, async (c) => {
-    const tiers = (await listTiers(db)).map(tierView)
+    const tiers = (await listTiers(db)).map(serializeTier)
     return c.json(
-      shownOf(tiers, c.req.valid('query'), ({ name }) => name),
+      paginate(tiers, c.req.valid('query'), ({ name }) => name),
       200,
     )
   })
   app.openapi(read, async (c) => {
     const tier = await tierByName(db, c.req.valid('param').name)
-    if (tier === undefined) throw refuse('not_found', { message: 'There is no such tier.' })
-    return c.json(tierView(tier), 200)
+    if (tier === undefined) throw apiError('not_found', { message: 'Tier not found.' })
+    return c.json(serializeTier(tier), 200)
   })
   app.openapi(update, async (c) => {
     const { name } = c.req.valid('param')
-    const patch = patchOf(c.req.valid('json'))
-    return c.json(tierView(await announced(desk, updateTier(db, name, patch, desk.by))), 200)
+    const patch = toTierPatch(c.req.valid('json'))
+    return c.json(serializeTier(await writeAndPublish(admin, updateTier(db, name, patch, admin.by))), 200)
   })
   return app
 }

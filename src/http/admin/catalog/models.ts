@@ -1,4 +1,4 @@
-/** `/models`: what callers name, with routes and versioned prices. */
+/** `/models`: the models that callers can request, with routes and versioned prices. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   createModel,
@@ -9,28 +9,29 @@ import {
   type Model,
   type ModelPatch,
 } from '../../../catalog/models.ts'
-import { priceHistory, priceMissing, type PriceInput } from '../../../catalog/prices.ts'
+import { priceHistory, pricesRequired, type PriceInput } from '../../../catalog/prices.ts'
 import { preferences } from '../../../catalog/routing.ts'
-import { refuse } from '../../../errors.ts'
-import { announced, type Desk } from '../desk.ts'
+import { apiError } from '../../../errors.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { writeAndPublish } from '../../api/publish.ts'
 import {
-  bodyOf,
-  createdAnswer,
-  gone,
-  idPath,
-  listAnswer,
-  okAnswer,
-  priceInputOf,
-  pricesIn,
-  pricesOut,
-  pricesView,
-  tierLimits,
+  jsonBody,
+  createdResponse,
+  deletedSchema,
+  idParams,
+  listResponse,
+  okResponse,
+  toPriceInput,
+  pricesInput,
+  pricesSchema,
+  serializePrice,
+  tierLimitFields,
   time,
-  timeOf,
 } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
-const limitIn = z.int().min(0).nullish()
+const limitInput = z.int().min(0).nullish()
 
 const patchFields = {
   context_tokens: z.int().optional(),
@@ -38,78 +39,79 @@ const patchFields = {
   hidden_reasoning: z
     .boolean()
     .optional()
-    .meta({ description: 'Thinks unseen: its stream does not show the reasoning that it bills.' }),
-  prices: pricesIn.optional(),
-  free: z.literal(true).optional().meta({ description: 'In the place of `prices`.' }),
+    .meta({ description: 'The model bills reasoning tokens that its stream does not show.' }),
+  prices: pricesInput.optional(),
+  free: z.literal(true).optional().meta({ description: 'Instead of `prices`.' }),
   routes: z
     .array(
       z.strictObject({
-        upstream: z.string().meta({ description: 'An upstream’s id or name.' }),
-        model: z.string().meta({ description: 'The upstream’s name for the model.' }),
+        upstream: z.string().meta({ description: 'The id or name of an upstream.' }),
+        model: z.string().meta({ description: 'The name of the model at the upstream.' }),
         priority: z.int().nullish(),
         weight: z.int().nullish(),
       }),
     )
     .optional(),
   prefer: z.enum(preferences).optional().meta({
-    description:
-      'Among upstreams of one priority: by weight, the one that costs us least, or the one that answers soonest.',
+    description: 'How to choose among upstreams of equal priority: by weight, lowest cost or lowest latency.',
   }),
   affinity: z.boolean().optional().meta({
     description:
-      'A conversation, or requests of one `prompt_cache_key` or `user`, stays with its upstream while that is healthy.',
+      'Requests of one conversation, `prompt_cache_key` or `user` stay on the same upstream while it is healthy.',
   }),
   fallbacks: z.array(z.string()).optional().meta({
     description:
-      'Models that may answer when no upstream of this one does: in this order, and none that costs more.',
+      'Models to try, in this order, if no upstream of this model responds. More expensive models are skipped.',
   }),
   limits: z
-    .strictObject({ rpm: limitIn, tpm: limitIn, rpd: limitIn, concurrency: limitIn })
+    .strictObject({ rpm: limitInput, tpm: limitInput, rpd: limitInput, concurrency: limitInput })
     .nullish()
-    .meta({ description: 'Of each account that calls it, beside its own; null removes them.' }),
+    .meta({
+      description: 'Per calling account, in addition to the limits of the account; null removes them.',
+    }),
   owned_by: z.string().optional(),
   listed: z.boolean().optional(),
 }
 const modelPatch = z.strictObject(patchFields)
-const modelIn = z.strictObject({ ...patchFields, id: z.string(), context_tokens: z.int() })
+const modelInput = z.strictObject({ ...patchFields, id: z.string(), context_tokens: z.int() })
 
-export const modelOut = z
+export const modelSchema = z
   .object({
     id: z.string(),
     context_tokens: z.int(),
     max_output_tokens: z.int().nullable(),
     hidden_reasoning: z.boolean(),
-    prices: pricesOut,
+    prices: pricesSchema,
     price_version: z.int(),
     routes: z.array(
       z.object({
-        upstream: z.string().meta({ description: 'The upstream’s id.' }),
+        upstream: z.string().meta({ description: 'The id of the upstream.' }),
         model: z.string(),
-        priority: z.int().nullable().meta({ description: 'null is the upstream’s own.' }),
+        priority: z.int().nullable().meta({ description: 'null: the priority of the upstream.' }),
         weight: z.int().nullable(),
       }),
     ),
     prefer: z.enum(preferences),
     affinity: z.boolean(),
     fallbacks: z.array(z.string()),
-    limits: z.object(tierLimits).nullable(),
+    limits: z.object(tierLimitFields).nullable(),
     owned_by: z.string(),
     listed: z.boolean(),
     created_at: time,
     updated_at: time,
   })
   .openapi('Model')
-export const versionOut = z
-  .object({ version: z.int(), model: z.string(), effective_at: time, prices: pricesOut })
+export const priceVersionSchema = z
+  .object({ version: z.int(), model: z.string(), effective_at: time, prices: pricesSchema })
   .openapi('PriceVersion')
 
-function modelView(model: Model): z.infer<typeof modelOut> {
+function serializeModel(model: Model): z.infer<typeof modelSchema> {
   return {
     id: model.id,
     context_tokens: model.contextTokens,
     max_output_tokens: model.maxOutputTokens,
     hidden_reasoning: model.hiddenReasoning,
-    prices: pricesView(model.price),
+    prices: serializePrice(model.price),
     price_version: model.priceVersion,
     routes: model.routes.map((route) => ({
       upstream: route.upstreamId,
@@ -123,122 +125,125 @@ function modelView(model: Model): z.infer<typeof modelOut> {
     limits: model.limits,
     owned_by: model.ownedBy,
     listed: model.listed,
-    created_at: timeOf(model.createdAt),
-    updated_at: timeOf(model.updatedAt),
+    created_at: formatTime(model.createdAt),
+    updated_at: formatTime(model.updatedAt),
   }
 }
 
-/** The prices of a body: `prices`, or `free` said inside or in place of it; undefined when neither is given. */
-function pricesOf({ prices, free }: z.infer<typeof modelPatch>): PriceInput | undefined {
+/** Reads `prices`, or `free` inside it or instead of it; undefined if neither is given. */
+function resolvePrices({ prices, free }: z.infer<typeof modelPatch>): PriceInput | undefined {
   if (prices === undefined) return free === true ? { free } : undefined
-  if (free === undefined) return priceInputOf(prices)
-  throw refuse('invalid_request', { param: 'prices', message: 'prices are given, or "free" is, not both.' })
+  if (free === undefined) return toPriceInput(prices)
+  throw apiError('invalid_request', {
+    param: 'prices',
+    message: 'Invalid `prices`: cannot be combined with "free".',
+  })
 }
 
-function patchOf(given: z.infer<typeof modelPatch>): ModelPatch {
+function toModelPatch(body: z.infer<typeof modelPatch>): ModelPatch {
   return {
-    contextTokens: given.context_tokens,
-    maxOutputTokens: given.max_output_tokens,
-    hiddenReasoning: given.hidden_reasoning,
-    ownedBy: given.owned_by,
-    listed: given.listed,
-    prices: pricesOf(given),
-    routes: given.routes,
-    prefer: given.prefer,
-    affinity: given.affinity,
-    fallbacks: given.fallbacks,
-    limits: given.limits,
+    contextTokens: body.context_tokens,
+    maxOutputTokens: body.max_output_tokens,
+    hiddenReasoning: body.hidden_reasoning,
+    ownedBy: body.owned_by,
+    listed: body.listed,
+    prices: resolvePrices(body),
+    routes: body.routes,
+    prefer: body.prefer,
+    affinity: body.affinity,
+    fallbacks: body.fallbacks,
+    limits: body.limits,
   }
 }
 
 const create = createRoute({
   method: 'post',
   path: '/models',
-  summary: 'Offer a model; it has to have prices, or be said to be free',
-  request: { body: bodyOf(modelIn) },
-  responses: createdAnswer(modelOut, 'The model.'),
+  summary: 'Create a model; prices or `free` are required',
+  request: { body: jsonBody(modelInput) },
+  responses: createdResponse(modelSchema, 'The model.'),
 })
 const list = createRoute({
   method: 'get',
   path: '/models',
-  summary: 'List models by their id',
-  request: { query: z.strictObject(shortListFields) },
-  responses: listAnswer(modelOut, 'All models.'),
+  summary: 'List models by id',
+  request: { query: z.strictObject(optionalPageFields) },
+  responses: listResponse(modelSchema, 'All models.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/models/{id}',
-  summary: 'Read a model',
-  request: { params: idPath },
-  responses: okAnswer(modelOut, 'The model.'),
+  summary: 'Get a model',
+  request: { params: idParams },
+  responses: okResponse(modelSchema, 'The model.'),
 })
 const update = createRoute({
   method: 'patch',
   path: '/models/{id}',
-  summary: 'Change the fields given; other prices are a new version, running requests keep theirs',
-  request: { params: idPath, body: bodyOf(modelPatch) },
-  responses: okAnswer(modelOut, 'The model as it is now.'),
+  summary: 'Update a model; changed prices become a new version, requests in progress keep theirs',
+  request: { params: idParams, body: jsonBody(modelPatch) },
+  responses: okResponse(modelSchema, 'The updated model.'),
 })
 const remove = createRoute({
   method: 'delete',
   path: '/models/{id}',
-  summary: 'Take a model out of service',
-  request: { params: idPath },
-  responses: okAnswer(gone, 'It is gone.'),
+  summary: 'Delete a model',
+  request: { params: idParams },
+  responses: okResponse(deletedSchema, 'Deleted.'),
 })
 const versions = createRoute({
   method: 'get',
   path: '/models/{id}/prices',
-  summary: 'The versions of a model’s prices, newest first',
-  request: { params: idPath, query: z.strictObject(shortListFields) },
-  responses: listAnswer(versionOut, 'The newest hundred.'),
+  summary: 'List the price versions of a model, newest first',
+  request: { params: idParams, query: z.strictObject(optionalPageFields) },
+  responses: listResponse(priceVersionSchema, 'The latest 100 versions.'),
 })
 
-export function modelRoutes(desk: Desk): OpenAPIHono {
-  const { db } = desk.house
+export function modelRoutes(admin: AdminContext): OpenAPIHono {
+  const { db } = admin.ctx
 
-  async function known(id: string): Promise<Model> {
+  async function requireModel(id: string): Promise<Model> {
     const model = await modelById(db, id)
-    if (model === undefined) throw refuse('not_found', { message: 'There is no such model.' })
+    if (model === undefined) throw apiError('not_found', { message: 'Model not found.' })
     return model
   }
 
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
-    const given = c.req.valid('json')
-    const patch = patchOf(given)
-    if (patch.prices === undefined) throw priceMissing()
-    const input = { ...patch, id: given.id, contextTokens: given.context_tokens }
-    return c.json(modelView(await announced(desk, createModel(db, input, desk.by))), 201)
+    const body = c.req.valid('json')
+    const patch = toModelPatch(body)
+    if (patch.prices === undefined) throw pricesRequired()
+    const input = { ...patch, id: body.id, contextTokens: body.context_tokens }
+    return c.json(serializeModel(await writeAndPublish(admin, createModel(db, input, admin.by))), 201)
   })
   app.openapi(list, async (c) => {
-    const models = (await listModels(db)).map(modelView)
+    const models = (await listModels(db)).map(serializeModel)
     return c.json(
-      shownOf(models, c.req.valid('query'), ({ id }) => id),
+      paginate(models, c.req.valid('query'), ({ id }) => id),
       200,
     )
   })
-  app.openapi(read, async (c) => c.json(modelView(await known(c.req.valid('param').id)), 200))
+  app.openapi(read, async (c) => c.json(serializeModel(await requireModel(c.req.valid('param').id)), 200))
   app.openapi(update, async (c) => {
     const { id } = c.req.valid('param')
-    const patch = patchOf(c.req.valid('json'))
-    return c.json(modelView(await announced(desk, updateModel(db, id, patch, desk.by))), 200)
+    const patch = toModelPatch(c.req.valid('json'))
+    return c.json(serializeModel(await writeAndPublish(admin, updateModel(db, id, patch, admin.by))), 200)
   })
   app.openapi(remove, async (c) => {
     const { id } = c.req.valid('param')
-    await announced(desk, deleteModel(db, id, desk.by))
+    await writeAndPublish(admin, deleteModel(db, id, admin.by))
     return c.json({ id, deleted: true as const }, 200)
   })
   app.openapi(versions, async (c) => {
-    const { id } = await known(c.req.valid('param').id)
+    const { id } = await requireModel(c.req.valid('param').id)
     const data = (await priceHistory(db, id)).map((version) => ({
       version: version.version,
       model: id,
-      effective_at: timeOf(version.effectiveAt),
-      prices: pricesView(version.price),
+      effective_at: formatTime(version.effectiveAt),
+      prices: serializePrice(version.price),
     }))
     return c.json(
-      shownOf(data, c.req.valid('query'), ({ version }) => String(version)),
+      paginate(data, c.req.valid('query'), ({ version }) => String(version)),
       200,
     )
   })

@@ -1,20 +1,20 @@
-/** `/price-lists`: what providers charge by the lists bundled with this release, for who sets prices after a look. */
+/** `/price-lists`: the provider price lists bundled with this release, as a basis for setting prices. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { listedProviders, priceListOf } from '../../../catalog/price-lists.ts'
-import { refuse } from '../../../errors.ts'
-import { factorPpmOf } from '../../../lib/money.ts'
-import { listAnswer, priceInputView, pricesOut } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import { apiError } from '../../../errors.ts'
+import { parseFactor } from '../../../lib/money.ts'
+import { listResponse, serializePriceInput, pricesSchema } from '../schemas.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
-export const listedModelOut = z
+export const listedModelSchema = z
   .object({
-    id: z.string().meta({ description: 'The provider’s name for it, as `routes[].model` takes it.' }),
+    id: z.string().meta({ description: 'The provider’s name of the model, as in `routes[].model`.' }),
     title: z.string(),
-    context_tokens: z.int().nullable().meta({ description: 'null: the list does not say.' }),
-    prices: pricesOut,
+    context_tokens: z.int().nullable().meta({ description: 'null: not on the list.' }),
+    prices: pricesSchema,
     remarks: z.array(z.enum(['more_for_long_prompts', 'changes_by_the_hour', 'charges_beside_tokens'])).meta({
       description:
-        'What these prices cannot say; the lowest for long prompts and the dearest hour are taken.',
+        'What these prices do not cover. For prices that depend on the prompt length the lowest is used, for prices by the hour the highest.',
     }),
   })
   .openapi('ListedModel')
@@ -22,39 +22,40 @@ export const listedModelOut = z
 const read = createRoute({
   method: 'get',
   path: '/price-lists/{provider}',
-  summary: 'Read a provider’s price list; nothing is offered by it',
+  summary: 'Get the price list of a provider; this creates no models',
   request: {
     params: z.object({ provider: z.string() }),
     query: z.strictObject({
-      ...shortListFields,
+      ...optionalPageFields,
       rate: z.string().optional().meta({
-        description: 'What a dollar is to be in the platform’s currency, a margin included; default "1".',
+        description:
+          'The value of one US dollar in the platform’s currency, including your margin. Default: "1".',
         example: '7.2',
       }),
     }),
   },
-  responses: listAnswer(listedModelOut, 'Models that are priced by the token.'),
+  responses: listResponse(listedModelSchema, 'The models that are priced by token.'),
 })
 
 export function priceListRoutes(): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(read, (c) => {
     const { provider } = c.req.valid('param')
-    const ratePpm = factorPpmOf(c.req.valid('query').rate ?? '1', 'rate')
+    const ratePpm = parseFactor(c.req.valid('query').rate ?? '1', 'rate')
     const models = priceListOf(provider, ratePpm, new Date().toISOString().slice(0, 10))
     if (models === null) {
-      const message = `There is a price list for ${listedProviders.join(', ')}.`
-      throw refuse('not_found', { param: 'provider', message })
+      const message = `Price list not found. Available: ${listedProviders.join(', ')}.`
+      throw apiError('not_found', { param: 'provider', message })
     }
     const data = models.map(({ id, title, contextTokens, prices, remarks }) => ({
       id,
       title,
       context_tokens: contextTokens,
-      prices: priceInputView(prices),
+      prices: serializePriceInput(prices),
       remarks: [...remarks],
     }))
     return c.json(
-      shownOf(data, c.req.valid('query'), ({ id }) => id),
+      paginate(data, c.req.valid('query'), ({ id }) => id),
       200,
     )
   })

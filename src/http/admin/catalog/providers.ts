@@ -1,24 +1,27 @@
-/** `/providers`: the dialects that an upstream may speak, for forms that offer them. */
+/** `/providers`: the supported providers and their API formats, for forms. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { providers } from '../../../providers/registry.ts'
-import { listAnswer } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import { listResponse } from '../schemas.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
-export const providerOut = z
+export const providerSchema = z
   .object({
-    name: z.string().meta({ description: 'What an upstream’s `provider` says.' }),
+    name: z.string().meta({ description: 'The value for the field `provider` of an upstream.' }),
     title: z.string(),
-    base_url: z.string().nullable().meta({ description: 'Its documented address; null: each has its own.' }),
-    lists_models: z.boolean().meta({ description: 'Whether it can be asked which models it has.' }),
+    base_url: z
+      .string()
+      .nullable()
+      .meta({ description: 'The documented base URL; null: each deployment has its own.' }),
+    lists_models: z.boolean().meta({ description: 'Whether the provider can list its models.' }),
   })
   .openapi('Provider')
 
 const list = createRoute({
   method: 'get',
   path: '/providers',
-  summary: 'List the providers that an upstream may have',
-  request: { query: z.strictObject(shortListFields) },
-  responses: listAnswer(providerOut, 'All of them.'),
+  summary: 'List the supported providers',
+  request: { query: z.strictObject(optionalPageFields) },
+  responses: listResponse(providerSchema, 'All providers.'),
 })
 
 export function providerRoutes(): OpenAPIHono {
@@ -31,7 +34,7 @@ export function providerRoutes(): OpenAPIHono {
       lists_models: 'models' in provider,
     }))
     return c.json(
-      shownOf(data, c.req.valid('query'), ({ name }) => name),
+      paginate(data, c.req.valid('query'), ({ name }) => name),
       200,
     )
   })

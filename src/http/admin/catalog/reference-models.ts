@@ -1,19 +1,19 @@
-/** `/reference-models`: models and prices to start from, for who offers them after a look. */
+/** `/reference-models`: models and prices as a starting point for a catalog. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { referenceModels } from '../../../catalog/reference-models.ts'
-import { listAnswer, priceInputView, pricesOut } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import { listResponse, serializePriceInput, pricesSchema } from '../schemas.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
-export const referenceModelOut = z
+export const referenceModelSchema = z
   .object({
     id: z.string(),
     context_tokens: z.int(),
     max_output_tokens: z.int().nullable(),
     hidden_reasoning: z.boolean(),
     owned_by: z.string(),
-    prices: pricesOut,
+    prices: pricesSchema,
     price_source: z.enum(['list', 'reference']).meta({
-      description: 'Where the price is from: the published price list, or set in its proportions.',
+      description: 'Where the price comes from: the published price list, or estimated in proportion to it.',
     }),
   })
   .openapi('ReferenceModel')
@@ -21,9 +21,9 @@ export const referenceModelOut = z
 const list = createRoute({
   method: 'get',
   path: '/reference-models',
-  summary: 'List reference models and prices; nothing is offered by it',
-  request: { query: z.strictObject(shortListFields) },
-  responses: listAnswer(referenceModelOut, 'All of them.'),
+  summary: 'List reference models with prices; this creates no models',
+  request: { query: z.strictObject(optionalPageFields) },
+  responses: listResponse(referenceModelSchema, 'All reference models.'),
 })
 
 export function referenceModelRoutes(): OpenAPIHono {
@@ -35,11 +35,11 @@ export function referenceModelRoutes(): OpenAPIHono {
       max_output_tokens: model.maxOutputTokens ?? null,
       hidden_reasoning: model.hiddenReasoning ?? false,
       owned_by: model.ownedBy ?? '',
-      prices: model.prices === undefined ? {} : priceInputView(model.prices),
+      prices: model.prices === undefined ? {} : serializePriceInput(model.prices),
       price_source: model.priceSource,
     }))
     return c.json(
-      shownOf(data, c.req.valid('query'), ({ id }) => id),
+      paginate(data, c.req.valid('query'), ({ id }) => id),
       200,
     )
   })

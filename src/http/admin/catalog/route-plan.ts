@@ -1,47 +1,54 @@
-/** `/models/{id}/route`: who would be asked for a model, in which order, and why. Nothing is called. */
+/** `/models/{id}/route`: which upstreams a request for a model would try, in which order, and why. Calls nothing. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { allowsModel } from '../../../accounts/allowlists.ts'
 import type { Caller } from '../../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../../catalog/catalog.ts'
 import { preferences } from '../../../catalog/routing.ts'
-import { refuse } from '../../../errors.ts'
-import { barOf } from '../../../relay/fallbacks.ts'
-import { planOf, type Step } from '../../../relay/routing/route-plan.ts'
-import type { Desk } from '../desk.ts'
-import { idPath, okAnswer } from '../schemas.ts'
-import { healthView, knownOf, stateName, type healthOut } from '../upstream-health.ts'
+import { apiError } from '../../../errors.ts'
+import { exclusionReason } from '../../../relay/routing/fallbacks.ts'
+import { planRoutes, type PlannedRoute } from '../../../relay/routing/route-plan.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { idParams, okResponse } from '../schemas.ts'
+import {
+  serializeHealth,
+  readCallHealth,
+  circuitStateSchema,
+  type upstreamHealthSchema,
+} from '../monitoring/upstream-health.ts'
 
-const stepOut = z.object({
+const stepSchema = z.object({
   order: z
     .int()
     .nullable()
-    .meta({ description: 'null: it would not be asked, three attempts are the most.' }),
+    .meta({ description: 'null: not tried, because a request makes at most three attempts.' }),
   upstream: z.string(),
   name: z.string(),
-  model: z.string().meta({ description: 'The model that would answer: another only from `fallbacks`.' }),
+  model: z
+    .string()
+    .meta({ description: 'The model that would be used: the requested one or one of its `fallbacks`.' }),
   upstream_model: z.string(),
   priority: z.int(),
   weight: z.int(),
-  share: z.number().nullable().meta({ description: 'Of the requests that get to its priority.' }),
-  state: stateName,
+  share: z.number().nullable().meta({ description: 'Its share of the requests that reach its priority.' }),
+  state: circuitStateSchema,
   why: z.string(),
 })
-export const planOut = z
+export const planSchema = z
   .object({
     model: z.string(),
     prefer: z.enum(preferences),
     affinity: z.boolean(),
     callable: z.boolean(),
-    why: z.string().meta({ description: 'Why it cannot be called; empty when it can.' }),
-    steps: z.array(stepOut),
+    why: z.string().meta({ description: 'Why the model cannot be called; empty if it can.' }),
+    steps: z.array(stepSchema),
     left_out: z.array(z.object({ upstream: z.string().nullable(), model: z.string(), why: z.string() })),
   })
   .openapi('RoutePlan')
 
-function stepView(
-  { route, model, ...step }: Step,
-  health: z.infer<typeof healthOut>,
-): z.infer<typeof stepOut> {
+function serializeStep(
+  { route, model, ...step }: PlannedRoute,
+  health: z.infer<typeof upstreamHealthSchema>,
+): z.infer<typeof stepSchema> {
   const { upstream, upstreamModel, priority, weight } = route
   const { order, share, why } = step
   return {
@@ -61,19 +68,19 @@ function stepView(
 const plan = createRoute({
   method: 'get',
   path: '/models/{id}/route',
-  summary: 'Which upstreams would be asked for a model, in which order, and why; nothing is called',
+  summary: 'Show which upstreams a request for a model would try, in which order, and why; calls nothing',
   request: {
-    params: idPath,
-    query: z.strictObject({ key: z.string().optional().meta({ description: 'The id of a key that asks.' }) }),
+    params: idParams,
+    query: z.strictObject({ key: z.string().optional().meta({ description: 'The id of the calling key.' }) }),
   },
-  responses: okAnswer(planOut, 'The plan.'),
+  responses: okResponse(planSchema, 'The plan.'),
 })
 
-/** Models of the table, and why those that may not answer may not. */
-function othersOf(catalog: Catalog, model: PricedModel, caller: Caller | null) {
+/** Splits the fallbacks of a model into those that may be used and those that may not, with the reason. */
+function splitFallbacks(catalog: Catalog, model: PricedModel, caller: Caller | null) {
   const others = model.fallbacks.map((id) => {
     const other = catalog.model(id)
-    return { id, model: other, why: barOf(other, model, caller) }
+    return { id, model: other, why: exclusionReason(other, model, caller) }
   })
   return {
     usable: others.flatMap((other) => (other.model && other.why === null ? [other.model] : [])),
@@ -81,32 +88,32 @@ function othersOf(catalog: Catalog, model: PricedModel, caller: Caller | null) {
   }
 }
 
-export function modelRouteRoutes(desk: Desk): OpenAPIHono {
-  const { house } = desk
-  const { catalog, directory } = house
+export function routePlanRoutes(admin: AdminContext): OpenAPIHono {
+  const { ctx } = admin
+  const { catalog, directory } = ctx
 
-  function callerOf(key: string | undefined): Caller | null {
+  function findCaller(key: string | undefined): Caller | null {
     if (key === undefined) return null
-    const caller = directory.keyById(key)
-    if (!caller) throw refuse('not_found', { param: 'key', message: 'There is no such key.' })
+    const caller = directory.callerByKeyId(key)
+    if (!caller) throw apiError('not_found', { param: 'key', message: 'Key not found.' })
     return caller
   }
 
-  function whyNot(model: PricedModel, caller: Caller | null): string {
-    if (caller && !allowsModel(caller.models, model.id)) return 'The key may not call this model.'
-    return model.routes.length === 0 ? 'No enabled upstream serves it.' : ''
+  function explainNotCallable(model: PricedModel, caller: Caller | null): string {
+    if (caller && !allowsModel(caller.models, model.id)) return 'The key is not allowed to use this model.'
+    return model.routes.length === 0 ? 'No enabled upstream serves this model.' : ''
   }
 
   const app = new OpenAPIHono()
   app.openapi(plan, async (c) => {
     const { id } = c.req.valid('param')
     const model = catalog.model(id)
-    if (!model) throw refuse('not_found', { message: 'There is no such model.' })
-    const caller = callerOf(c.req.valid('query').key)
-    const others = othersOf(catalog, model, caller)
+    if (!model) throw apiError('not_found', { message: 'Model not found.' })
+    const caller = findCaller(c.req.valid('query').key)
+    const others = splitFallbacks(catalog, model, caller)
     const models = [model, ...others.usable]
-    const known = await knownOf(house, models)
-    const why = whyNot(model, caller)
+    const healthByCall = await readCallHealth(ctx, models)
+    const why = explainNotCallable(model, caller)
     const disabled = catalog.disabledRoutes(id)
     const body = {
       model: id,
@@ -114,8 +121,8 @@ export function modelRouteRoutes(desk: Desk): OpenAPIHono {
       affinity: model.affinity,
       callable: why === '',
       why,
-      steps: planOf(models, known, Date.now()).map((step) =>
-        stepView(step, healthView({ route: step.route, models: [] }, known)),
+      steps: planRoutes(models, healthByCall, Date.now()).map((step) =>
+        serializeStep(step, serializeHealth({ route: step.route, models: [] }, healthByCall)),
       ),
       left_out: [
         ...others.leftOut,

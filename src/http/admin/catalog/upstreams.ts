@@ -1,10 +1,10 @@
-/** `/upstreams`: where models are served. The credential goes in and never comes out. */
+/** `/upstreams`: the provider endpoints that serve models. Responses never contain a credential. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   defaultTimeouts,
   type UpstreamCosts,
   type UpstreamPatch,
-  type UpstreamRules,
+  type UpstreamContext,
 } from '../../../catalog/upstream-fields.ts'
 import {
   createUpstream,
@@ -14,74 +14,78 @@ import {
   upstreamById,
   type Upstream,
 } from '../../../catalog/upstreams.ts'
-import { refuse } from '../../../errors.ts'
-import { checkUpstreamUrl, parseCidrs } from '../../../lib/address-guard.ts'
-import { providerNames, providerOf } from '../../../providers/registry.ts'
-import { announced, type Desk } from '../desk.ts'
+import { apiError } from '../../../errors.ts'
+import { upstreamUrlProblem, parseCidrs } from '../../../lib/address-guard.ts'
+import { providerNames, findProvider } from '../../../providers/registry.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { writeAndPublish } from '../../api/publish.ts'
 import {
-  bodyOf,
-  costsIn,
-  createdAnswer,
-  gone,
-  idPath,
-  listAnswer,
-  okAnswer,
-  priceInputOf,
-  priceInputView,
-  pricesOut,
+  jsonBody,
+  costsInput,
+  createdResponse,
+  deletedSchema,
+  idParams,
+  listResponse,
+  okResponse,
+  toPriceInput,
+  serializePriceInput,
+  pricesSchema,
   time,
-  timeOf,
 } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
-const timeoutIn = z.int().nullish()
+const timeoutInput = z.int().nullish()
 const patchFields = {
   name: z.string().optional(),
   provider: z
     .string()
     .optional()
-    .meta({ description: 'The dialect it is spoken to in.', example: 'openai-compatible' }),
-  base_url: z.string().optional().meta({ description: 'May be left out where the provider has one.' }),
+    .meta({ description: 'The provider, which determines the API format.', example: 'openai-compatible' }),
+  base_url: z
+    .string()
+    .optional()
+    .meta({ description: 'Optional if the provider has a documented base URL.' }),
   credential: z.string().optional(),
   proxy: z.string().nullish().meta({
     description:
-      'Calls go through it: http:// or https:// (CONNECT), socks5:// or socks5h://, with a login where wanted.',
+      'A proxy for all calls: http:// or https:// (CONNECT), socks5:// or socks5h://, optionally with user name and password.',
     example: 'socks5h://user:password@proxy.example:1080',
   }),
-  priority: z.int().optional().meta({ description: 'Lower is tried first.' }),
+  priority: z.int().optional().meta({ description: 'Lower values are tried first.' }),
   weight: z.int().optional(),
-  prices: costsIn.nullish(),
+  prices: costsInput.nullish(),
   timeouts: z
     .strictObject({
-      connect_ms: timeoutIn,
-      first_token_ms: timeoutIn,
-      idle_ms: timeoutIn,
-      answer_ms: timeoutIn,
+      connect_ms: timeoutInput,
+      first_token_ms: timeoutInput,
+      idle_ms: timeoutInput,
+      answer_ms: timeoutInput,
     })
     .optional()
-    .meta({ description: 'null is the default.' }),
+    .meta({ description: 'null: the default.' }),
   on_abort: z.enum(['cancel', 'drain']).optional(),
   enabled: z.boolean().optional(),
   health_check_ms: z.int().nullish().meta({
-    description: 'How often it is asked something small when nobody else asks it; null is never.',
+    description: 'How often to send a small health-check request while there is no traffic; null: never.',
   }),
   settings: z
     .strictObject({
       maximum_field: z.enum(['max_tokens', 'max_completion_tokens']).optional().meta({
-        description: 'Under which name a maximum of output tokens is sent when the caller gave none.',
+        description: 'The field in which the output token limit is sent if the caller sets none.',
       }),
     })
     .optional(),
 }
 const upstreamPatch = z.strictObject(patchFields)
-const upstreamIn = z.strictObject({
+const upstreamInput = z.strictObject({
   ...patchFields,
   name: z.string(),
   provider: z.string(),
-  credential: z.string().meta({ description: 'May be empty where none is needed. Never returned.' }),
+  credential: z.string().meta({ description: 'Can be empty if the upstream needs none. Never returned.' }),
 })
 
-export const upstreamOut = z
+export const upstreamSchema = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -90,7 +94,7 @@ export const upstreamOut = z
     proxy: z.string().nullable(),
     priority: z.int(),
     weight: z.int(),
-    prices: pricesOut.extend({ currency: z.string().nullable(), rate: z.string() }).nullable(),
+    prices: pricesSchema.extend({ currency: z.string().nullable(), rate: z.string() }).nullable(),
     timeouts: z.object({
       connect_ms: z.int(),
       first_token_ms: z.int(),
@@ -100,14 +104,14 @@ export const upstreamOut = z
     on_abort: z.enum(['cancel', 'drain']),
     enabled: z.boolean(),
     health_check_ms: z.int().nullable(),
-    last_four: z.string().nullable().meta({ description: 'Of its credential.' }),
+    last_four: z.string().nullable().meta({ description: 'The last four characters of the credential.' }),
     settings: z.object({ maximum_field: z.string().optional() }),
     created_at: time,
     updated_at: time,
   })
   .openapi('Upstream')
 
-function upstreamView(upstream: Upstream): z.infer<typeof upstreamOut> {
+function serializeUpstream(upstream: Upstream): z.infer<typeof upstreamSchema> {
   const timeouts = { ...defaultTimeouts, ...upstream.timeouts }
   const { prices } = upstream
   return {
@@ -121,7 +125,7 @@ function upstreamView(upstream: Upstream): z.infer<typeof upstreamOut> {
     prices:
       prices === null
         ? null
-        : { ...priceInputView(prices), currency: prices.currency ?? null, rate: prices.rate ?? '1' },
+        : { ...serializePriceInput(prices), currency: prices.currency ?? null, rate: prices.rate ?? '1' },
     timeouts: {
       connect_ms: timeouts.connectMs,
       first_token_ms: timeouts.firstTokenMs,
@@ -133,133 +137,133 @@ function upstreamView(upstream: Upstream): z.infer<typeof upstreamOut> {
     health_check_ms: upstream.healthCheckMs,
     last_four: upstream.lastFour,
     settings: { maximum_field: upstream.settings.maximumField },
-    created_at: timeOf(upstream.createdAt),
-    updated_at: timeOf(upstream.updatedAt),
+    created_at: formatTime(upstream.createdAt),
+    updated_at: formatTime(upstream.updatedAt),
   }
 }
 
-function providerNamed(name: string): string {
+function requireProviderName(name: string): string {
   if (providerNames.includes(name)) return name
-  const message = `provider has to be one of ${providerNames.join(', ')}.`
-  throw refuse('invalid_request', { param: 'provider', message })
+  const message = `Invalid \`provider\`: must be one of ${providerNames.join(', ')}.`
+  throw apiError('invalid_request', { param: 'provider', message })
 }
 
-function costsOf(given: z.infer<typeof costsIn>): UpstreamCosts {
-  const { currency, rate, ...prices } = given
-  return { ...priceInputOf(prices), currency, rate }
+function toUpstreamCosts(body: z.infer<typeof costsInput>): UpstreamCosts {
+  const { currency, rate, ...prices } = body
+  return { ...toPriceInput(prices), currency, rate }
 }
 
-function patchOf(given: z.infer<typeof upstreamPatch>): UpstreamPatch {
-  const { prices, timeouts, settings } = given
+function toUpstreamPatch(body: z.infer<typeof upstreamPatch>): UpstreamPatch {
+  const { prices, timeouts, settings } = body
   return {
-    name: given.name,
-    provider: given.provider === undefined ? undefined : providerNamed(given.provider),
-    baseUrl: given.base_url,
-    credential: given.credential,
-    proxy: given.proxy,
-    priority: given.priority,
-    weight: given.weight,
-    prices: prices === undefined || prices === null ? prices : costsOf(prices),
+    name: body.name,
+    provider: body.provider === undefined ? undefined : requireProviderName(body.provider),
+    baseUrl: body.base_url,
+    credential: body.credential,
+    proxy: body.proxy,
+    priority: body.priority,
+    weight: body.weight,
+    prices: prices === undefined || prices === null ? prices : toUpstreamCosts(prices),
     timeouts: timeouts && {
       connectMs: timeouts.connect_ms,
       firstTokenMs: timeouts.first_token_ms,
       idleMs: timeouts.idle_ms,
       answerMs: timeouts.answer_ms,
     },
-    onAbort: given.on_abort,
-    enabled: given.enabled,
-    healthCheckMs: given.health_check_ms,
+    onAbort: body.on_abort,
+    enabled: body.enabled,
+    healthCheckMs: body.health_check_ms,
     settings: settings && { maximumField: settings.maximum_field },
   }
 }
 
-/** The address as given, else the provider's own. */
-function baseUrlOf(given: z.infer<typeof upstreamIn>): string {
-  const baseUrl = given.base_url ?? providerOf(given.provider)?.baseUrl
+/** The given base URL, or else the one of the provider. */
+function resolveBaseUrl(body: z.infer<typeof upstreamInput>): string {
+  const baseUrl = body.base_url ?? findProvider(body.provider)?.baseUrl
   if (typeof baseUrl === 'string') return baseUrl
-  throw refuse('invalid_request', {
+  throw apiError('invalid_request', {
     param: 'base_url',
-    message: 'base_url is missing: this provider has none of its own.',
+    message: 'Missing required field: base_url. This provider has no default.',
   })
 }
 
 const create = createRoute({
   method: 'post',
   path: '/upstreams',
-  summary: 'Add an upstream',
-  request: { body: bodyOf(upstreamIn) },
-  responses: createdAnswer(upstreamOut, 'The upstream, without its credential.'),
+  summary: 'Create an upstream',
+  request: { body: jsonBody(upstreamInput) },
+  responses: createdResponse(upstreamSchema, 'The upstream, without its credential.'),
 })
 const list = createRoute({
   method: 'get',
   path: '/upstreams',
-  summary: 'List upstreams, first tried first',
-  request: { query: z.strictObject(shortListFields) },
-  responses: listAnswer(upstreamOut, 'All upstreams.'),
+  summary: 'List upstreams by priority',
+  request: { query: z.strictObject(optionalPageFields) },
+  responses: listResponse(upstreamSchema, 'All upstreams.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/upstreams/{id}',
-  summary: 'Read an upstream by its id or name',
-  request: { params: idPath },
-  responses: okAnswer(upstreamOut, 'The upstream.'),
+  summary: 'Get an upstream by id or name',
+  request: { params: idParams },
+  responses: okResponse(upstreamSchema, 'The upstream.'),
 })
 const update = createRoute({
   method: 'patch',
   path: '/upstreams/{id}',
-  summary: 'Change the fields given',
-  request: { params: idPath, body: bodyOf(upstreamPatch) },
-  responses: okAnswer(upstreamOut, 'The upstream as it is now.'),
+  summary: 'Update an upstream',
+  request: { params: idParams, body: jsonBody(upstreamPatch) },
+  responses: okResponse(upstreamSchema, 'The updated upstream.'),
 })
 const remove = createRoute({
   method: 'delete',
   path: '/upstreams/{id}',
   summary: 'Delete an upstream that no model is routed to',
-  request: { params: idPath },
-  responses: okAnswer(gone, 'It is gone.'),
+  request: { params: idParams },
+  responses: okResponse(deletedSchema, 'Deleted.'),
 })
-/** By id or name. Refuses with 404. */
-export async function knownUpstream({ house }: Desk, idOrName: string): Promise<Upstream> {
-  const upstream = await upstreamById(house.db, idOrName, house.sealer)
-  if (upstream === undefined) throw refuse('not_found', { message: 'There is no such upstream.' })
+/** Finds an upstream by id or name. Throws 404 if there is none. */
+export async function requireUpstream({ ctx }: AdminContext, idOrName: string): Promise<Upstream> {
+  const upstream = await upstreamById(ctx.db, idOrName, ctx.sealer)
+  if (upstream === undefined) throw apiError('not_found', { message: 'Upstream not found.' })
   return upstream
 }
 
-export function upstreamRoutes(desk: Desk): OpenAPIHono {
-  const { db, config, sealer } = desk.house
+export function upstreamRoutes(admin: AdminContext): OpenAPIHono {
+  const { db, config, sealer } = admin.ctx
   const allow = parseCidrs(config.upstreamAllow.join(','))
-  const rules: UpstreamRules = {
-    by: desk.by,
+  const rules: UpstreamContext = {
+    by: admin.by,
     sealer,
-    checkUrl: (url) => checkUpstreamUrl(url, allow),
+    checkUrl: (url) => upstreamUrlProblem(url, allow),
   }
 
-  const known = (idOrName: string): Promise<Upstream> => knownUpstream(desk, idOrName)
+  const require = (idOrName: string): Promise<Upstream> => requireUpstream(admin, idOrName)
 
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
-    const given = c.req.valid('json')
-    const provider = providerNamed(given.provider)
-    const { name, credential } = given
-    const input = { ...patchOf(given), name, credential, provider, baseUrl: baseUrlOf(given) }
-    return c.json(upstreamView(await announced(desk, createUpstream(db, input, rules))), 201)
+    const body = c.req.valid('json')
+    const provider = requireProviderName(body.provider)
+    const { name, credential } = body
+    const input = { ...toUpstreamPatch(body), name, credential, provider, baseUrl: resolveBaseUrl(body) }
+    return c.json(serializeUpstream(await writeAndPublish(admin, createUpstream(db, input, rules))), 201)
   })
   app.openapi(list, async (c) => {
-    const upstreams = (await listUpstreams(db, sealer)).map(upstreamView)
+    const upstreams = (await listUpstreams(db, sealer)).map(serializeUpstream)
     return c.json(
-      shownOf(upstreams, c.req.valid('query'), ({ id }) => id),
+      paginate(upstreams, c.req.valid('query'), ({ id }) => id),
       200,
     )
   })
-  app.openapi(read, async (c) => c.json(upstreamView(await known(c.req.valid('param').id)), 200))
+  app.openapi(read, async (c) => c.json(serializeUpstream(await require(c.req.valid('param').id)), 200))
   app.openapi(update, async (c) => {
-    const { id } = await known(c.req.valid('param').id)
-    const patch = patchOf(c.req.valid('json'))
-    return c.json(upstreamView(await announced(desk, updateUpstream(db, id, patch, rules))), 200)
+    const { id } = await require(c.req.valid('param').id)
+    const patch = toUpstreamPatch(c.req.valid('json'))
+    return c.json(serializeUpstream(await writeAndPublish(admin, updateUpstream(db, id, patch, rules))), 200)
   })
   app.openapi(remove, async (c) => {
-    const { id } = await known(c.req.valid('param').id)
-    await announced(desk, deleteUpstream(db, id, desk.by))
+    const { id } = await require(c.req.valid('param').id)
+    await writeAndPublish(admin, deleteUpstream(db, id, admin.by))
     return c.json({ id, deleted: true as const }, 200)
   })
   return app

@@ -1,33 +1,24 @@
-/** `/accounts/{id}/credits` and `/entries`: the money that comes in, and all that moved. */
+/** `/accounts/{id}/credits` and `/accounts/{id}/entries`: crediting an account, and its ledger entries. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { auditRow } from '../../../db/audit.ts'
-import { refuse } from '../../../errors.ts'
-import { decimalOf, nanosOf } from '../../../lib/money.ts'
+import { auditStatement } from '../../../db/audit.ts'
+import { apiError } from '../../../errors.ts'
+import { formatAmount, parseAmount } from '../../../lib/money.ts'
 import { listMovements, type Movement } from '../../../usage/statement.ts'
-import { knownAccount } from '../accounts/accounts.ts'
-import type { Desk } from '../desk.ts'
-import {
-  bodyOf,
-  enteredAnswer,
-  idPath,
-  listAnswer,
-  money,
-  openedCursor,
-  pageFields,
-  sealedCursor,
-  time,
-  timeOf,
-} from '../schemas.ts'
+import { requireAccount } from '../accounts/accounts.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { jsonBody, idempotentResponse, idParams, listResponse, money, time } from '../schemas.ts'
+import { pageFields } from '../pagination.ts'
+import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
 
-const creditIn = z.strictObject({
-  amount: money.meta({ description: 'Negative takes back, never below what is held.' }),
+const creditInput = z.strictObject({
+  amount: money.meta({ description: 'Negative to debit, at most down to the held amount.' }),
   reason: z.string().trim().min(1).max(500),
   kind: z.enum(['credit', 'payment', 'refund']).default('credit').meta({
-    description: 'Where it comes from; the first payment may change the tier.',
+    description: 'The source of the credit. The first payment can change the tier.',
   }),
-  idempotency_key: z.string().min(1).max(200).meta({ description: 'The same key twice credits once.' }),
+  idempotency_key: z.string().min(1).max(200).meta({ description: 'Repeating a key does not credit again.' }),
 })
-const creditOut = z
+const creditSchema = z
   .object({
     id: z.string(),
     account: z.string(),
@@ -38,77 +29,78 @@ const creditOut = z
     idempotency_key: z.string(),
   })
   .openapi('Credit')
-export const entryOut = z
+export const entrySchema = z
   .object({
     id: z.string(),
     time,
     kind: z.string().meta({ description: '`charge` or `credit`.' }),
-    amount: money.meta({ description: 'Negative is money that went.' }),
-    balance: money.meta({ description: 'After this entry.' }),
+    amount: money.meta({ description: 'Negative for charges and debits.' }),
+    balance: money.meta({ description: 'The balance after this entry.' }),
     reason: z.string().nullable(),
     source: z.string().nullable(),
-    reference: z.string().nullable().meta({ description: 'The request’s or the credit’s id.' }),
+    reference: z.string().nullable().meta({ description: 'The id of the request or the credit.' }),
   })
   .openapi('Entry')
 
 const credit = createRoute({
   method: 'post',
   path: '/accounts/{id}/credits',
-  summary: 'Credit an account, or take back',
-  request: { params: idPath, body: bodyOf(creditIn) },
-  responses: enteredAnswer(creditOut, ['Entered, and durable.', 'Was entered before, by the same key.']),
+  summary: 'Credit or debit an account',
+  request: { params: idParams, body: jsonBody(creditInput) },
+  responses: idempotentResponse(creditSchema, ['Entered durably.', 'Already entered with the same key.']),
 })
 const entries = createRoute({
   method: 'get',
   path: '/accounts/{id}/entries',
-  summary: 'Every movement of an account’s money with the balance after it, newest first',
-  request: { params: idPath, query: z.strictObject(pageFields) },
-  responses: listAnswer(entryOut, 'A page of entries.'),
+  summary: 'List the ledger entries of an account with running balances, newest first',
+  request: { params: idParams, query: z.strictObject(pageFields) },
+  responses: listResponse(entrySchema, 'A page of entries.'),
 })
 
-function entryView(entry: Movement): z.infer<typeof entryOut> {
+function serializeEntry(entry: Movement): z.infer<typeof entrySchema> {
   return {
     id: String(entry.id),
-    time: timeOf(entry.at),
+    time: formatTime(entry.at),
     kind: entry.kind,
-    amount: decimalOf(entry.amountNanos),
-    balance: decimalOf(entry.balanceNanos),
+    amount: formatAmount(entry.amountNanos),
+    balance: formatAmount(entry.balanceNanos),
     reason: entry.reason,
     source: entry.source,
     reference: entry.reference,
   }
 }
 
-export function accountMoneyRoutes({ house, by }: Desk): OpenAPIHono {
-  const { db } = house
+export function creditRoutes({ ctx, by }: AdminContext): OpenAPIHono {
+  const { db } = ctx
   const app = new OpenAPIHono()
   app.openapi(credit, async (c) => {
     const { amount: text, reason, kind, idempotency_key: idempotencyKey } = c.req.valid('json')
-    const { id: account } = await knownAccount(db, c.req.valid('param').id)
-    const amount = nanosOf(text, 'amount')
-    if (amount === 0n) throw refuse('invalid_request', { param: 'amount', message: 'amount may not be 0.' })
-    const receipt = await house.credit({ account, amount, reason, source: kind, idempotencyKey })
+    const { id: account } = await requireAccount(db, c.req.valid('param').id)
+    const amount = parseAmount(text, 'amount')
+    if (amount === 0n)
+      throw apiError('invalid_request', { param: 'amount', message: 'Invalid `amount`: must not be 0.' })
+    const receipt = await ctx.credit({ account, amount, reason, source: kind, idempotencyKey })
     const body = {
       id: receipt.id,
       account,
-      amount: decimalOf(receipt.amount),
-      balance: decimalOf(receipt.balance),
+      amount: formatAmount(receipt.amount),
+      balance: formatAmount(receipt.balance),
       reason,
       kind,
       idempotency_key: idempotencyKey,
     }
     if (!receipt.isNew) return c.json(body, 200)
     await db.write(
-      auditRow(by, 'account.credit', account, { credit: receipt.id, amount: text, reason, kind }),
+      auditStatement(by, 'account.credit', account, { credit: receipt.id, amount: text, reason, kind }),
     )
     return c.json(body, 201)
   })
   app.openapi(entries, async (c) => {
     const { limit, cursor } = c.req.valid('query')
-    const { id } = await knownAccount(db, c.req.valid('param').id)
-    const page = { limit, cursor: openedCursor(cursor, /^\d+\.-?\d+$/) }
+    const { id } = await requireAccount(db, c.req.valid('param').id)
+    const page = { limit, cursor: decodeCursor(cursor, /^\d+\.-?\d+$/) }
     const { data, next } = await listMovements(db, id, page)
-    return c.json({ data: data.map(entryView), next: sealedCursor(next) }, 200)
+    return c.json({ data: data.map(serializeEntry), next: encodeCursor(next) }, 200)
   })
   return app
 }

@@ -1,6 +1,6 @@
-/** `/promotions`: trial credit for a while, once for each mailbox. */
+/** `/promotions`: trial credit for a limited time, once per mailbox. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { refuse } from '../../../errors.ts'
+import { apiError } from '../../../errors.ts'
 import {
   createPromotion,
   listPromotions,
@@ -10,39 +10,39 @@ import {
   type Promotion,
   type PromotionPatch,
 } from '../../../ledger/credits/promotions.ts'
-import { decimalOf, nanosOf } from '../../../lib/money.ts'
-import type { Desk } from '../desk.ts'
+import { formatAmount, parseAmount } from '../../../lib/money.ts'
+import type { AdminContext } from '../admin-context.ts'
 import {
-  bodyOf,
-  createdAnswer,
-  idPath,
-  listAnswer,
+  jsonBody,
+  createdResponse,
+  idParams,
+  listResponse,
   money,
-  msOf,
-  okAnswer,
-  openedCursor,
-  pageFields,
-  sealedCursor,
+  okResponse,
   time,
-  timeIn,
-  timeOf,
+  timeInput,
 } from '../schemas.ts'
+import { pageFields } from '../pagination.ts'
+import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
 const status = z.enum(['active', 'paused'])
-const patchIn = z.strictObject({
+const promotionPatch = z.strictObject({
   name: z.string().optional(),
   amount: money.optional(),
-  code: z.string().nullish().meta({ description: 'Who names it gets it; null: everybody.' }),
-  starts_at: timeIn.optional().meta({ description: 'Default: now.' }),
-  ends_at: timeIn.nullish(),
+  code: z
+    .string()
+    .nullish()
+    .meta({ description: 'Only sign-ups with this code get the credit; null: all do.' }),
+  starts_at: timeInput.optional().meta({ description: 'Default: now.' }),
+  ends_at: timeInput.nullish(),
   max_grants: z.int().min(1).nullish(),
   credit_days: z.int().min(1).max(3650).nullish().meta({
-    description: 'After so many days what is left of a credit is taken back; null: never.',
+    description: 'Days after which the unused part of a credit is taken back; null: never.',
   }),
   status: status.optional(),
 })
-const promotionIn = patchIn.extend({ name: z.string(), amount: money })
-export const promotionOut = z
+const promotionInput = promotionPatch.extend({ name: z.string(), amount: money })
+export const promotionSchema = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -54,7 +54,7 @@ export const promotionOut = z
     granted: z.int(),
     credit_days: z.int().nullable(),
     status,
-    state: z.enum(promotionStates).meta({ description: 'At the moment.' }),
+    state: z.enum(promotionStates).meta({ description: 'The current state.' }),
     created_at: time,
     updated_at: time,
   })
@@ -63,84 +63,88 @@ export const promotionOut = z
 const create = createRoute({
   method: 'post',
   path: '/promotions',
-  summary: 'Add a promotion: accounts made with `trial` get its amount while it runs',
-  request: { body: bodyOf(promotionIn) },
-  responses: createdAnswer(promotionOut, 'The promotion.'),
+  summary: 'Create a promotion: while it runs, accounts created with `trial` get its amount',
+  request: { body: jsonBody(promotionInput) },
+  responses: createdResponse(promotionSchema, 'The promotion.'),
 })
 const list = createRoute({
   method: 'get',
   path: '/promotions',
   summary: 'List promotions, newest first',
   request: { query: z.strictObject(pageFields) },
-  responses: listAnswer(promotionOut, 'A page of promotions.'),
+  responses: listResponse(promotionSchema, 'A page of promotions.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/promotions/{id}',
-  summary: 'Read a promotion',
-  request: { params: idPath },
-  responses: okAnswer(promotionOut, 'The promotion.'),
+  summary: 'Get a promotion',
+  request: { params: idParams },
+  responses: okResponse(promotionSchema, 'The promotion.'),
 })
 const update = createRoute({
   method: 'patch',
   path: '/promotions/{id}',
-  summary: 'Change the fields given, for what is granted from now on',
-  request: { params: idPath, body: bodyOf(patchIn) },
-  responses: okAnswer(promotionOut, 'The promotion as it is now.'),
+  summary: 'Update a promotion; affects future grants only',
+  request: { params: idParams, body: jsonBody(promotionPatch) },
+  responses: okResponse(promotionSchema, 'The updated promotion.'),
 })
 
-function promotionView(promotion: Promotion): z.infer<typeof promotionOut> {
+function serializePromotion(promotion: Promotion): z.infer<typeof promotionSchema> {
   return {
     id: promotion.id,
     name: promotion.name,
-    amount: decimalOf(promotion.amountNanos),
+    amount: formatAmount(promotion.amountNanos),
     code: promotion.code,
-    starts_at: timeOf(promotion.startsAt),
-    ends_at: timeOf(promotion.endsAt),
+    starts_at: formatTime(promotion.startsAt),
+    ends_at: formatTime(promotion.endsAt),
     max_grants: promotion.grantsMax,
     granted: promotion.granted,
     credit_days: promotion.creditDays,
     status: promotion.status,
     state: promotion.state,
-    created_at: timeOf(promotion.createdAt),
-    updated_at: timeOf(promotion.updatedAt),
+    created_at: formatTime(promotion.createdAt),
+    updated_at: formatTime(promotion.updatedAt),
   }
 }
 
-function patchOf(given: z.infer<typeof patchIn>): PromotionPatch {
+function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch {
   return {
-    name: given.name,
-    code: given.code,
-    amountNanos: given.amount === undefined ? undefined : nanosOf(given.amount, 'amount'),
-    startsAt: msOf(given.starts_at),
-    endsAt: msOf(given.ends_at),
-    grantsMax: given.max_grants,
-    creditDays: given.credit_days,
-    status: given.status,
+    name: body.name,
+    code: body.code,
+    amountNanos: body.amount === undefined ? undefined : parseAmount(body.amount, 'amount'),
+    startsAt: parseTime(body.starts_at),
+    endsAt: parseTime(body.ends_at),
+    grantsMax: body.max_grants,
+    creditDays: body.credit_days,
+    status: body.status,
   }
 }
 
-export function promotionRoutes({ house: { db }, by }: Desk): OpenAPIHono {
+export function promotionRoutes({ ctx: { db }, by }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
-    const given = c.req.valid('json')
-    const input = { ...patchOf(given), name: given.name, amountNanos: nanosOf(given.amount, 'amount') }
-    return c.json(promotionView(await createPromotion(db, input, { at: Date.now(), by })), 201)
+    const body = c.req.valid('json')
+    const input = {
+      ...toPromotionPatch(body),
+      name: body.name,
+      amountNanos: parseAmount(body.amount, 'amount'),
+    }
+    return c.json(serializePromotion(await createPromotion(db, input, { at: Date.now(), by })), 201)
   })
   app.openapi(list, async (c) => {
     const { limit, cursor } = c.req.valid('query')
-    const page = { limit, cursor: openedCursor(cursor, /^pro_[0-9a-z]{26}$/), at: Date.now() }
+    const page = { limit, cursor: decodeCursor(cursor, /^pro_[0-9a-z]{26}$/), at: Date.now() }
     const { data, next } = await listPromotions(db, page)
-    return c.json({ data: data.map(promotionView), next: sealedCursor(next) }, 200)
+    return c.json({ data: data.map(serializePromotion), next: encodeCursor(next) }, 200)
   })
   app.openapi(read, async (c) => {
     const promotion = await promotionById(db, c.req.valid('param').id, Date.now())
-    if (promotion === undefined) throw refuse('not_found', { message: 'There is no such promotion.' })
-    return c.json(promotionView(promotion), 200)
+    if (promotion === undefined) throw apiError('not_found', { message: 'Promotion not found.' })
+    return c.json(serializePromotion(promotion), 200)
   })
   app.openapi(update, async (c) => {
-    const [{ id }, patch] = [c.req.valid('param'), patchOf(c.req.valid('json'))]
-    return c.json(promotionView(await updatePromotion(db, id, patch, { at: Date.now(), by })), 200)
+    const [{ id }, patch] = [c.req.valid('param'), toPromotionPatch(c.req.valid('json'))]
+    return c.json(serializePromotion(await updatePromotion(db, id, patch, { at: Date.now(), by })), 200)
   })
   return app
 }

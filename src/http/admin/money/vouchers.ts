@@ -1,4 +1,4 @@
-/** `/vouchers`: codes that are worth money. They are in the answer to their creation only. */
+/** `/vouchers`: codes that credit an account. Only the response to a creation contains the codes. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   createVouchers,
@@ -7,41 +7,38 @@ import {
   voucherStatuses,
   type Voucher,
 } from '../../../ledger/credits/vouchers.ts'
-import { decimalOf, nanosOf } from '../../../lib/money.ts'
-import { newVoucherCode } from '../../../lib/voucher-code.ts'
-import { knownAccount } from '../accounts/accounts.ts'
-import type { Desk } from '../desk.ts'
+import { formatAmount, parseAmount } from '../../../lib/money.ts'
+import { generateVoucherCode } from '../../../lib/voucher-code.ts'
+import { requireAccount } from '../accounts/accounts.ts'
+import type { AdminContext } from '../admin-context.ts'
 import {
-  bodyOf,
-  createdAnswer,
-  idPath,
-  listAnswer,
+  jsonBody,
+  createdResponse,
+  idParams,
+  listResponse,
   money,
-  msOf,
-  okAnswer,
-  openedCursor,
-  pageFields,
-  sealedCursor,
+  okResponse,
   time,
-  timeIn,
-  timeOf,
+  timeInput,
 } from '../schemas.ts'
+import { pageFields } from '../pagination.ts'
+import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
-const voucherIn = z.strictObject({
-  amount: money.meta({ description: 'What each is worth.' }),
+const voucherInput = z.strictObject({
+  amount: money.meta({ description: 'The value of each voucher.' }),
   count: z.int().min(1).max(1000),
-  expires_at: timeIn.nullish(),
+  expires_at: timeInput.nullish(),
 })
-export const vouchersOut = z
+export const newVouchersSchema = z
   .object({
-    codes: z.array(z.string()).meta({ description: 'Only here, only now.' }),
+    codes: z.array(z.string()).meta({ description: 'Returned only once.' }),
     amount: money,
     count: z.int(),
     expires_at: time.nullable(),
     created_at: time,
   })
   .openapi('NewVouchers')
-export const voucherOut = z
+export const voucherSchema = z
   .object({
     id: z.string(),
     status: z.enum(voucherStatuses),
@@ -49,26 +46,26 @@ export const voucherOut = z
     expires_at: time.nullable(),
     created_at: time,
     redeemed_at: time.nullable(),
-    redeemed_by: z.string().nullable().meta({ description: 'The account.' }),
+    redeemed_by: z.string().nullable().meta({ description: 'The id of the account.' }),
     revoked_at: time.nullable(),
   })
   .openapi('Voucher')
-const redeemedOut = z
+const redeemedVoucherSchema = z
   .object({
     voucher: z.string(),
     account: z.string(),
     amount: money,
-    balance: money.meta({ description: 'Of the account, with it.' }),
-    credit: z.string().meta({ description: 'The entry’s reference.' }),
+    balance: money.meta({ description: 'The balance of the account after the credit.' }),
+    credit: z.string().meta({ description: 'The reference of the ledger entry.' }),
   })
   .openapi('RedeemedVoucher')
 
 const create = createRoute({
   method: 'post',
   path: '/vouchers',
-  summary: 'Make vouchers',
-  request: { body: bodyOf(voucherIn) },
-  responses: createdAnswer(vouchersOut, 'The codes.'),
+  summary: 'Create vouchers',
+  request: { body: jsonBody(voucherInput) },
+  responses: createdResponse(newVouchersSchema, 'The codes.'),
 })
 const list = createRoute({
   method: 'get',
@@ -78,69 +75,69 @@ const list = createRoute({
     query: z.strictObject({
       ...pageFields,
       status: z.enum(voucherStatuses).optional(),
-      account: z.string().optional().meta({ description: 'Who redeemed it.' }),
+      account: z.string().optional().meta({ description: 'The account that redeemed it.' }),
     }),
   },
-  responses: listAnswer(voucherOut, 'A page of vouchers.'),
+  responses: listResponse(voucherSchema, 'A page of vouchers.'),
 })
 const revoke = createRoute({
   method: 'post',
   path: '/vouchers/{id}/revoke',
-  summary: 'End a voucher that nobody has redeemed',
-  request: { params: idPath },
-  responses: okAnswer(voucherOut, 'The voucher as it is now.'),
+  summary: 'Revoke a voucher that has not been redeemed',
+  request: { params: idParams },
+  responses: okResponse(voucherSchema, 'The revoked voucher.'),
 })
 const redeem = createRoute({
   method: 'post',
   path: '/accounts/{id}/vouchers',
-  summary: 'Redeem a voucher for an account: a code is credited once, ever',
-  request: { params: idPath, body: bodyOf(z.strictObject({ code: z.string().max(1000) })) },
-  responses: createdAnswer(redeemedOut, 'Credited, and durable.'),
+  summary: 'Redeem a voucher for an account; a code can be redeemed once',
+  request: { params: idParams, body: jsonBody(z.strictObject({ code: z.string().max(1000) })) },
+  responses: createdResponse(redeemedVoucherSchema, 'Credited durably.'),
 })
 
-function voucherView(voucher: Voucher): z.infer<typeof voucherOut> {
+function serializeVoucher(voucher: Voucher): z.infer<typeof voucherSchema> {
   return {
     id: voucher.id,
     status: voucher.status,
-    amount: decimalOf(voucher.amountNanos),
-    expires_at: timeOf(voucher.expiresAt),
-    created_at: timeOf(voucher.createdAt),
-    redeemed_at: timeOf(voucher.redeemedAt),
+    amount: formatAmount(voucher.amountNanos),
+    expires_at: formatTime(voucher.expiresAt),
+    created_at: formatTime(voucher.createdAt),
+    redeemed_at: formatTime(voucher.redeemedAt),
     redeemed_by: voucher.redeemedBy,
-    revoked_at: timeOf(voucher.revokedAt),
+    revoked_at: formatTime(voucher.revokedAt),
   }
 }
 
-export function voucherRoutes({ house, by }: Desk): OpenAPIHono {
-  const { db } = house
+export function voucherRoutes({ ctx, by }: AdminContext): OpenAPIHono {
+  const { db } = ctx
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
     const { amount, count, expires_at: expires } = c.req.valid('json')
-    const codes = Array.from({ length: count }, newVoucherCode)
-    const amountNanos = nanosOf(amount, 'amount')
-    const [expiresAt, at] = [msOf(expires) ?? null, Date.now()]
+    const codes = Array.from({ length: count }, generateVoucherCode)
+    const amountNanos = parseAmount(amount, 'amount')
+    const [expiresAt, at] = [parseTime(expires) ?? null, Date.now()]
     await createVouchers(db, { amountNanos, codes, expiresAt, at }, by)
-    const terms = {
-      amount: decimalOf(amountNanos),
+    const details = {
+      amount: formatAmount(amountNanos),
       count,
-      expires_at: timeOf(expiresAt),
-      created_at: timeOf(at),
+      expires_at: formatTime(expiresAt),
+      created_at: formatTime(at),
     }
-    return c.json({ codes, ...terms }, 201)
+    return c.json({ codes, ...details }, 201)
   })
   app.openapi(list, async (c) => {
     const { limit, cursor, ...filter } = c.req.valid('query')
-    const page = { limit, cursor: openedCursor(cursor, /^\d+\.[0-9a-f]+$/), at: Date.now() }
+    const page = { limit, cursor: decodeCursor(cursor, /^\d+\.[0-9a-f]+$/), at: Date.now() }
     const { data, next } = await listVouchers(db, filter, page)
-    return c.json({ data: data.map(voucherView), next: sealedCursor(next) }, 200)
+    return c.json({ data: data.map(serializeVoucher), next: encodeCursor(next) }, 200)
   })
   app.openapi(revoke, async (c) => {
-    return c.json(voucherView(await revokeVoucher(db, c.req.valid('param').id, Date.now(), by)), 200)
+    return c.json(serializeVoucher(await revokeVoucher(db, c.req.valid('param').id, Date.now(), by)), 200)
   })
   app.openapi(redeem, async (c) => {
-    const account = await knownAccount(db, c.req.valid('param').id)
-    const { voucher, creditId, balance } = await house.redeem(account.id, c.req.valid('json').code, by)
-    const [amount, now] = [decimalOf(voucher.amountNanos), decimalOf(balance)]
+    const account = await requireAccount(db, c.req.valid('param').id)
+    const { voucher, creditId, balance } = await ctx.redeemVoucher(account.id, c.req.valid('json').code, by)
+    const [amount, now] = [formatAmount(voucher.amountNanos), formatAmount(balance)]
     return c.json({ voucher: voucher.id, account: account.id, amount, balance: now, credit: creditId }, 201)
   })
   return app

@@ -1,111 +1,129 @@
-/** `/dashboard` and `/failures`: how the relay does, what it earns, and why requests fail. */
+/** `/dashboard`: revenue, cost, traffic and what needs attention. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { nanosOfSum, splitSum } from '../../../db/money-sums.ts'
+import { joinSum, splitSumSql } from '../../../db/money-sums.ts'
 import { sql } from '../../../db/schema/schema.ts'
-import { minutesOf, successOf, sumOf } from '../../../health/availability.ts'
+import { queryMinutes, successRate, sumCounts } from '../../../health/availability.ts'
 import { listLimitRequests } from '../../../accounts/limit-requests.ts'
-import { decimalOf } from '../../../lib/money.ts'
+import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import {
-  addedTakings,
-  failureGroups,
-  noTakings,
-  requestsSince,
-  takingsBy,
-  type Takings,
-  type TakingsRow,
+  addTotals,
+  noTraffic,
+  countRequestsSince,
+  trafficBy,
+  type TrafficTotals,
+  type TrafficGroup,
 } from '../../../usage/traffic.ts'
-import { dashboard, failures, type Dashboard } from '../../console/contract/operator.ts'
-import { placeOfCause } from '../../api/request-failures.ts'
+import { money, time } from '../../api/json-schemas.ts'
 import {
   dayStartOf,
-  daysFrom,
-  hoursBetween,
-  hoursFrom,
+  dayStartsBetween,
+  bucketByStart,
+  hourStartsBetween,
   hourMs,
   monthStartOf,
 } from '../../api/time-buckets.ts'
-import type { Desk } from '../desk.ts'
-import { msOf, okAnswer, timeAsked, timeOf } from '../schemas.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { okResponse } from '../schemas.ts'
+import { formatTime } from '../../api/json-values.ts'
 
 const dayMs = 24 * hourMs
 const minuteMs = 60_000
 
+const revenueSums = z.object({
+  requests: z.int(),
+  errors: z.int(),
+  revenue: money,
+  /** The cost at the upstreams, as far as it is known. */
+  upstream_cost: money,
+  margin: money,
+})
+export const dashboard = z.object({
+  currency: z.string(),
+  /** The time zone of the days and months. */
+  timezone: z.string(),
+  today: revenueSums,
+  month: revenueSums,
+  /** Average over the last minute. */
+  requests_per_second: z.number(),
+  /** Success rate over the last hour, without errors of callers; null: no requests. */
+  success: z.number().nullable(),
+  hours: z.array(revenueSums.extend({ time })),
+  days: z.array(revenueSums.extend({ time })),
+  models: z.array(revenueSums.extend({ model: z.string() })),
+  accounts: z.object({ all: z.int(), suspended: z.int(), balances: money }),
+  /** Listed models without a price, a route or an enabled upstream. */
+  unserved: z.array(z.object({ model: z.string(), missing: z.enum(['price', 'route', 'upstream']) })),
+  open_limit_requests: z.int(),
+  steps: z.object({
+    has_upstream: z.boolean(),
+    has_model: z.boolean(),
+    has_account: z.boolean(),
+    has_request: z.boolean(),
+  }),
+})
+export type Dashboard = z.infer<typeof dashboard>
+
 const showDashboard = createRoute({
   method: 'get',
   path: '/dashboard',
-  summary: 'What the relay earns and costs, how much it does, and what is amiss',
-  responses: okAnswer(dashboard, 'The dashboard.'),
+  summary: 'Get the dashboard: revenue, cost, traffic and what needs attention',
+  responses: okResponse(dashboard, 'The dashboard.'),
 })
-const showFailures = createRoute({
-  method: 'get',
-  path: '/failures',
-  summary: 'Why requests fail: by cause, upstream and model, most frequent first; default: the last 24 hours',
-  request: {
-    query: z.strictObject({
-      from: timeAsked.optional(),
-      to: timeAsked.optional(),
-      model: z.string().optional(),
-      upstream: z.string().optional(),
-    }),
-  },
-  responses: okAnswer(failures, 'The groups.'),
-})
-
-function takingsView(takings: Takings) {
+function serializeRevenue(revenue: TrafficTotals) {
   return {
-    requests: takings.requests,
-    errors: takings.errors,
-    revenue: decimalOf(takings.revenueNanos),
-    upstream_cost: decimalOf(takings.upstreamCostNanos),
-    margin: decimalOf(takings.revenueNanos - takings.upstreamCostNanos),
+    requests: revenue.requests,
+    errors: revenue.errors,
+    revenue: formatAmount(revenue.revenueNanos),
+    upstream_cost: formatAmount(revenue.upstreamCostNanos),
+    margin: formatAmount(revenue.revenueNanos - revenue.upstreamCostNanos),
   }
 }
 
-/** A point for each start, so that a chart has no holes. */
-function pointsOf(starts: readonly number[], hours: readonly TakingsRow[]) {
-  return hoursBetween(starts, hours).map((within, index) => ({
-    time: timeOf(starts[index] ?? 0),
-    ...takingsView(within.reduce<Takings>(addedTakings, noTakings)),
+/** One point for each start, so that a chart has no gaps. */
+function bucketRevenue(starts: readonly number[], hours: readonly TrafficGroup[]) {
+  return bucketByStart(starts, hours).map((within, index) => ({
+    time: formatTime(starts[index] ?? 0),
+    ...serializeRevenue(within.reduce<TrafficTotals>(addTotals, noTraffic)),
   }))
 }
 
-async function takingsOfMonth({ house: { db, config } }: Desk, now: number) {
+async function readRevenue({ ctx: { db, config } }: AdminContext, now: number) {
   const { timezone } = config
-  const starts = daysFrom(timezone, now - 29 * dayMs, now)
+  const starts = dayStartsBetween(timezone, now - 29 * dayMs, now)
   const from = Math.min(now - 30 * dayMs, monthStartOf(timezone, now))
-  const hours = await takingsBy(db, 'hour', { from, to: now + hourMs })
-  const since = (start: number): Takings =>
-    hours.filter(({ name }) => Number(name) >= start).reduce(addedTakings, noTakings)
+  const hours = await trafficBy(db, 'hour', { from, to: now + hourMs })
+  const since = (start: number): TrafficTotals =>
+    hours.filter(({ name }) => Number(name) >= start).reduce(addTotals, noTraffic)
   return {
-    today: takingsView(since(dayStartOf(timezone, now))),
-    month: takingsView(since(monthStartOf(timezone, now))),
-    hours: pointsOf(hoursFrom(now - 23 * hourMs, now), hours),
-    days: pointsOf(starts, hours),
+    today: serializeRevenue(since(dayStartOf(timezone, now))),
+    month: serializeRevenue(since(monthStartOf(timezone, now))),
+    hours: bucketRevenue(hourStartsBetween(now - 23 * hourMs, now), hours),
+    days: bucketRevenue(starts, hours),
     isEmpty: hours.length === 0,
   }
 }
 
-async function accountSums({ house: { db } }: Desk) {
+async function sumAccounts({ ctx: { db } }: AdminContext) {
   const [accounts] = await db.report<{ all: number; suspended: number }>({
     sql: `select count(*) as "all", coalesce(sum(case when status = 'suspended' then 1 else 0 end), 0) as suspended
       from accounts`,
     parameters: [],
   })
-  // All together may be more than 64 bits of nanos hold.
+  // The sum of all balances may exceed 64 bits of nanos.
   const [owners] = await db.report<{ sum_yuan: number; sum_rest_nanos: bigint }>({
-    sql: `select ${splitSum('balance_nanos', 'sum')} from owners where id like 'a:%'`,
+    sql: `select ${splitSumSql('balance_nanos', 'sum')} from owners where id like 'a:%'`,
     parameters: [],
   })
   return {
     all: accounts?.all ?? 0,
     suspended: accounts?.suspended ?? 0,
-    balances: decimalOf(nanosOfSum(owners?.sum_yuan ?? 0, owners?.sum_rest_nanos ?? 0n)),
+    balances: formatAmount(joinSum(owners?.sum_yuan ?? 0, owners?.sum_rest_nanos ?? 0n)),
   }
 }
 
-/** Models that callers can name and nobody can answer. */
-async function unservedModels({ house: { db, catalog } }: Desk) {
+/** Finds models that callers can request but no upstream can serve. */
+async function listUnservedModels({ ctx: { db, catalog } }: AdminContext) {
   const rows = await db.all(
     sql
       .selectFrom('models')
@@ -125,29 +143,29 @@ async function unservedModels({ house: { db, catalog } }: Desk) {
   })
 }
 
-async function dashboardView(desk: Desk): Promise<Dashboard> {
-  const { db, catalog, config } = desk.house
+async function readDashboard(admin: AdminContext): Promise<Dashboard> {
+  const { db, catalog, config } = admin.ctx
   const { timezone } = config
   const now = Date.now()
-  const [takings, models, accounts, unserved, lately, minutes, open] = await Promise.all([
-    takingsOfMonth(desk, now),
-    takingsBy(db, 'model', { from: monthStartOf(timezone, now), to: now + hourMs }),
-    accountSums(desk),
-    unservedModels(desk),
-    requestsSince(db, now - minuteMs),
-    minutesOf(db, { from: now - hourMs, to: now }),
+  const [revenue, models, accounts, unserved, recentRequests, minutes, open] = await Promise.all([
+    readRevenue(admin, now),
+    trafficBy(db, 'model', { from: monthStartOf(timezone, now), to: now + hourMs }),
+    sumAccounts(admin),
+    listUnservedModels(admin),
+    countRequestsSince(db, now - minuteMs),
+    queryMinutes(db, { from: now - hourMs, to: now }),
     listLimitRequests(db, { limit: 100, status: 'open' }),
   ])
-  const { isEmpty, ...sums } = takings
+  const { isEmpty, ...sums } = revenue
   return {
     currency,
     timezone,
     ...sums,
-    requests_per_second: Math.round((lately / 60) * 100) / 100,
-    success: successOf(sumOf(minutes)),
+    requests_per_second: Math.round((recentRequests / 60) * 100) / 100,
+    success: successRate(sumCounts(minutes)),
     models: models
       .toSorted((left, right) => Number(right.revenueNanos - left.revenueNanos))
-      .map((row) => ({ model: row.name, ...takingsView(row) })),
+      .map((row) => ({ model: row.name, ...serializeRevenue(row) })),
     accounts,
     unserved,
     open_limit_requests: open.data.length,
@@ -160,34 +178,8 @@ async function dashboardView(desk: Desk): Promise<Dashboard> {
   }
 }
 
-export function reportRoutes(desk: Desk): OpenAPIHono {
-  const { db, catalog } = desk.house
+export function dashboardRoutes(admin: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
-  app.openapi(showDashboard, async (c) => c.json(await dashboardView(desk), 200))
-  app.openapi(showFailures, async (c) => {
-    const query = c.req.valid('query')
-    const to = msOf(query.to) ?? Date.now()
-    const from = msOf(query.from) ?? to - dayMs
-    const [groups, models] = await Promise.all([
-      failureGroups(db, { from, to, model: query.model, upstream: query.upstream }),
-      takingsBy(db, 'model', { from: from - (from % hourMs), to }),
-    ])
-    const received = new Map(models.map(({ name, requests }) => [name, requests]))
-    const data = groups.map((group) => ({
-      ...placeOfCause(group.cause),
-      upstream: group.upstreamId,
-      upstream_name: catalog.upstream(group.upstreamId ?? '')?.name ?? null,
-      model: group.model,
-      http_status: group.httpStatus,
-      count: group.count,
-      share: group.count / Math.max(group.count, received.get(group.model) ?? 0),
-      first_at: timeOf(group.firstAt),
-      last_at: timeOf(group.lastAt),
-      sample_request_id: group.sample,
-    }))
-    const requests = models.reduce((sum, row) => sum + row.requests, 0)
-    const failed = groups.reduce((sum, { count }) => sum + count, 0)
-    return c.json({ from: timeOf(from), to: timeOf(to), requests, failures: failed, data }, 200)
-  })
+  app.openapi(showDashboard, async (c) => c.json(await readDashboard(admin), 200))
   return app
 }

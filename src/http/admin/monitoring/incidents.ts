@@ -1,4 +1,4 @@
-/** `/incidents`: opened and closed by the watch over the models, or by hand; with the posts that people read. */
+/** `/incidents`: incidents with their posts, opened and closed by the incident monitor or by operators. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   createIncident,
@@ -8,50 +8,44 @@ import {
   type Incident,
   type IncidentPatch,
 } from '../../../health/incidents.ts'
-import { tellPost } from '../../incident-telling.ts'
-import type { Desk } from '../desk.ts'
-import {
-  bodyOf,
-  createdAnswer,
-  idPath,
-  listAnswer,
-  msOf,
-  okAnswer,
-  openedCursor,
-  pageFields,
-  sealedCursor,
-  time,
-  timeIn,
-  timeOf,
-} from '../schemas.ts'
+import { notifyIncidentPost } from '../../../notifications/incident-notifications.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { jsonBody, createdResponse, idParams, listResponse, okResponse, time, timeInput } from '../schemas.ts'
+import { pageFields } from '../pagination.ts'
+import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
 const status = z.enum(['investigating', 'identified', 'monitoring', 'resolved'])
 const severity = z.enum(['minor', 'major', 'critical'])
 const patchFields = {
   title: z.string().optional(),
-  status: status.optional().meta({ description: '`resolved` closes it, anything else opens it again.' }),
+  status: status
+    .optional()
+    .meta({ description: '`resolved` closes the incident; any other status reopens it.' }),
   severity: severity.optional(),
   models: z
     .array(z.string())
     .optional()
-    .meta({ description: 'Names of models; empty is the whole service.' }),
-  public: z.boolean().optional().meta({ description: 'Shown on the status page and told to customers.' }),
-  message: z.string().optional().meta({ description: 'A new post.' }),
+    .meta({ description: 'The affected models; empty: the whole service.' }),
+  public: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Whether it is shown on the status page and customers are notified.' }),
+  message: z.string().optional().meta({ description: 'The text of a new post.' }),
 }
 const incidentPatch = z.strictObject(patchFields)
-const incidentIn = z.strictObject({
+const incidentInput = z.strictObject({
   ...patchFields,
   title: z.string(),
-  opened_at: timeIn.optional().meta({ description: 'When it began; default: now.' }),
+  opened_at: timeInput.optional().meta({ description: 'Default: now.' }),
 })
-export const incidentOut = z
+export const incidentSchema = z
   .object({
     id: z.string(),
     title: z.string(),
     status,
     severity,
     models: z.array(z.string()).readonly(),
-    automatic: z.boolean().meta({ description: 'Opened, and to be closed, by the watch over its model.' }),
+    automatic: z.boolean().meta({ description: 'Opened, and closed later, by the incident monitor.' }),
     public: z.boolean(),
     opened_at: time,
     closed_at: time.nullable(),
@@ -62,7 +56,7 @@ export const incidentOut = z
   })
   .openapi('Incident')
 
-export function incidentView(incident: Incident): z.infer<typeof incidentOut> {
+export function serializeIncident(incident: Incident): z.infer<typeof incidentSchema> {
   return {
     id: incident.id,
     title: incident.title,
@@ -71,12 +65,12 @@ export function incidentView(incident: Incident): z.infer<typeof incidentOut> {
     models: incident.models,
     automatic: incident.watchedModel !== null,
     public: incident.isPublic,
-    opened_at: timeOf(incident.openedAt),
-    closed_at: timeOf(incident.closedAt),
-    updated_at: timeOf(incident.updatedAt),
+    opened_at: formatTime(incident.openedAt),
+    closed_at: formatTime(incident.closedAt),
+    updated_at: formatTime(incident.updatedAt),
     updates: incident.posts.map((post) => ({
       id: post.id,
-      at: timeOf(post.at),
+      at: formatTime(post.at),
       status: post.status,
       message: post.message,
     })),
@@ -86,77 +80,79 @@ export function incidentView(incident: Incident): z.infer<typeof incidentOut> {
 const create = createRoute({
   method: 'post',
   path: '/incidents',
-  summary: 'Open an incident by hand',
-  request: { body: bodyOf(incidentIn) },
-  responses: createdAnswer(incidentOut, 'The incident.'),
+  summary: 'Create an incident',
+  request: { body: jsonBody(incidentInput) },
+  responses: createdResponse(incidentSchema, 'The incident.'),
 })
 const list = createRoute({
   method: 'get',
   path: '/incidents',
-  summary: 'List incidents, the one opened last first',
+  summary: 'List incidents, most recently opened first',
   request: {
     query: z.strictObject({
       ...pageFields,
       open: z
         .enum(['true', 'false'])
         .optional()
-        .meta({ description: 'Only those that are open, or closed.' }),
+        .meta({ description: 'Only open (true) or closed (false) incidents.' }),
     }),
   },
-  responses: listAnswer(incidentOut, 'A page of incidents.'),
+  responses: listResponse(incidentSchema, 'A page of incidents.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/incidents/{id}',
-  summary: 'Read an incident',
-  request: { params: idPath },
-  responses: okAnswer(incidentOut, 'The incident.'),
+  summary: 'Get an incident',
+  request: { params: idParams },
+  responses: okResponse(incidentSchema, 'The incident.'),
 })
 const update = createRoute({
   method: 'patch',
   path: '/incidents/{id}',
-  summary: 'Change the fields given, and tell it with `message`',
-  request: { params: idPath, body: bodyOf(incidentPatch) },
-  responses: okAnswer(incidentOut, 'The incident as it is now.'),
+  summary: 'Update an incident; `message` adds a post',
+  request: { params: idParams, body: jsonBody(incidentPatch) },
+  responses: okResponse(incidentSchema, 'The updated incident.'),
 })
 
-function patchOf({ public: isPublic, ...patch }: z.infer<typeof incidentPatch>): IncidentPatch {
+function toIncidentPatch({ public: isPublic, ...patch }: z.infer<typeof incidentPatch>): IncidentPatch {
   return { ...patch, isPublic }
 }
 
-/** `openedAt.id` of the last one shown. */
-function placeOf(cursor: string | undefined): { openedAt: number; id: string } | undefined {
-  const inner = openedCursor(cursor, /^\d+\.inc_[0-9a-z]+$/)
-  if (inner === undefined) return undefined
-  const [openedAt = '', id = ''] = inner.split('.')
+/** Decodes a cursor: `openedAt.id` of the last incident returned. */
+function decodePosition(cursor: string | undefined): { openedAt: number; id: string } | undefined {
+  const position = decodeCursor(cursor, /^\d+\.inc_[0-9a-z]+$/)
+  if (position === undefined) return undefined
+  const [openedAt = '', id = ''] = position.split('.')
   return { openedAt: Number(openedAt), id }
 }
 
-export function incidentRoutes(desk: Desk): OpenAPIHono {
-  const { db } = desk.house
+export function incidentRoutes(admin: AdminContext): OpenAPIHono {
+  const { db } = admin.ctx
   const app = new OpenAPIHono()
   app.openapi(create, async (c) => {
     const { opened_at: openedAt, title, ...rest } = c.req.valid('json')
-    const input = { ...patchOf(rest), title, openedAt: msOf(openedAt) }
-    const incident = await createIncident(db, input, desk.by)
-    if (rest.message !== undefined) await tellPost(db, incident)
-    return c.json(incidentView(incident), 201)
+    const input = { ...toIncidentPatch(rest), title, openedAt: parseTime(openedAt) }
+    const incident = await createIncident(db, input, admin.by)
+    if (rest.message !== undefined) await notifyIncidentPost(db, incident)
+    return c.json(serializeIncident(incident), 201)
   })
   app.openapi(list, async (c) => {
     const { limit, cursor, open } = c.req.valid('query')
     const isOpen = open === undefined ? undefined : open === 'true'
-    const found = await listIncidents(db, { isOpen, limit: limit + 1, below: placeOf(cursor) })
-    const shown = found.slice(0, limit)
-    const last = shown.at(-1)
-    const next = found.length > limit && last !== undefined ? `${last.openedAt}.${last.id}` : null
-    return c.json({ data: shown.map(incidentView), next: sealedCursor(next) }, 200)
+    const incidents = await listIncidents(db, { isOpen, limit: limit + 1, before: decodePosition(cursor) })
+    const page = incidents.slice(0, limit)
+    const last = page.at(-1)
+    const next = incidents.length > limit && last !== undefined ? `${last.openedAt}.${last.id}` : null
+    return c.json({ data: page.map(serializeIncident), next: encodeCursor(next) }, 200)
   })
-  app.openapi(read, async (c) => c.json(incidentView(await incidentById(db, c.req.valid('param').id)), 200))
+  app.openapi(read, async (c) =>
+    c.json(serializeIncident(await incidentById(db, c.req.valid('param').id)), 200),
+  )
   app.openapi(update, async (c) => {
-    const patch = patchOf(c.req.valid('json'))
-    const incident = await updateIncident(db, c.req.valid('param').id, patch, desk.by)
-    if (patch.message !== undefined) await tellPost(db, incident)
-    return c.json(incidentView(incident), 200)
+    const patch = toIncidentPatch(c.req.valid('json'))
+    const incident = await updateIncident(db, c.req.valid('param').id, patch, admin.by)
+    if (patch.message !== undefined) await notifyIncidentPost(db, incident)
+    return c.json(serializeIncident(incident), 200)
   })
   return app
 }

@@ -1,11 +1,12 @@
-/** `/addresses`: the public addresses of this deployment, as they look from the relay itself. */
+/** `/addresses`: the public URLs of this deployment, as the relay itself reaches them. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { publicAddresses } from '../../../health/public-addresses.ts'
-import type { Desk } from '../desk.ts'
-import { listAnswer, time, timeOf } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import { listPublicAddresses } from '../../../health/public-addresses.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { listResponse, time } from '../schemas.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
-const addressOut = z
+const addressSchema = z
   .object({
     url: z.string(),
     primary: z.boolean(),
@@ -13,38 +14,38 @@ const addressOut = z
     since: time.nullable(),
     checked_at: time.nullable(),
     duration_ms: z.int().nullable(),
-    problem: z.string().nullable().meta({ description: 'A status, or the name of an error.' }),
+    problem: z.string().nullable().meta({ description: 'An HTTP status or the name of an error.' }),
   })
   .openapi('PublicAddress')
 
 const list = createRoute({
   method: 'get',
   path: '/addresses',
-  summary: 'List the public addresses (PUBLIC_URLS), and how they were when they were looked at last',
-  request: { query: z.strictObject(shortListFields) },
-  responses: listAnswer(addressOut, 'All of them, the primary one first.'),
+  summary: 'List the public URLs (PUBLIC_URLS) with the result of their last check',
+  request: { query: z.strictObject(optionalPageFields) },
+  responses: listResponse(addressSchema, 'All URLs, the primary one first.'),
 })
 
-function stateOf(isWell: boolean | null): 'up' | 'down' | 'unknown' {
-  if (isWell === null) return 'unknown'
-  return isWell ? 'up' : 'down'
+function toAddressState(isHealthy: boolean | null): 'up' | 'down' | 'unknown' {
+  if (isHealthy === null) return 'unknown'
+  return isHealthy ? 'up' : 'down'
 }
 
-export function addressRoutes({ house: { db, config } }: Desk): OpenAPIHono {
+export function publicAddressRoutes({ ctx: { db, config } }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
-    const addresses = await publicAddresses(db, config.publicUrls)
+    const addresses = await listPublicAddresses(db, config.publicUrls)
     const data = addresses.map((address, index) => ({
       url: address.url,
       primary: index === 0,
-      state: stateOf(address.isWell),
-      since: timeOf(address.since),
-      checked_at: timeOf(address.checkedAt),
+      state: toAddressState(address.isHealthy),
+      since: formatTime(address.since),
+      checked_at: formatTime(address.checkedAt),
       duration_ms: address.durationMs,
       problem: address.problem,
     }))
     return c.json(
-      shownOf(data, c.req.valid('query'), ({ url }) => url),
+      paginate(data, c.req.valid('query'), ({ url }) => url),
       200,
     )
   })

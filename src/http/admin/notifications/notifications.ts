@@ -1,33 +1,29 @@
-/** `/notices`: what accounts and operators have to be told, and by which channels they hear it. */
+/** `/notices`: notifications to accounts and operators, and the preferences for their delivery. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { operator } from '../../../notifications/notification-kinds.ts'
-import { listNotices, markNoticesRead, type Notice } from '../../../notifications/notifications.ts'
-import { preferencesOf, setPreferences } from '../../../notifications/preferences.ts'
-import { languages, textOf, type Language } from '../../../notifications/locales/notification-texts.ts'
-import { knownAccount } from '../accounts/accounts.ts'
-import type { Desk } from '../desk.ts'
+import { operatorAudience } from '../../../notifications/notification-kinds.ts'
 import {
-  bodyOf,
-  idPath,
-  listAnswer,
-  okAnswer,
-  openedCursor,
-  pageFields,
-  sealedCursor,
-  time,
-  timeOf,
-} from '../schemas.ts'
+  listNotifications,
+  markNotificationsRead,
+  type Notification,
+} from '../../../notifications/notifications.ts'
+import { preferencesOf, setPreferences } from '../../../notifications/preferences.ts'
+import { languages, renderText, type Language } from '../../../notifications/locales/notification-texts.ts'
+import { requireAccount } from '../accounts/accounts.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { jsonBody, idParams, listResponse, okResponse, time } from '../schemas.ts'
+import { pageFields } from '../pagination.ts'
+import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
 
 const severity = z.enum(['info', 'warning', 'critical'])
-export const noticeOut = z
+export const notificationSchema = z
   .object({
     id: z.string(),
     time,
     audience: z.enum(['account', 'operator']),
-    account: z.string().nullable().meta({ description: 'Whose it is; null is the operators’.' }),
+    account: z.string().nullable().meta({ description: 'The account it is for; null: the operators.' }),
     kind: z.string(),
     severity,
-    subject: z.string().meta({ description: 'What it is about.' }),
+    subject: z.string().meta({ description: 'What it is about, such as a promotion or an incident.' }),
     code: z.string(),
     params: z.record(z.string(), z.string()),
     title: z.string(),
@@ -39,14 +35,14 @@ const preferences = z
   .record(z.string(), z.array(z.string()).readonly())
   .readonly()
   .meta({
-    description: 'Names of channels by kind of notice; the console shows all of them anyway.',
+    description: 'The channels for each kind of notification. The console always shows all notifications.',
     example: { balance: ['email'] },
   })
 
 const list = createRoute({
   method: 'get',
   path: '/notices',
-  summary: 'List notices, newest first',
+  summary: 'List notifications, newest first',
   request: {
     query: z.strictObject({
       ...pageFields,
@@ -55,100 +51,108 @@ const list = createRoute({
       kind: z.string().optional(),
       severity: severity.optional(),
       unread: z.enum(['true', 'false']).optional(),
-      language: z.enum(languages).default('en').meta({ description: 'Of `title` and `text`.' }),
+      language: z.enum(languages).default('en').meta({ description: 'The language of `title` and `text`.' }),
     }),
   },
-  responses: listAnswer(noticeOut, 'A page of notices.'),
+  responses: listResponse(notificationSchema, 'A page of notifications.'),
 })
-const read = createRoute({
+const markRead = createRoute({
   method: 'post',
   path: '/notices/read',
-  summary: 'Mark notices as read: those named, or all of the operators’',
+  summary: 'Mark notifications as read: by id, or all those of the operators',
   request: {
-    body: bodyOf(
+    body: jsonBody(
       z.union([
         z.strictObject({ ids: z.array(z.string()).min(1).max(1000) }),
         z.strictObject({ all: z.literal(true) }),
       ]),
     ),
   },
-  responses: okAnswer(z.object({ marked: z.int() }), 'How many had not been read before.'),
+  responses: okResponse(z.object({ marked: z.int() }), 'How many were unread.'),
 })
 const operatorPreferences = createRoute({
   method: 'get',
   path: '/notice-preferences',
-  summary: 'Which notices the operators hear of by which channels',
-  responses: okAnswer(preferences, 'By kind.'),
+  summary: 'Get the notification preferences of the operators',
+  responses: okResponse(preferences, 'The channels by kind.'),
 })
 const setOperatorPreferences = createRoute({
   method: 'patch',
   path: '/notice-preferences',
-  summary: 'Change the kinds given',
-  request: { body: bodyOf(preferences) },
-  responses: okAnswer(preferences, 'As they are now.'),
+  summary: 'Update the notification preferences of the operators',
+  request: { body: jsonBody(preferences) },
+  responses: okResponse(preferences, 'The updated preferences.'),
 })
 const accountPreferences = createRoute({
   method: 'get',
   path: '/accounts/{id}/notice-preferences',
-  summary: 'Which notices an account hears of by which channels',
-  request: { params: idPath },
-  responses: okAnswer(preferences, 'By kind.'),
+  summary: 'Get the notification preferences of an account',
+  request: { params: idParams },
+  responses: okResponse(preferences, 'The channels by kind.'),
 })
 const setAccountPreferences = createRoute({
   method: 'patch',
   path: '/accounts/{id}/notice-preferences',
-  summary: 'Change the kinds given',
-  request: { params: idPath, body: bodyOf(preferences) },
-  responses: okAnswer(preferences, 'As they are now.'),
+  summary: 'Update the notification preferences of an account',
+  request: { params: idParams, body: jsonBody(preferences) },
+  responses: okResponse(preferences, 'The updated preferences.'),
 })
 
-/** A notice as it is shown; the console's doors show the same. */
-export function noticeView(notice: Notice, language: Language): z.infer<typeof noticeOut> {
-  const { id, kind, code, params, subject } = notice
-  const isOperators = notice.audience === operator
+export function serializeNotification(
+  notification: Notification,
+  language: Language,
+): z.infer<typeof notificationSchema> {
+  const { id, kind, code, params, subject } = notification
+  const isOperators = notification.audience === operatorAudience
   return {
     id,
-    time: timeOf(notice.createdAt),
+    time: formatTime(notification.createdAt),
     audience: isOperators ? 'operator' : 'account',
-    account: isOperators ? null : notice.audience,
+    account: isOperators ? null : notification.audience,
     kind,
-    severity: notice.severity,
+    severity: notification.severity,
     subject,
     code,
     params,
-    ...textOf(notice, language),
-    read_at: timeOf(notice.readAt),
+    ...renderText(notification, language),
+    read_at: formatTime(notification.readAt),
   }
 }
 
-export function noticeRoutes({ house: { db }, by }: Desk): OpenAPIHono {
+export function notificationRoutes({ ctx: { db }, by }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
-    const { limit, cursor, unread, account, audience, language, ...named } = c.req.valid('query')
+    const { limit, cursor, unread, account, audience, language, ...filters } = c.req.valid('query')
     const filter = {
-      ...named,
-      audience: audience === 'operator' ? operator : account,
+      ...filters,
+      audience: audience === 'operator' ? operatorAudience : account,
       accountsOnly: audience === 'account',
       unread: unread === 'true',
     }
-    const page = { limit, cursor: openedCursor(cursor, /^\d{1,15}$/) }
-    const { data, next } = await listNotices(db, filter, page)
-    return c.json({ data: data.map((each) => noticeView(each, language)), next: sealedCursor(next) }, 200)
+    const page = { limit, cursor: decodeCursor(cursor, /^\d{1,15}$/) }
+    const { data, next } = await listNotifications(db, filter, page)
+    return c.json(
+      {
+        data: data.map((notification) => serializeNotification(notification, language)),
+        next: encodeCursor(next),
+      },
+      200,
+    )
   })
-  app.openapi(read, async (c) => {
-    const given = c.req.valid('json')
-    const marked = await markNoticesRead(db, 'ids' in given ? given : { audience: operator })
+  app.openapi(markRead, async (c) => {
+    const body = c.req.valid('json')
+    const marked = await markNotificationsRead(db, 'ids' in body ? body : { audience: operatorAudience })
     return c.json({ marked }, 200)
   })
-  app.openapi(operatorPreferences, async (c) => c.json(await preferencesOf(db, operator), 200))
+  app.openapi(operatorPreferences, async (c) => c.json(await preferencesOf(db, operatorAudience), 200))
   app.openapi(setOperatorPreferences, async (c) => {
-    return c.json(await setPreferences(db, operator, c.req.valid('json'), by), 200)
+    return c.json(await setPreferences(db, operatorAudience, c.req.valid('json'), by), 200)
   })
   app.openapi(accountPreferences, async (c) => {
-    return c.json(await preferencesOf(db, (await knownAccount(db, c.req.valid('param').id)).id), 200)
+    return c.json(await preferencesOf(db, (await requireAccount(db, c.req.valid('param').id)).id), 200)
   })
   app.openapi(setAccountPreferences, async (c) => {
-    const account = (await knownAccount(db, c.req.valid('param').id)).id
+    const account = (await requireAccount(db, c.req.valid('param').id)).id
     return c.json(await setPreferences(db, account, c.req.valid('json'), by), 200)
   })
   return app

@@ -1,30 +1,34 @@
-/** `/backups`: copies of everything that the relay has to remember, made while it works, checked, taken away. */
+/** `/backups`: online backups of all data: create, check, download, delete. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { auditRow } from '../../../db/audit.ts'
-import { refuse } from '../../../errors.ts'
-import { tarBytes, tarOf } from '../../../lib/tar.ts'
+import { auditStatement } from '../../../db/audit.ts'
+import { apiError } from '../../../errors.ts'
+import { tarSize, createTar } from '../../../lib/tar.ts'
 import type { Backup } from '../../../db/backups.ts'
-import type { Desk } from '../desk.ts'
-import { createdAnswer, gone, idPath, okAnswer, refusals, time, timeOf } from '../schemas.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { createdResponse, deletedSchema, idParams, okResponse, errorResponses, time } from '../schemas.ts'
+import { formatTime } from '../../api/json-values.ts'
 
-export const backupOut = z
+export const backupSchema = z
   .object({
     id: z.string(),
     state: z.enum(['making', 'whole', 'checking', 'damaged', 'failed']).meta({
-      description: '“damaged”: a check found that it cannot be put back. “failed”: it was not made.',
+      description: '“damaged”: a check found that it cannot be restored. “failed”: it could not be created.',
     }),
     made_at: time,
-    by: z.string().nullable().meta({ description: 'Who had it made; “schedule”: nobody, see BACKUP_EVERY.' }),
+    by: z
+      .string()
+      .nullable()
+      .meta({ description: 'Who created it; “schedule”: created automatically, see BACKUP_EVERY.' }),
     bytes: z.int().nullable(),
     accounts: z.int().nullable(),
     entries: z.int().nullable(),
     last_commit: z.int().nullable(),
-    version: z.string().nullable().meta({ description: 'Of the release that made it.' }),
+    version: z.string().nullable().meta({ description: 'The release that created it.' }),
     sealed_by: z.enum(['key file', 'ENCRYPTION_KEY']).nullable().meta({
-      description: 'What opens the credentials in it. Neither is part of a download.',
+      description: 'What decrypts the credentials in it. A download contains neither.',
     }),
     checked_at: time.nullable().meta({
-      description: 'When it was last read through and its ledger recomputed; at first when it was made.',
+      description: 'When it was last read in full and its ledger recomputed; initially, when it was created.',
     }),
     problem: z.string().nullable(),
     progress: z
@@ -33,64 +37,64 @@ export const backupOut = z
         percent: z.int().nullable(),
       })
       .nullable()
-      .meta({ description: 'While it is made or checked.' }),
+      .meta({ description: 'Present while it is being created or checked.' }),
   })
   .openapi('Backup')
-export const scheduleOut = z.object({
-  every_ms: z.int().nullable().meta({ description: 'A backup is made by itself so often; null: none is.' }),
+export const scheduleSchema = z.object({
+  every_ms: z.int().nullable().meta({ description: 'The interval of scheduled backups; null: none.' }),
   kept: z.int(),
-  folder: z.string().meta({ description: 'Where they lie on the relay’s machine.' }),
+  folder: z.string().meta({ description: 'The directory on the machine of the relay.' }),
 })
 
 const list = createRoute({
   method: 'get',
   path: '/backups',
-  summary: 'List the backups that the relay has made, newest first, with what is under way',
+  summary: 'List backups, newest first, including those in progress',
   request: { query: z.strictObject({}) },
-  responses: okAnswer(
-    z.object({ data: z.array(backupOut), next: z.null(), schedule: scheduleOut }),
-    'All of them, and how they are made by themselves.',
+  responses: okResponse(
+    z.object({ data: z.array(backupSchema), next: z.null(), schedule: scheduleSchema }),
+    'All backups, and the schedule.',
   ),
 })
-const make = createRoute({
+const create = createRoute({
   method: 'post',
   path: '/backups',
-  summary: 'Begin a backup; one at a time',
-  responses: createdAnswer(backupOut, 'It is being made.'),
+  summary: 'Start a backup; only one runs at a time',
+  responses: createdResponse(backupSchema, 'The backup in progress.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/backups/{id}',
-  summary: 'Read a backup, or how far it is',
-  request: { params: idPath },
-  responses: okAnswer(backupOut, 'The backup.'),
+  summary: 'Get a backup and its progress',
+  request: { params: idParams },
+  responses: okResponse(backupSchema, 'The backup.'),
 })
 const check = createRoute({
   method: 'post',
   path: '/backups/{id}/check',
-  summary: 'Begin to read a backup through and to recompute its ledger',
-  request: { params: idPath },
-  responses: okAnswer(backupOut, 'It is being checked.'),
+  summary: 'Start a check that reads a backup in full and recomputes its ledger',
+  request: { params: idParams },
+  responses: okResponse(backupSchema, 'The backup that is being checked.'),
 })
 const download = createRoute({
   method: 'get',
   path: '/backups/{id}/download',
-  summary: 'Download a backup as a tar archive, without the key that opens the credentials in it',
-  request: { params: idPath },
+  summary: 'Download a backup as a tar archive, without the key that decrypts its credentials',
+  request: { params: idParams },
   responses: {
     200: { description: 'The archive.', content: { 'application/x-tar': { schema: z.string() } } },
-    ...refusals,
+    ...errorResponses,
   },
 })
 const remove = createRoute({
   method: 'delete',
   path: '/backups/{id}',
-  summary: 'Delete a backup, or forget one that failed',
-  request: { params: idPath },
-  responses: okAnswer(gone, 'It is gone.'),
+  summary: 'Delete a backup',
+  request: { params: idParams },
+  responses: okResponse(deletedSchema, 'Deleted.'),
 })
 
-function view({
+function serializeBackup({
   id,
   state,
   madeAt,
@@ -99,11 +103,11 @@ function view({
   checkedAt,
   problem,
   step,
-}: Backup): z.infer<typeof backupOut> {
+}: Backup): z.infer<typeof backupSchema> {
   return {
     id,
     state,
-    made_at: timeOf(madeAt),
+    made_at: formatTime(madeAt),
     by,
     bytes: content?.files.reduce((sum, { bytes }) => sum + bytes, 0) ?? null,
     accounts: content?.accounts ?? null,
@@ -111,14 +115,14 @@ function view({
     last_commit: content?.lastCommit ?? null,
     version: content?.version ?? null,
     sealed_by: content?.sealedBy ?? null,
-    checked_at: timeOf(checkedAt),
+    checked_at: formatTime(checkedAt),
     problem,
     progress: step === null ? null : { step: step.doing, percent: step.percent },
   }
 }
 
-/** Read as fast as it is taken; a reader who has gone closes the file. */
-function streamOf(
+/** Reads only as fast as the client does; a disconnect closes the file. */
+function toReadableStream(
   chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream(
@@ -136,11 +140,11 @@ function streamOf(
   )
 }
 
-export function backupRoutes({ house, by }: Desk): OpenAPIHono {
-  const { db, backups, config } = house
+export function backupRoutes({ ctx, by }: AdminContext): OpenAPIHono {
+  const { db, backups, config } = ctx
 
-  async function audited(action: string, id: string): Promise<void> {
-    await db.write(auditRow(by, `backup.${action}`, id))
+  async function audit(action: string, id: string): Promise<void> {
+    await db.write(auditStatement(by, `backup.${action}`, id))
   }
 
   const app = new OpenAPIHono()
@@ -151,39 +155,39 @@ export function backupRoutes({ house, by }: Desk): OpenAPIHono {
       kept: backupsKept,
       folder: backupDir,
     }
-    return c.json({ data: (await backups.list()).map(view), next: null, schedule }, 200)
+    return c.json({ data: (await backups.list()).map(serializeBackup), next: null, schedule }, 200)
   })
-  app.openapi(make, async (c) => {
-    const begun = await backups.make(by)
-    await audited('make', begun.id)
-    return c.json(view(begun), 201)
+  app.openapi(create, async (c) => {
+    const backup = await backups.make(by)
+    await audit('make', backup.id)
+    return c.json(serializeBackup(backup), 201)
   })
   app.openapi(read, async (c) => {
     const { id } = c.req.valid('param')
-    const found = (await backups.list()).find((backup) => backup.id === id)
-    if (found === undefined) throw refuse('not_found', { message: 'There is no such backup.' })
-    return c.json(view(found), 200)
+    const existing = (await backups.list()).find((backup) => backup.id === id)
+    if (existing === undefined) throw apiError('not_found', { message: 'Backup not found.' })
+    return c.json(serializeBackup(existing), 200)
   })
   app.openapi(check, async (c) => {
     const { id } = c.req.valid('param')
-    const begun = await backups.check(id)
-    await audited('check', id)
-    return c.json(view(begun), 200)
+    const backup = await backups.check(id)
+    await audit('check', id)
+    return c.json(serializeBackup(backup), 200)
   })
   app.openapi(download, async (c) => {
     const { id } = c.req.valid('param')
-    const { folder, files } = await backups.takeaway(id)
-    await audited('download', id)
-    return c.body(streamOf(tarOf(folder, files, id)), 200, {
+    const { folder, files } = await backups.download(id)
+    await audit('download', id)
+    return c.body(toReadableStream(createTar(folder, files, id)), 200, {
       'content-type': 'application/x-tar',
-      'content-length': String(tarBytes(files)),
+      'content-length': String(tarSize(files)),
       'content-disposition': `attachment; filename="${id}.tar"`,
     })
   })
   app.openapi(remove, async (c) => {
     const { id } = c.req.valid('param')
     await backups.remove(id)
-    await audited('delete', id)
+    await audit('delete', id)
     return c.json({ id, deleted: true as const }, 200)
   })
   return app

@@ -1,17 +1,18 @@
-/** `/nodes`: the nodes of a cluster, and the end of one that will not come back. */
+/** `/nodes`: the nodes of a cluster, and retiring one that will not come back. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { auditRow } from '../../../db/audit.ts'
-import type { Desk } from '../desk.ts'
-import { listAnswer, okAnswer, time, timeOf } from '../schemas.ts'
-import { shortListFields, shownOf } from '../short-lists.ts'
+import { auditStatement } from '../../../db/audit.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { listResponse, okResponse, time } from '../schemas.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
 
-const nodeOut = z
+const nodeSchema = z
   .object({
     id: z.string(),
-    name: z.string().meta({ description: 'The name of its machine.' }),
+    name: z.string().meta({ description: 'The host name.' }),
     version: z.string(),
     state: z.enum(['running', 'silent', 'stopped', 'retired']).meta({
-      description: 'silent: not heard of for 15 seconds; after 15 minutes it is retired by itself.',
+      description: 'silent: no heartbeat for 15 seconds; retired automatically after 15 minutes.',
     }),
     started_at: time,
     seen_at: time,
@@ -22,41 +23,41 @@ const nodeOut = z
 const list = createRoute({
   method: 'get',
   path: '/nodes',
-  summary: 'The nodes of the cluster; none where one relay works by itself',
-  request: { query: z.strictObject(shortListFields) },
-  responses: listAnswer(nodeOut, 'All of them.'),
+  summary: 'List the nodes of the cluster; empty for a single relay',
+  request: { query: z.strictObject(optionalPageFields) },
+  responses: listResponse(nodeSchema, 'All nodes.'),
 })
 const retire = createRoute({
   method: 'post',
   path: '/nodes/{id}/retire',
-  summary: 'Give up a node: its requests are charged at the last marks it has uploaded',
-  description: 'Nothing that it still sends is taken. If it comes back it joins again, as a new start would.',
+  summary: 'Retire a node: its open requests are charged at their last uploaded marks',
+  description: 'Everything it sends after that is rejected. If it comes back, it joins again as a new node.',
   request: { params: z.object({ id: z.string() }) },
-  responses: okAnswer(
+  responses: okResponse(
     z.object({ id: z.string(), settled: z.int() }),
-    'How many of its requests were settled.',
+    'The number of its requests that were settled.',
   ),
 })
 
-export function nodeRoutes({ house, by }: Desk): OpenAPIHono {
+export function nodeRoutes({ ctx, by }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
-    const nodes = await house.nodes()
+    const nodes = await ctx.nodes()
     const data = nodes.map(({ startedAt, seenAt, openHolds, ...rest }) => ({
       ...rest,
-      started_at: timeOf(startedAt),
-      seen_at: timeOf(seenAt),
+      started_at: formatTime(startedAt),
+      seen_at: formatTime(seenAt),
       open_holds: openHolds,
     }))
     return c.json(
-      shownOf(data, c.req.valid('query'), ({ id }) => id),
+      paginate(data, c.req.valid('query'), ({ id }) => id),
       200,
     )
   })
   app.openapi(retire, async (c) => {
     const { id } = c.req.valid('param')
-    const settled = await house.retireNode(id)
-    await house.db.write(auditRow(by, 'node.retire', id, { settled }))
+    const settled = await ctx.retireNode(id)
+    await ctx.db.write(auditStatement(by, 'node.retire', id, { settled }))
     return c.json({ id, settled }, 200)
   })
   return app

@@ -1,11 +1,11 @@
-/** `/requests.csv`: every request of one day, as a file. */
+/** `/requests.csv`: the requests of one day as a file. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Db } from '../../../db/db.ts'
 import { listRequests, type RequestFilter, type RequestRecord } from '../../../usage/request-records.ts'
-import { csvAnswer, type Cell } from '../../csv.ts'
-import { knownAccount } from '../accounts/accounts.ts'
-import type { Desk } from '../desk.ts'
-import { refusals } from '../schemas.ts'
+import { csvResponse, type CsvCell } from '../../csv.ts'
+import { requireAccount } from '../accounts/accounts.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { errorResponses } from '../schemas.ts'
 
 const rowsPerPage = 1000
 const dayMs = 86_400_000
@@ -32,8 +32,8 @@ const columns = [
   'duration_ms',
 ] as const satisfies (keyof RequestRecord)[]
 
-/** Newest first, so that what is written meanwhile moves nothing. */
-async function* pagesOf(db: Db, filter: RequestFilter): AsyncGenerator<Cell[][], void> {
+/** Newest first, so that rows written during the export do not shift the pages. */
+async function* readPages(db: Db, filter: RequestFilter): AsyncGenerator<CsvCell[][], void> {
   let cursor: string | undefined
   do {
     const page = await listRequests(db, filter, { limit: rowsPerPage, ...(cursor && { cursor }) })
@@ -49,29 +49,29 @@ const read = createRoute({
   request: {
     query: z.strictObject({
       day: z.iso
-        .date({ error: 'has to be a day such as "2026-11-21"' })
-        .meta({ description: 'In UTC.', example: '2026-11-21' }),
-      account: z.string().optional().meta({ description: 'Its id.' }),
+        .date({ error: 'must be a date such as "2026-11-21"' })
+        .meta({ description: 'A day in UTC.', example: '2026-11-21' }),
+      account: z.string().optional().meta({ description: 'The id of an account.' }),
     }),
   },
   responses: {
     200: {
-      description: 'CSV (RFC 4180) with a head line, newest first.',
+      description: 'CSV (RFC 4180) with a header line, newest first.',
       content: { 'text/csv': { schema: z.string() } },
     },
-    ...refusals,
+    ...errorResponses,
   },
 })
 
-export function requestExportRoutes({ house }: Desk): OpenAPIHono {
+export function requestExportRoutes({ ctx }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(read, async (c) => {
-    const { day, ...named } = c.req.valid('query')
-    // A file with nothing but its head would pass for an account without requests.
-    if (named.account !== undefined) await knownAccount(house.db, named.account)
+    const { day, ...filters } = c.req.valid('query')
+    // Without this check, an unknown account would look like one without requests.
+    if (filters.account !== undefined) await requireAccount(ctx.db, filters.account)
     const from = Date.parse(day)
-    const pages = pagesOf(house.db, { ...named, from, to: from + dayMs })
-    return csvAnswer(c, `requests-${day}`, { head: [...columns, 'attempts'], pages })
+    const pages = readPages(ctx.db, { ...filters, from, to: from + dayMs })
+    return csvResponse(c, `requests-${day}`, { head: [...columns, 'attempts'], pages })
   })
   return app
 }

@@ -1,25 +1,15 @@
-/** `/requests`: what was asked, how it ended, what it cost. */
+/** `/requests`: the request log with outcomes and costs. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { listRequests, requestById } from '../../../usage/request-records.ts'
-import { refuse } from '../../../errors.ts'
+import { apiError } from '../../../errors.ts'
 import { refundedNanos } from '../../../ledger/credits/refunds.ts'
-import { decimalOf } from '../../../lib/money.ts'
-import { rowById } from '../../../usage/request-pages.ts'
-import { billOfRow } from '../../api/request-bill.ts'
-import { bill } from '../../console/contract/usage.ts'
-import type { Desk } from '../desk.ts'
-import {
-  idPath,
-  listAnswer,
-  money,
-  msOf,
-  okAnswer,
-  openedCursor,
-  pageFields,
-  sealedCursor,
-  time,
-  timeAsked,
-} from '../schemas.ts'
+import { formatAmount } from '../../../lib/money.ts'
+import { requestRowById } from '../../../usage/request-pages.ts'
+import { readBill, bill } from '../../api/request-bill.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { idParams, listResponse, money, okResponse, time, timeQuery } from '../schemas.ts'
+import { pageFields } from '../pagination.ts'
+import { decodeCursor, encodeCursor, parseTime } from '../../api/json-values.ts'
 
 const outcome = z.enum(['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'])
 const attempt = z.object({
@@ -27,11 +17,16 @@ const attempt = z.object({
   outcome: z.string(),
   http_status: z.int().nullable(),
   duration_ms: z.number(),
-  cost: money.nullable().meta({ description: 'What it cost us; null when the upstream has no prices.' }),
+  cost: money
+    .nullable()
+    .meta({ description: 'The cost at the upstream; null if the upstream has no prices.' }),
   searches: z.int().optional(),
-  clamped: z.literal(true).optional().meta({ description: 'Its usage was more than the model can hold.' }),
+  clamped: z
+    .literal(true)
+    .optional()
+    .meta({ description: 'The reported usage exceeded the context of the model.' }),
 })
-export const requestOut = z
+export const requestSchema = z
   .object({
     request_id: z.string(),
     time,
@@ -41,18 +36,19 @@ export const requestOut = z
     upstream: z.string().nullable(),
     http_status: z.int(),
     outcome: outcome.meta({
-      description: '`ended`: by us, for money or time; `aborted`: by the caller.',
+      description: '`ended`: by the relay, because of balance or time; `aborted`: by the caller.',
     }),
     stream: z.boolean(),
-    finish: z.string().nullable().meta({ description: 'The upstream’s word.' }),
+    finish: z.string().nullable().meta({ description: 'The finish reason as the upstream reported it.' }),
     prompt_tokens: z.int(),
     cached_tokens: z.int(),
     completion_tokens: z.int(),
     reasoning_tokens: z.int(),
-    searches: z.int().meta({ description: 'Of the web, that the provider did for it.' }),
+    searches: z.int().meta({ description: 'Web searches by the provider.' }),
     usage_source: z.enum(['provider', 'estimate']).nullable(),
     usage_clamped: z.boolean().meta({
-      description: 'The provider claimed more than the model’s context can hold; charged up to that.',
+      description:
+        'The provider reported more tokens than the context of the model; charged up to the context.',
     }),
     cost: money,
     currency: z.string(),
@@ -62,14 +58,14 @@ export const requestOut = z
   })
   .openapi('Request')
 
-export const requestDetailOut = requestOut
+export const requestDetailSchema = requestSchema
   .extend({
     upstream_cost: money
       .nullable()
-      .meta({ description: 'What all its attempts cost us; null when an upstream has no prices.' }),
+      .meta({ description: 'The upstream cost of all attempts; null if an upstream has no prices.' }),
     refunded: money,
-    margin: money.nullable().meta({ description: 'Its cost, less what was given back and what it cost us.' }),
-    bill: bill.nullable().meta({ description: 'Line by line; null where nothing was charged.' }),
+    margin: money.nullable().meta({ description: 'Cost minus refunds minus upstream cost.' }),
+    bill: bill.nullable().meta({ description: 'Line by line; null if nothing was charged.' }),
   })
   .openapi('RequestDetail')
 
@@ -84,44 +80,44 @@ const list = createRoute({
       key: z.string().optional(),
       model: z.string().optional(),
       outcome: outcome.optional(),
-      from: timeAsked.optional(),
-      to: timeAsked.optional().meta({ description: 'Not included.' }),
+      from: timeQuery.optional(),
+      to: timeQuery.optional().meta({ description: 'Exclusive.' }),
       request_id: z.string().optional(),
     }),
   },
-  responses: listAnswer(requestOut, 'A page of requests.'),
+  responses: listResponse(requestSchema, 'A page of requests.'),
 })
 const read = createRoute({
   method: 'get',
   path: '/requests/{id}',
-  summary: 'Read one request',
-  request: { params: idPath },
-  responses: okAnswer(requestDetailOut, 'The request, with its bill.'),
+  summary: 'Get a request',
+  request: { params: idParams },
+  responses: okResponse(requestDetailSchema, 'The request with its bill.'),
 })
 
-export function requestRoutes({ house }: Desk): OpenAPIHono {
+export function requestRoutes({ ctx }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
-    const { limit, cursor, from, to, request_id: requestId, ...named } = c.req.valid('query')
-    const filter = { ...named, requestId, from: msOf(from), to: msOf(to) }
-    const page = { limit, cursor: openedCursor(cursor, /^\d+\.\d+$/) }
-    const { data, next } = await listRequests(house.db, filter, page)
-    return c.json({ data, next: sealedCursor(next) }, 200)
+    const { limit, cursor, from, to, request_id: requestId, ...filters } = c.req.valid('query')
+    const filter = { ...filters, requestId, from: parseTime(from), to: parseTime(to) }
+    const page = { limit, cursor: decodeCursor(cursor, /^\d+\.\d+$/) }
+    const { data, next } = await listRequests(ctx.db, filter, page)
+    return c.json({ data, next: encodeCursor(next) }, 200)
   })
   app.openapi(read, async (c) => {
-    const { db } = house
+    const { db } = ctx
     const request = await requestById(db, c.req.valid('param').id)
-    const row = request && (await rowById(db, request.account, request.request_id))
+    const row = request && (await requestRowById(db, request.account, request.request_id))
     if (request === undefined || row === undefined)
-      throw refuse('not_found', { message: 'There is no such request.' })
+      throw apiError('not_found', { message: 'Request not found.' })
     const upstreamCost = row.upstream_cost_nanos
     const refunded = await refundedNanos(db, row.request_id)
     const body = {
       ...request,
-      upstream_cost: upstreamCost === null ? null : decimalOf(upstreamCost),
-      refunded: decimalOf(refunded),
-      margin: upstreamCost === null ? null : decimalOf(row.cost_nanos - refunded - upstreamCost),
-      bill: await billOfRow(db, row),
+      upstream_cost: upstreamCost === null ? null : formatAmount(upstreamCost),
+      refunded: formatAmount(refunded),
+      margin: upstreamCost === null ? null : formatAmount(row.cost_nanos - refunded - upstreamCost),
+      bill: await readBill(db, row),
     }
     return c.json(body, 200)
   })

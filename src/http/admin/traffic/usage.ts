@@ -1,27 +1,19 @@
-/** `/usage`: sums over requests by time, model, key or account. */
+/** `/usage`: usage by time, model, key or account. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { cleanTimezone } from '../../../accounts/fields.ts'
 import { dateOf } from '../../../ledger/periods.ts'
-import { decimalOf } from '../../../lib/money.ts'
+import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { usageBy, usageByDay, type UsageGroup, type UsageFilter } from '../../../usage/reports.ts'
-import type { Desk } from '../desk.ts'
-import {
-  listAnswer,
-  money,
-  msOf,
-  openedCursor,
-  pageFields,
-  sealedCursor,
-  time,
-  timeAsked,
-  timeOf,
-} from '../schemas.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { listResponse, money, time, timeQuery } from '../schemas.ts'
+import { pageFields } from '../pagination.ts'
+import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
 const group = z.enum(['day', 'hour', 'model', 'key', 'account'])
 type Group = z.infer<typeof group>
 
-export const rowOut = z
+export const usageSchema = z
   .object({
     day: z.string().optional().meta({ example: '2026-11-21' }),
     hour: time.optional(),
@@ -29,7 +21,7 @@ export const rowOut = z
     key: z.string().optional(),
     account: z.string().optional(),
     requests: z.int(),
-    errors: z.int().meta({ description: 'Refused, failed or truncated.' }),
+    errors: z.int().meta({ description: 'Rejected, failed or truncated.' }),
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     cost: money,
@@ -37,43 +29,45 @@ export const rowOut = z
     margin: money,
     currency: z.string(),
   })
-  .openapi('Usage', { description: 'Sums of one group, which the field of its kind names.' })
+  .openapi('Usage', {
+    description: 'The sums of one group; one of `day`, `hour`, `model`, `key` and `account` is set.',
+  })
 
 const list = createRoute({
   method: 'get',
   path: '/usage',
-  summary: 'Sums by day or hour in their order, or by model, key or account, dearest first',
+  summary: 'Get usage by day or hour in order of time, or by model, key or account, highest cost first',
   request: {
     query: z.strictObject({
       ...pageFields,
       group: group.default('day'),
-      from: timeAsked.optional(),
-      to: timeAsked.optional().meta({ description: 'Not included.' }),
+      from: timeQuery.optional(),
+      to: timeQuery.optional().meta({ description: 'Exclusive.' }),
       account: z.string().optional(),
       key: z.string().optional(),
       model: z.string().optional(),
-      timezone: z.string().default('UTC').meta({ description: 'Whose days they are.' }),
+      timezone: z.string().default('UTC').meta({ description: 'The time zone of the days.' }),
     }),
   },
-  responses: listAnswer(rowOut, 'A page of sums.'),
+  responses: listResponse(usageSchema, 'A page of sums.'),
 })
 
-function rowView(kind: Group, sums: UsageGroup): z.infer<typeof rowOut> {
+function serializeSums(kind: Group, sums: UsageGroup): z.infer<typeof usageSchema> {
   return {
-    [kind]: kind === 'hour' ? timeOf(Number(sums.name)) : sums.name,
+    [kind]: kind === 'hour' ? formatTime(Number(sums.name)) : sums.name,
     requests: sums.requests,
     errors: sums.errors,
     prompt_tokens: sums.promptTokens,
     completion_tokens: sums.completionTokens,
-    cost: decimalOf(sums.costNanos),
-    upstream_cost: decimalOf(sums.upstreamCostNanos),
-    margin: decimalOf(sums.costNanos - sums.upstreamCostNanos),
+    cost: formatAmount(sums.costNanos),
+    upstream_cost: formatAmount(sums.upstreamCostNanos),
+    margin: formatAmount(sums.costNanos - sums.upstreamCostNanos),
     currency,
   }
 }
 
-export function usageRoutes({ house: { db } }: Desk): OpenAPIHono {
-  async function groupsOf(
+export function usageRoutes({ ctx: { db } }: AdminContext): OpenAPIHono {
+  async function readGroups(
     kind: Group,
     filter: UsageFilter & { readonly timezone: string },
     page: { limit: number; offset: number },
@@ -86,13 +80,13 @@ export function usageRoutes({ house: { db } }: Desk): OpenAPIHono {
 
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
-    const { limit, cursor, group: kind, from, to, ...named } = c.req.valid('query')
-    const offset = Number(openedCursor(cursor, /^\d{1,9}$/) ?? 0)
-    const filter = { ...named, from: msOf(from), to: msOf(to) }
-    const groups = await groupsOf(kind, filter, { limit: limit + 1, offset })
-    const data = groups.slice(0, limit).map((sums) => rowView(kind, sums))
+    const { limit, cursor, group: kind, from, to, ...filters } = c.req.valid('query')
+    const offset = Number(decodeCursor(cursor, /^\d{1,9}$/) ?? 0)
+    const filter = { ...filters, from: parseTime(from), to: parseTime(to) }
+    const groups = await readGroups(kind, filter, { limit: limit + 1, offset })
+    const data = groups.slice(0, limit).map((sums) => serializeSums(kind, sums))
     const next = groups.length > limit ? String(offset + limit) : null
-    return c.json({ data, next: sealedCursor(next) }, 200)
+    return c.json({ data, next: encodeCursor(next) }, 200)
   })
   return app
 }

@@ -1,32 +1,32 @@
-/** The models that a customer is offered: prices with the account's own factor, and how they have done lately. */
+/** The models offered to a customer: prices with the account's factor, and recent availability. */
 import type { PricedModel } from '../../../catalog/catalog.ts'
 import type { Account } from '../../../accounts/accounts.ts'
-import { minutesOf, successOf, sumOf } from '../../../health/availability.ts'
-import { pricePer1KOf, decimalOf } from '../../../lib/money.ts'
-import { latencyIn } from '../../../usage/latency.ts'
-import type { House } from '../../house.ts'
+import { queryMinutes, successRate, sumCounts } from '../../../health/availability.ts'
+import { formatPrice, formatAmount } from '../../../lib/money.ts'
+import { loadLatency } from '../../../usage/latency.ts'
+import type { AppContext } from '../../app-context.ts'
 import type { Model } from '../contract/account.ts'
 import { hourMs } from '../../api/time-buckets.ts'
 
 const onePpm = 1_000_000n
 
-/** Somebody can answer: it has a price, or it would not be here, and an upstream that is on. */
+/** Whether an enabled upstream serves the model. The catalog only has models with a price. */
 export function isServed({ routes }: PricedModel): boolean {
   return routes.length > 0
 }
 
-/** The factor that multiplies this account's prices. */
-export function factorPpmOfAccount({ directory }: House, account: Account): number {
+/** The factor on this account's prices: its own or that of its tier. */
+export function resolvePriceFactorPpm({ directory }: AppContext, account: Account): number {
   return account.priceFactorPpm ?? directory.tier(account.tier)?.priceFactorPpm ?? Number(onePpm)
 }
 
-/** Factored prices are shown rounded up to a nano per million tokens; what is charged is rounded once per request. */
-function factored(nanos: bigint, factorPpm: number): bigint {
+/** Rounds up to a nano per million tokens for display; charges are rounded once per request. */
+function applyFactor(nanos: bigint, factorPpm: number): bigint {
   return (nanos * BigInt(factorPpm) + onePpm - 1n) / onePpm
 }
 
-function pricesView({ price }: PricedModel, factorPpm: number): Pick<Model, 'free' | 'prices'> {
-  const per1K = (nanos: bigint): string => pricePer1KOf(factored(nanos, factorPpm))
+function serializePrices({ price }: PricedModel, factorPpm: number): Pick<Model, 'free' | 'prices'> {
+  const per1K = (nanos: bigint): string => formatPrice(applyFactor(nanos, factorPpm))
   const optional = (nanos: bigint | null): string | null => (nanos === null ? null : per1K(nanos))
   const { input, output, cachedInput, cacheWrite, reasoning, perRequest, perSearch } = price
   const parts = [input, output, cachedInput, cacheWrite, reasoning, perRequest, perSearch ?? 0n]
@@ -38,34 +38,34 @@ function pricesView({ price }: PricedModel, factorPpm: number): Pick<Model, 'fre
       cached_input: optional(cachedInput),
       cache_write: optional(cacheWrite),
       reasoning: optional(reasoning),
-      per_request: decimalOf(factored(perRequest, factorPpm)),
-      per_search: decimalOf(factored(perSearch ?? 0n, factorPpm)),
+      per_request: formatAmount(applyFactor(perRequest, factorPpm)),
+      per_search: formatAmount(applyFactor(perSearch ?? 0n, factorPpm)),
     },
   }
 }
 
-export async function modelViews(house: House, account: Account): Promise<Model[]> {
-  const { db, catalog } = house
+export async function listOfferedModels(ctx: AppContext, account: Account): Promise<Model[]> {
+  const { db, catalog } = ctx
   const now = Date.now()
   const since = now - 24 * hourMs
   const [minutes, latency] = await Promise.all([
-    minutesOf(db, { from: since, to: now }),
-    latencyIn(db, { account: null, from: since, to: now }),
+    queryMinutes(db, { from: since, to: now }),
+    loadLatency(db, { account: null, from: since, to: now }),
   ])
   const byModel = Map.groupBy(minutes, ({ model }) => model)
-  const factorPpm = factorPpmOfAccount(house, account)
+  const factorPpm = resolvePriceFactorPpm(ctx, account)
   return catalog
     .listed()
     .filter(isServed)
     .map((model) => {
-      const counts = sumOf(byModel.get(model.id) ?? [])
+      const counts = sumCounts(byModel.get(model.id) ?? [])
       return {
         id: model.id,
         owned_by: model.ownedBy,
         context_tokens: model.contextTokens,
         max_output_tokens: model.maxOutputTokens,
-        ...pricesView(model, factorPpm),
-        success: successOf(counts),
+        ...serializePrices(model, factorPpm),
+        success: successRate(counts),
         requests: counts.answered + counts.failed,
         first_token_ms: latency.models.get(model.id)?.firstToken?.p50 ?? null,
       }

@@ -1,43 +1,42 @@
 /**
- * Monthly statements: opening + credits − charges = closing, to the last digit. A charge counts to the month in which
- * its request was admitted, as caps and usage have it; so the sums come from the roll-ups, and no page reads a month of
- * entries.
+ * Monthly statements: opening + credits − charges = closing, to the last digit. A charge counts in the month in which its
+ * request was admitted, as in caps and usage. So the sums come from the roll-ups, and no page reads a month of entries.
  */
-import { refuse } from '../../../errors.ts'
+import { apiError } from '../../../errors.ts'
 import { dateOf, monthEndOf } from '../../../ledger/periods.ts'
-import { decimalOf } from '../../../lib/money.ts'
+import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { usageBetween, usageBy, usageByDay } from '../../../usage/reports.ts'
 import { creditsBetween, firstMovementAt } from '../../../usage/statement.ts'
-import { timeOf } from '../../admin/schemas.ts'
-import { billingCalls, type Statement } from '../contract/billing.ts'
-import { sumsView } from '../usage/usage-sums.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { billingContract, type Statement } from '../contract/billing.ts'
+import { serializeSums } from '../usage/usage-sums.ts'
 import { monthStartOf } from '../../api/time-buckets.ts'
-import { bound, type Bound, type Visit } from '../visit.ts'
+import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
 
-/** Requests that ran over the end of the month have settled by then. */
+/** By then, requests that were open at the end of the month have been settled. */
 const finalAfterMs = 24 * 3_600_000
 
-function monthOf(timezone: string, at: number): string {
+function formatMonth(timezone: string, at: number): string {
   return dateOf(timezone, at).slice(0, 7)
 }
 
-async function months({ house, account }: Visit) {
-  const first = await firstMovementAt(house.db, account.id)
+async function listMonths({ ctx, account }: ConsoleContext) {
+  const first = await firstMovementAt(ctx.db, account.id)
   const names: string[] = []
   if (first === null) return { data: names }
   const { timezone } = account
   for (let at = monthStartOf(timezone, first); at <= Date.now(); at = monthEndOf(timezone, at)) {
-    names.unshift(monthOf(timezone, at))
+    names.unshift(formatMonth(timezone, at))
   }
   return { data: names }
 }
 
-/** The start and the end of a month of a zone. Throws 404 for what is no month, or lies ahead. */
-function spanOf(timezone: string, month: string): readonly [number, number] {
+/** The start and end of a month in a time zone. Throws 404 for an invalid or future month. */
+function getMonthRange(timezone: string, month: string): readonly [number, number] {
   const middle = /^\d{4}-\d{2}$/.test(month) ? Date.parse(`${month}-15T12:00:00Z`) : NaN
   if (Number.isNaN(middle) || monthStartOf(timezone, middle) > Date.now()) {
-    throw refuse('not_found', { message: 'There is no statement of this month.' })
+    throw apiError('not_found', { message: 'Statement not found for this month.' })
   }
   return [monthStartOf(timezone, middle), monthEndOf(timezone, middle)]
 }
@@ -46,15 +45,15 @@ function sumNanos(credits: readonly { readonly amountNanos: bigint }[]): bigint 
   return credits.reduce((sum, { amountNanos }) => sum + amountNanos, 0n)
 }
 
-async function statement(visit: Visit): Promise<Statement> {
-  const { house, account } = visit
-  const { db } = house
+async function readStatement(context: ConsoleContext): Promise<Statement> {
+  const { ctx, account } = context
+  const { db } = ctx
   const { id, email, name, timezone } = account
-  const month = visit.param('month')
-  const [from, to] = spanOf(timezone, month)
+  const month = context.param('month')
+  const [from, to] = getMonthRange(timezone, month)
   const filter = { account: id, from, to }
   const [{ balance }, credits, laterCredits, used, later, models, days] = await Promise.all([
-    house.wallet(id, null),
+    ctx.wallet(id, null),
     creditsBetween(db, id, from, to),
     creditsBetween(db, id, to, Number.MAX_SAFE_INTEGER),
     usageBetween(db, id, from, to),
@@ -67,27 +66,27 @@ async function statement(visit: Visit): Promise<Statement> {
   return {
     month,
     timezone,
-    from: timeOf(from),
-    to: timeOf(to),
+    from: formatTime(from),
+    to: formatTime(to),
     final: Date.now() > to + finalAfterMs,
     account: { id, email, name },
     currency,
-    opening: decimalOf(closing - credited + used.costNanos),
-    credits: decimalOf(credited),
-    charges: decimalOf(used.costNanos),
-    closing: decimalOf(closing),
+    opening: formatAmount(closing - credited + used.costNanos),
+    credits: formatAmount(credited),
+    charges: formatAmount(used.costNanos),
+    closing: formatAmount(closing),
     credit_lines: credits.map(({ at, source, reason, amountNanos }) => ({
-      time: timeOf(at),
+      time: formatTime(at),
       source,
       reason,
-      amount: decimalOf(amountNanos),
+      amount: formatAmount(amountNanos),
     })),
-    models: models.map((sums) => ({ model: sums.name, ...sumsView(sums) })),
-    days: days.map((sums) => ({ day: sums.name, ...sumsView(sums) })),
+    models: models.map((sums) => ({ model: sums.name, ...serializeSums(sums) })),
+    days: days.map((sums) => ({ day: sums.name, ...serializeSums(sums) })),
   }
 }
 
-export const statementCalls: readonly Bound[] = [
-  bound(billingCalls.statements, months),
-  bound(billingCalls.statement, statement),
+export const statementEndpoints: readonly Endpoint[] = [
+  endpoint(billingContract.statements, listMonths),
+  endpoint(billingContract.statement, readStatement),
 ]

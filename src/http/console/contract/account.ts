@@ -1,7 +1,9 @@
-/** What an account may and gets to know: models and prices, limits, notices, announcements, and a try. */
+/** Contract of an account's pages: models and prices, limits, notifications, announcements, playground. */
 import { z } from 'zod'
-import { call } from './call.ts'
-import { language, limits, money, pageFields, pageOf, time } from '../../api/json-schemas.ts'
+import { defineEndpoint } from './endpoint.ts'
+import { announcement } from '../../api/announcements.ts'
+import { limitRequest } from '../../api/limit-requests.ts'
+import { limits, money, pageFields, pageOf, time } from '../../api/json-schemas.ts'
 
 export const model = z.object({
   id: z.string(),
@@ -9,7 +11,7 @@ export const model = z.object({
   context_tokens: z.int(),
   max_output_tokens: z.int().nullable(),
   free: z.boolean(),
-  /** Per 1,000 tokens with this account's factor; `per_request` and `per_search` for each. null costs as its parent. */
+  /** Per 1,000 tokens with this account's factor; `per_request` and `per_search` per unit. null: priced as its parent. */
   prices: z.object({
     input: money,
     output: money,
@@ -19,34 +21,13 @@ export const model = z.object({
     per_request: money,
     per_search: money,
   }),
-  /** Of the last 24 hours; null: nobody asked. Success is answered ÷ received, without what callers did wrong. */
+  /** Success rate over the last 24 hours, without errors of callers; null: no requests. */
   success: z.number().nullable(),
   requests: z.int(),
   first_token_ms: z.number().nullable(),
 })
 
-export const limitRequest = z.object({
-  id: z.string(),
-  account: z.string(),
-  account_email: z.string(),
-  wanted: limits.partial(),
-  reason: z.string(),
-  status: z.enum(['open', 'granted', 'declined']),
-  answer: z.string().nullable(),
-  created_at: time,
-  answered_at: time.nullable(),
-})
-
-export const announcement = z.object({
-  id: z.string(),
-  /** In each language that it was written in. */
-  title: z.partialRecord(language, z.string()),
-  text: z.partialRecord(language, z.string()),
-  severity: z.enum(['info', 'warning', 'critical']),
-  from: time,
-  to: time.nullable(),
-})
-const notice = z.object({
+const notification = z.object({
   id: z.string(),
   time,
   kind: z.string(),
@@ -58,14 +39,14 @@ const notice = z.object({
   read: z.boolean(),
 })
 const preferences = z.object({
-  /** By kind of notice, the channels it goes to beside the console. */
+  /** By kind of notification, the channels in addition to the console. */
   channels: z.record(z.string(), z.array(z.string())),
 })
 
-export const accountCalls = {
-  models: call(['GET', '/models', 'customer'], { answer: z.object({ data: z.array(model) }) }),
-  limits: call(['GET', '/limits', 'customer'], {
-    answer: z.object({
+export const accountContract = {
+  models: defineEndpoint(['GET', '/models', 'customer'], { response: z.object({ data: z.array(model) }) }),
+  limits: defineEndpoint(['GET', '/limits', 'customer'], {
+    response: z.object({
       tier: z.string(),
       limits,
       /** The account's price factor. */
@@ -75,8 +56,8 @@ export const accountCalls = {
       requests: z.array(limitRequest),
     }),
   }),
-  /** One may be open at a time. */
-  askLimits: call(['POST', '/limits/requests', 'customer'], {
+  /** At most one can be open at a time. */
+  requestLimits: defineEndpoint(['POST', '/limits/requests', 'customer'], {
     body: z.strictObject({
       wanted: z.strictObject({
         rpm: z.int().min(1).optional(),
@@ -86,34 +67,32 @@ export const accountCalls = {
       }),
       reason: z.string().trim().min(1).max(2000),
     }),
-    answer: limitRequest,
+    response: limitRequest,
   }),
-  announcements: call(['GET', '/announcements', 'person'], {
-    answer: z.object({ data: z.array(announcement) }),
+  announcements: defineEndpoint(['GET', '/announcements', 'person'], {
+    response: z.object({ data: z.array(announcement) }),
   }),
-  notices: call(['GET', '/notices', 'customer'], {
+  notifications: defineEndpoint(['GET', '/notices', 'customer'], {
     query: z.strictObject({ ...pageFields, unread: z.literal('true').optional() }),
-    answer: pageOf(notice).extend({ unread: z.int() }),
+    response: pageOf(notification).extend({ unread: z.int() }),
   }),
-  /** Without ids: all. */
-  readNotices: call(['POST', '/notices/read', 'customer'], {
+  /** Without ids: all notifications. */
+  markNotificationsRead: defineEndpoint(['POST', '/notices/read', 'customer'], {
     body: z.strictObject({ ids: z.array(z.string().max(100)).max(1000).optional() }),
-    answer: z.object({ read: z.int() }),
+    response: z.object({ read: z.int() }),
   }),
-  preferences: call(['GET', '/notices/preferences', 'customer'], { answer: preferences }),
-  setPreferences: call(['PATCH', '/notices/preferences', 'customer'], {
+  preferences: defineEndpoint(['GET', '/notices/preferences', 'customer'], { response: preferences }),
+  setPreferences: defineEndpoint(['PATCH', '/notices/preferences', 'customer'], {
     body: preferences,
-    answer: preferences,
+    response: preferences,
   }),
 } as const
 
 /**
- * `POST /api/console/chat/completions`: the body and the answer of `/v1/chat/completions`, streams included, made with
- * the session and charged to its account like every call. Whole answers carry `x-request-id` and `x-sluice-cost`.
+ * `POST /api/console/chat/completions`: requests and responses as on `/v1/chat/completions`, including streams, but
+ * authenticated by session and charged to its account. Non-streaming responses carry `x-request-id` and `x-sluice-cost`.
  */
 export const playgroundPath = '/chat/completions'
 
 export type Model = z.infer<typeof model>
-export type LimitRequest = z.infer<typeof limitRequest>
-export type Announcement = z.infer<typeof announcement>
-export type Notice = z.infer<typeof notice>
+export type Notification = z.infer<typeof notification>

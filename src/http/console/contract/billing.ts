@@ -1,7 +1,7 @@
-/** Money of an account: its entries, vouchers, caps, monthly statements. */
+/** Contract of an account's billing: wallet, ledger entries, vouchers, caps, monthly statements. */
 import { z } from 'zod'
-import { call, type AnswerOf } from './call.ts'
-import { caps, capsIn, money, pageFields, pageOf, sums, time } from '../../api/json-schemas.ts'
+import { defineEndpoint, type ResponseOf } from './endpoint.ts'
+import { caps, capsInput, money, pageFields, pageOf, sums, time } from '../../api/json-schemas.ts'
 
 const wallet = z.object({
   currency: z.string(),
@@ -16,25 +16,25 @@ const entry = z.object({
   id: z.string(),
   time,
   kind: z.enum(['charge', 'credit']),
-  /** Negative is money that went. */
+  /** Negative for charges and debits. */
   amount: money,
-  /** After this entry; null in a list of credits alone, which does not see the charges between them. */
+  /** The balance after this entry; null in a list of credits only, which does not read the charges in between. */
   balance: money.nullable(),
-  /** Where a credit came from: `credit`, `trial`, `voucher`, `refund`, `demo`. */
+  /** The source of a credit: `credit`, `trial`, `voucher`, `refund`, `demo`. */
   source: z.string().nullable(),
-  /** An operator's words. */
+  /** As an operator wrote it. */
   reason: z.string().nullable(),
-  /** The request of a charge. */
+  /** The request that was charged. */
   request_id: z.string().nullable(),
 })
 
 const statement = z.object({
-  /** `2026-11`, a month of the account's zone. */
+  /** `2026-11`, in the account's time zone. */
   month: z.string(),
   timezone: z.string(),
   from: time,
   to: time,
-  /** The month is over, so nothing of it changes any more. */
+  /** The month is over and its figures no longer change. */
   final: z.boolean(),
   account: z.object({ id: z.string(), email: z.string(), name: z.string() }),
   currency: z.string(),
@@ -51,27 +51,27 @@ const statement = z.object({
   days: z.array(sums.extend({ day: z.string() })),
 })
 
-export const billingCalls = {
-  wallet: call(['GET', '/billing', 'customer'], { answer: wallet }),
-  entries: call(['GET', '/billing/entries', 'customer'], {
+export const billingContract = {
+  wallet: defineEndpoint(['GET', '/billing', 'customer'], { response: wallet }),
+  entries: defineEndpoint(['GET', '/billing/entries', 'customer'], {
     query: z.strictObject({ ...pageFields, kind: z.literal('credit').optional() }),
-    answer: pageOf(entry),
+    response: pageOf(entry),
   }),
-  setCaps: call(['PATCH', '/billing/caps', 'customer'], { body: capsIn, answer: wallet }),
-  redeem: call(['POST', '/billing/vouchers', 'customer'], {
+  setCaps: defineEndpoint(['PATCH', '/billing/caps', 'customer'], { body: capsInput, response: wallet }),
+  redeem: defineEndpoint(['POST', '/billing/vouchers', 'customer'], {
     body: z.strictObject({ code: z.string().max(100) }),
-    answer: z.object({ amount: money, balance: money }),
+    response: z.object({ amount: money, balance: money }),
   }),
-  /** The months that have one, newest first. */
-  statements: call(['GET', '/billing/statements', 'customer'], {
-    answer: z.object({ data: z.array(z.string()) }),
+  /** The months with a statement, newest first. */
+  statements: defineEndpoint(['GET', '/billing/statements', 'customer'], {
+    response: z.object({ data: z.array(z.string()) }),
   }),
-  statement: call(['GET', '/billing/statements/:month', 'customer'], { answer: statement }),
+  statement: defineEndpoint(['GET', '/billing/statements/:month', 'customer'], { response: statement }),
 } as const
 
-/** Not JSON: CSV that streams. */
+/** Streams CSV. */
 export const entriesCsvPath = '/billing/entries.csv'
 
 export type Wallet = z.infer<typeof wallet>
 export type Entry = z.infer<typeof entry>
-export type Statement = AnswerOf<typeof billingCalls.statement>
+export type Statement = ResponseOf<typeof billingContract.statement>

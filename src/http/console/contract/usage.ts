@@ -1,15 +1,17 @@
-/** What an account used: the overview, sums by time, model and key, latency, and the requests one by one. */
+/** Contract of an account's usage: overview, sums by time, model and key, latency, and single requests. */
 import { z } from 'zod'
-import { call, type AnswerOf } from './call.ts'
-import { money, outcome, pageFields, pageOf, sums, time, timeIn } from '../../api/json-schemas.ts'
+import { defineEndpoint, type ResponseOf } from './endpoint.ts'
+import { bill } from '../../api/request-bill.ts'
+import { failure } from '../../api/request-failures.ts'
+import { money, outcome, pageFields, pageOf, sums, time, timeInput } from '../../api/json-schemas.ts'
 
-/** `time` is the start of the hour or of the day in the account's zone. */
+/** `time` is the start of the hour or day in the account's time zone. */
 const point = sums.extend({ time })
-/** Spend against a cap: `projected_at` is when it is reached if the rest goes as the last days. */
+/** Spend against a cap. `projected_at` is when it will be reached at the average rate of the last days. */
 const capState = z.object({
   cap: money.nullable(),
   spent: money,
-  /** 0 to 1 and more; null without a cap. */
+  /** 0 to 1, or above 1 if exceeded; null without a cap. */
   share: z.number().nullable(),
   resets_at: time,
   projected_at: time.nullable(),
@@ -23,22 +25,22 @@ const overview = z.object({
   today: sums,
   month: sums,
   caps: z.object({ daily: capState, monthly: capState }),
-  /** For how many days the balance lasts at the pace of the last seven; null: nothing was spent. */
+  /** Days until the balance is used up at the average rate of the last seven days; null: nothing was spent. */
   runway_days: z.number().nullable(),
-  /** The last 24 hours by the hour, and the last 30 days. */
+  /** The last 24 hours by hour, and the last 30 days by day. */
   hours: z.array(point),
   days: z.array(point),
   keys: z.object({ active: z.int(), stale: z.int(), unusual: z.int() }),
-  /** What a newcomer has done, for the list of first steps. */
+  /** Progress of the first steps. */
   steps: z.object({ has_balance: z.boolean(), has_key: z.boolean(), has_request: z.boolean() }),
-  /** A model that is priced, routed and answers; for snippets. null: there is none. */
+  /** A model that is priced and served, for code examples; null: none. */
   example_model: z.string().nullable(),
 })
 
-const span = {
-  from: timeIn.optional(),
-  /** Not included. */
-  to: timeIn.optional(),
+const timeRange = {
+  from: timeInput.optional(),
+  /** Exclusive. */
+  to: timeInput.optional(),
   key: z.string().max(100).optional(),
   model: z.string().max(300).optional(),
 }
@@ -65,55 +67,10 @@ export const request = z.object({
   error_code: z.string().nullable(),
 })
 
-/** Where it ended, and who can do something about it. */
-export const failure = z.object({
-  cause: z.string(),
-  stage: z.enum(['request', 'access', 'limits', 'money', 'routing', 'upstream', 'relay', 'caller']),
-  who: z.enum(['caller', 'operator', 'provider', 'nobody']),
-})
-
-const billLine = z.object({
-  kind: z.enum([
-    'input',
-    'cached_input',
-    'cache_write',
-    'cache_write_1h',
-    'output',
-    'reasoning',
-    'request',
-    'search',
-  ]),
-  /** Tokens; requests or searches for a fee. */
-  count: z.int(),
-  /** Per 1,000 tokens; for each, where it is a fee. */
-  price: money,
-  amount: money,
-})
-/**
- * The bill, to the last digit: Σ amount = sum, × factor = exact, + rounding = total (rounded up once to a nano),
- * − waived (delivered, and not to be had) = charged = balance before − balance after.
- */
-export const bill = z.object({
-  lines: z.array(billLine),
-  sum: money,
-  factor: z.string(),
-  exact: money,
-  rounding: money,
-  total: money,
-  waived: money,
-  charged: money,
-  /** What was set aside at first. */
-  hold: money,
-  /** null for requests from before balances were kept beside them. */
-  balance_before: money.nullable(),
-  balance_after: money.nullable(),
-  price_version: z.int().nullable(),
-})
-
 export const requestFilter = {
-  ...span,
+  ...timeRange,
   outcome: outcome.optional(),
-  /** Only what did not end well: refused, failed, truncated, ended. */
+  /** Only unsuccessful requests: rejected, failed, truncated or ended. */
   errors: z.literal('true').optional(),
   request_id: z.string().max(100).optional(),
 }
@@ -124,43 +81,46 @@ const latency = z.object({
   duration_ms: z.object({ p50: z.number(), p95: z.number(), p99: z.number() }).nullable(),
 })
 
-export const usageCalls = {
-  overview: call(['GET', '/overview', 'customer'], { answer: overview }),
-  /** Points in their order, with empty ones where nothing was asked. Default: the last 30 days. */
-  series: call(['GET', '/usage/series', 'customer'], {
-    query: z.strictObject({ ...span, step: z.enum(['hour', 'day']).default('day') }),
-    answer: z.object({ step: z.enum(['hour', 'day']), data: z.array(point), total: sums }),
+export const usageContract = {
+  overview: defineEndpoint(['GET', '/overview', 'customer'], { response: overview }),
+  /** Points in order of time, including empty ones. Default: the last 30 days. */
+  series: defineEndpoint(['GET', '/usage/series', 'customer'], {
+    query: z.strictObject({ ...timeRange, step: z.enum(['hour', 'day']).default('day') }),
+    response: z.object({ step: z.enum(['hour', 'day']), data: z.array(point), total: sums }),
   }),
-  /** Sums by model or key, dearest first. */
-  by: call(['GET', '/usage/by', 'customer'], {
-    query: z.strictObject({ ...span, ...pageFields, group: z.enum(['model', 'key']) }),
-    answer: pageOf(sums.extend({ id: z.string(), name: z.string() })),
+  /** Sums by model or key, highest cost first. */
+  breakdown: defineEndpoint(['GET', '/usage/by', 'customer'], {
+    query: z.strictObject({ ...timeRange, ...pageFields, group: z.enum(['model', 'key']) }),
+    response: pageOf(sums.extend({ id: z.string(), name: z.string() })),
   }),
-  /** Of answered requests, by model. */
-  latency: call(['GET', '/usage/latency', 'customer'], {
-    query: z.strictObject({ from: timeIn.optional(), to: timeIn.optional(), model: z.string().optional() }),
-    answer: z.object({ total: latency, models: z.array(latency.extend({ model: z.string() })) }),
+  /** Latency of answered requests, by model. */
+  latency: defineEndpoint(['GET', '/usage/latency', 'customer'], {
+    query: z.strictObject({
+      from: timeInput.optional(),
+      to: timeInput.optional(),
+      model: z.string().optional(),
+    }),
+    response: z.object({ total: latency, models: z.array(latency.extend({ model: z.string() })) }),
   }),
-  /** Newest first. A page may be short and `next` still lead on: a page looks at so many rows and no more. */
-  requests: call(['GET', '/requests', 'customer'], {
+  /** Newest first. A page may be short although `next` is set, because a page reads a limited number of rows. */
+  requests: defineEndpoint(['GET', '/requests', 'customer'], {
     query: z.strictObject({ ...pageFields, ...requestFilter }),
-    answer: pageOf(request),
+    response: pageOf(request),
   }),
-  request: call(['GET', '/requests/:id', 'customer'], {
-    answer: request.extend({
+  request: defineEndpoint(['GET', '/requests/:id', 'customer'], {
+    response: request.extend({
       failure: failure.nullable(),
-      /** The provider claimed more than the model can hold: charged up to that. */
+      /** The provider reported more tokens than the context of the model; charged up to the context. */
       usage_clamped: z.boolean(),
       bill: bill.nullable(),
     }),
   }),
 } as const
 
-/** Not JSON: CSV that streams, with the filter of `/requests`. */
+/** Streams CSV; takes the filters of `/requests`. */
 export const requestsCsvPath = '/requests.csv'
 
-export type Overview = AnswerOf<typeof usageCalls.overview>
+export type Overview = ResponseOf<typeof usageContract.overview>
 export type Point = z.infer<typeof point>
 export type RequestRow = z.infer<typeof request>
-export type RequestDetail = AnswerOf<typeof usageCalls.request>
-export type Bill = z.infer<typeof bill>
+export type RequestDetail = ResponseOf<typeof usageContract.request>

@@ -1,17 +1,23 @@
-/** A customer's lists as CSV, all of each. */
+/** A customer's requests and ledger entries as CSV, without pages. */
 import { namesOfKeys } from '../../../accounts/keys.ts'
-import { refuse } from '../../../errors.ts'
-import { decimalOf } from '../../../lib/money.ts'
-import { pageOfRows } from '../../../usage/request-pages.ts'
+import { apiError } from '../../../errors.ts'
+import { formatAmount } from '../../../lib/money.ts'
+import { listRequestRows } from '../../../usage/request-pages.ts'
 import { listMovements } from '../../../usage/statement.ts'
-import { refusalOfZod } from '../../admin/problems.ts'
-import { timeOf } from '../../admin/schemas.ts'
-import { csvAnswer, type Cell } from '../../csv.ts'
+import { apiErrorFromZod } from '../../api/thrown-errors.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { csvResponse, type CsvCell } from '../../csv.ts'
 import { z } from 'zod'
 import { entriesCsvPath } from '../contract/billing.ts'
 import { requestFilter, requestsCsvPath, type RequestRow } from '../contract/usage.ts'
-import { filterOf, rowView } from '../requests.ts'
-import { accountIdOf, comeIn, type ConsoleApp, type ConsoleContext, type ConsoleDesk } from '../visit.ts'
+import { toRequestFilter, serializeRequest } from './requests.ts'
+import {
+  getActiveAccountId,
+  authorize,
+  type ConsoleApp,
+  type HonoContext,
+  type ConsoleDeps,
+} from '../context.ts'
 
 const rowsPerPage = 1000
 
@@ -37,39 +43,42 @@ const requestColumns = [
   'duration_ms',
 ] as const satisfies (keyof RequestRow)[]
 
-async function* requestPages(
-  { house: { db } }: ConsoleDesk,
-  filter: Parameters<typeof pageOfRows>[1],
-): AsyncGenerator<Cell[][], void> {
+async function* readRequestPages(
+  { ctx: { db } }: ConsoleDeps,
+  filter: Parameters<typeof listRequestRows>[1],
+): AsyncGenerator<CsvCell[][], void> {
   const names = new Map<string, string>()
   let cursor: string | undefined
   do {
-    const page = await pageOfRows(db, filter, { limit: rowsPerPage, cursor })
+    const page = await listRequestRows(db, filter, { limit: rowsPerPage, cursor })
     const unknown = new Set(page.rows.map((row) => row.key_id).filter((key) => !names.has(key)))
     for (const [id, name] of await namesOfKeys(db, [...unknown])) names.set(id, name)
     yield page.rows.map((row) => {
-      const view = rowView(row, names)
-      return requestColumns.map((column) => view[column])
+      const json = serializeRequest(row, names)
+      return requestColumns.map((column) => json[column])
     })
     cursor = page.next ?? undefined
   } while (cursor !== undefined)
 }
 
-async function* entryPages({ house: { db } }: ConsoleDesk, account: string): AsyncGenerator<Cell[][], void> {
+async function* readEntryPages(
+  { ctx: { db } }: ConsoleDeps,
+  account: string,
+): AsyncGenerator<CsvCell[][], void> {
   let cursor: string | undefined
   do {
     const page = await listMovements(db, account, { limit: rowsPerPage, cursor })
     yield page.data.map(({ id, at, kind, amountNanos, balanceNanos, source, reason, reference }) => {
-      const ofRequest = kind === 'charge' ? reference : null
+      const requestId = kind === 'charge' ? reference : null
       return [
-        timeOf(at),
+        formatTime(at),
         id,
         kind,
-        decimalOf(amountNanos),
-        decimalOf(balanceNanos),
+        formatAmount(amountNanos),
+        formatAmount(balanceNanos),
         source,
         reason,
-        ofRequest,
+        requestId,
       ]
     })
     cursor = page.next ?? undefined
@@ -79,23 +88,23 @@ async function* entryPages({ house: { db } }: ConsoleDesk, account: string): Asy
 const entryColumns = ['time', 'id', 'kind', 'amount', 'balance', 'source', 'reason', 'request_id']
 const requestQuery = z.strictObject(requestFilter)
 
-async function accountOf(desk: ConsoleDesk, context: ConsoleContext): Promise<string> {
-  const signedIn = await comeIn(desk, 'customer', context)
-  const account = signedIn === null ? null : accountIdOf(signedIn)
-  if (account === null) throw refuse('no_account')
+async function authorizeAccount(deps: ConsoleDeps, c: HonoContext): Promise<string> {
+  const signedIn = await authorize(deps, 'customer', c)
+  const account = signedIn === null ? null : getActiveAccountId(signedIn)
+  if (account === null) throw apiError('no_account')
   return account
 }
 
-export function csvRoutes(app: ConsoleApp, desk: ConsoleDesk): void {
-  app.get(requestsCsvPath, async (context) => {
-    const account = await accountOf(desk, context)
-    const query = requestQuery.safeParse(context.req.query())
-    if (!query.success) throw refusalOfZod(query.error)
-    const pages = requestPages(desk, filterOf(account, query.data))
-    return csvAnswer(context, 'requests', { head: requestColumns, pages })
+export function registerCsvEndpoints(app: ConsoleApp, deps: ConsoleDeps): void {
+  app.get(requestsCsvPath, async (c) => {
+    const account = await authorizeAccount(deps, c)
+    const query = requestQuery.safeParse(c.req.query())
+    if (!query.success) throw apiErrorFromZod(query.error)
+    const pages = readRequestPages(deps, toRequestFilter(account, query.data))
+    return csvResponse(c, 'requests', { head: requestColumns, pages })
   })
-  app.get(entriesCsvPath, async (context) => {
-    const pages = entryPages(desk, await accountOf(desk, context))
-    return csvAnswer(context, 'entries', { head: entryColumns, pages })
+  app.get(entriesCsvPath, async (c) => {
+    const pages = readEntryPages(deps, await authorizeAccount(deps, c))
+    return csvResponse(c, 'entries', { head: entryColumns, pages })
   })
 }

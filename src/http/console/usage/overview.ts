@@ -1,46 +1,46 @@
-/** The first page of a customer: what is there, what was spent against the caps, and how long it lasts. */
+/** The customer's overview: balance, spend against caps, and how long the balance will last. */
 import { listKeys } from '../../../accounts/keys.ts'
 import type { Account } from '../../../accounts/accounts.ts'
 import { dayEndOf, monthEndOf } from '../../../ledger/periods.ts'
-import { decimalOf } from '../../../lib/money.ts'
+import { formatAmount } from '../../../lib/money.ts'
 import { isServed } from '../account/models.ts'
 import { usageBetween, usageBy, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
 import { currency } from '../../../usage/request-records.ts'
-import { timeOf } from '../../admin/schemas.ts'
-import { usageCalls } from '../contract/usage.ts'
-import { isStale, unusualUse } from '../key-marks.ts'
-import { pointsAmong, sumsView, totalOf } from './usage-sums.ts'
-import { daysFrom, hourMs, hoursFrom, monthStartOf } from '../../api/time-buckets.ts'
-import { bound, type Bound, type Visit } from '../visit.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { usageContract } from '../contract/usage.ts'
+import { isStale, findUnusualUse } from '../account/keys.ts'
+import { bucketPoints, serializeSums, sumAll } from './usage-sums.ts'
+import { dayStartsBetween, hourMs, hourStartsBetween, monthStartOf } from '../../api/time-buckets.ts'
+import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
 
 const dayMs = 24 * hourMs
-/** The pace by which the runway and the projection are told. */
-const paceDays = 7
+/** The days whose average spend the runway and the projections are based on. */
+const averageDays = 7
 
-interface CapSpan {
+interface CapUsage {
   readonly cap: bigint | null
   readonly spent: bigint
   readonly resetsAt: number
-  /** Nanos a millisecond. */
-  readonly pace: number
+  /** The average spend. */
+  readonly nanosPerMs: number
 }
 
-function capView({ cap, spent, resetsAt, pace }: CapSpan, now: number) {
+function serializeCap({ cap, spent, resetsAt, nanosPerMs }: CapUsage, now: number) {
   const share = cap === null || cap === 0n ? null : Number(spent) / Number(cap)
-  const restMs = cap === null || pace === 0 ? null : Math.max(0, Number(cap - spent) / pace)
-  const reachedAt = restMs === null ? null : now + restMs
+  const remainingMs = cap === null || nanosPerMs === 0 ? null : Math.max(0, Number(cap - spent) / nanosPerMs)
+  const reachedAt = remainingMs === null ? null : now + remainingMs
   return {
-    cap: cap === null ? null : decimalOf(cap),
-    spent: decimalOf(spent),
+    cap: cap === null ? null : formatAmount(cap),
+    spent: formatAmount(spent),
     share: share === null ? null : Math.round(share * 10_000) / 10_000,
-    resets_at: timeOf(resetsAt),
-    projected_at: reachedAt === null || reachedAt >= resetsAt ? null : timeOf(Math.round(reachedAt)),
+    resets_at: formatTime(resetsAt),
+    projected_at: reachedAt === null || reachedAt >= resetsAt ? null : formatTime(Math.round(reachedAt)),
   }
 }
 
-async function keyCounts({ house: { db, config } }: Visit, { id }: Account, now: number) {
+async function countKeys({ ctx: { db, config } }: ConsoleContext, { id }: Account, now: number) {
   const keys = await listKeys(db, id)
-  const unusual = await unusualUse(db, keys, now)
+  const unusual = await findUnusualUse(db, keys, now)
   return {
     active: keys.filter(({ status, expiresAt }) => status === 'active' && (expiresAt ?? Infinity) > now)
       .length,
@@ -49,56 +49,56 @@ async function keyCounts({ house: { db, config } }: Visit, { id }: Account, now:
   }
 }
 
-async function overview(visit: Visit) {
-  const { house, account } = visit
-  const { db } = house
+async function readOverview(context: ConsoleContext) {
+  const { ctx, account } = context
+  const { db } = ctx
   const { id, timezone, caps } = account
   const now = Date.now()
-  const dayStarts = daysFrom(timezone, now - 29 * dayMs, now)
+  const dayStarts = dayStartsBetween(timezone, now - 29 * dayMs, now)
   const [dayStart, monthStart] = [dayStarts.at(-1) ?? now, monthStartOf(timezone, now)]
   const first = Math.min(dayStarts[0] ?? now, monthStart)
   const [wallet, hours, keys] = await Promise.all([
-    house.wallet(id, null),
+    ctx.wallet(id, null),
     usageBy(db, 'hour', { account: id, from: first, to: now + hourMs }),
-    keyCounts(visit, account, now),
+    countKeys(context, account, now),
   ])
   const since = (start: number): UsageGroup[] => hours.filter(({ name }) => Number(name) >= start)
-  // Where a zone's midnight cuts an hour, the rows of that hour are told apart.
+  // If midnight in the time zone splits an hour, the single rows of that hour are summed.
   const sumSince = async (start: number): Promise<UsageSums> =>
-    start % hourMs === 0 ? totalOf(since(start)) : usageBetween(db, id, start, now + hourMs)
+    start % hourMs === 0 ? sumAll(since(start)) : usageBetween(db, id, start, now + hourMs)
   const [today, month] = await Promise.all([sumSince(dayStart), sumSince(monthStart)])
-  const pace = totalOf(since(now - paceDays * dayMs))
-  const perMs = Number(pace.costNanos) / (paceDays * dayMs)
-  const capsView = {
-    daily: capView(
-      { cap: caps.dailyNanos, spent: wallet.spentToday, resetsAt: dayEndOf(timezone, now), pace: perMs },
+  const recent = sumAll(since(now - averageDays * dayMs))
+  const nanosPerMs = Number(recent.costNanos) / (averageDays * dayMs)
+  const capUsage = {
+    daily: serializeCap(
+      { cap: caps.dailyNanos, spent: wallet.spentToday, resetsAt: dayEndOf(timezone, now), nanosPerMs },
       now,
     ),
-    monthly: capView(
-      { cap: caps.monthlyNanos, spent: wallet.spentMonth, resetsAt: monthEndOf(timezone, now), pace: perMs },
+    monthly: serializeCap(
+      { cap: caps.monthlyNanos, spent: wallet.spentMonth, resetsAt: monthEndOf(timezone, now), nanosPerMs },
       now,
     ),
   }
-  const runway = perMs === 0 ? null : Number(wallet.balance) / perMs / dayMs
+  const runway = nanosPerMs === 0 ? null : Number(wallet.balance) / nanosPerMs / dayMs
   return {
     currency,
-    balance: decimalOf(wallet.balance),
-    held: decimalOf(wallet.held),
-    available: decimalOf(wallet.available),
-    today: sumsView(today),
-    month: sumsView(month),
-    caps: capsView,
+    balance: formatAmount(wallet.balance),
+    held: formatAmount(wallet.held),
+    available: formatAmount(wallet.available),
+    today: serializeSums(today),
+    month: serializeSums(month),
+    caps: capUsage,
     runway_days: runway === null ? null : Math.max(0, Math.round(runway * 10) / 10),
-    hours: pointsAmong(hours, hoursFrom(now - 23 * hourMs, now)),
-    days: pointsAmong(hours, dayStarts),
+    hours: bucketPoints(hours, hourStartsBetween(now - 23 * hourMs, now)),
+    days: bucketPoints(hours, dayStarts),
     keys,
     steps: {
       has_balance: wallet.balance > 0n,
       has_key: keys.active > 0,
       has_request: hours.length > 0,
     },
-    example_model: house.catalog.listed().find((model) => isServed(model))?.id ?? null,
+    example_model: ctx.catalog.listed().find((model) => isServed(model))?.id ?? null,
   }
 }
 
-export const overviewCalls: readonly Bound[] = [bound(usageCalls.overview, overview)]
+export const overviewEndpoints: readonly Endpoint[] = [endpoint(usageContract.overview, readOverview)]

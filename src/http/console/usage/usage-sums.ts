@@ -1,13 +1,13 @@
-/** Sums of requests as they travel, and as points of a chart that has no holes. */
+/** Sums of requests in JSON, and as the points of a chart without gaps. */
 import type { Db } from '../../../db/db.ts'
-import { decimalOf } from '../../../lib/money.ts'
+import { formatAmount } from '../../../lib/money.ts'
 import { usageBy, type UsageFilter, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
-import { timeOf } from '../../admin/schemas.ts'
+import { formatTime } from '../../api/json-values.ts'
 import type { Sums } from '../../api/json-schemas.ts'
 import type { Point } from '../contract/usage.ts'
-import { daysFrom, hoursBetween, hoursFrom } from '../../api/time-buckets.ts'
+import { dayStartsBetween, bucketByStart, hourStartsBetween } from '../../api/time-buckets.ts'
 
-export const noSums: UsageSums = {
+export const zeroSums: UsageSums = {
   requests: 0,
   errors: 0,
   promptTokens: 0,
@@ -16,17 +16,17 @@ export const noSums: UsageSums = {
   upstreamCostNanos: 0n,
 }
 
-export function sumsView(sums: UsageSums): Sums {
+export function serializeSums(sums: UsageSums): Sums {
   return {
     requests: sums.requests,
     errors: sums.errors,
     prompt_tokens: sums.promptTokens,
     completion_tokens: sums.completionTokens,
-    cost: decimalOf(sums.costNanos),
+    cost: formatAmount(sums.costNanos),
   }
 }
 
-export function added(left: UsageSums, right: UsageSums): UsageSums {
+export function addSums(left: UsageSums, right: UsageSums): UsageSums {
   return {
     requests: left.requests + right.requests,
     errors: left.errors + right.errors,
@@ -37,32 +37,33 @@ export function added(left: UsageSums, right: UsageSums): UsageSums {
   }
 }
 
-export interface Span extends UsageFilter {
+export interface UsageRange extends UsageFilter {
   readonly account: string
   readonly from: number
   readonly to: number
 }
 
-/** What comes between each of these starts and the next, in their order; the last goes on to the last hour. */
-export function pointsAmong(hours: readonly UsageGroup[], starts: readonly number[]): Point[] {
-  return hoursBetween(starts, hours).map((within, index) => ({
-    time: timeOf(starts[index] ?? 0),
-    ...sumsView(totalOf(within)),
+/** One point for each start, up to the next start; the last point includes all later hours. */
+export function bucketPoints(hours: readonly UsageGroup[], starts: readonly number[]): Point[] {
+  return bucketByStart(starts, hours).map((within, index) => ({
+    time: formatTime(starts[index] ?? 0),
+    ...serializeSums(sumAll(within)),
   }))
 }
 
-export function totalOf(hours: readonly UsageSums[]): UsageSums {
-  return hours.reduce(added, noSums)
+export function sumAll(hours: readonly UsageSums[]): UsageSums {
+  return hours.reduce(addSums, zeroSums)
 }
 
-/** Points by hour, or by day of a zone, in their order; and their sum. */
-export async function pointsOf(
+/** Reads points by hour, or by day in a time zone, and their total. */
+export async function readPoints(
   db: Db,
-  span: Span,
-  step: { readonly by: 'hour' } | { readonly by: 'day'; readonly timezone: string },
+  range: UsageRange,
+  bucket: { readonly by: 'hour' } | { readonly by: 'day'; readonly timezone: string },
 ): Promise<{ points: Point[]; total: UsageSums }> {
-  const hours = await usageBy(db, 'hour', span)
-  const { from, to } = span
-  const starts = step.by === 'hour' ? hoursFrom(from, to) : daysFrom(step.timezone, from, to)
-  return { points: pointsAmong(hours, starts), total: totalOf(hours) }
+  const hours = await usageBy(db, 'hour', range)
+  const { from, to } = range
+  const starts =
+    bucket.by === 'hour' ? hourStartsBetween(from, to) : dayStartsBetween(bucket.timezone, from, to)
+  return { points: bucketPoints(hours, starts), total: sumAll(hours) }
 }

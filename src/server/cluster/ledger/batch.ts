@@ -1,19 +1,19 @@
 /**
- * One batch of a node: the same reducer as on one node alone, over a state of only those rows that the batch touches.
- * Nothing here is kept when the transaction fails; what it comes to is taken over by the node when it holds.
+ * One batch of a node: the same reducer as on a single node, over a state of only the rows that the batch touches.
+ * If the transaction fails, nothing of it is kept; once it is committed, the node adopts the result.
  */
-import type { EntryRow, KeptRow, RequestRow } from '../../../db/messages.ts'
-import type { HoldRow, LockedRows } from '../../../db/postgres/ledger-rows.ts'
+import type { EntryRow, StoredResponseRow, RequestRow } from '../../../db/ledger-commit.ts'
+import type { HoldRow, LockedRows } from '../../../db/postgres/lock-batch.ts'
 import type { BatchRows } from '../../../db/postgres/write-batch.ts'
-import { LedgerBroken } from '../../../ledger/apply.ts'
-import { decodeHold, encodeHold } from '../../../ledger/checkpoint.ts'
+import { LedgerInvariantError } from '../../../ledger/apply.ts'
+import { decodeHold } from '../../../ledger/checkpoint.ts'
 import { endTrial } from '../../../ledger/end-trial.ts'
 import { books } from '../../../ledger/entries.ts'
 import type { LedgerEvent } from '../../../ledger/events.ts'
 import { costOf } from '../../../ledger/price.ts'
 import {
   accountOwner,
-  claimName,
+  claimId,
   emptyState,
   keyOwner,
   modelOwner,
@@ -22,87 +22,91 @@ import {
   type LedgerState,
 } from '../../../ledger/state.ts'
 import * as ledger from '../../../ledger/operations.ts'
-import { goneOutcome } from '../../ledger/authority.ts'
+import { expiredOutcome } from '../../ledger/authority.ts'
 import { entryRowsOf } from '../../ledger/commit-queue.ts'
 import { requestRow } from '../../ledger/request-row.ts'
-import { countsModel, type OwnHolds } from '../batch-needs.ts'
-import { ownerOfSharedRow, sharedRowOf } from '../owner-rows.ts'
-import type { CreditWork, ExpireWork, ExtendWork, HoldWork, SettleWork, TrialWork, Work } from '../work.ts'
+import { hasModelDailyLimit, type NodeHoldsView } from './batch-needs.ts'
+import { holdRowOf, markOfRow, ownerFromRow, ownerToRow } from './shared-rows.ts'
+import type {
+  QueuedCredit,
+  QueuedExpire,
+  QueuedExtend,
+  QueuedHold,
+  QueuedSettle,
+  QueuedTrialEnd,
+  QueuedOperation,
+} from './queued-operations.ts'
 
-/** How far the request had come, as its row says. */
-export const markOf = ({ mark_input: inputTokens, mark_output: outputTokens }: HoldRow): Hold['mark'] =>
-  inputTokens === null || outputTokens === null ? null : { inputTokens, outputTokens }
-
-export type Written = Omit<BatchRows, 'seq' | 'node' | 'commit' | 'areRequestsKnown'>
+export type BatchResult = Omit<BatchRows, 'seq' | 'node' | 'commit' | 'areRequestsKnown'>
 
 export class Batch {
   readonly state: LedgerState = emptyState()
   readonly events: LedgerEvent[] = []
   readonly entries: EntryRow[] = []
   readonly requests: RequestRow[] = []
-  readonly kept: KeptRow[] = []
-  /** To be said when the batch holds. */
-  readonly answers: (() => void)[] = []
+  readonly storedResponses: StoredResponseRow[] = []
+  /** To be sent once the batch is committed. */
+  readonly replies: (() => void)[] = []
   readonly ended = new Set<string>()
-  readonly #own: OwnHolds
+  readonly #nodeHolds: NodeHoldsView
   readonly #touchedOwners = new Set<string>()
   readonly #openedHolds = new Set<string>()
   readonly #touchedHolds = new Set<string>()
-  /** Holds whose node was retired, with what they were charged: as loaded, and as of this batch. */
-  readonly #late = new Map<string, HoldRow>()
-  readonly #retired: Omit<HoldRow, 'node'>[] = []
-  readonly #keptClaims: Set<string>
+  /** Holds whose node was retired, with what they were charged: as loaded, and (below) as of this batch. */
+  readonly #retiredHolds = new Map<string, HoldRow>()
+  readonly #newlyRetired: Omit<HoldRow, 'node'>[] = []
+  readonly #storedClaims: Set<string>
 
-  constructor(own: OwnHolds, rows: LockedRows) {
-    this.#own = own
-    for (const row of rows.owners) this.state.owners.set(row.id, ownerOfSharedRow(row))
+  constructor(nodeHolds: NodeHoldsView, rows: LockedRows) {
+    this.#nodeHolds = nodeHolds
+    for (const row of rows.owners) this.state.owners.set(row.id, ownerFromRow(row))
     for (const row of rows.holds) {
-      if (row.retired_at !== null) this.#late.set(row.id, row)
-      else this.state.holds.set(row.id, decodeHold(row.body, markOf(row)))
+      if (row.retired_at !== null) this.#retiredHolds.set(row.id, row)
+      else this.state.holds.set(row.id, decodeHold(row.body, markOfRow(row)))
     }
     for (const { body, claim } of rows.claimed) this.state.claims.set(claim, decodeHold(body, null))
-    this.#keptClaims = new Set(rows.kept)
+    this.#storedClaims = new Set(rows.claimsWithResponse)
     for (const { ref, debit, amount_nanos: amount } of rows.credits) {
       this.state.credits.set(ref, debit === books.funding ? amount : -amount)
     }
   }
 
-  /** Carries out the works in their order, with all marks that the database has not heard of. */
-  run(works: readonly Work[]): void {
-    for (const [id, mark] of this.#own.marks) {
-      if (!this.#held(id)) continue
+  /** Applies the operations in their order, after all marks that the database does not have yet. */
+  run(operations: readonly QueuedOperation[]): void {
+    for (const [id, mark] of this.#nodeHolds.marks) {
+      if (!this.#findHold(id)) continue
       const event = ledger.mark(this.state, { id, ...mark })
       if (!event) continue
       this.events.push(event)
       this.#touchedHolds.add(id)
     }
-    for (const work of works) this.#step(work)
+    for (const operation of operations) this.#apply(operation)
   }
 
-  #step(work: Work): void {
-    switch (work.kind) {
+  #apply(operation: QueuedOperation): void {
+    switch (operation.kind) {
       case 'hold':
-        return this.#hold(work)
+        return this.#hold(operation)
       case 'extend':
-        return this.#extend(work)
+        return this.#extend(operation)
       case 'settle':
-        return this.#settle(work)
+        return this.#settle(operation)
       case 'expire':
-        return this.#expire(work)
+        return this.#expire(operation)
       case 'credit':
-        return this.#credit(work)
+        return this.#credit(operation)
       case 'trial':
-        return this.#endTrial(work)
+        return this.#endTrial(operation)
       case 'row':
-        this.requests.push(work.row)
+        this.requests.push(operation.row)
     }
   }
 
   /** An open hold in this batch's state: a copy of the node's own, or one that was loaded. */
-  #held(id: string): Hold | undefined {
+  #findHold(id: string): Hold | undefined {
     const held = this.state.holds.get(id)
     if (held || this.ended.has(id)) return held
-    const own = this.#own.holds.get(id)
+    const own = this.#nodeHolds.holds.get(id)
     if (!own) return undefined
     const copy = { ...own }
     this.state.holds.set(id, copy)
@@ -116,62 +120,63 @@ export class Batch {
     if (key !== null) this.#touchedOwners.add(keyOwner(key))
   }
 
-  #hold({ operation, answer }: HoldWork): void {
-    const { id, account, key, model, claim, caps } = operation
+  #hold({ hold, reply }: QueuedHold): void {
+    const { id, account, key, model, claim, caps } = hold
     if (claim) {
-      const name = claimName(account, claim)
+      const name = claimId(account, claim)
       const by = this.state.claims.get(name)
-      if (by) return void this.answers.push(() => answer({ kind: 'running', by }))
-      if (this.#keptClaims.has(name)) return void this.answers.push(() => answer({ kind: 'kept' }))
+      if (by) return void this.replies.push(() => reply({ kind: 'running', by }))
+      if (this.#storedClaims.has(name)) return void this.replies.push(() => reply({ kind: 'stored' }))
     }
-    if (this.#held(id)) return void this.answers.push(() => answer({ kind: 'known' }))
-    const granted = ledger.hold(this.state, operation)
+    if (this.#findHold(id)) return void this.replies.push(() => reply({ kind: 'known' }))
+    const granted = ledger.hold(this.state, hold)
     if ('event' in granted) {
       this.#record(granted.event, { account, key })
-      if (countsModel(caps)) this.#touchedOwners.add(modelOwner(account, model))
+      if (hasModelDailyLimit(caps)) this.#touchedOwners.add(modelOwner(account, model))
       this.#openedHolds.add(id)
     }
-    this.answers.push(() => answer(granted))
+    this.replies.push(() => reply(granted))
   }
 
-  #extend({ id, at, remaining, caps, answer }: ExtendWork): void {
-    const held = this.#held(id)
+  #extend({ id, at, remaining, caps, reply }: QueuedExtend): void {
+    const held = this.#findHold(id)
     const granted = held && ledger.extend(this.state, { id, at, remaining, caps })
-    if (!held || !granted) return void this.answers.push(() => answer(held?.outputTokens ?? 0))
+    if (!held || !granted) return void this.replies.push(() => reply(held?.outputTokens ?? 0))
     this.#record(granted.event, held)
     this.#touchedHolds.add(id)
-    this.answers.push(() => answer(granted.outputTokens))
+    this.replies.push(() => reply(granted.outputTokens))
   }
 
-  #settle({ ask, kept, otherPrice, at, caps, answer }: SettleWork): void {
-    const { id, usage, cause, outcome } = ask
-    const held = this.#held(id)
+  #settle({ request, storedResponse, otherPrice, at, caps, reply }: QueuedSettle): void {
+    const { id, usage, cause, outcome } = request
+    const held = this.#findHold(id)
     if (!held) {
-      this.#settleLate(ask, at)
-      return void this.answers.push(() => answer(0n))
+      this.#settleLate(request, at)
+      return void this.replies.push(() => reply(0n))
     }
     if (!usage) {
       const event = ledger.release(this.state, { id, at })
       if (event) this.#record(event, held)
       this.requests.push(requestRow(held, outcome, null))
       this.ended.add(id)
-      return void this.answers.push(() => answer(0n))
+      return void this.replies.push(() => reply(0n))
     }
     const settled = ledger.settle(this.state, { id, at, usage, cause, caps, otherPrice })
     if (!settled) return
     this.#record(settled.event, held)
     const { charge } = settled
-    if (held.claim && (charge > 0n || kept?.isWhole === true)) this.#keep(held, charge, kept?.sealed ?? null)
+    if (held.claim && (charge > 0n || storedResponse?.isComplete === true))
+      this.#storeResponse(held, charge, storedResponse?.sealed ?? null)
     this.requests.push(requestRow(held, outcome, { usage, cause, charge, balance: this.#balanceOf(held) }))
     this.ended.add(id)
-    this.answers.push(() => answer(charge))
+    this.replies.push(() => reply(charge))
   }
 
-  /** Its node was retired meanwhile, and the hold charged at its last mark: the rest is overrun, once. */
-  #settleLate({ id, usage }: SettleWork['ask'], at: number): void {
-    const row = this.#late.get(id)
+  /** The node was retired in the meantime and the hold charged at its last mark: the rest is overrun, once. */
+  #settleLate({ id, usage }: QueuedSettle['request'], at: number): void {
+    const row = this.#retiredHolds.get(id)
     if (!row) return
-    this.#late.delete(id)
+    this.#retiredHolds.delete(id)
     this.ended.add(id)
     const { price, factorPpm, account } = decodeHold(row.body, null)
     const cost = usage ? costOf(price, usage, factorPpm) : 0n
@@ -182,61 +187,69 @@ export class Batch {
     this.entries.push(...entryRowsOf(event, account))
   }
 
-  #expire({ id, at, caps, upstream, isRetired, answer }: ExpireWork): void {
-    const held = this.#held(id)
+  #expire({ id, at, caps, upstream, isRetired, reply }: QueuedExpire): void {
+    const held = this.#findHold(id)
     const event = held && ledger.expire(this.state, { id, at, caps })
-    this.answers.push(answer)
+    this.replies.push(reply)
     if (!held || !event) return
     const { account, key, claim } = held
     this.#record(event, { account, key })
     const bill = event.kind === 'settled' ? { ...event, balance: this.#balanceOf(held) } : null
     const charge = bill?.charge ?? 0n
-    this.requests.push(requestRow(held, goneOutcome(held, at, upstream), bill))
-    if (claim && charge > 0n) this.#keep(held, charge, null)
-    if (isRetired) this.#retired.push(rowOf(held, { at, charge }))
+    this.requests.push(requestRow(held, expiredOutcome(held, at, upstream), bill))
+    if (claim && charge > 0n) this.#storeResponse(held, charge, null)
+    if (isRetired) this.#newlyRetired.push(holdRowOf(held, { at, charge }))
     else this.ended.add(id)
   }
 
-  #credit({ operation, answer }: CreditWork): void {
-    const { account, id } = operation
-    const event = ledger.credit(this.state, operation)
+  #credit({ credit, reply }: QueuedCredit): void {
+    const { account, id } = credit
+    const event = ledger.credit(this.state, credit)
     const { balance, held } = ownerOf(this.state, accountOwner(account))
     if (event === 'known') {
       const amount = this.state.credits.get(id) ?? 0n
-      return void this.answers.push(() => answer({ kind: 'known', amount, balance }))
+      return void this.replies.push(() => reply({ kind: 'known', amount, balance }))
     }
     if (event === 'too-much')
-      return void this.answers.push(() => answer({ kind: event, free: balance - held }))
-    if (event === 'too-large') return void this.answers.push(() => answer({ kind: event }))
+      return void this.replies.push(() => reply({ kind: event, free: balance - held }))
+    if (event === 'too-large') return void this.replies.push(() => reply({ kind: event }))
     this.#record(event, { account, key: null })
-    this.answers.push(() => answer({ kind: 'entered', balance }))
+    this.replies.push(() => reply({ kind: 'entered', balance }))
   }
 
-  #endTrial({ end, answer }: TrialWork): void {
+  #endTrial({ end, reply }: QueuedTrialEnd): void {
     const known = this.state.credits.get(end.id)
-    if (known !== undefined) return void this.answers.push(() => answer({ taken: -known, isDone: false }))
+    if (known !== undefined) return void this.replies.push(() => reply({ taken: -known, isDone: false }))
     const { event, isDone } = endTrial(this.state, end)
-    if (event?.kind !== 'credited') return void this.answers.push(() => answer({ taken: 0n, isDone }))
+    if (event?.kind !== 'credited') return void this.replies.push(() => reply({ taken: 0n, isDone }))
     this.#record(event, { account: end.account, key: null })
-    this.answers.push(() => answer({ taken: -event.amount, isDone }))
+    this.replies.push(() => reply({ taken: -event.amount, isDone }))
   }
 
   #balanceOf({ account }: Hold): bigint {
     return ownerOf(this.state, accountOwner(account)).balance
   }
 
-  #keep({ id, at, account, claim }: Hold, cost: bigint, answer: Uint8Array | null): void {
+  #storeResponse({ id, at, account, claim }: Hold, cost: bigint, response: Uint8Array | null): void {
     if (!claim) return
-    this.#keptClaims.add(claimName(account, claim))
+    this.#storedClaims.add(claimId(account, claim))
     const { key: key_hash, body: body_hash } = claim
-    this.kept.push({ account_id: account, key_hash, body_hash, request_id: id, at, cost_nanos: cost, answer })
+    this.storedResponses.push({
+      account_id: account,
+      key_hash,
+      body_hash,
+      request_id: id,
+      at,
+      cost_nanos: cost,
+      answer: response,
+    })
   }
 
   get isEmpty(): boolean {
     return this.events.length === 0 && this.requests.length === 0 && this.ended.size === 0
   }
 
-  *#openOf(ids: Iterable<string>): Generator<Hold> {
+  *#openHoldsOf(ids: Iterable<string>): Generator<Hold> {
     for (const id of ids) {
       const hold = this.state.holds.get(id)
       if (hold) yield hold
@@ -245,40 +258,29 @@ export class Batch {
 
   /** Open holds that are new or have changed. */
   *changedHolds(): Generator<Hold> {
-    yield* this.#openOf(this.#openedHolds.union(this.#touchedHolds))
+    yield* this.#openHoldsOf(this.#openedHolds.union(this.#touchedHolds))
   }
 
-  /** What it has come to, as it is written beside its commit. `ending`: holds whose rows are gone already. */
-  written(ending: readonly string[]): Written {
-    const open = ending.find((id) => !this.ended.has(id))
-    if (open !== undefined) throw new LedgerBroken(`the hold ${open} was settled and is open`)
-    const { entries, requests, kept } = this
-    const rowsOf = (ids: Iterable<string>) => Array.from(this.#openOf(ids), (hold) => rowOf(hold, null))
+  /** The result, as it is written with its commit. `endingHolds`: holds whose rows are already deleted. */
+  result(endingHolds: readonly string[]): BatchResult {
+    const open = endingHolds.find((id) => !this.ended.has(id))
+    if (open !== undefined) throw new LedgerInvariantError(`the hold ${open} was settled and is open`)
+    const { entries, requests, storedResponses } = this
+    const rowsOf = (ids: Iterable<string>) =>
+      Array.from(this.#openHoldsOf(ids), (hold) => holdRowOf(hold, null))
     return {
       entries,
       requests,
-      kept,
-      owners: Array.from(this.#touchedOwners, (id) => sharedRowOf(id, ownerOf(this.state, id))),
+      storedResponses,
+      owners: Array.from(this.#touchedOwners, (id) => ownerToRow(id, ownerOf(this.state, id))),
       opened: rowsOf(this.#openedHolds),
-      changed: [...rowsOf(this.#touchedHolds.difference(this.#openedHolds)), ...this.#retired],
-      ended: [...this.ended.difference(new Set(ending))],
+      changed: [...rowsOf(this.#touchedHolds.difference(this.#openedHolds)), ...this.#newlyRetired],
+      ended: [...this.ended.difference(new Set(endingHolds))],
     }
   }
 
-  /** Ids of holds that are not open any more. */
-  gone(): string[] {
-    return [...this.ended, ...this.#retired.map(({ id }) => id)]
-  }
-}
-
-function rowOf(hold: Hold, retired: { at: number; charge: bigint } | null): Omit<HoldRow, 'node'> {
-  return {
-    id: hold.id,
-    body: encodeHold(hold),
-    mark_input: hold.mark?.inputTokens ?? null,
-    mark_output: hold.mark?.outputTokens ?? null,
-    retired_at: retired?.at ?? null,
-    charged_nanos: retired?.charge ?? null,
-    claim: hold.claim && retired === null ? claimName(hold.account, hold.claim) : null,
+  /** Ids of holds that are no longer open. */
+  endedIds(): string[] {
+    return [...this.ended, ...this.#newlyRetired.map(({ id }) => id)]
   }
 }

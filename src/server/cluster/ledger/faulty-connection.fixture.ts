@@ -1,78 +1,78 @@
-/** Ways to PostgreSQL that break around commits, or say everything twice, as they are told. */
+/** Proxies in front of PostgreSQL that break connections around commits, and pipelines that can be sent twice. */
 import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Client, Connection } from 'pg'
-import { openWayTo } from '../../../lib/tcp-proxy.fixture.ts'
+import { openTcpProxy, type AfterHook } from '../../../lib/tcp-proxy.fixture.ts'
 
 /**
- * What becomes of a flight that commits: it passes, is lost before the database has it, is done and not heard of, or its
- * sender stands still: nothing more comes from it, and the connection stays.
+ * What happens to a pipeline that commits: it passes, is dropped before the database has it, is committed while its
+ * response is dropped, or stalls: the sender sends nothing more, and the connection stays open.
  */
-export type Fate = 'pass' | 'lose' | 'do and lose' | 'stand still'
+export type CommitFault = 'pass' | 'drop' | 'commit and drop' | 'stall'
 
-/** A flight that has committed, with everything that was ever prepared for it in front. */
-export interface Recorded {
+/** A pipeline that has committed, preceded by every statement that was prepared for it. */
+export interface RecordedPipeline {
   readonly bytes: Buffer
-  /** Not only rows of refused requests. */
+  /** It changed the ledger, and did not only write rows of rejected requests. */
   readonly isOfLedger: boolean
 }
 
-/** Tells the address of the way to the same database. */
-export function openWay(
+/** Returns the URL of a proxy in front of the same database. */
+export function openFaultyProxy(
   t: TestContext,
   url: string,
-  fateOf: () => Fate,
-  onCommit: (flight: Recorded) => void = () => undefined,
+  nextFault: () => CommitFault,
+  onCommit: (pipeline: RecordedPipeline) => void = () => undefined,
 ): Promise<string> {
-  return openWayTo(
+  return openTcpProxy(
     t,
     () => url,
     (near, far) => {
-      const messages = new Messages(onCommit)
-      let isDeaf = false
+      const messages = new PipelineRecorder(onCommit)
+      let isMuted = false
       far.on('data', (bytes) => {
-        if (!isDeaf) near.write(bytes)
+        if (!isMuted) near.write(bytes)
       })
       near.on('data', (bytes: Buffer) => {
-        messages.take(bytes)
-        const fate = bytes.includes('\0commit\0') ? fateOf() : 'pass'
-        if (fate === 'lose') {
+        messages.onData(bytes)
+        const fault = bytes.includes('\0commit\0') ? nextFault() : 'pass'
+        if (fault === 'drop') {
           near.destroy()
           return
         }
-        if (fate === 'stand still') return
+        if (fault === 'stall') return
         far.write(bytes)
-        if (fate === 'pass') return
-        isDeaf = true
+        if (fault === 'pass') return
+        isMuted = true
         setTimeout(() => near.destroy(), 40)
       })
     },
   )
 }
 
-export interface DeafWay {
+export interface BlackholeProxy {
   readonly url: string
-  /** Connections that there are, and have said this as their name, swallow everything from now on. */
-  deafen(name: string): void
+  /** From now on, open connections with this name drop everything. */
+  blackhole(name: string): void
 }
 
-/** A way to the same database, as a network is that forgets connections and tells nobody. */
-export async function openDeafWay(t: TestContext, url: string): Promise<DeafWay> {
-  const ways: { near: Socket; far: Socket; name: string }[] = []
-  const way = await openWayTo(
+/** A proxy in front of the same database that can act like a network that silently drops connections. */
+export async function openBlackholeProxy(t: AfterHook, url: string): Promise<BlackholeProxy> {
+  const connections: { near: Socket; far: Socket; name: string }[] = []
+  const proxyUrl = await openTcpProxy(
     t,
     () => url,
     (near, far) => {
       const known = { near, far, name: '' }
-      ways.push(known)
+      connections.push(known)
       near.once('data', (bytes: Buffer) => (known.name = bytes.toString('latin1')))
       near.pipe(far).pipe(near)
     },
   )
   return {
-    url: way,
-    deafen(name) {
-      for (const { near, far } of ways.filter((each) => each.name.includes(name)))
+    url: proxyUrl,
+    blackhole(name) {
+      for (const { near, far } of connections.filter((each) => each.name.includes(name)))
         for (const socket of [near, far]) socket.unpipe().resume()
     },
   }
@@ -80,22 +80,22 @@ export async function openDeafWay(t: TestContext, url: string): Promise<DeafWay>
 
 const headBytes = 5
 
-/** What is sent to a database, message by message (PostgreSQL, 55.7 Message Formats): tells flights that commit. */
-class Messages {
-  readonly #onCommit: (flight: Recorded) => void
+/** Splits what is sent to a database into messages (PostgreSQL, 55.7 Message Formats), and reports pipelines that commit. */
+class PipelineRecorder {
+  readonly #onCommit: (pipeline: RecordedPipeline) => void
   readonly #prepared: Buffer[] = []
-  #flight: Buffer[] = []
+  #pipeline: Buffer[] = []
   #rest = Buffer.alloc(0)
   #hasBegun = false
 
-  constructor(onCommit: (flight: Recorded) => void) {
+  constructor(onCommit: (pipeline: RecordedPipeline) => void) {
     this.#onCommit = onCommit
   }
 
-  take(bytes: Buffer): void {
+  onData(bytes: Buffer): void {
     this.#rest = Buffer.concat([this.#rest, bytes])
     for (;;) {
-      // Only the first message has no letter in front.
+      // Only the first message has no type byte.
       const letters = this.#hasBegun ? 1 : 0
       if (this.#rest.length < letters + 4) return
       const end = letters + this.#rest.readUInt32BE(letters)
@@ -109,19 +109,19 @@ class Messages {
   #add(message: Buffer): void {
     const letter = message.toString('latin1', 0, 1)
     if (letter === 'P') return void this.#prepared.push(message)
-    this.#flight.push(message)
+    this.#pipeline.push(message)
     if (letter !== 'S') return
-    const flight = this.#flight
-    this.#flight = []
+    const pipeline = this.#pipeline
+    this.#pipeline = []
     const runs = (name: string): boolean =>
-      flight.some((each) => each[0] === 'B'.charCodeAt(0) && each.indexOf(`\0${name}\0`) === headBytes)
+      pipeline.some((each) => each[0] === 'B'.charCodeAt(0) && each.indexOf(`\0${name}\0`) === headBytes)
     if (!runs('commit')) return
-    this.#onCommit({ bytes: Buffer.concat([...this.#prepared, ...flight]), isOfLedger: runs('journal') })
+    this.#onCommit({ bytes: Buffer.concat([...this.#prepared, ...pipeline]), isOfLedger: runs('journal') })
   }
 }
 
-/** Says a flight again, word for word, in a transaction of another connection. */
-export async function replay(client: Client, { bytes }: Recorded): Promise<void> {
+/** Sends a pipeline again, byte for byte, in a transaction of another connection. */
+export async function replayPipeline(client: Client, { bytes }: RecordedPipeline): Promise<void> {
   await client.query('deallocate all')
   await client.query('begin')
   await new Promise<void>((resolve, reject) => {

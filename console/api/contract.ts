@@ -1,0 +1,87 @@
+/**
+ * The types of the API's responses, inferred from the server's schemas. Only types are imported, no server code.
+ */
+import type { z } from 'zod'
+import type { backupSchema, scheduleSchema } from '../../src/http/admin/system/backups.ts'
+import type { newChannelSchema, channelSchema } from '../../src/http/admin/notifications/channels.ts'
+import type { credentialSchema } from '../../src/http/admin/catalog/credentials.ts'
+import type { notificationSchema } from '../../src/http/admin/notifications/notifications.ts'
+import type { refundSchema } from '../../src/http/admin/money/refunds.ts'
+import type { entrySchema } from '../../src/http/admin/money/credits.ts'
+import type { accountSchema } from '../../src/http/admin/accounts/accounts.ts'
+import type { availabilitySchema } from '../../src/http/admin/monitoring/availability.ts'
+import type { flowSchema } from '../../src/http/admin/traffic/traffic-flow.ts'
+import type { incidentSchema } from '../../src/http/admin/monitoring/incidents.ts'
+import type { listedKeySchema } from '../../src/http/admin/accounts/key-list.ts'
+import type { newKeySchema } from '../../src/http/admin/accounts/keys.ts'
+import type { ledgerReportSchema } from '../../src/http/admin/money/ledger.ts'
+import type { auditRecordSchema } from '../../src/http/admin/system/audit.ts'
+import type { planSchema } from '../../src/http/admin/catalog/route-plan.ts'
+import type { modelSchema, priceVersionSchema } from '../../src/http/admin/catalog/models.ts'
+import type { inviteSchema, linkSchema, userSchema } from '../../src/http/admin/accounts/users.ts'
+import type { promotionSchema } from '../../src/http/admin/money/promotions.ts'
+import type { providerSchema } from '../../src/http/admin/catalog/providers.ts'
+import type { referenceModelSchema } from '../../src/http/admin/catalog/reference-models.ts'
+import type { requestDetailSchema, requestSchema } from '../../src/http/admin/traffic/requests.ts'
+import type { tierSchema } from '../../src/http/admin/accounts/tiers.ts'
+import type { upstreamModelsSchema, testResultSchema } from '../../src/http/admin/catalog/upstream-checks.ts'
+import type { upstreamHealthSchema } from '../../src/http/admin/monitoring/upstream-health.ts'
+import type { upstreamSchema } from '../../src/http/admin/catalog/upstreams.ts'
+import type { usageSchema } from '../../src/http/admin/traffic/usage.ts'
+import type { voucherSchema, newVouchersSchema } from '../../src/http/admin/money/vouchers.ts'
+
+export type Backup = z.infer<typeof backupSchema>
+export type BackupSchedule = z.infer<typeof scheduleSchema>
+export type Channel = z.infer<typeof channelSchema>
+export type NewChannel = z.infer<typeof newChannelSchema>
+export type Credential = z.infer<typeof credentialSchema>
+export type OperatorNotification = z.infer<typeof notificationSchema>
+export type Refund = z.infer<typeof refundSchema>
+export type Account = z.infer<typeof accountSchema>
+export type Entry = z.infer<typeof entrySchema>
+export type AdminApiKey = z.infer<typeof listedKeySchema>
+export type NewAdminApiKey = z.infer<typeof newKeySchema>
+export type AuditRecord = z.infer<typeof auditRecordSchema>
+export type LedgerReport = z.infer<typeof ledgerReportSchema>
+export type Availability = z.infer<typeof availabilitySchema>
+export type Incident = z.infer<typeof incidentSchema>
+export type Model = z.infer<typeof modelSchema>
+export type PriceVersion = z.infer<typeof priceVersionSchema>
+export type Promotion = z.infer<typeof promotionSchema>
+export type RoutePlan = z.infer<typeof planSchema>
+export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>
+export type Provider = z.infer<typeof providerSchema>
+export type ReferenceModel = z.infer<typeof referenceModelSchema>
+export type Flow = z.infer<typeof flowSchema>
+export type RequestWithBill = z.infer<typeof requestDetailSchema>
+export type RequestRecord = z.infer<typeof requestSchema>
+export type Tier = z.infer<typeof tierSchema>
+export type Upstream = z.infer<typeof upstreamSchema>
+export type UpstreamTestResult = z.infer<typeof testResultSchema>
+export type UpstreamModels = z.infer<typeof upstreamModelsSchema>
+export type UsageRow = z.infer<typeof usageSchema>
+export type Voucher = z.infer<typeof voucherSchema>
+export type NewVouchers = z.infer<typeof newVouchersSchema>
+
+export type User = z.infer<typeof userSchema>
+export type AccessLink = z.infer<typeof linkSchema>
+export type Invite = z.infer<typeof inviteSchema>
+
+export interface Page<Item> {
+  readonly data: readonly Item[]
+  readonly next: string | null
+}
+
+export type * from '../../src/http/console/contract/auth.ts'
+export type { AnnouncementJson as Announcement } from '../../src/http/api/announcements.ts'
+export type { LimitRequestJson as LimitRequest } from '../../src/http/api/limit-requests.ts'
+export type { Model as OfferedModel, Notification } from '../../src/http/console/contract/account.ts'
+export type { Entry as AccountEntry, Statement, Wallet } from '../../src/http/console/contract/billing.ts'
+export type { Key as ApiKey, NewKey as NewApiKey } from '../../src/http/console/contract/keys.ts'
+export type { AnnouncementBody } from '../../src/http/admin/notifications/announcements.ts'
+export type { Dashboard } from '../../src/http/admin/monitoring/dashboard.ts'
+export type { FailureGroup, Failures } from '../../src/http/admin/traffic/failures.ts'
+export type { SearchResult } from '../../src/http/admin/system/search.ts'
+export type { OpenSession, Passkey } from '../../src/http/console/contract/profile.ts'
+export type { Bill } from '../../src/http/api/request-bill.ts'
+export type { Overview, Point, RequestDetail, RequestRow } from '../../src/http/console/contract/usage.ts'

@@ -1,0 +1,35 @@
+/** The status of an upstream: disabled, paused after failures, or active. The reason is the server's text. */
+import { useQuery } from '@tanstack/react-query'
+import { healthQuery } from '../../api/admin-queries.ts'
+import type { Upstream, UpstreamHealth } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { StatusLabel } from './format-cells.tsx'
+
+export function UpstreamStatus({ upstream }: { readonly upstream: Upstream }) {
+  const t = useMessages('catalog').upstreams
+  const health = useQuery(healthQuery).data?.data ?? []
+  if (!upstream.enabled) return <StatusLabel tone="neutral">{t.off}</StatusLabel>
+  const worst = health.find((item) => item.upstream === upstream.id && item.state !== 'closed')
+  if (worst === undefined) return <StatusLabel tone="success">{t.on}</StatusLabel>
+  return <CircuitStatus state={worst.state} reason={worst.why} model={worst.model} />
+}
+
+export interface CircuitStatusProps {
+  readonly state: UpstreamHealth['state']
+  readonly reason: string
+  /** The model that the state belongs to, if the label stands for the whole upstream. */
+  readonly model?: string
+}
+
+export function CircuitStatus({ state, reason, model }: CircuitStatusProps) {
+  const t = useMessages('catalog').upstreams
+  if (state === 'closed') return <StatusLabel tone="success">{t.on}</StatusLabel>
+  return (
+    <span className="stacked-lines">
+      <StatusLabel tone={state === 'open' ? 'danger' : 'warning'}>{t.circuit[state]}</StatusLabel>
+      <small title={reason} lang="en">
+        {model ?? reason}
+      </small>
+    </span>
+  )
+}

@@ -1,0 +1,145 @@
+/** The customer's API keys: create, edit, rotate, delete, with spend, caps and unusual use. */
+import { Button } from '@mantine/core'
+import { getRouteApi } from '@tanstack/react-router'
+import type { ApiKey } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { mutateAccount, apiKeysQuery, type ApiKeyList } from '../../api/account-queries.ts'
+import { confirm } from '../../components/feedback/confirm-dialog.tsx'
+import { Dialog } from '../../components/forms/fields.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
+import { ApiKeyActions, ApiKeyName, ApiKeyStatus, CapUsage } from '../../components/tables/api-key-cells.tsx'
+import { CreateApiKey, ApiKeyForm, RotateApiKey } from '../../components/forms/api-key-form.tsx'
+import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../components/feedback/empty-state.tsx'
+import { Page } from '../../components/layout/page.tsx'
+import { Money, RelativeTime } from '../../components/tables/format-cells.tsx'
+import { Table } from '../../components/tables/table.tsx'
+
+const route = getRouteApi('/shell/keys')
+
+export function ApiKeys() {
+  const t = useMessages('account').keys
+  const navigate = route.useNavigate()
+  const { add, edit, rotate } = route.useSearch()
+  const close = (): void => void navigate({ search: {} })
+  const addButton = (
+    <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
+      {t.add}
+    </Button>
+  )
+  return (
+    <Page title={t.title} lead={t.lead} actions={addButton}>
+      <QueryBoundary options={apiKeysQuery}>
+        {(list) => {
+          const edited = list.data.find(({ id }) => id === edit)
+          const rotated = list.data.find(({ id }) => id === rotate)
+          return (
+            <>
+              <StaleKeyWarning list={list} />
+              {list.data.length === 0 ? (
+                <EmptyState title={t.none}>
+                  <p>{t.noneLead}</p>
+                  {addButton}
+                </EmptyState>
+              ) : (
+                <OwnApiKeyTable keys={list.data} />
+              )}
+              <p className="muted">{t.count(list.data.length, list.most)}</p>
+              <Dialog title={t.add} opened={add !== undefined} close={close} size="40rem">
+                <CreateApiKey close={close} />
+              </Dialog>
+              {edited && (
+                <Dialog title={t.editTitle(edited.name)} opened close={close} size="40rem">
+                  <ApiKeyForm apiKey={edited} close={close} />
+                </Dialog>
+              )}
+              {rotated && (
+                <Dialog title={t.rotateTitle(rotated.name)} opened close={close} size="40rem">
+                  <RotateApiKey apiKey={rotated} close={close} />
+                </Dialog>
+              )}
+            </>
+          )
+        }}
+      </QueryBoundary>
+    </Page>
+  )
+}
+
+function StaleKeyWarning({ list }: { readonly list: ApiKeyList }) {
+  const t = useMessages('account').keys
+  const stale = list.data.filter((key) => key.stale)
+  if (stale.length === 0) return null
+  const deleteStale = (): void =>
+    confirm({
+      title: t.deleteStaleTitle(stale.length),
+      description: t.deleteStaleEffect(stale.map(({ name }) => name).join(', ')),
+      confirmLabel: t.deleteStale,
+      onConfirm: () => mutateAccount('POST', '/keys/clean', {}),
+      successMessage: t.deleted,
+    })
+  return (
+    <p className="callout warning">
+      {t.stale(stale.length, list.stale_after_days)}{' '}
+      {list.deleted_after_days !== null && t.staleRule(list.deleted_after_days)}{' '}
+      <button type="button" className="link" onClick={deleteStale}>
+        {t.deleteStale}
+      </button>
+    </p>
+  )
+}
+
+function OwnApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }) {
+  const t = useMessages('account').keys
+  return (
+    <Table
+      label={t.title}
+      rows={keys}
+      rowId={({ id }) => id}
+      columns={[
+        {
+          header: t.key,
+          primary: true,
+          cell: (key) => <ApiKeyName apiKey={key} />,
+        },
+        {
+          header: t.status,
+          cell: (key) => (
+            <>
+              <ApiKeyStatus status={key.status} />
+              {key.unusual !== null && (
+                <small>
+                  {t.unusual} <RelativeTime at={key.unusual.hour} />:{' '}
+                  <Money amount={key.unusual.cost} rounded />
+                </small>
+              )}
+            </>
+          ),
+        },
+        { header: t.today, numeric: true, cell: ({ spent }) => <Money amount={spent.today} rounded /> },
+        { header: t.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} rounded /> },
+        { header: t.cap, numeric: true, cell: (key) => <CapUsage apiKey={key} /> },
+        { header: t.expires, wideOnly: true, cell: (key) => <RelativeTime at={key.expires_at} /> },
+        { header: t.lastUsed, cell: (key) => <RelativeTime at={key.last_used_at} /> },
+        { header: t.actions, cell: (key) => <RowActions apiKey={key} /> },
+      ]}
+    />
+  )
+}
+
+function RowActions({ apiKey }: { readonly apiKey: ApiKey }) {
+  const t = useMessages('account').keys
+  const shell = useMessages('shell')
+  const navigate = route.useNavigate()
+  return (
+    <span className="row-actions">
+      <button type="button" className="link" onClick={() => void navigate({ search: { edit: apiKey.id } })}>
+        {shell.edit}
+      </button>
+      <button type="button" className="link" onClick={() => void navigate({ search: { rotate: apiKey.id } })}>
+        {t.rotate}
+      </button>
+      <ApiKeyActions apiKey={apiKey} mutate={mutateAccount} />
+    </span>
+  )
+}

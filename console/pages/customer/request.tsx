@@ -1,0 +1,92 @@
+/** One of the account's requests: outcome and bill. */
+import { queryOptions } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { get } from '../../api/client.ts'
+import type { RequestDetail } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { BillTable } from '../../components/tables/bill-table.tsx'
+import { formatDuration, formatNumber } from '../../components/format.ts'
+import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
+import { DescriptionList, StatTiles, Page, Section } from '../../components/layout/page.tsx'
+import { CopyButton, formatExactTime, Money } from '../../components/tables/format-cells.tsx'
+
+const route = getRouteApi('/shell/usage/$id')
+
+function requestQuery(id: string) {
+  return queryOptions({
+    queryKey: ['account', 'request', id],
+    queryFn: () => get<RequestDetail>(`/console/requests/${encodeURIComponent(id)}`),
+    retry: 3,
+    retryDelay: 500,
+  })
+}
+
+export function RequestPage() {
+  const { id } = route.useParams()
+  const t = useMessages('account').request
+  return (
+    <QueryBoundary options={requestQuery(id)} title={t.title}>
+      {(request) => <RequestContent request={request} />}
+    </QueryBoundary>
+  )
+}
+
+function RequestContent({ request }: { readonly request: RequestDetail }) {
+  const t = useMessages('account').request
+  const shell = useMessages('shell')
+  return (
+    <Page title={t.title} lead={<CopyButton text={request.request_id} />}>
+      <StatTiles
+        stats={[
+          {
+            name: t.outcome,
+            value: <RequestOutcome outcome={request.outcome} status={request.http_status} />,
+          },
+          { name: t.cost, value: <Money amount={request.cost} /> },
+          {
+            name: t.tokens,
+            value: `${formatNumber(request.prompt_tokens)} / ${formatNumber(request.completion_tokens)}`,
+          },
+          {
+            name: t.firstToken,
+            value: request.first_token_ms === null ? '–' : formatDuration(request.first_token_ms),
+          },
+          { name: t.duration, value: formatDuration(request.duration_ms) },
+        ]}
+      />
+      {request.failure !== null && <FailureCallout failure={request.failure} />}
+      {request.usage_clamped && <p className="callout warning">{t.clamped}</p>}
+      <DescriptionList
+        items={[
+          [t.time, formatExactTime(request.time)],
+          [t.key, request.key_name],
+          [t.model, request.model],
+          [t.stream, request.stream ? shell.yes : shell.no],
+          [t.finish, request.finish ?? '–'],
+          [t.cached, formatNumber(request.cached_tokens)],
+          [t.reasoning, formatNumber(request.reasoning_tokens)],
+          [t.usageSource, request.usage_source === null ? '–' : t.sources[request.usage_source]],
+          [t.code, request.error_code ?? '–'],
+        ]}
+      />
+      <Section title={t.bill} lead={t.billLead}>
+        {request.bill === null ? <p className="muted">{t.noBill}</p> : <BillTable bill={request.bill} />}
+      </Section>
+    </Page>
+  )
+}
+
+interface FailureCalloutProps {
+  readonly failure: NonNullable<RequestDetail['failure']>
+}
+
+/** Why the request failed, and what to do about it. */
+function FailureCallout({ failure: { stage, who } }: FailureCalloutProps) {
+  const t = useMessages('account').request
+  return (
+    <p className="callout warning">
+      {t.stages[stage]} {who === 'caller' ? t.callerSteps[stage] : t.nextSteps[who]}
+    </p>
+  )
+}

@@ -1,0 +1,161 @@
+/** One request: account, usage, cost and every upstream attempt. */
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { upstreamsQuery } from '../../../api/admin-queries.ts'
+import type { RequestWithBill } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
+import { formatDuration, formatNumber } from '../../../components/format.ts'
+import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
+import { BillTable } from '../../../components/tables/bill-table.tsx'
+import { Dialog } from '../../../components/forms/fields.tsx'
+import { refundableNanos, RefundForm, requestQuery } from '../../../components/forms/refund-form.tsx'
+import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
+import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
+import {
+  CopyButton,
+  formatExactTime,
+  Money,
+  ShortId,
+  StatusLabel,
+} from '../../../components/tables/format-cells.tsx'
+import { Table } from '../../../components/tables/table.tsx'
+
+const route = getRouteApi('/shell/operator/requests/$id')
+
+export function RequestPage() {
+  const { id } = route.useParams()
+  const t = useMessages('customers').request
+  return (
+    <QueryBoundary options={requestQuery(id)} title={t.title}>
+      {(request) => <RequestContent request={request} />}
+    </QueryBoundary>
+  )
+}
+
+function RequestContent({ request }: { readonly request: RequestWithBill }) {
+  const t = useMessages('customers').request
+  const shell = useMessages('shell')
+  const refunds = useMessages('customers').refund
+  const navigate = route.useNavigate()
+  const { refund } = route.useSearch()
+  const close = (): void => void navigate({ search: {} })
+  const refundButton = refundableNanos(request) > 0n && (
+    <Button variant="default" onClick={() => void navigate({ search: { refund: 'yes' } })}>
+      {refunds.button}
+    </Button>
+  )
+  return (
+    <Page title={t.title} lead={<CopyButton text={request.request_id} />} actions={refundButton}>
+      <StatTiles
+        stats={[
+          {
+            name: t.outcome,
+            value: <RequestOutcome outcome={request.outcome} status={request.http_status} />,
+          },
+          { name: t.cost, value: <Money amount={request.cost} /> },
+          {
+            name: t.tokens,
+            value: `${formatNumber(request.prompt_tokens)} / ${formatNumber(request.completion_tokens)}`,
+            note: t.cachedAndReasoning(
+              formatNumber(request.cached_tokens),
+              formatNumber(request.reasoning_tokens),
+            ),
+          },
+          {
+            name: t.firstToken,
+            value: request.first_token_ms === null ? '–' : formatDuration(request.first_token_ms),
+          },
+          { name: t.duration, value: formatDuration(request.duration_ms) },
+        ]}
+      />
+      {request.usage_clamped && <p className="callout warning">{t.clamped}</p>}
+      <DescriptionList
+        items={[
+          [t.time, formatExactTime(request.time)],
+          [
+            t.account,
+            <Link key="account" to="/operator/accounts/$id" params={{ id: request.account }}>
+              {request.account}
+            </Link>,
+          ],
+          [t.key, <ShortId key="key" id={request.key} />],
+          [t.model, request.model],
+          [t.status, String(request.http_status)],
+          [t.stream, request.stream ? shell.yes : shell.no],
+          [t.finish, request.finish ?? '–'],
+          [t.usageSource, request.usage_source === null ? '–' : t.sources[request.usage_source]],
+        ]}
+      />
+      <Section title={t.bill} lead={t.billLead}>
+        {request.bill === null ? (
+          <p className="muted">{t.noBill}</p>
+        ) : (
+          <>
+            <BillTable bill={request.bill} />
+            <MarginTiles request={request} />
+          </>
+        )}
+      </Section>
+      <Section title={t.attempts} lead={t.attemptsLead}>
+        <AttemptTable request={request} />
+      </Section>
+      <Dialog title={refunds.title} opened={refund !== undefined} close={close}>
+        <RefundForm requestId={request.request_id} close={close} />
+      </Dialog>
+    </Page>
+  )
+}
+
+/** The margin: the charge less refunds and upstream cost. */
+function MarginTiles({ request }: { readonly request: RequestWithBill }) {
+  const t = useMessages('customers').request
+  const { cost, refunded, upstream_cost: upstreamCost, margin } = request
+  const amountOrUnknown = (amount: string | null) =>
+    amount === null ? t.unknownCost : <Money amount={amount} />
+  return (
+    <StatTiles
+      stats={[
+        { name: t.charged, value: <Money amount={cost} /> },
+        { name: t.refunded, value: <Money amount={refunded} /> },
+        { name: t.upstreamCost, value: amountOrUnknown(upstreamCost) },
+        { name: t.margin, value: amountOrUnknown(margin) },
+      ]}
+    />
+  )
+}
+
+function AttemptTable({ request }: { readonly request: RequestWithBill }) {
+  const t = useMessages('customers').request
+  const outcomes: Readonly<Record<string, string>> = useMessages('shell').outcome
+  const upstreams = useQuery(upstreamsQuery).data?.data ?? []
+  const upstreamName = (id: string): string => upstreams.find((item) => item.id === id)?.name ?? id
+  if (request.attempts.length === 0) return <p className="muted">{t.noAttempts}</p>
+  const rows = request.attempts.map((attempt, at) => ({ ...attempt, at: at + 1 }))
+  return (
+    <Table
+      label={t.attempts}
+      rows={rows}
+      rowId={({ at }) => String(at)}
+      columns={[
+        { header: t.number, numeric: true, cell: ({ at }) => at },
+        { header: t.upstream, primary: true, cell: ({ upstream }) => upstreamName(upstream) },
+        {
+          header: t.outcome,
+          cell: ({ outcome }) => (
+            <StatusLabel tone={outcome === 'ok' ? 'success' : 'danger'}>
+              {outcomes[outcome] ?? <span lang="en">{outcome}</span>}
+            </StatusLabel>
+          ),
+        },
+        { header: t.status, numeric: true, cell: ({ http_status: status }) => status ?? '–' },
+        { header: t.duration, numeric: true, cell: (attempt) => formatDuration(attempt.duration_ms) },
+        {
+          header: t.attemptCost,
+          numeric: true,
+          cell: ({ cost }) => (cost === null ? t.unknownCost : <Money amount={cost} />),
+        },
+      ]}
+    />
+  )
+}

@@ -1,0 +1,62 @@
+/** The append-only audit log: who did what to which object. */
+import { TextInput } from '@mantine/core'
+import { getRouteApi } from '@tanstack/react-router'
+import type { AuditRecord } from '../../../api/contract.ts'
+import { useMessages } from '../../../locales/messages.ts'
+import { Filters } from '../../../components/forms/filters.tsx'
+import { PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
+import { Page } from '../../../components/layout/page.tsx'
+import { CopyButton, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { Table } from '../../../components/tables/table.tsx'
+
+const route = getRouteApi('/shell/operator/audit')
+
+export function AuditLog() {
+  const t = useMessages('operations').audit
+  const { object } = route.useSearch()
+  const navigate = route.useNavigate()
+  return (
+    <Page title={t.title} lead={t.lead}>
+      <Filters search={{ object }} apply={(search) => void navigate({ search })}>
+        {({ input }) => <TextInput label={t.object} description={t.objectHint} {...input('object')} />}
+      </Filters>
+      <PagedList<AuditRecord>
+        queryKey={['admin', 'audit']}
+        path="/admin/audit"
+        filter={{ object }}
+        empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
+      >
+        {(records) => (
+          <Table
+            label={t.title}
+            rows={records}
+            rowId={({ id }) => id}
+            columns={[
+              { header: t.time, cell: ({ time }) => <RelativeTime at={time} /> },
+              { header: t.actor, cell: ({ actor }) => actor },
+              { header: t.action, primary: true, cell: ({ action }) => <code>{action}</code> },
+              { header: t.object, cell: (record) => <CopyButton text={record.object} /> },
+              {
+                header: t.detail,
+                cell: ({ detail }) => (
+                  <code className="clamped" title={formatDetail(detail)}>
+                    {formatDetail(detail)}
+                  </code>
+                ),
+              },
+            ]}
+          />
+        )}
+      </PagedList>
+    </Page>
+  )
+}
+
+/** `name: value, …` for each changed field; nested values as JSON. */
+function formatDetail(detail: Readonly<Record<string, unknown>>): string {
+  const entries = Object.entries(detail).filter(([, value]) => value !== undefined)
+  return entries
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+}

@@ -1,0 +1,49 @@
+/**
+ * All migrations in order. The list only grows: a released migration is never edited. Tables are STRICT, so a number is
+ * never stored as text by accident; journal, entries and audit reject updates and deletes.
+ */
+
+import { initialSchema } from './0001-initial-schema.ts'
+import type { Migration } from './migration.ts'
+import { notifications } from './0002-notices.ts'
+import { lowBalances } from './0003-low-balances.ts'
+import { availability } from './0004-availability.ts'
+import { storedResponses } from './0005-kept-answers.ts'
+import { routing } from './0006-routing.ts'
+import { creditOrders } from './0007-credit-orders.ts'
+import { cluster } from './0008-cluster.ts'
+import { users } from './0009-people.ts'
+import { channels } from './0010-channels.ts'
+import { consoleTables } from './0011-console.ts'
+import { promotions } from './0012-promotions.ts'
+import { hourLongCacheWrites } from './0013-hour-long-cache-writes.ts'
+import { modelLimits } from './0014-model-limits.ts'
+import { longCacheWrites } from './0015-long-cache-writes.ts'
+import { droppedBills } from './0016-dropped-bills.ts'
+import { loginAttempts } from './0017-attempts.ts'
+import { searchFees } from './0018-search-fees.ts'
+import { trafficTokens } from './0019-tokens-of-traffic.ts'
+import { keyList } from './0020-key-list.ts'
+
+export const migrations: readonly Migration[] = [
+  initialSchema,
+  notifications,
+  lowBalances,
+  availability,
+  storedResponses,
+  routing,
+  creditOrders,
+  cluster,
+  users,
+  channels,
+  consoleTables,
+  promotions,
+  hourLongCacheWrites,
+  modelLimits,
+  longCacheWrites,
+  droppedBills,
+  loginAttempts,
+  searchFees,
+  trafficTokens,
+  keyList,
+]

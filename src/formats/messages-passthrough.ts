@@ -1,0 +1,66 @@
+/**
+ * Passes a stream in Anthropic's format through to a caller of the same format: every event unchanged, the last one
+ * when the response is paid for.
+ */
+import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
+import { getNumber, getString } from '../providers/json-fields.ts'
+import { isObject } from '../providers/usage.ts'
+import { BlockLog, contentBlockStop, messageStop, outOfCreditDelta } from './messages-events.ts'
+import type { MessagesConclusion } from './messages-stream.ts'
+
+/** An event as received. */
+export interface ReceivedEvent {
+  readonly name: string
+  readonly text: string
+  /** Its bytes, including the blank line that ends it. */
+  readonly raw: Buffer
+}
+
+const lf = 0x0a
+
+/** The event's own bytes, or encoded anew if it does not end with line feeds. */
+function normalizedBytes({ raw, text, name }: ReceivedEvent): Buffer {
+  const isPlain = raw.at(-1) === lf && raw.at(-2) === lf
+  return isPlain ? raw : encodeSseEvent(text, name === '' ? undefined : name)
+}
+
+export class MessagesPassthrough {
+  readonly #meter: { readonly tokens: number }
+  readonly #log = new BlockLog()
+  #stopEvent: Buffer = messageStop
+
+  /** `meter` must have read each event before it is encoded. */
+  constructor(meter: { readonly tokens: number }) {
+    this.#meter = meter
+  }
+
+  encode(event: ReceivedEvent): Buffer | null {
+    switch (event.name === '' ? eventType(event.text) : event.name) {
+      case 'content_block_start':
+        this.#log.start(blockIndex(event.text), this.#meter.tokens)
+        break
+      case 'content_block_stop':
+        this.#log.stop(blockIndex(event.text), this.#meter.tokens)
+        break
+      case 'message_stop':
+        this.#stopEvent = Buffer.from(normalizedBytes(event))
+        return null
+    }
+    return normalizedBytes(event)
+  }
+
+  finalEvents({ isOutOfCredit, paidTokens, usage }: MessagesConclusion): Buffer[] {
+    if (!isOutOfCredit) return [this.#stopEvent]
+    return [...this.#log.openAt(paidTokens).map(contentBlockStop), outOfCreditDelta(usage), messageStop]
+  }
+}
+
+function eventType(text: string): string {
+  const event: unknown = JSON.parse(text)
+  return (isObject(event) ? getString(event, 'type') : undefined) ?? ''
+}
+
+function blockIndex(text: string): number {
+  const event: unknown = JSON.parse(text)
+  return (isObject(event) ? getNumber(event, 'index') : undefined) ?? 0
+}

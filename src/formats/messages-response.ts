@@ -1,0 +1,142 @@
+/** Translates responses in the OpenAI format into Anthropic's, and has what streams share with them. */
+import { newId } from '../lib/ids.ts'
+import { getObject, getObjects, getString, type Json, lookup } from '../providers/json-fields.ts'
+import { parseUsage } from '../providers/usage.ts'
+import { encodeCallId } from './tool-call-ids.ts'
+import { wrapSignature, withoutText } from './thinking-signature.ts'
+import { serializeMessagesUsage, type StopReason } from './messages-events.ts'
+
+/** What the translation of a response needs to know. */
+export interface ResponseContext {
+  /** The provider of the response. */
+  readonly provider: string
+  /** The caller's stop sequences. */
+  readonly stopSequences: readonly string[]
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  content_filter: 'refusal',
+}
+/** Anthropic's stop reasons that other providers use unchanged. */
+const sharedReasons = new Set(['stop_sequence', 'pause_turn', 'model_context_window_exceeded'])
+
+/** Maps the finish reason. `hasCalls`: some providers report `stop` after tool calls. */
+export function mapStopReason(choice: Json, hasCalls: boolean, stops: readonly string[]): StopReason {
+  const finish = getString(choice, 'finish_reason') ?? 'stop'
+  const native = getString(choice, 'native_finish_reason') ?? ''
+  // vLLM reports the stop sequence that it met.
+  const matchedStop = getString(choice, 'stop_reason')
+  if (finish === 'stop' && matchedStop !== undefined && stops.includes(matchedStop)) {
+    return { reason: 'stop_sequence', sequence: matchedStop }
+  }
+  if (sharedReasons.has(native)) return { reason: native, sequence: null }
+  const reason = lookup(reasons, finish) ?? (hasCalls ? 'tool_use' : 'end_turn')
+  return { reason, sequence: null }
+}
+
+/** A piece of content, in the order of generation. */
+export interface ContentPiece {
+  readonly kind: 'text' | 'thinking'
+  readonly text: string
+}
+
+/** The text and thinking of a message or delta. Mistral sends its thinking as a content part. */
+export function extractPieces(message: Json): ContentPiece[] {
+  const pieces: ContentPiece[] = []
+  const add = (kind: ContentPiece['kind'], text: string | undefined): void => {
+    if (text !== undefined && text !== '') pieces.push({ kind, text })
+  }
+  add('thinking', getString(message, 'reasoning_content') ?? getString(message, 'reasoning'))
+  add('text', getString(message, 'content'))
+  for (const part of getObjects(message, 'content')) {
+    if (part['type'] === 'text') add('text', getString(part, 'text'))
+    for (const thought of getObjects(part, 'thinking')) add('thinking', getString(thought, 'text'))
+  }
+  add('text', getString(message, 'refusal'))
+  return pieces
+}
+
+/** Thinking that only its provider can read, or that belongs to a tool call. */
+export function isEncrypted(detail: Json): boolean {
+  return detail['type'] !== 'reasoning.text' && detail['type'] !== 'reasoning.summary'
+}
+
+export function encodeRedactedThinking(provider: string, detail: Json): Json {
+  return { type: 'redacted_thinking', data: wrapSignature(provider, detail) }
+}
+
+function encodeThinking(joinedText: string, details: readonly Json[], provider: string): Json[] {
+  const readable = details.filter((detail) => !isEncrypted(detail))
+  if (readable.length === 0) {
+    return joinedText === ''
+      ? []
+      : [{ type: 'thinking', thinking: joinedText, signature: wrapSignature(provider) }]
+  }
+  return readable.map((detail) => ({
+    type: 'thinking',
+    thinking: getString(detail, 'text') ?? getString(detail, 'summary') ?? '',
+    signature: wrapSignature(provider, withoutText(detail)),
+  }))
+}
+
+/** Parses a tool's input. Invalid JSON of the model is kept as a string. */
+function parseToolInput(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text)
+  } catch {
+    return { input: text }
+  }
+}
+
+function encodeContent(message: Json, provider: string): Json[] {
+  const details = getObjects(message, 'reasoning_details')
+  const calls = getObjects(message, 'tool_calls')
+  const ids = new Set(calls.map((call) => call['id']))
+  const belongsToCall = (detail: Json): boolean => detail['id'] !== undefined && ids.has(detail['id'])
+  const pieces = extractPieces(message)
+  const joinedText = (kind: ContentPiece['kind']): string =>
+    pieces.map((piece) => (piece.kind === kind ? piece.text : '')).join('')
+  const hidden = details.filter((detail) => isEncrypted(detail) && !belongsToCall(detail))
+  const text = joinedText('text')
+  return [
+    ...encodeThinking(joinedText('thinking'), details, provider),
+    ...hidden.map((detail) => encodeRedactedThinking(provider, detail)),
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...calls.flatMap((call) => {
+      const called = getObject(call, 'function') ?? {}
+      const id = getString(call, 'id') || newId('toolu')
+      const hiddenDetails = details.filter((detail) => isEncrypted(detail) && detail['id'] === id)
+      const input = parseToolInput(getString(called, 'arguments') ?? '')
+      const use = { type: 'tool_use', id: encodeCallId(id), name: getString(called, 'name') ?? '', input }
+      return [...hiddenDetails.map((detail) => encodeRedactedThinking(provider, detail)), use]
+    }),
+  ]
+}
+
+/** The usage if no provider has counted it. */
+const noUsage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+
+/** Translates a non-streaming response. */
+export function translateChatResponse(response: Json, { provider, stopSequences }: ResponseContext): Json {
+  const [choice = {}] = getObjects(response, 'choices')
+  const message = getObject(choice, 'message') ?? {}
+  const { reason, sequence } = mapStopReason(
+    choice,
+    getObjects(message, 'tool_calls').length > 0,
+    stopSequences,
+  )
+  return {
+    id: getString(response, 'id') ?? newId('msg'),
+    type: 'message',
+    role: 'assistant',
+    model: getString(response, 'model') ?? '',
+    content: encodeContent(message, provider),
+    stop_reason: reason,
+    stop_sequence: sequence,
+    usage: serializeMessagesUsage(parseUsage(response['usage']) ?? noUsage),
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The capabilities of providers beyond the OpenAI format, as far as Anthropic's format has fields for them. A provider
+ * that is not listed has none, since it may reject unknown fields.
+ */
+import type { Provider } from '../providers/provider.ts'
+
+/** The fields with which a provider is asked to think. `all`: any of them, for providers with their own API format. */
+export type ThinkingSupport = 'all' | 'effort' | 'reasoning' | 'switch' | 'enable' | 'none'
+
+export interface ProviderCapabilities {
+  readonly provider: string
+  /** `cache_control` on parts and tools. */
+  readonly promptCache: boolean
+  readonly topK: boolean
+  readonly user: boolean
+  /** Ids of tool calls must have nine letters and digits. */
+  readonly shortCallIds: boolean
+  readonly thinking: ThinkingSupport
+  /** Accepts a file by its URL. */
+  readonly fileUrl: boolean
+  /** Has its own API format. Its translation drops foreign thinking; other providers get back only their own. */
+  readonly isTranslated: boolean
+}
+
+const effortProviders = new Set([
+  'openai',
+  'azure',
+  'openai-compatible',
+  'groq',
+  'xai',
+  'together',
+  'fireworks',
+  'perplexity',
+  'ollama',
+  'vllm',
+])
+/** `thinking: {type: "enabled" | "disabled"}`. */
+const switchProviders = new Set(['deepseek', 'zhipu', 'doubao', 'moonshot'])
+/** `enable_thinking` and `thinking_budget`. */
+const enableThinkingProviders = new Set(['qwen', 'siliconflow', 'hunyuan', 'ernie'])
+const promptCacheProviders = new Set(['openrouter', 'qwen'])
+const topKProviders = new Set([
+  'openrouter',
+  'qwen',
+  'siliconflow',
+  'together',
+  'fireworks',
+  'vllm',
+  'perplexity',
+])
+const noUserProviders = new Set(['mistral'])
+
+function thinkingSupportOf(provider: string): ThinkingSupport {
+  if (provider === 'openrouter') return 'reasoning'
+  if (effortProviders.has(provider)) return 'effort'
+  if (switchProviders.has(provider)) return 'switch'
+  return enableThinkingProviders.has(provider) ? 'enable' : 'none'
+}
+
+export function capabilitiesOf({ name, translation }: Provider): ProviderCapabilities {
+  const isTranslated = translation !== undefined
+  return {
+    provider: name,
+    isTranslated,
+    promptCache: isTranslated || promptCacheProviders.has(name),
+    topK: isTranslated || topKProviders.has(name),
+    user: !noUserProviders.has(name),
+    shortCallIds: name === 'mistral',
+    thinking: isTranslated ? 'all' : thinkingSupportOf(name),
+    fileUrl: isTranslated || name === 'openrouter',
+  }
+}

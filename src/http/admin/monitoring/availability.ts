@@ -1,0 +1,282 @@
+/** `/availability`: success rate per model, by day or minute, against the objectives that `/objectives` sets. */
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { apiError } from '../../../errors.ts'
+import {
+  burnRate,
+  dayMs,
+  queryDays,
+  minuteMs,
+  queryMinutes,
+  monthBounds,
+  totalOf,
+  successRate,
+  sumCounts,
+  sumByModelSince,
+  type ModelSpan,
+  type SpanOutcomeCounts,
+} from '../../../health/availability.ts'
+import { burnRules, isBurning } from '../../../health/objective-evaluation.ts'
+import { objectiveFor, readObjectives, setObjective, type Objectives } from '../../../health/objectives.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { jsonBody, listResponse, okResponse, time, timeQuery } from '../schemas.ts'
+import { parseTime, formatTime } from '../../api/json-values.ts'
+import { optionalPageFields, paginate } from '../pagination.ts'
+
+const percent = z.number().meta({ description: 'A percentage.', example: 99.9 })
+const countFields = {
+  answered: z.int(),
+  failed: z.int().meta({ description: 'Requests within the objective that got no complete response.' }),
+  received: z.int().meta({ description: '`answered` plus `failed`.' }),
+  apart: z.int().meta({
+    description:
+      'Not counted: errors of callers, requests rejected by balance or limits, and responses aborted by callers.',
+  }),
+  success_percent: percent.nullable().meta({ description: 'null if no requests were received.' }),
+}
+const spanSchema = z.object({ start: time, ...countFields })
+const measuredSchema = z.object({
+  ...countFields,
+  objective_percent: percent,
+  met: z.boolean().nullable(),
+  budget_used_percent: percent
+    .nullable()
+    .meta({ description: 'Share of the error budget that is used; above 100 the objective is missed.' }),
+})
+const burnRateSchema = z.object({
+  rule: z.enum(['fast', 'slow']),
+  long: z.string(),
+  long_burn: z
+    .number()
+    .meta({ description: 'The burn rate: how many times faster than allowed the error budget is used.' }),
+  short: z.string(),
+  short_burn: z.number(),
+  threshold: z.number(),
+  alerting: z.boolean(),
+})
+export const availabilitySchema = z
+  .object({
+    from: time,
+    to: time,
+    step: z.enum(['minute', 'day']),
+    total: z.object({ ...countFields }),
+    data: z.array(
+      z.object({
+        model: z.string().meta({ description: 'Empty: rejected before the model was known.' }),
+        total: measuredSchema,
+        month: measuredSchema
+          .extend({ start: time })
+          .meta({ description: 'The current calendar month, UTC.' }),
+        burn_rates: z.array(burnRateSchema),
+        spans: z.array(spanSchema),
+      }),
+    ),
+  })
+  .openapi('Availability')
+const objectiveSchema = z
+  .object({
+    model: z.string().nullable().meta({ description: 'null: the default for models without their own.' }),
+    objective_percent: percent,
+  })
+  .openapi('Objective')
+
+const read = createRoute({
+  method: 'get',
+  path: '/availability',
+  summary: 'Get the success rate per model',
+  description:
+    'By day (UTC), at most 400 days; by minute, at most one day within the last 40 days. The range is extended to full spans. A request counts at the time it ends.',
+  request: {
+    query: z.strictObject({
+      model: z.string().optional(),
+      from: timeQuery
+        .optional()
+        .meta({ description: 'Default: 30 days before `to`, or one hour by minute.' }),
+      to: timeQuery.optional().meta({ description: 'Default: now.' }),
+      step: z.enum(['minute', 'day']).default('day'),
+    }),
+  },
+  responses: okResponse(
+    availabilitySchema,
+    'The listed models and all models with requests in the range, by name.',
+  ),
+})
+const listObjectives = createRoute({
+  method: 'get',
+  path: '/objectives',
+  summary: 'List the objectives: the default and those of individual models',
+  request: { query: z.strictObject(optionalPageFields) },
+  responses: listResponse(objectiveSchema, 'All objectives.'),
+})
+const setModelObjective = createRoute({
+  method: 'put',
+  path: '/objectives',
+  summary: 'Set the objective of a model; null resets it to the default',
+  request: {
+    body: jsonBody(z.strictObject({ model: z.string(), objective_percent: z.number().nullable() })),
+  },
+  responses: okResponse(objectiveSchema, 'The effective objective of the model.'),
+})
+
+/** Rounds away the noise of binary fractions. */
+function toPercent(share: number): number {
+  return Number((share * 100).toFixed(6))
+}
+
+function serializeCounts(sums: SpanOutcomeCounts) {
+  const success = successRate(sums)
+  const { answered, failed, apart } = sums
+  return {
+    answered,
+    failed,
+    received: totalOf(sums),
+    apart,
+    success_percent: success === null ? null : toPercent(success),
+  }
+}
+
+function serializeMeasured(sums: SpanOutcomeCounts, objective: number): z.infer<typeof measuredSchema> {
+  const success = successRate(sums)
+  return {
+    ...serializeCounts(sums),
+    objective_percent: toPercent(objective),
+    met: success === null ? null : success >= objective,
+    budget_used_percent: success === null ? null : toPercent(burnRate(sums, objective)),
+  }
+}
+
+interface AvailabilityQuery {
+  readonly model: string | undefined
+  readonly from: number
+  readonly to: number
+  readonly step: 'minute' | 'day'
+}
+
+const stepBounds = {
+  minute: { ms: minuteMs, defaultMs: 60 * minuteMs, maxMs: dayMs + minuteMs },
+  day: { ms: dayMs, defaultMs: 30 * dayMs, maxMs: 400 * dayMs },
+} as const
+
+function toAvailabilityQuery(
+  query: { model?: string; from?: string; to?: string; step: 'minute' | 'day' },
+  now: number,
+): AvailabilityQuery {
+  const { ms, defaultMs, maxMs } = stepBounds[query.step]
+  const end = parseTime(query.to) ?? now
+  const from = Math.floor((parseTime(query.from) ?? end - defaultMs) / ms) * ms
+  const to = Math.ceil(end / ms) * ms
+  if (from >= to)
+    throw apiError('invalid_request', { param: 'from', message: 'Invalid `from`: must be before `to`.' })
+  if (to - from > maxMs) {
+    const message =
+      query.step === 'day'
+        ? 'Range too long: at most 400 days.'
+        : 'Range too long: at most one day by minute.'
+    throw apiError('invalid_request', { param: 'from', message })
+  }
+  return { model: query.model, from, to, step: query.step }
+}
+
+type CountsByModel = ReadonlyMap<string, SpanOutcomeCounts>
+
+const zeroCounts: SpanOutcomeCounts = { answered: 0, failed: 0, apart: 0 }
+
+async function readBurnWindows(admin: AdminContext, now: number): Promise<Map<number, CountsByModel>> {
+  const lengths = burnRules.flatMap(({ longMs, shortMs }) => [longMs, shortMs])
+  const sums = await Promise.all(lengths.map((ms) => sumByModelSince(admin.ctx.db, now - ms)))
+  return new Map(lengths.map((ms, index) => [ms, sums[index] ?? new Map()]))
+}
+
+function serializeBurnRates(
+  windows: ReadonlyMap<number, CountsByModel>,
+  model: string,
+  options: { readonly objective: number; readonly minFailures: number },
+) {
+  return burnRules.map((rule) => {
+    const long = windows.get(rule.longMs)?.get(model) ?? zeroCounts
+    const short = windows.get(rule.shortMs)?.get(model) ?? zeroCounts
+    return {
+      rule: rule.name,
+      long: `${rule.longMs / minuteMs}m`,
+      long_burn: burnRate(long, options.objective),
+      short: `${rule.shortMs / minuteMs}m`,
+      short_burn: burnRate(short, options.objective),
+      threshold: rule.burnRate,
+      alerting: isBurning({ long, short }, rule, options),
+    }
+  })
+}
+
+async function readAvailability(
+  admin: AdminContext,
+  query: AvailabilityQuery,
+  now: number,
+): Promise<z.infer<typeof availabilitySchema>> {
+  const { db, config, catalog } = admin.ctx
+  const month = monthBounds(now)
+  const [spans, monthDays, windows, objectives] = await Promise.all([
+    query.step === 'day' ? queryDays(db, query) : queryMinutes(db, query),
+    queryDays(db, { model: query.model, ...month }),
+    readBurnWindows(admin, now),
+    readObjectives(db, config.objectivePercent),
+  ])
+  const months = Map.groupBy(monthDays, ({ model }) => model)
+  const spansBy = Map.groupBy(spans, ({ model }) => model)
+  const listed = catalog.listed().filter(({ id }) => query.model === undefined || query.model === id)
+  const models = [...new Set([...spansBy.keys(), ...listed.map(({ id }) => id)])].toSorted()
+  const serializeModel = (model: string, modelSpans: ModelSpan[], objective: number) => ({
+    model,
+    total: serializeMeasured(sumCounts(modelSpans), objective),
+    month: {
+      start: formatTime(month.from),
+      ...serializeMeasured(sumCounts(months.get(model) ?? []), objective),
+    },
+    burn_rates: serializeBurnRates(windows, model, { objective, minFailures: config.incidentMinimum }),
+    spans: modelSpans.map((modelSpan) => ({
+      start: formatTime(modelSpan.start),
+      ...serializeCounts(modelSpan),
+    })),
+  })
+  return {
+    from: formatTime(query.from),
+    to: formatTime(query.to),
+    step: query.step,
+    total: serializeCounts(sumCounts(spans)),
+    data: models.map((model) =>
+      serializeModel(model, spansBy.get(model) ?? [], objectiveFor(objectives, model)),
+    ),
+  }
+}
+
+function serializeObjectives({ fallback, perModel }: Objectives): z.infer<typeof objectiveSchema>[] {
+  const views = [...perModel].map(([model, objective]) => ({
+    model,
+    objective_percent: toPercent(objective),
+  }))
+  return [
+    { model: null, objective_percent: toPercent(fallback) },
+    ...views.toSorted((left, right) => (left.model < right.model ? -1 : 1)),
+  ]
+}
+
+export function availabilityRoutes(admin: AdminContext): OpenAPIHono {
+  const { db, config } = admin.ctx
+  const app = new OpenAPIHono()
+  app.openapi(read, async (c) => {
+    const now = Date.now()
+    return c.json(await readAvailability(admin, toAvailabilityQuery(c.req.valid('query'), now), now), 200)
+  })
+  app.openapi(listObjectives, async (c) => {
+    const data = serializeObjectives(await readObjectives(db, config.objectivePercent))
+    return c.json(
+      paginate(data, c.req.valid('query'), ({ model }) => model ?? ''),
+      200,
+    )
+  })
+  app.openapi(setModelObjective, async (c) => {
+    const { model, objective_percent: body } = c.req.valid('json')
+    await setObjective(db, model, body, admin.by)
+    const objectives = await readObjectives(db, config.objectivePercent)
+    return c.json({ model, objective_percent: toPercent(objectiveFor(objectives, model)) }, 200)
+  })
+  return app
+}

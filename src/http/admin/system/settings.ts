@@ -1,0 +1,45 @@
+/** `/settings`: the effective settings of this relay. */
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { settings } from '../../../config.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { okResponse } from '../schemas.ts'
+
+const settingSchema = z
+  .object({
+    env: z.string(),
+    group: z.string(),
+    doc: z.string(),
+    allowed: z.string(),
+    standard: z.string(),
+    value: z.string().nullable().meta({ description: 'For secrets, only whether a value is set.' }),
+    secret: z.boolean(),
+  })
+  .openapi('Setting')
+const showSettings = createRoute({
+  method: 'get',
+  path: '/settings',
+  summary: 'List all settings with their effective values',
+  responses: okResponse(z.object({ data: z.array(settingSchema) }), 'The settings.'),
+})
+
+function formatValue(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+export function settingsRoutes(admin: AdminContext): OpenAPIHono {
+  const app = new OpenAPIHono()
+  app.openapi(showSettings, (c) => {
+    const { config } = admin.ctx
+    const data = Object.entries(settings).map(([name, setting]) => {
+      const value = formatValue(config[name as keyof typeof config])
+      const isSecret = 'secret' in setting
+      const shownValue = isSecret && value !== null ? '•••' : value
+      const { env, group, doc, allowed, defaultText } = setting
+      return { env, group, doc, allowed, standard: defaultText, value: shownValue, secret: isSecret }
+    })
+    return c.json({ data }, 200)
+  })
+  return app
+}

@@ -1,0 +1,77 @@
+/** `/flow`: the paths of requests from keys through models to upstreams, and where they fail. */
+import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { emailsOfAccounts } from '../../../accounts/accounts.ts'
+import { namesOfKeys } from '../../../accounts/keys.ts'
+import { formatAmount } from '../../../lib/money.ts'
+import { loadTrafficFlows } from '../../../usage/traffic-flows.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { money, okResponse, time, timeQuery } from '../schemas.ts'
+import { parseTime, formatTime } from '../../api/json-values.ts'
+
+const dayMs = 86_400_000
+
+const pathSchema = z.object({
+  account: z.string(),
+  email: z.string(),
+  key: z.string(),
+  key_name: z.string(),
+  model: z
+    .string()
+    .meta({ description: 'Empty: rejected before the model was known, or the model does not exist.' }),
+  upstream: z.string().nullable().meta({ description: 'The last upstream that was tried; null: none was.' }),
+  upstream_name: z.string().nullable(),
+  requests: z.int(),
+  failures: z.int().meta({ description: 'Rejected, failed, truncated, or ended by the relay.' }),
+  cost: money,
+})
+export const flowSchema = z
+  .object({
+    from: time.meta({ description: 'If not all requests are counted, the time of the oldest one that is.' }),
+    to: time,
+    requests: z.int(),
+    complete: z
+      .boolean()
+      .meta({ description: 'false: only the most recent requests in the range are counted.' }),
+    data: z.array(pathSchema).meta({ description: 'Busiest first, at most 200.' }),
+  })
+  .openapi('Flow')
+
+const read = createRoute({
+  method: 'get',
+  path: '/flow',
+  summary: 'Get the paths of requests: key, model, upstream; default: the last 24 hours',
+  request: {
+    query: z.strictObject({ from: timeQuery.optional(), to: timeQuery.optional() }),
+  },
+  responses: okResponse(flowSchema, 'The paths.'),
+})
+
+export function trafficFlowRoutes({ ctx: { db, catalog } }: AdminContext): OpenAPIHono {
+  const app = new OpenAPIHono()
+  app.openapi(read, async (c) => {
+    const query = c.req.valid('query')
+    const to = parseTime(query.to) ?? Date.now()
+    const from = parseTime(query.from) ?? to - dayMs
+    const flow = await loadTrafficFlows(db, { from, to, isModel: (id) => catalog.model(id) !== undefined })
+    const { flows } = flow
+    const [emails, names] = await Promise.all([
+      emailsOfAccounts(db, [...new Set(flows.map(({ account }) => account))]),
+      namesOfKeys(db, [...new Set(flows.map(({ key }) => key))]),
+    ])
+    const data = flows.map(({ account, key, model, upstream, requests, failures, costNanos }) => ({
+      account,
+      email: emails.get(account) ?? account,
+      key,
+      key_name: names.get(key) ?? '',
+      model,
+      upstream,
+      upstream_name: upstream === null ? null : (catalog.upstream(upstream)?.name ?? upstream),
+      requests,
+      failures,
+      cost: formatAmount(costNanos),
+    }))
+    const { requests, isComplete: complete } = flow
+    return c.json({ from: formatTime(flow.from), to: formatTime(to), requests, complete, data }, 200)
+  })
+  return app
+}

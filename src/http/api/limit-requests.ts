@@ -1,0 +1,33 @@
+/** A customer's request for higher limits, as both APIs show it. */
+import { z } from 'zod'
+import type { LimitRequest } from '../../accounts/limit-requests.ts'
+import { limits, time } from './json-schemas.ts'
+import { formatTime } from './json-values.ts'
+
+export const limitRequest = z.object({
+  id: z.string(),
+  account: z.string(),
+  account_email: z.string(),
+  wanted: limits.partial(),
+  reason: z.string(),
+  status: z.enum(['open', 'granted', 'declined']),
+  answer: z.string().nullable(),
+  created_at: time,
+  answered_at: time.nullable(),
+})
+
+export type LimitRequestJson = z.infer<typeof limitRequest>
+
+export function serializeLimitRequest(request: LimitRequest, email: string): LimitRequestJson {
+  return {
+    id: request.id,
+    account: request.accountId,
+    account_email: email,
+    wanted: request.wanted,
+    reason: request.reason,
+    status: request.status,
+    answer: request.answer,
+    created_at: formatTime(request.createdAt),
+    answered_at: formatTime(request.answeredAt),
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The services that a request handler may use. Each worker creates one when it starts; the command line creates one
+ * without HTTP when no relay is running.
+ */
+import type { Directory } from '../accounts/directory.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Config } from '../config.ts'
+import type { Change } from '../db/change.ts'
+import type { Db } from '../db/db.ts'
+import type { CircuitKeys } from '../health/call-reports.ts'
+import type { Sealer } from '../lib/encryption.ts'
+import type { BackupService } from '../db/backups.ts'
+import type { Wallet } from '../ledger/wallet.ts'
+import type { CreditRequest, CreditReceipt } from '../ledger/credits/credit-request.ts'
+import type { LedgerReport } from '../ledger/report.ts'
+import type { TestCallResult, UpstreamModels } from '../health/upstream-tests.ts'
+import type { CallHealth } from '../health/call-health.ts'
+import type { VoucherReceipt } from '../ledger/credits/vouchers.ts'
+import type { NodeRecord } from '../db/postgres/nodes.ts'
+import type { AuthThrottle } from './auth-throttle.ts'
+
+export interface AppContext {
+  readonly config: Config
+  readonly db: Db
+  readonly directory: Directory
+  readonly catalog: Catalog
+  readonly version: string
+  /** Resolves when durable. Throws `conflict` if the balance is too low, or if the same key was used for another amount. */
+  credit(request: CreditRequest): Promise<CreditReceipt>
+  /** Credits a stored order (ledger/credits/credit-orders.ts) to its account; resolves when durable. */
+  applyCreditOrder(creditId: string): Promise<CreditReceipt>
+  /** `by`: the actor in the audit log. Throws an `ApiError` that says why the voucher cannot be redeemed. */
+  redeemVoucher(accountId: string, code: string, by: string): Promise<VoucherReceipt>
+  wallet(accountId: string, keyId: string | null): Promise<Wallet>
+  /** Resolves when every thread has applied the changes. */
+  publishChanges(changes: readonly Change[]): Promise<void>
+  /** Whether this node knows all changes that any node made up to a second ago; waits briefly until it does. */
+  isCurrent(): Promise<boolean>
+  verify(): Promise<LedgerReport>
+  /** Empty for a single relay. */
+  nodes(): Promise<readonly NodeRecord[]>
+  /** Returns how many requests of the node were settled. Throws `not_found`. */
+  retireNode(id: string): Promise<number>
+  /** Sends one real request to an upstream with its own name of a model (`POST /upstreams/{id}/test`). */
+  testUpstream(upstreamId: string, model: string | null): Promise<TestCallResult>
+  /** The health of these calls, in the same order. */
+  callHealth(circuits: readonly CircuitKeys[]): Promise<CallHealth[]>
+  /** Requests an upstream's list of models. */
+  fetchModels(upstreamId: string): Promise<UpstreamModels>
+  /** Encrypts upstream credentials for the database. */
+  readonly sealer: Sealer
+  readonly backups: BackupService
+  /** Limits guessing at sign-in; shared by the whole process. */
+  readonly authThrottle: AuthThrottle
+  /** The metrics of the whole process in Prometheus' text format. */
+  metrics(): Promise<string>
+  isReady(): boolean
+}

@@ -1,0 +1,115 @@
+/**
+ * Sign-in and sign-out. A wrong password, an unknown address and a disabled user get the same response after the same
+ * work. Attempts are counted by client address and by e-mail address, whether it exists or not.
+ */
+import type { z } from 'zod'
+import { cleanEmail } from '../../../accounts/fields.ts'
+import { apiError } from '../../../errors.ts'
+import { startPasskeySignIn, userByPasskey } from '../../../users/passkeys.ts'
+import { userByEmail, userById, type User } from '../../../users/users.ts'
+import { consumeRecoveryCode, consumeTotpCode } from '../../../users/two-factor.ts'
+import { endSession, openSession, type SignedInUser } from '../../../users/sessions.ts'
+import {
+  issueOneTimeToken,
+  consumeOneTimeToken,
+  attemptOneTimeToken,
+} from '../../../users/one-time-tokens.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { publicUrlOf } from '../../public-urls.ts'
+import { authContract } from '../contract/auth.ts'
+import { buildSessionCookie, buildExpiredSessionCookie } from './session-cookie.ts'
+import { serializeSession } from './serialize-session.ts'
+import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+
+type SignedInResponse = z.input<typeof authContract.secondFactor.response>
+type SignInResponse = z.input<typeof authContract.signIn.response>
+
+/** Starts a session, ends the previous one, sets the cookie and returns the new session. */
+export async function startSession(
+  context: ConsoleContext,
+  user: User,
+  method: string,
+): Promise<SignedInResponse> {
+  const { deps, c, ctx } = context
+  const { db, config } = ctx
+  const agent = c.req.header('user-agent') ?? ''
+  const { session, token } = await openSession(db, user, { address: context.address, agent, method })
+  if (context.signedIn !== null) await endSession(db, context.signedIn.user, context.signedIn.session.id)
+  c.header('set-cookie', buildSessionCookie(config, token, session.expiresAt))
+  const signedIn: SignedInUser = { session, user }
+  return { status: 'signed_in', session: await serializeSession(deps, signedIn) }
+}
+
+/** Normalizes an address for lookups. An invalid address matches no user. */
+function normalizeEmail(text: string): string {
+  try {
+    return cleanEmail(text).normalised
+  } catch {
+    return text.trim().toLowerCase()
+  }
+}
+
+async function signIn(context: ConsoleContext<typeof authContract.signIn>): Promise<SignInResponse> {
+  const { ctx, body } = context
+  const { db, authThrottle } = ctx
+  const email = normalizeEmail(body.email)
+  await authThrottle.count('sign-in-address', context.address)
+  await authThrottle.count('sign-in-email', email)
+  const user = await userByEmail(db, email)
+  const isCorrect = await authThrottle.verifyPassword(body.password, user?.passwordHash ?? null)
+  if (!isCorrect || user === undefined || user.disabledAt !== null) throw apiError('wrong_credentials')
+  if (!user.hasTotp) {
+    await authThrottle.reset('sign-in-email', email)
+    return startSession(context, user, 'password')
+  }
+  const { token, expiresAt } = await issueOneTimeToken(db, { kind: 'second-factor', userId: user.id })
+  return { status: 'second_factor', ticket: token, expires_at: formatTime(expiresAt) }
+}
+
+async function verifySecondFactor(
+  context: ConsoleContext<typeof authContract.secondFactor>,
+): Promise<SignedInResponse> {
+  const { ctx, body } = context
+  const { db, authThrottle, sealer } = ctx
+  await authThrottle.count('sign-in-address', context.address)
+  const { userId } = await attemptOneTimeToken(db, body.ticket, 'second-factor')
+  const user = await userById(db, userId ?? '')
+  if (user === undefined || user.disabledAt !== null) throw apiError('wrong_credentials')
+  const isTotpCode = await consumeTotpCode(db, user, sealer, body.code)
+  if (!isTotpCode && !(await consumeRecoveryCode(db, user, body.code)))
+    throw apiError('wrong_code', { param: 'code' })
+  await consumeOneTimeToken(db, body.ticket, 'second-factor')
+  await authThrottle.reset('sign-in-email', normalizeEmail(user.email))
+  return startSession(context, user, isTotpCode ? 'totp' : 'recovery-code')
+}
+
+/** The origin that a passkey belongs to: the page's, which `checkSameSite` has checked. */
+export function getPageOrigin(context: ConsoleContext): string {
+  return context.c.req.header('origin') ?? new URL(publicUrlOf(context.ctx.config)).origin
+}
+
+async function signInWithPasskey(
+  context: ConsoleContext<typeof authContract.passkeySignIn>,
+): Promise<SignedInResponse> {
+  await context.ctx.authThrottle.count('sign-in-address', context.address)
+  return startSession(context, await userByPasskey(context.ctx.db, context.body), 'passkey')
+}
+
+async function signOut(context: ConsoleContext): Promise<{ done: true }> {
+  const { signedIn, ctx, c } = context
+  if (signedIn !== null) await endSession(ctx.db, signedIn.user, signedIn.session.id)
+  c.header('set-cookie', buildExpiredSessionCookie(ctx.config))
+  return { done: true }
+}
+
+export const signInEndpoints: readonly Endpoint[] = [
+  endpoint(authContract.session, (context) => serializeSession(context.deps, context.signedIn)),
+  endpoint(authContract.signIn, signIn),
+  endpoint(authContract.secondFactor, verifySecondFactor),
+  endpoint(authContract.passkeyOptions, async (context) => {
+    await context.ctx.authThrottle.count('sign-in-address', context.address)
+    return startPasskeySignIn(context.ctx.db, { origin: getPageOrigin(context) })
+  }),
+  endpoint(authContract.passkeySignIn, signInWithPasskey),
+  endpoint(authContract.signOut, signOut),
+]

@@ -1,0 +1,179 @@
+/**
+ * Sign-up, with a verified e-mail address if e-mail is configured; and the set-up of an operator by one-time link. The
+ * account is created only after verification, so nobody can take an address of somebody else.
+ */
+import { accountByEmail, createAccount } from '../../../accounts/accounts.ts'
+import { cleanEmail, cleanName, cleanTimezone, type EmailAddress } from '../../../accounts/fields.ts'
+import { apiError } from '../../../errors.ts'
+import { checkInvite, redeemInviteStatement } from '../../../users/invites.ts'
+import { renderEmail } from '../../../users/emails.ts'
+import { checkNewPassword } from '../../../users/password.ts'
+import {
+  emailTaken,
+  buildUser,
+  usersOfAccount,
+  userByEmail,
+  type Language,
+  type User,
+  type UserInput,
+} from '../../../users/users.ts'
+import {
+  issueOneTimeToken,
+  rejectIfConsumed,
+  consumeOneTimeToken,
+  consumeTokenStatement,
+  revokeTokensStatement,
+} from '../../../users/one-time-tokens.ts'
+import { isUniqueViolation, isExpectationFailure } from '../../../db/store-error.ts'
+import { grantTrialCredit } from '../../api/trial-credit.ts'
+import { publicUrlOf, consoleLink } from '../../public-urls.ts'
+import { checkOperatorLink } from '../../../users/access-links.ts'
+import { authContract } from '../contract/auth.ts'
+import { sendEmail, endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+import { startSession } from './sign-in.ts'
+
+/** A sign-up, stored in the one-time token until the address is verified. */
+interface SignUpRequest {
+  readonly email: string
+  readonly name: string
+  readonly language: Language
+  readonly passwordHash: string
+  readonly timezone: string | null
+  readonly invite: string | null
+  readonly promotion: string | null
+}
+
+type SignUpContext = ConsoleContext<typeof authContract.signUp>
+
+function toUserInput(
+  request: SignUpRequest,
+  { email, normalised }: EmailAddress,
+  isVerified: boolean,
+): UserInput {
+  const { name, language, passwordHash } = request
+  return { email, normalised, name, role: 'customer', accountId: null, language, passwordHash, isVerified }
+}
+
+/** Creates the account with its user. An existing account without a user goes to the verified owner of its address. */
+async function createUserWithAccount(
+  context: ConsoleContext,
+  request: SignUpRequest,
+  isVerified: boolean,
+): Promise<User> {
+  const { ctx } = context
+  const { db } = ctx
+  const { invite, name, timezone } = request
+  const address = cleanEmail(request.email)
+  const input = toUserInput(request, address, isVerified)
+  const by = `customer:${address.email}`
+  const inviteStatements = invite === null ? [] : [redeemInviteStatement(invite)]
+  const existing = await accountByEmail(db, address.email)
+  if (existing !== undefined) {
+    if (!isVerified || (await usersOfAccount(db, existing.id)).length > 0) throw emailTaken()
+    const { user, statements } = buildUser({ ...input, accountId: existing.id }, by)
+    await db.write(...statements, ...inviteStatements)
+    return user
+  }
+  let created: User | undefined
+  const account = { email: address.email, name, timezone: timezone ?? ctx.config.timezone }
+  const { changes } = await createAccount(db, account, by, (accountId) => {
+    const { user, statements } = buildUser({ ...input, accountId }, by)
+    created = user
+    return [...statements, ...inviteStatements]
+  })
+  await ctx.publishChanges(changes)
+  if (created === undefined) throw new Error('The account was created without its user.')
+  return created
+}
+
+/** Creates user and account, grants trial credit, and reports conflicts with concurrent sign-ups. */
+async function completeSignUp(
+  context: ConsoleContext,
+  request: SignUpRequest,
+  isVerified: boolean,
+): Promise<User> {
+  try {
+    const user = await createUserWithAccount(context, request, isVerified)
+    const { accountId: account, email } = user
+    if (account !== null) {
+      await grantTrialCredit(context.ctx, { account, email, promotion: request.promotion ?? undefined })
+    }
+    return user
+  } catch (error) {
+    if (isUniqueViolation(error, 'persons.email_normalised')) throw emailTaken()
+    // The only expectation of the batch that can fail is the use of the invite.
+    throw isExpectationFailure(error) ? apiError('invite_invalid', { param: 'invite' }) : error
+  }
+}
+
+async function toSignUpRequest(context: SignUpContext): Promise<SignUpRequest> {
+  const { body, ctx } = context
+  const { signUp } = ctx.config
+  if (signUp === 'closed') throw apiError('sign_up_closed')
+  const { email } = cleanEmail(body.email)
+  checkNewPassword(body.password, email)
+  const timezone = body.timezone === undefined ? null : cleanTimezone(body.timezone)
+  const name = cleanName(body.name)
+  if (signUp === 'invite') await checkInvite(ctx.db, body.invite)
+  const passwordHash = await ctx.authThrottle.hashOfPassword(body.password)
+  const invite = signUp === 'invite' ? (body.invite ?? null) : null
+  const promotion = body.promotion ?? null
+  return { email, name, language: body.language, passwordHash, timezone, invite, promotion }
+}
+
+async function signUp(context: SignUpContext) {
+  const { ctx, deps, body } = context
+  await ctx.authThrottle.count('sign-up-address', context.address)
+  const request = await toSignUpRequest(context)
+  if (deps.emailSender === null)
+    return startSession(context, await completeSignUp(context, request, false), 'sign-up')
+  const { normalised } = cleanEmail(request.email)
+  await ctx.authThrottle.count('mail-email', normalised)
+  const existing = await userByEmail(ctx.db, normalised)
+  const { token } = await issueOneTimeToken(ctx.db, { kind: 'verify-email', detail: request })
+  const email =
+    existing === undefined
+      ? renderEmail('verify-email', body.language, consoleLink(ctx.config, 'verify-email', token))
+      : renderEmail('known-email', existing.language, `${publicUrlOf(ctx.config)}/console/`)
+  sendEmail(deps, { to: request.email, ...email })
+  return { status: 'verify_email' as const }
+}
+
+async function verifyEmail(context: ConsoleContext<typeof authContract.verifyEmail>) {
+  const { ctx, body } = context
+  await ctx.authThrottle.count('link-address', context.address)
+  const { detail } = await consumeOneTimeToken(ctx.db, body.token, 'verify-email')
+  return startSession(
+    context,
+    await completeSignUp(context, detail as object as SignUpRequest, true),
+    'sign-up',
+  )
+}
+
+async function setUp(context: ConsoleContext<typeof authContract.setUp>) {
+  const { ctx, body } = context
+  const { db, authThrottle } = ctx
+  await authThrottle.count('link-address', context.address)
+  await checkOperatorLink(db, body.token)
+  const { email, normalised } = cleanEmail(body.email)
+  checkNewPassword(body.password, email)
+  const name = cleanName(body.name)
+  const passwordHash = await authThrottle.hashOfPassword(body.password)
+  const { language } = body
+  const details = { email, normalised, name, language, passwordHash, isVerified: false }
+  const { user, statements } = buildUser({ ...details, role: 'operator', accountId: null })
+  try {
+    await rejectIfConsumed(
+      db.write(consumeTokenStatement(body.token), revokeTokensStatement('set-up'), ...statements),
+    )
+  } catch (error) {
+    throw isUniqueViolation(error, 'persons.email_normalised') ? emailTaken() : error
+  }
+  return startSession(context, user, 'set-up')
+}
+
+export const signUpEndpoints: readonly Endpoint[] = [
+  endpoint(authContract.signUp, signUp),
+  endpoint(authContract.verifyEmail, verifyEmail),
+  endpoint(authContract.setUp, setUp),
+]

@@ -1,0 +1,89 @@
+/** An account's requests: a list in pages, and each request with its bill. */
+import { namesOfKeys } from '../../../accounts/keys.ts'
+import { apiError } from '../../../errors.ts'
+import { formatAmount } from '../../../lib/money.ts'
+import {
+  listRequestRows,
+  requestRowById,
+  type RequestRowFilter,
+  type StoredRequest,
+} from '../../../usage/request-pages.ts'
+import { wasClamped } from '../../../usage/request-records.ts'
+import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
+import { readBill } from '../../api/request-bill.ts'
+import { usageContract, type RequestRow } from '../contract/usage.ts'
+import { classifyFailure } from '../../api/request-failures.ts'
+import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+
+export function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>): RequestRow {
+  return {
+    request_id: row.request_id,
+    time: formatTime(row.at),
+    key: row.key_id,
+    key_name: names.get(row.key_id) ?? '',
+    model: row.model,
+    http_status: row.http_status,
+    outcome: row.outcome,
+    stream: row.stream === 1,
+    finish: row.finish,
+    prompt_tokens: row.prompt_tokens,
+    cached_tokens: row.cached_tokens,
+    cache_write_tokens: row.cache_write_tokens ?? 0,
+    completion_tokens: row.completion_tokens,
+    reasoning_tokens: row.reasoning_tokens,
+    usage_source: row.usage_source,
+    cost: formatAmount(row.cost_nanos),
+    first_token_ms: row.first_token_ms,
+    duration_ms: row.duration_ms,
+    error_code: row.error_code,
+  }
+}
+
+type Query = ConsoleContext<typeof usageContract.requests>['query']
+
+export function toRequestFilter(account: string, query: Omit<Query, 'limit' | 'cursor'>): RequestRowFilter {
+  return {
+    account,
+    key: query.key,
+    model: query.model,
+    outcome: query.outcome,
+    errors: query.errors === 'true',
+    requestId: query.request_id,
+    from: parseTime(query.from),
+    to: parseTime(query.to),
+  }
+}
+
+async function listRequests({ ctx, accountId, query }: ConsoleContext<typeof usageContract.requests>) {
+  const { limit, cursor, ...rest } = query
+  const page = { limit, cursor: decodeCursor(cursor, /^\d+\.\d+$/) }
+  const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(accountId, rest), page)
+  const names = await namesOfKeys(ctx.db, [...new Set(rows.map((row) => row.key_id))])
+  return { data: rows.map((row) => serializeRequest(row, names)), next: encodeCursor(next) }
+}
+
+/** Why a request failed; null if it did not. A customer sees the stage, but not the upstream. */
+function findFailure(row: StoredRequest) {
+  if (row.outcome === 'ok') return null
+  if (row.outcome === 'aborted') return { cause: 'aborted', stage: 'caller' as const, who: 'caller' as const }
+  if (row.outcome === 'truncated') return classifyFailure('truncated')
+  return classifyFailure(row.fault ?? row.error_code ?? 'server_error')
+}
+
+async function readRequest(context: ConsoleContext) {
+  const { ctx, accountId } = context
+  const row = await requestRowById(ctx.db, accountId, context.param('id'))
+  if (row === undefined) throw apiError('not_found', { message: 'Request not found.' })
+  const names = await namesOfKeys(ctx.db, [row.key_id])
+  return {
+    ...serializeRequest(row, names),
+    failure: findFailure(row),
+    usage_clamped: wasClamped(row),
+    bill: await readBill(ctx.db, row),
+  }
+}
+
+export const requestEndpoints: readonly Endpoint[] = [
+  endpoint(usageContract.requests, listRequests),
+  endpoint(usageContract.request, readRequest),
+]

@@ -1,0 +1,35 @@
+/** `GET /v1/models` and `/v1/models/{id}` in OpenAI's format: the models that a key may use. */
+import { allowsModel } from '../../accounts/allowlists.ts'
+import type { Caller } from '../../accounts/directory.ts'
+import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
+import { formatPrice } from '../../lib/money.ts'
+import { requireModel } from './chat-completions.ts'
+
+/** A model as OpenAI lists it, with its current price per 1,000 tokens and its token limits. */
+function encodeModel(model: PricedModel): Record<string, unknown> {
+  const { price } = model
+  return {
+    id: model.id,
+    object: 'model',
+    created: Math.floor(model.createdAt / 1000),
+    owned_by: model.ownedBy,
+    context_length: model.contextTokens,
+    max_output_tokens: model.maxOutputTokens,
+    pricing: {
+      currency: 'CNY',
+      unit: '1K tokens',
+      input: formatPrice(price.input),
+      output: formatPrice(price.output),
+    },
+  }
+}
+
+export function modelListBody(catalog: Catalog, caller: Caller): Record<string, unknown> {
+  const models = catalog.listed().filter((model) => allowsModel(caller.models, model.id))
+  return { object: 'list', data: models.map(encodeModel) }
+}
+
+/** Throws 404 for a model that is not served, 403 for one that this key may not use. */
+export function modelBody(catalog: Catalog, caller: Caller, name: string): Record<string, unknown> {
+  return encodeModel(requireModel(catalog, caller, name))
+}

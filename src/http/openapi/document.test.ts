@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { startAdminServer } from '../admin/admin-server.fixture.ts'
+import { createAdminApp } from '../admin/app.ts'
+import { openapiDocument } from './document.ts'
+
+interface Operation {
+  readonly summary?: string
+  readonly responses: Record<string, unknown>
+  readonly parameters?: { name: string; in: string }[]
+  readonly security?: unknown
+}
+
+describe('openapiDocument', () => {
+  test('document – describes all admin and public endpoints; all references resolve', async (t) => {
+    const { ctx } = await startAdminServer(t)
+    const app = createAdminApp(ctx, { authenticate: true })
+    const document = JSON.parse(JSON.stringify(openapiDocument(app, '1.2.3'))) as {
+      info: { version: string }
+      paths: Record<string, Record<string, Operation>>
+      components: { schemas: Record<string, unknown> }
+    }
+    assert.equal(document.info.version, '1.2.3')
+    const described = Object.entries(document.paths).flatMap(([path, calls]) =>
+      Object.keys(calls).map((method) => `${method.toUpperCase()} ${path}`),
+    )
+    const served = app.routes
+      .filter(({ method }) => method !== 'ALL')
+      .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`)
+    assert.deepEqual(
+      [...new Set(served)].filter((route) => !described.includes(route)),
+      [],
+    )
+    for (const path of [
+      '/v1/chat/completions',
+      '/v1/messages',
+      '/v1/messages/count_tokens',
+      '/v1/models',
+      '/v1/balance',
+      '/healthz',
+      '/readyz',
+      '/metrics',
+    ]) {
+      assert.ok(document.paths[path], path)
+    }
+    const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)
+    for (const [, name = ''] of references) assert.ok(document.components.schemas[name], name)
+    for (const [path, calls] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(calls)) {
+        const at = `${method} ${path}`
+        assert.ok(operation.summary, at)
+        assert.ok(
+          Object.keys(operation.responses).some((status) => /^20[01]$/.test(status)),
+          at,
+        )
+        const inPath = operation.parameters?.filter((parameter) => parameter.in === 'path') ?? []
+        assert.deepEqual(
+          inPath.map((parameter) => parameter.name),
+          Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name),
+          at,
+        )
+      }
+    }
+  })
+})

@@ -1,0 +1,99 @@
+/** A request on the fast path. Its head has been parsed; its body is collected here. */
+import type { ApiError } from '../../errors.ts'
+import type { ResponseWriter } from '../../relay/response-writer.ts'
+import type { IncomingRequest, HeaderName } from '../incoming-request.ts'
+import type { BodyBudget } from '../body.ts'
+import type { CallerConnection } from './fast-response-writer.ts'
+import type { RequestHead } from './request-head.ts'
+
+export class FastRequest implements IncomingRequest {
+  readonly #head: RequestHead
+  readonly #connection: CallerConnection
+  #chunks: Buffer[] = []
+  #receivedBytes = 0
+  #budget: BodyBudget | null = null
+  #bodyPromise: PromiseWithResolvers<Buffer> | null = null
+  /** The body was returned or rejected: further bytes are discarded. */
+  #isSettled = false
+  readonly method = 'POST'
+  readonly query = ''
+
+  constructor(head: RequestHead, connection: CallerConnection) {
+    this.#head = head
+    this.#connection = connection
+  }
+
+  get path(): string {
+    return this.#head.path
+  }
+
+  get peer(): string | undefined {
+    return this.#connection.peer
+  }
+
+  get isComplete(): boolean {
+    return this.#receivedBytes === this.#head.contentLength
+  }
+
+  /** False: nobody has requested the body yet, so the socket should be paused. */
+  get isReading(): boolean {
+    return this.#bodyPromise !== null || this.#isSettled
+  }
+
+  header(name: HeaderName): string | undefined {
+    return this.#head.header(name)
+  }
+
+  body(budget: BodyBudget): Buffer | Promise<Buffer> {
+    budget.check(this.#head.contentLength)
+    budget.reserve(this.#receivedBytes)
+    this.#budget = budget
+    if (this.isComplete) return this.#concatBody()
+    this.#bodyPromise = Promise.withResolvers<Buffer>()
+    this.#connection.resume()
+    return this.#bodyPromise.promise
+  }
+
+  respond(commonHeaders: readonly string[]): ResponseWriter {
+    return this.#connection.respond(commonHeaders)
+  }
+
+  linger(): void {
+    this.#connection.linger()
+  }
+
+  /** Returns how many of the bytes belong to this request. */
+  receive(bytes: Buffer): number {
+    const remaining = this.#head.contentLength - this.#receivedBytes
+    const chunk = bytes.length <= remaining ? bytes : bytes.subarray(0, remaining)
+    try {
+      if (!this.#isSettled) this.#budget?.reserve(chunk.length)
+      if (!this.#isSettled && chunk.length > 0) this.#chunks.push(chunk)
+    } catch (error) {
+      this.#reject(error)
+    }
+    this.#receivedBytes += chunk.length
+    if (this.isComplete && !this.#isSettled) this.#bodyPromise?.resolve(this.#concatBody())
+    return chunk.length
+  }
+
+  /** The rest of the body will not arrive: rejects a pending `body()`. */
+  fail(createError: () => ApiError): void {
+    if (this.#bodyPromise !== null && !this.#isSettled) this.#reject(createError())
+  }
+
+  #reject(error: unknown): void {
+    this.#isSettled = true
+    this.#budget?.release(this.#receivedBytes)
+    this.#chunks = []
+    this.#bodyPromise?.reject(error)
+  }
+
+  #concatBody(): Buffer {
+    this.#isSettled = true
+    const [first] = this.#chunks
+    const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks, this.#receivedBytes)
+    this.#chunks = []
+    return body
+  }
+}

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+
+const MiB = 1024 * 1024
+
+interface WorkerReport {
+  readonly isCacheValid: boolean
+  readonly before: number
+}
+
+describe('collectGarbageWhenIdle', () => {
+  test('idle thread – frees its garbage, and cached code stays valid', async () => {
+    const thread = new Worker(new URL('./idle-garbage-collection.fixture.ts', import.meta.url))
+    const [{ isCacheValid, before }] = (await once(thread, 'message')) as [WorkerReport]
+    assert.ok(isCacheValid)
+    assert.ok(before > 40 * MiB, `${before} bytes`)
+    const usedMiB = async () => (await thread.getHeapStatistics()).used_heap_size / MiB
+    for (let left = 600; (await usedMiB()) > 20; left -= 1) {
+      assert.ok(left > 0, `${await usedMiB()} MiB`)
+      await delay(100)
+    }
+    await thread.terminate()
+  })
+
+  test('concurrent threads – all get the collector', async () => {
+    const script = `const { collectGarbageWhenIdle } = await import(${JSON.stringify(import.meta.resolve('./idle-garbage-collection.ts'))})
+    for (let times = 0; times < 50; times += 1) collectGarbageWhenIdle()`
+    const threads = Array.from(
+      { length: 4 },
+      () => new Worker(new URL(`data:text/javascript,${encodeURIComponent(script)}`)),
+    )
+    const ends = await Promise.all(threads.map((thread) => once(thread, 'exit')))
+    assert.deepEqual(ends, [[0], [0], [0], [0]])
+  })
+})

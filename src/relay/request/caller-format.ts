@@ -1,0 +1,70 @@
+/**
+ * The API formats of callers. The relay knows a request only by these interfaces, so a new format needs no change to
+ * the relay: it adds a reader of its requests, their encoding for each kind of provider, and an encoder of its streams.
+ */
+import type { ApiError } from '../../errors.ts'
+import type { Usage } from '../../ledger/price.ts'
+import type { SseEvent } from '../../lib/sse/sse-event.ts'
+import type { ChatBody, Chunk, Provider } from '../../providers/provider.ts'
+import type { EmbeddedData } from './token-estimate.ts'
+import type { ChunkFacts, UsageMeter } from '../streaming/usage-meter.ts'
+
+/** A caller's request, parsed and validated. */
+export interface CallerRequest {
+  readonly format: CallerFormat
+  /** The length of the body as received. */
+  readonly bytes: number
+  /** Data embedded in the messages, for the hold's estimate. */
+  readonly embedded: EmbeddedData
+  readonly model: string
+  readonly stream: boolean
+  /** The number of results requested. */
+  readonly n: number
+  /** The caller's maximum of output tokens; `null`: none. */
+  readonly maxOutputTokens: number | null
+  /** The request as an object, parsed on the first call. Must not be changed. */
+  parsed(): Readonly<Record<string, unknown>>
+  /** The estimated input tokens, for requests that no provider has counted. */
+  inputTokens(): number
+  /** The encoding of the request for a provider, and of its responses for the caller. */
+  encodingFor(provider: Provider): RequestEncoding
+}
+
+/** What differs between API formats in a stream. */
+export interface CallerFormat {
+  /** The event that keeps an idle stream open. */
+  readonly keepAlive: Buffer
+  /** The last event of an incomplete stream. */
+  errorEvent(error: ApiError, requestId: string): Buffer
+}
+
+/** Encodes a request for a provider, and the provider's responses for the caller. */
+export interface RequestEncoding extends ChatBody {
+  /** The provider has the caller's format: its responses pass unchanged, and are translated only to be metered. */
+  readonly isPassthrough: boolean
+  /** Encodes a response in the OpenAI format in the caller's; absent if the caller has the OpenAI format. */
+  encodeResponse?(response: Chunk): Readonly<Record<string, unknown>>
+  /** An encoder for a stream that `meter` reads. */
+  streamEncoder(meter: UsageMeter): StreamEncoder
+}
+
+/** Encodes a stream in the caller's format. */
+export interface StreamEncoder {
+  /**
+   * Encodes a chunk; `null`: nothing to send yet. `event`: the original, if the chunk was not translated; in
+   * passthrough there is only the event. The result is valid only until the next call.
+   */
+  encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): Buffer | null
+  /** The final events of a settled response. */
+  finalEvents(conclusion: StreamConclusion): Buffer[]
+}
+
+export interface StreamConclusion {
+  /** The account ran out of credit before the response ended: `paidTokens` of it were sent. */
+  readonly isOutOfCredit: boolean
+  readonly paidTokens: number
+  /** Nanos. */
+  readonly charge: bigint
+  /** The billed usage. */
+  readonly usage: Usage
+}

@@ -1,0 +1,79 @@
+/** Reads a buffered response: translates it if the provider has its own API format, or returns an error. */
+import type { UpstreamCall, Chunk, Provider } from '../../providers/provider.ts'
+import { isObject } from '../../providers/usage.ts'
+import type { RequestEncoding } from '../request/caller-format.ts'
+import {
+  parseErrorBody,
+  upstreamError,
+  upstreamErrorFromBody,
+  upstreamErrorFromResponse,
+  secretsOf,
+  type ErrorHeaders,
+  type UpstreamError,
+} from './upstream-error.ts'
+
+export interface BufferedResponse {
+  readonly kind: 'buffered'
+  /** The body for the caller: the upstream's own bytes, or their translation. */
+  readonly bytes: Buffer
+  /** In the OpenAI format, for the usage meter. */
+  readonly json: unknown
+}
+
+/** The received status, body and error headers. */
+export interface ReceivedResponse extends ErrorHeaders {
+  readonly status: number
+  readonly bytes: Buffer
+}
+
+/** Reads the response to a call. */
+export function readBufferedResponse(
+  received: ReceivedResponse,
+  context: {
+    readonly call: UpstreamCall
+    readonly provider: Provider
+    readonly encoding: RequestEncoding
+    readonly now: number
+  },
+): BufferedResponse | { readonly kind: 'error'; readonly error: UpstreamError } {
+  const { status, bytes } = received
+  const { call, provider, encoding } = context
+  const credential = secretsOf(call)
+  if (status !== 200) {
+    const error = upstreamErrorFromResponse(received, { credential, now: context.now, provider })
+    return { kind: 'error', error }
+  }
+  try {
+    const json: unknown = JSON.parse(bytes.toString('utf8'))
+    const { translation } = provider
+    const isExpectedFormat = translation ? isObject(json) : hasChoices(json)
+    if (call.body.stream || isError(json) || !isExpectedFormat) {
+      return { kind: 'error', error: upstreamErrorIn(json, credential) }
+    }
+    if (!translation && !encoding.encodeResponse) return { kind: 'buffered', bytes, json }
+    const response = translation?.translateResponse(json, call) ?? (json as Chunk)
+    if (encoding.isPassthrough) return { kind: 'buffered', bytes, json: response }
+    const encoded = encoding.encodeResponse?.(response) ?? response
+    return { kind: 'buffered', bytes: Buffer.from(JSON.stringify(encoded)), json: response }
+  } catch {
+    return {
+      kind: 'error',
+      error: upstreamError('garbage', 'The response of the provider could not be parsed.', status),
+    }
+  }
+}
+
+function hasChoices(json: unknown): boolean {
+  return isObject(json) && Array.isArray(json['choices'])
+}
+
+function isError(json: unknown): boolean {
+  return parseErrorBody(json) !== null && !hasChoices(json)
+}
+
+/** The error in a 200 body that is not a valid response: an error object, or unexpected JSON. */
+function upstreamErrorIn(json: unknown, credential: string): UpstreamError {
+  return parseErrorBody(json) === null
+    ? upstreamError('garbage', 'The response of the provider does not have the expected format.', 200)
+    : upstreamErrorFromBody(json, credential)
+}

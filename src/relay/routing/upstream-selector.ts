@@ -1,0 +1,242 @@
+/**
+ * Selects the upstream for the next attempt. Among upstreams whose circuits are closed, priority decides, then what the
+ * model prefers (load-balancing.ts). An upstream whose circuit is open is selected only if no other is left: the one
+ * that is likely to recover first.
+ */
+import type { LiveCredential, LiveRoute, PricedModel } from '../../catalog/catalog.ts'
+import { isProbeDue } from '../../health/circuit.ts'
+import type { CircuitKeys } from '../../health/call-reports.ts'
+import { hashText, pickByWeight, typicalCost, withLowestScore } from './load-balancing.ts'
+import type { HealthClient } from './health-client.ts'
+import { circuitKeysFor, routeStats } from './route-stats.ts'
+
+/** A call that could be made. */
+export interface Candidate {
+  readonly route: LiveRoute
+  /** The model that the route belongs to: the requested one, or a fallback. */
+  readonly model: PricedModel
+  readonly credential: LiveCredential
+  readonly circuits: CircuitKeys
+  /** Circuits that this call must probe: `acquireProbe` must succeed before the call. */
+  readonly probes: readonly string[]
+  /** Another upstream is ready to take over if this one takes too long. */
+  readonly hasAlternatives: boolean
+}
+
+export interface UpstreamSelectorOptions {
+  readonly health: Pick<HealthClient, 'circuits'>
+  /** The typical latency of a route in milliseconds; `null`: unknown. */
+  readonly latencyOf: (route: LiveRoute) => number | null
+  /** The hash of the conversation for session affinity; `null`: each request is balanced on its own. */
+  readonly conversation: number | null
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** From 0 to less than 1. */
+  readonly random: () => number
+}
+
+/** Of a call, over all of its circuits. `ready`: all closed. `probe-due`: may be probed. `unavailable`: one is open. */
+export type Readiness = 'ready' | 'probe-due' | 'unavailable'
+
+/** While the latency of some routes is unknown, this share of requests goes to them. */
+const explorationShare = 0.5
+
+export function readinessOf(
+  circuits: CircuitKeys,
+  options: Pick<UpstreamSelectorOptions, 'health' | 'now'>,
+): Readiness {
+  const known = options.health.circuits
+  if (known.size === 0) return 'ready'
+  let readiness: Readiness = 'ready'
+  for (const key of [circuits.route, circuits.credential, circuits.credentialForModel]) {
+    const circuit = known.get(key)
+    if (!circuit) continue
+    if (!isProbeDue(circuit, options.now())) return 'unavailable'
+    readiness = 'probe-due'
+  }
+  return readiness
+}
+
+/** When the last of a call's circuits may be probed; 0 if all are closed. */
+export function openUntil(
+  circuits: CircuitKeys,
+  { circuits: known }: Pick<HealthClient, 'circuits'>,
+): number {
+  const keys = [circuits.route, circuits.credential, circuits.credentialForModel]
+  return Math.max(0, ...keys.map((key) => known.get(key)?.until ?? 0))
+}
+
+/** Health checks probe the upstreams that have them, so that no caller has to wait for a probe. */
+function readinessForCaller(
+  route: LiveRoute,
+  credential: LiveCredential,
+  options: UpstreamSelectorOptions,
+): Readiness {
+  const readiness = readinessOf(circuitKeysFor(route, credential), options)
+  return readiness === 'probe-due' && route.upstream.healthCheckMs !== null ? 'unavailable' : readiness
+}
+
+/** The candidates of models with a single route and credential, created once. */
+const singleCandidates = new WeakMap<PricedModel, Candidate>()
+
+/** The candidate if there is nothing to select, or `null`. */
+export function singleCandidate(models: readonly PricedModel[]): Candidate | null {
+  const [model] = models
+  const route = model?.routes[0]
+  const credential = route?.upstream.credentials[0]
+  if (!model || !route || !credential) return null
+  if (models.length > 1 || model.routes.length > 1 || route.upstream.credentials.length > 1) return null
+  const known = singleCandidates.get(model)
+  if (known) return known
+  const circuits = circuitKeysFor(route, credential)
+  const candidate: Candidate = { route, model, credential, circuits, probes: [], hasAlternatives: false }
+  singleCandidates.set(model, candidate)
+  return candidate
+}
+
+export class UpstreamSelector {
+  readonly #options: UpstreamSelectorOptions
+  /** The requested model, then its fallbacks. */
+  readonly #models: readonly PricedModel[]
+  readonly #triedUpstreams = new Set<string>()
+  /** Credentials that were tried, or whose probe was not acquired, by route. */
+  readonly #excluded = new Map<LiveRoute, Set<LiveCredential>>()
+
+  constructor(models: readonly PricedModel[], options: UpstreamSelectorOptions) {
+    this.#models = models
+    this.#options = options
+  }
+
+  /** The next candidate. `allowUnavailable`: also one with an open circuit, if there is no other. */
+  next(allowUnavailable: boolean): Candidate | null {
+    for (const model of this.#models) {
+      const candidate = this.#firstUsable(model)
+      if (candidate) return candidate
+    }
+    return allowUnavailable ? this.#soonestToRecover() : null
+  }
+
+  /** The same upstream with another credential, after this one was rejected; `null` if none is usable. */
+  withNextCredential({ route, model }: Candidate): Candidate | null {
+    const credential = this.#pickCredential(route)
+    return credential ? this.#toCandidate(route, model, credential) : null
+  }
+
+  /** The candidate was tried: its upstream is not selected again, except with another credential. */
+  markTried({ route, credential }: Candidate): void {
+    this.#triedUpstreams.add(route.upstream.id)
+    this.#exclude(route, credential)
+  }
+
+  /** The candidate's probe was not acquired. */
+  skip({ route, credential }: Candidate): void {
+    this.#exclude(route, credential)
+  }
+
+  #exclude(route: LiveRoute, credential: LiveCredential): void {
+    const excluded = this.#excluded.get(route)
+    if (excluded) excluded.add(credential)
+    else this.#excluded.set(route, new Set([credential]))
+  }
+
+  /** Routes are sorted by priority: the first priority with a usable route decides. */
+  #firstUsable(model: PricedModel): Candidate | null {
+    const { routes } = model
+    for (let from = 0, to = 0; from < routes.length; from = to) {
+      const priority = routes[from]?.priority
+      const group: LiveRoute[] = []
+      for (to = from; to < routes.length && routes[to]?.priority === priority; to += 1) {
+        const route = routes[to]
+        if (route && !this.#triedUpstreams.has(route.upstream.id) && this.#pickCredential(route))
+          group.push(route)
+      }
+      const route = this.#pickPreferred(model, group)
+      const credential = route && this.#pickCredential(route)
+      if (credential) return this.#toCandidate(route, model, credential)
+    }
+    return null
+  }
+
+  #toCandidate(route: LiveRoute, model: PricedModel, credential: LiveCredential): Candidate {
+    const circuits = circuitKeysFor(route, credential)
+    const { health } = this.#options
+    const keys = [circuits.route, circuits.credential, circuits.credentialForModel]
+    const probes = health.circuits.size === 0 ? [] : keys.filter((key) => health.circuits.has(key))
+    return {
+      route,
+      model,
+      credential,
+      circuits,
+      probes,
+      hasAlternatives: probes.length > 0 && this.#hasReadyAlternative(route),
+    }
+  }
+
+  /** Is another upstream ready, without a probe? */
+  #hasReadyAlternative(excludedRoute: LiveRoute): boolean {
+    return this.#models.some(({ routes }) =>
+      routes.some(
+        (route) =>
+          route.upstream !== excludedRoute.upstream &&
+          !this.#triedUpstreams.has(route.upstream.id) &&
+          route.upstream.credentials.some(
+            (credential) => readinessOf(circuitKeysFor(route, credential), this.#options) === 'ready',
+          ),
+      ),
+    )
+  }
+
+  #pickPreferred({ prefer }: PricedModel, group: readonly LiveRoute[]): LiveRoute | null {
+    if (group.length <= 1) return group[0] ?? null
+    if (prefer === 'cheapest') return this.#pickByWeight(withLowestScore(group, typicalCost))
+    if (prefer === 'fastest') return this.#pickByWeight(this.#fastest(group))
+    return this.#pickByWeight(group)
+  }
+
+  #fastest(group: readonly LiveRoute[]): LiveRoute[] {
+    const { latencyOf, random } = this.#options
+    const unknown = group.filter((route) => latencyOf(route) === null)
+    if (unknown.length === group.length) return unknown
+    if (unknown.length > 0 && random() < explorationShare) return unknown
+    return withLowestScore(group, (route) => latencyOf(route) ?? Infinity)
+  }
+
+  #pickByWeight(group: readonly LiveRoute[]): LiveRoute | null {
+    return pickByWeight(group, this.#options, (route) => routeStats(route).hash)
+  }
+
+  /** A credential of the upstream that is usable on this route. */
+  #pickCredential(route: LiveRoute): LiveCredential | null {
+    const { credentials } = route.upstream
+    const excluded = this.#excluded.get(route)
+    const [only] = credentials
+    if (!excluded && credentials.length === 1 && only) {
+      return readinessForCaller(route, only, this.#options) === 'unavailable' ? null : only
+    }
+    const left = credentials.filter((credential) => !excluded?.has(credential))
+    const ready = left.filter((one) => readinessForCaller(route, one, this.#options) === 'ready')
+    const due = left.filter((one) => readinessForCaller(route, one, this.#options) === 'probe-due')
+    // A credential due for a probe goes first: some request must probe it. All but one are denied and take another.
+    const [probe] = due
+    if (probe) return probe
+    return pickByWeight(ready, this.#options, ({ circuit }) => hashText(circuit))
+  }
+
+  #soonestToRecover(): Candidate | null {
+    let best: Candidate | null = null
+    let bestUntil = Infinity
+    for (const model of this.#models) {
+      for (const route of model.routes) {
+        if (this.#triedUpstreams.has(route.upstream.id)) continue
+        for (const credential of route.upstream.credentials) {
+          const circuits = circuitKeysFor(route, credential)
+          const until = openUntil(circuits, this.#options.health)
+          if (until >= bestUntil) continue
+          bestUntil = until
+          best = { route, model, credential, circuits, probes: [], hasAlternatives: false }
+        }
+      }
+    }
+    return best
+  }
+}

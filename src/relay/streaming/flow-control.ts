@@ -1,0 +1,136 @@
+/**
+ * Flow control of a stream: it may be sent no further than is paid for, and at most 64 tokens past the durable mark at
+ * which a crash would be settled. Marks and extensions are requested early, so that in practice no event waits.
+ */
+import type { LedgerClient } from '../ledger-client.ts'
+
+/** An event is sent only if it ends at most this many tokens past the durable mark. */
+const maxUnmarkedTokens = 64
+/** The tokens between two marks: few enough that no event waits for a mark. */
+const markIntervalTokens = 24
+/** An extension is requested when at most this many paid tokens, or half of the last chunk, are left. */
+const maxExtendAheadTokens = 512
+
+export interface FlowControlOptions {
+  readonly id: string
+  /** The estimate of the input, for the first mark. */
+  readonly inputTokens: () => number
+  /** The maximum of output tokens of the response, over all results. */
+  readonly maxTokens: number
+}
+
+export interface FlowControlListener {
+  /** More may be sent, or the account cannot pay for more. */
+  onLimitChange(): void
+  /** The store does not accept commits. */
+  onStoreFailed(): void
+}
+
+export class FlowControl {
+  readonly #ledger: LedgerClient
+  readonly #options: FlowControlOptions
+  readonly #listener: FlowControlListener
+  #isHoldDurable: boolean
+  #durableMark = 0
+  #requestedMark = 0
+  #received = 0
+  #isMarking = false
+  #isExtending = false
+  /** The tokens of the last chunk: few if the balance is low, so that other requests can use the rest. */
+  #chunkTokens: number
+  /** An early extension was denied: money that other requests release meanwhile may still pay for it. */
+  #wasExtensionDenied = false
+  #isStopped = false
+  /** Output tokens that are durably paid for. */
+  paidTokens: number
+  /** The account cannot pay for more. */
+  isExhausted = false
+
+  constructor(
+    ledger: LedgerClient,
+    hold: { readonly commit: number; readonly outputTokens: number },
+    options: FlowControlOptions,
+    listener: FlowControlListener,
+  ) {
+    this.#ledger = ledger
+    this.#options = options
+    this.#listener = listener
+    this.paidTokens = hold.outputTokens
+    this.#chunkTokens = hold.outputTokens
+    this.#isHoldDurable = ledger.isDurable(hold.commit)
+    if (this.#isHoldDurable) return
+    this.#onceDone(ledger.whenDurable(hold.commit), () => {
+      this.#isHoldDurable = true
+    })
+  }
+
+  /** Events up to this many output tokens may be sent. */
+  get limit(): number {
+    return this.#isHoldDurable ? Math.min(this.#durableMark + maxUnmarkedTokens, this.paidTokens) : -1
+  }
+
+  /** Call with the output tokens received so far. */
+  receive(tokens: number): void {
+    this.#received = tokens
+    if (
+      tokens > 0 &&
+      !this.#isMarking &&
+      (this.#requestedMark === 0 || tokens - this.#requestedMark >= markIntervalTokens)
+    ) {
+      this.#mark(tokens)
+    }
+    if (this.paidTokens - tokens < this.#extendAheadTokens) this.#extend()
+  }
+
+  get #extendAheadTokens(): number {
+    return this.#isMaximumPaid || this.#wasExtensionDenied
+      ? 0
+      : Math.min(maxExtendAheadTokens, Math.floor(this.#chunkTokens / 2))
+  }
+
+  /** The response's maximum is paid for; more is needed only if the estimate exceeds the provider's count. */
+  get #isMaximumPaid(): boolean {
+    return this.paidTokens >= this.#options.maxTokens
+  }
+
+  /** Stops requesting marks and extensions. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  #mark(tokens: number): void {
+    this.#isMarking = true
+    this.#requestedMark = tokens
+    this.#onceDone(this.#ledger.mark(this.#options.id, this.#options.inputTokens(), tokens), () => {
+      this.#isMarking = false
+      this.#durableMark = tokens
+      if (this.#received - tokens >= markIntervalTokens) this.#mark(this.#received)
+    })
+  }
+
+  #extend(): void {
+    if (this.#isExtending || this.isExhausted) return
+    this.#isExtending = true
+    const isNeeded = this.#received > this.paidTokens
+    const remaining = this.#isMaximumPaid ? maxExtendAheadTokens : this.#options.maxTokens - this.paidTokens
+    this.#onceDone(this.#ledger.extend(this.#options.id, remaining), (outputTokens) => {
+      this.#isExtending = false
+      this.#wasExtensionDenied = outputTokens <= this.paidTokens
+      if (!this.#wasExtensionDenied) this.#chunkTokens = outputTokens - this.paidTokens
+      this.isExhausted = this.#wasExtensionDenied && isNeeded
+      this.paidTokens = Math.max(this.paidTokens, outputTokens)
+      this.receive(this.#received)
+    })
+  }
+
+  #onceDone<Result>(pending: Promise<Result>, then: (result: Result) => void): void {
+    pending.then(
+      (result) => {
+        if (this.#isStopped) return
+        then(result)
+        this.#listener.onLimitChange()
+      },
+      () => this.#listener.onStoreFailed(),
+    )
+  }
+}

@@ -1,0 +1,189 @@
+/**
+ * Writes a stream to its caller: buffers events that may not be sent yet, applies back-pressure to the upstream if the
+ * caller is slow, and sends keep-alive events while there is nothing to send.
+ */
+import { EventBuffer } from './event-buffer.ts'
+import type { CallerFormat } from '../request/caller-format.ts'
+import type { ResponseWriter } from '../response-writer.ts'
+
+/** If more than this is buffered, the upstream is paused. */
+const maxBufferedBytes = 16_384
+
+export const streamHeaders = [
+  'content-type',
+  'text/event-stream; charset=utf-8',
+  'cache-control',
+  'no-cache',
+  'x-accel-buffering',
+  'no',
+]
+
+export interface StreamWriterOptions {
+  readonly headers: readonly string[]
+  readonly keepAliveMs: number
+  readonly format: CallerFormat
+  /** A caller that reads nothing for this long is disconnected. */
+  readonly slowClientMs: number
+}
+
+export interface StreamWriterListener {
+  /** Too much is buffered: pause the upstream. */
+  onFull(): void
+  /** Resume the upstream. */
+  onWritable(): void
+  onDisconnect(): void
+}
+
+export class StreamWriter {
+  readonly #writer: ResponseWriter
+  readonly #options: StreamWriterOptions
+  readonly #listener: StreamWriterListener
+  readonly #keepAliveTimer: NodeJS.Timeout
+  #slowClientTimer: NodeJS.Timeout | null = null
+  readonly #buffer = new EventBuffer()
+  #isBlocked = false
+  #isFull = false
+  #limit = -1
+  #resolveDrained: (() => void) | null = null
+  /** Output tokens that were sent. */
+  sentTokens = 0
+
+  constructor(writer: ResponseWriter, options: StreamWriterOptions, listener: StreamWriterListener) {
+    this.#writer = writer
+    this.#options = options
+    this.#listener = listener
+    this.#keepAliveTimer = setTimeout(() => this.#sendKeepAlive(), options.keepAliveMs)
+    // Created first and then assigned: docs/decisions/0026-request-objects-in-the-young-generation.md.
+    const onDrain = (): void => this.#onDrain()
+    const onDisconnect = (): void => this.#onDisconnect()
+    writer.onDrain = onDrain
+    writer.onDisconnect = onDisconnect
+  }
+
+  get isDisconnected(): boolean {
+    return this.#writer.isDisconnected
+  }
+
+  get isStarted(): boolean {
+    return this.#writer.isStarted
+  }
+
+  /** The tokens up to the first buffered event; `null` if the buffer is empty. */
+  get nextTokens(): number | null {
+    return this.#buffer.nextTokens
+  }
+
+  /** Sends an event now if the limit allows, else buffers it. The bytes are valid only during the call. */
+  push(bytes: Buffer, totalTokens: number): void {
+    if (this.#writer.isDisconnected) return
+    if (this.#buffer.isEmpty && !this.#isBlocked && totalTokens <= this.#limit) {
+      this.sentTokens = totalTokens
+      this.#write(bytes)
+      return
+    }
+    this.#buffer.add(bytes, totalTokens)
+    if (this.#buffer.bytes > maxBufferedBytes) this.#applyBackPressure()
+  }
+
+  /** Events up to this many tokens may be sent. */
+  setLimit(limit: number): void {
+    this.#limit = limit
+    this.#flush()
+  }
+
+  /** Drops buffered events after this many tokens. */
+  dropAfter(tokens: number): void {
+    this.#buffer.dropAfter(tokens)
+  }
+
+  /** Resolves when the buffer is empty, or the caller has disconnected. */
+  async drain(): Promise<void> {
+    this.setLimit(Infinity)
+    if (this.#buffer.isEmpty || this.#writer.isDisconnected) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#resolveDrained = resolve
+    await promise
+  }
+
+  /** Writes the final events and ends the response. */
+  end(last: readonly Buffer[]): void {
+    this.stop()
+    if (this.#writer.isDisconnected) return
+    if (!this.#writer.isStarted) this.#start()
+    for (const bytes of last) this.#writer.write(bytes)
+    this.#writer.end()
+  }
+
+  /** Stops keep-alive events and callbacks. */
+  stop(): void {
+    clearTimeout(this.#keepAliveTimer)
+    this.#clearSlowClientTimer()
+    this.#writer.onDrain = null
+    this.#writer.onDisconnect = null
+  }
+
+  #start(): void {
+    this.#writer.start(200, [...streamHeaders, ...this.#options.headers])
+  }
+
+  #write(bytes: Buffer): void {
+    if (!this.#writer.isStarted) this.#start()
+    this.#keepAliveTimer.refresh()
+    if (this.#writer.write(bytes)) return
+    this.#isBlocked = true
+    this.#slowClientTimer ??= setTimeout(() => this.#writer.destroy(), this.#options.slowClientMs)
+    this.#applyBackPressure()
+  }
+
+  #flush(): void {
+    const buffer = this.#buffer
+    while (!this.#isBlocked && !this.#writer.isDisconnected) {
+      const { nextTokens } = buffer
+      if (nextTokens === null || nextTokens > this.#limit) break
+      this.sentTokens = nextTokens
+      this.#write(buffer.shift())
+    }
+    if (this.#isFull && !this.#isBlocked && buffer.bytes <= maxBufferedBytes) {
+      this.#isFull = false
+      this.#listener.onWritable()
+    }
+    if (buffer.isEmpty && !this.#isBlocked) this.#resolveDrained?.()
+  }
+
+  #applyBackPressure(): void {
+    if (this.#isFull) return
+    this.#isFull = true
+    this.#listener.onFull()
+  }
+
+  #clearSlowClientTimer(): void {
+    if (this.#slowClientTimer) clearTimeout(this.#slowClientTimer)
+    this.#slowClientTimer = null
+  }
+
+  #onDrain(): void {
+    this.#isBlocked = false
+    this.#clearSlowClientTimer()
+    this.#flush()
+  }
+
+  #onDisconnect(): void {
+    this.#buffer.clear()
+    this.#clearSlowClientTimer()
+    clearTimeout(this.#keepAliveTimer)
+    this.#resolveDrained?.()
+    if (this.#isFull) {
+      this.#isFull = false
+      this.#isBlocked = false
+      this.#listener.onWritable()
+    }
+    this.#listener.onDisconnect()
+  }
+
+  #sendKeepAlive(): void {
+    if (this.#writer.isDisconnected) return
+    if (!this.#writer.isStarted) this.#start()
+    if (!this.#isBlocked) this.#writer.write(this.#options.format.keepAlive)
+    this.#keepAliveTimer.refresh()
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Monitors the models: every two seconds it reads the outcomes of new requests, and opens and closes incidents; every 30 s
+ * it checks whether the burn rate of the monthly error budget is too high. Its queries run on the reader threads; a failed
+ * check is repeated by the next one.
+ */
+import type { Db } from '../../db/db.ts'
+import { burnRate, sumByModelSince, type OutcomeCounts } from '../../health/availability.ts'
+import {
+  closeAutomaticIncident,
+  openAutomaticIncident,
+  listMonitoredIncidents,
+  raiseAutomaticSeverity,
+  type MonitoredIncident,
+} from '../../health/automatic-incidents.ts'
+import type { Incident, IncidentSeverity } from '../../health/incidents.ts'
+import {
+  burnRules,
+  isBurning,
+  evaluateFailing,
+  evaluateHealthy,
+  type EvaluationOptions,
+  type RecentOutcomeCounts,
+} from '../../health/objective-evaluation.ts'
+import { objectiveFor, readObjectives, type Objectives } from '../../health/objectives.ts'
+import { RecentOutcomes } from '../../health/recent-outcomes.ts'
+import type { Log } from '../../lib/log.ts'
+import { deleteOldMinutes } from '../../usage/rollups/availability-rollup.ts'
+
+/** What the monitor has found; a listener notifies operators and users. */
+export type IncidentFinding =
+  | { readonly kind: 'opened' | 'closed'; readonly incident: Incident }
+  | {
+      readonly kind: 'burning'
+      readonly model: string
+      readonly rule: 'fast' | 'slow'
+      /** How many times faster than allowed. */
+      readonly burn: number
+      readonly objective: number
+    }
+
+export interface IncidentMonitorDeps {
+  readonly db: Db
+  readonly log: Log
+  readonly options: EvaluationOptions & { readonly objectivePercent: number }
+  readonly onFinding: (finding: IncidentFinding) => Promise<void>
+}
+
+const checkEveryMs = 2000
+const checkBurnRateEveryMs = 30_000
+const deleteOldEveryMs = 60_000
+
+const ranks: Record<IncidentSeverity, number> = { minor: 0, major: 1, critical: 2 }
+
+export class IncidentMonitor {
+  readonly #deps: IncidentMonitorDeps
+  readonly #recent = new RecentOutcomes()
+  /** Alerts that were sent and still apply: `rule model`. */
+  readonly #activeBurnAlerts = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #checking: Promise<void> = Promise.resolve()
+  #isClosed = false
+  #nextBurnCheckAt = 0
+  #nextDeleteAt = 0
+
+  constructor(deps: IncidentMonitorDeps) {
+    this.#deps = deps
+    this.#schedule()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#checking
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return
+    this.#timer = setTimeout(() => {
+      this.#checking = this.#check().then(() => this.#schedule())
+    }, checkEveryMs)
+    this.#timer.unref()
+  }
+
+  async #check(): Promise<void> {
+    const { db, log, options } = this.#deps
+    const now = Date.now()
+    try {
+      while (await this.#recent.poll(db, now)) if (this.#isClosed) return
+      this.#recent.prune(now)
+      const objectives = await readObjectives(db, options.objectivePercent)
+      await this.#evaluateModels(objectives, now)
+      if (now >= this.#nextBurnCheckAt) {
+        this.#nextBurnCheckAt = now + checkBurnRateEveryMs
+        await this.#evaluateBurnRates(objectives, now)
+      }
+      if (now >= this.#nextDeleteAt) {
+        this.#nextDeleteAt = now + deleteOldEveryMs
+        await deleteOldMinutes(db, now)
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'incident monitor failed')
+    }
+  }
+
+  async #evaluateModels(objectives: Objectives, now: number): Promise<void> {
+    const watched = await listMonitoredIncidents(this.#deps.db, now)
+    for (const model of new Set([...this.#recent.models(), ...watched.keys()])) {
+      // Requests that were rejected before their model was read belong to no model.
+      if (model !== '')
+        await this.#evaluateModel(model, watched.get(model), objectiveFor(objectives, model), now)
+    }
+  }
+
+  async #evaluateModel(
+    model: string,
+    latest: MonitoredIncident | undefined,
+    objective: number,
+    now: number,
+  ): Promise<void> {
+    const { db, onFinding } = this.#deps
+    const terms = { ...this.#deps.options, objective }
+    const past: RecentOutcomeCounts = {
+      since: (from) => this.#recent.since(model, from),
+      lastFailure: this.#recent.lastFailure(model),
+    }
+    if (latest === undefined || latest.closedAt !== null) {
+      const status = evaluateHealthy(past, terms, { now, since: latest?.closedAt ?? 0 })
+      if (status.kind !== 'failing') return
+      const incident = await openAutomaticIncident(db, { model, severity: status.severity, at: now }, latest)
+      if (incident !== null) await onFinding({ kind: 'opened', incident })
+      return
+    }
+    const status = evaluateFailing(past, terms, { now, since: latest.updatedAt })
+    if (status.kind === 'failing' && ranks[status.severity] > ranks[latest.severity])
+      await raiseAutomaticSeverity(db, latest.id, status.severity)
+    if (status.kind !== 'recovered' && status.kind !== 'quiet') return
+    const incident = await closeAutomaticIncident(db, latest.id, status.kind, now)
+    if (incident !== null) await onFinding({ kind: 'closed', incident })
+  }
+
+  async #evaluateBurnRates(objectives: Objectives, now: number): Promise<void> {
+    const { db, onFinding, options } = this.#deps
+    const noOutcomes: OutcomeCounts = { answered: 0, failed: 0 }
+    for (const rule of burnRules) {
+      const [longs, shorts] = await Promise.all([
+        sumByModelSince(db, now - rule.longMs),
+        sumByModelSince(db, now - rule.shortMs),
+      ])
+      for (const [model, long] of longs) {
+        const objective = objectiveFor(objectives, model)
+        const counts = { long, short: shorts.get(model) ?? noOutcomes }
+        const name = `${rule.name} ${model}`
+        if (!isBurning(counts, rule, { objective, minFailures: options.minFailures }))
+          this.#activeBurnAlerts.delete(name)
+        else if (!this.#activeBurnAlerts.has(name)) {
+          this.#activeBurnAlerts.add(name)
+          await onFinding({
+            kind: 'burning',
+            model,
+            rule: rule.name,
+            burn: burnRate(long, objective),
+            objective,
+          })
+        }
+      }
+    }
+  }
+}

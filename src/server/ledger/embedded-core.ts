@@ -1,0 +1,197 @@
+/** The core of a single node, over SQLite: every decision is made in memory, and becomes durable with a commit. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadDirectory } from '../../accounts/directory.ts'
+import { loadCatalog } from '../../catalog/catalog.ts'
+import type { Config } from '../../config.ts'
+import { apiError } from '../../errors.ts'
+import type { Db } from '../../db/db.ts'
+import { sql } from '../../db/schema/schema.ts'
+import { openDataKey } from '../../db/settings.ts'
+import { openReadOnly } from '../../db/sqlite/read-only.ts'
+import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.ts'
+import { checkNotMoved } from '../../db/transfer/move-marker.ts'
+import { books } from '../../ledger/entries.ts'
+import { createSealer } from '../../lib/encryption.ts'
+import { Authority } from './authority.ts'
+import { EmbeddedWorkerChannel } from './embedded-worker-channel.ts'
+import { CommitQueue } from './commit-queue.ts'
+import { UpstreamHealth } from '../upstreams/upstream-health.ts'
+import { Credits } from './credits.ts'
+import { applyChanges } from '../workers/config-cache.ts'
+import { SpendNotifications } from './spend-notifications.ts'
+import { recoverLedger, type RecoveredLedger } from './recovery.ts'
+import { verifyInThread, monitorInThread } from '../verification/verify-thread.ts'
+import { monotonicClock, wallClock, type Core, type CoreListener } from './core.ts'
+
+async function storedCreditAmount(db: Db, id: string): Promise<bigint | null> {
+  const query = sql.selectFrom('entries').select(['amount_nanos', 'debit']).where('ref', '=', id)
+  const row = await db.first(query.where('reason', 'is not', null))
+  if (!row) return null
+  return row.debit === books.funding ? row.amount_nanos : -row.amount_nanos
+}
+
+/** How often idle subjects of rate limits are removed. */
+const sweepEveryMs = 60_000
+
+/** Promises that resolve when a commit is on disk. */
+class CommitWaiters {
+  readonly #waiting = new Map<number, PromiseWithResolvers<void>>()
+
+  wait(commit: number): Promise<void> {
+    const known = this.#waiting.get(commit) ?? Promise.withResolvers<void>()
+    this.#waiting.set(commit, known)
+    return known.promise
+  }
+
+  resolveUpTo(commit: number): void {
+    for (const [number, waiter] of this.#waiting) {
+      if (number > commit) continue
+      this.#waiting.delete(number)
+      waiter.resolve()
+    }
+  }
+
+  rejectAll(): void {
+    for (const waiter of this.#waiting.values()) waiter.reject(apiError('service_unavailable'))
+    this.#waiting.clear()
+  }
+}
+
+/** The queue of commits, and a function whose promise resolves when a commit is on disk. */
+function openCommitQueue(
+  { state, lastCommit }: RecoveredLedger,
+  { store, now, listener }: { store: Store; now: () => number; listener: CoreListener },
+): { commits: CommitQueue; whenDurable: (commit: number) => Promise<void> } {
+  const waiters = new CommitWaiters()
+  const commits = new CommitQueue(
+    state,
+    {
+      sink: store,
+      now,
+      listener: {
+        onDurable(commit) {
+          waiters.resolveUpTo(commit)
+          listener.onDurable(commit)
+        },
+        onAdmissionChange(isOpen, why) {
+          if (!isOpen) waiters.rejectAll()
+          listener.onAdmissionChange(isOpen, why)
+        },
+        onFailure: (why) => listener.onFailure(why),
+      },
+    },
+    lastCommit,
+  )
+  const whenDurable = (commit: number): Promise<void> => {
+    if (commit <= commits.durable) return Promise.resolve()
+    if (!commits.isAdmitting) return Promise.reject(apiError('service_unavailable'))
+    commits.requestFlush(commit)
+    return waiters.wait(commit)
+  }
+  return { commits, whenDurable }
+}
+
+/** The parts of a Core that concern a cluster. */
+const singleNode = {
+  gauges: () => [],
+  isCurrent: () => Promise.resolve(true),
+  isLeader: () => true,
+  nodes: () => Promise.resolve([]),
+  retireNode: () =>
+    Promise.reject(apiError('not_found', { message: 'This relay is not part of a cluster.' })),
+} satisfies Partial<Core>
+
+/** Throws if the database of the directory was moved elsewhere. Reads only: a move compares what is in the file. */
+async function checkDirectoryNotMoved(dataDir: string): Promise<void> {
+  const path = join(dataDir, databaseFileName)
+  if (!existsSync(path)) return
+  const reader = openReadOnly(path)
+  try {
+    if (reader.hasTable('settings')) await checkNotMoved(reader.db)
+  } finally {
+    reader.close()
+  }
+}
+
+/** Opens the store of the directory; its roll-ups and migrations begin at once. */
+async function openUnmovedStore(config: Config, listener: CoreListener): Promise<Store> {
+  await checkDirectoryNotMoved(config.dataDir)
+  return openStore({
+    dataDir: config.dataDir,
+    maintenanceModule: new URL('../../usage/rollups/rollup.ts', import.meta.url),
+    requestRetentionMs: config.requestsKeptMs,
+    onRequestsDeleted: (requests) => listener.onRequestsDeleted(requests),
+    onFailed: (why) => listener.onFailure(why),
+  })
+}
+
+/** Opens a data directory that the caller has locked. Ends the holds that an earlier process left open. */
+export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
+  const store = await openUnmovedStore(config, listener)
+  const { db } = store
+  const dataKey = await openDataKey(db, {
+    dataDir: config.dataDir,
+    encryptionKey: config.encryptionKey ?? undefined,
+  })
+  const sealer = createSealer(dataKey)
+  const [ledger, directory, catalog] = await Promise.all([
+    recoverLedger(store, Date.now()),
+    loadDirectory(db),
+    loadCatalog(db, sealer),
+  ])
+  const { state, rates } = ledger
+  const now = wallClock()
+  const monotonicNow = monotonicClock()
+  const { commits, whenDurable } = openCommitQueue(ledger, { store, now, listener })
+  const spendNotifications = new SpendNotifications({ state, directory, db })
+  const authority = new Authority({
+    state,
+    commits,
+    rates,
+    directory,
+    catalog,
+    spendNotifications,
+    now,
+    monotonicNow,
+  })
+  const storedAmount = (id: string): Promise<bigint | null> => storedCreditAmount(db, id)
+  const credits = new Credits({ state, commits, now, whenDurable, spendNotifications, storedAmount })
+  const health = new UpstreamHealth(catalog, Date.now)
+  const openHolds = [...state.holds.keys()]
+  for (const id of openHolds) authority.expire(id)
+  await commits.drain()
+  const sweeping = setInterval(() => rates.sweep(monotonicNow()), sweepEveryMs)
+  sweeping.unref()
+  const path = join(config.dataDir, databaseFileName)
+  return {
+    store,
+    directory,
+    catalog,
+    sealer,
+    dataKey,
+    state,
+    commits,
+    authority,
+    credits,
+    health,
+    recoveredHolds: openHolds.length,
+    workerDbAccess() {
+      const access = store.portsForWorker()
+      return { db: access, ports: [access.writer, access.reader, access.reporter] }
+    },
+    ...singleNode,
+    recordRequest: (row) => void commits.addRequest(row),
+    openWorkerChannel: (port, handlers) => new EmbeddedWorkerChannel(port, { authority, commits }, handlers),
+    verifyLedger: () => verifyInThread(path),
+    monitorLedger: (everyMs, monitorListener) => monitorInThread(path, everyMs, monitorListener),
+    applyConfigChanges: (changes) => applyChanges({ db, sealer, directory, catalog }, changes),
+    async close() {
+      clearInterval(sweeping)
+      health.close()
+      await commits.drain()
+      await spendNotifications.close()
+      await store.close()
+    },
+  }
+}

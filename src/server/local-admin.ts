@@ -1,0 +1,75 @@
+/** The admin API without a listener: for the control socket of a running relay, and for commands if none is running. */
+import type { Config } from '../config.ts'
+import type { AppContext } from '../http/app-context.ts'
+import { parseCidrs } from '../lib/address-guard.ts'
+import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.ts'
+import { noopCoreListener, type Core } from './ledger/core.ts'
+import { openCore } from './ledger/open-core.ts'
+import { ControlHandler } from './workers/control-handler.ts'
+import { fetchModels } from './upstreams/fetch-models.ts'
+import { testUpstream } from './upstreams/test-upstream.ts'
+import { version } from './version.ts'
+
+export interface LocalAdmin {
+  readonly fetch: (request: Request) => Promise<Response>
+  close(): Promise<void>
+}
+
+/** The admin API over a core, without authentication: for users who can open the data directory. */
+export function createAdminHandler(
+  config: Config,
+  core: Core,
+  control: ControlHandler,
+  onInternalError: (error: unknown, requestId: string) => void,
+): (request: Request) => Promise<Response> {
+  const client = new HttpClient({ ...defaultClientBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
+  const attemptDeps = { client, maxResponseBytes: config.answerLimitBytes, now: Date.now }
+  const ctx: AppContext = {
+    config,
+    db: core.store.db,
+    directory: core.directory,
+    catalog: core.catalog,
+    sealer: core.sealer,
+    version,
+    credit: (order) => control.creditService.credit(order),
+    applyCreditOrder: (id) => control.creditService.applyOrder(id),
+    redeemVoucher: (account, code, by) => control.creditService.redeem(account, code, by),
+    wallet: async (account, key) => core.authority.wallet(account, key),
+    publishChanges: (changes) => control.publishChanges(changes),
+    isCurrent: () => core.isCurrent(),
+    verify: () => control.verify(),
+    testUpstream: (id, model) => testUpstream(core.catalog, attemptDeps, id, model),
+    fetchModels: (id) => fetchModels(core.catalog, attemptDeps, id),
+    backups: control.backups,
+    authThrottle: control.authThrottle,
+    nodes: () => core.nodes(),
+    retireNode: (node) => core.retireNode(node),
+    metrics: () => control.metrics(),
+    callHealth: (circuits) => Promise.resolve(circuits.map((each) => core.health.callHealth(each))),
+    isReady: () => core.commits.isAdmitting,
+  }
+  const openApp = async () =>
+    (await import('../http/admin/app.ts')).createAdminApp(ctx, { authenticate: false, onInternalError })
+  // Loaded with the first request, so that it does not delay the start.
+  let app: ReturnType<typeof openApp> | undefined
+  return async (request) => (await (app ??= openApp())).fetch(request)
+}
+
+/** Opens a data directory that the caller has locked, for one command. */
+export async function openLocalAdmin(config: Config): Promise<LocalAdmin> {
+  const core = await openCore(config, noopCoreListener)
+  const onInternalError = (error: unknown): void => {
+    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
+  }
+  const control = new ControlHandler({
+    core,
+    config,
+    broadcast: () => Promise.resolve(),
+    workerMetrics: () => Promise.resolve([]),
+  })
+  const close = async (): Promise<void> => {
+    await control.backups.close()
+    await core.close()
+  }
+  return { fetch: createAdminHandler(config, core, control, onInternalError), close }
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { deleteRequestsStep } from '../../db/retention/delete-requests.ts'
+import { openReader, openWriter } from '../../db/sqlite/connection.ts'
+import { StoreWriter } from '../../db/sqlite/store-writer.ts'
+import { LedgerVerifier } from '../../ledger/verify.ts'
+import { maintenanceSteps } from '../../usage/rollups/rollup.ts'
+import { copyLedger, tamper, verifyFile, startMonitor } from './served-ledger.fixture.ts'
+import { verifyFast } from './fast-verify.ts'
+
+/** Deletes the oldest request rows, of which every second one has a bill. */
+function drop(path: string, rows: number): void {
+  const connection = openWriter(path)
+  const writer = new StoreWriter(connection, maintenanceSteps)
+  while (writer.rollUp());
+  assert.equal(deleteRequestsStep(connection, Date.now(), rows), rows)
+  connection.close()
+}
+
+describe('verify with deleted request rows', () => {
+  test('deleted request rows – the ledger stays consistent, with the same report', async (t) => {
+    const path = await copyLedger(t)
+    for (const rows of [1, 12, 1, 20]) {
+      drop(path, rows)
+      const report = await verifyFile(path)
+      assert.deepEqual(report, { ok: true, entries: 21, drift: 0n, openHolds: 0, overrun: 0n, findings: [] })
+      assert.deepEqual(await verifyFast(path), report)
+    }
+    const until = await startMonitor(t, path)
+    assert.equal((await until(() => true)).ok, true)
+    drop(path, 3)
+    assert.equal((await until(() => true)).ok, true)
+  })
+
+  for (const [name, { statement, finding }] of Object.entries({
+    'a remaining row removed': {
+      statement: `delete from requests where request_id = 'req_18'`,
+      finding: /request req_18 has no row for its 28 nanos/,
+    },
+    'a remaining row made cheaper': {
+      statement: `update requests set cost_nanos = 1 where request_id = 'req_18'`,
+      finding: /request req_18 was billed 28 nanos, its row has 1/,
+    },
+    'a row removed and counted as deleted for its age': {
+      statement: `delete from requests where request_id = 'req_18';
+      update dropped_bills set bills = bills + 1, cost_nanos = cost_nanos + 28`,
+      finding: /request req_18 has no row/,
+    },
+    'deleted rows recorded with a lower cost': {
+      statement: 'update dropped_bills set cost_nanos = cost_nanos - 5',
+      finding:
+        /request rows of 8 bills of \d+ nanos were deleted for their age, the journal has 8 of \d+ nanos/,
+    },
+    'rows recorded as deleted that never existed': {
+      statement: 'update dropped_bills set bills = 100',
+      finding: /the journal has 20 of/,
+    },
+  })) {
+    test(`deleted request rows – verify finds ${name}`, async (t) => {
+      const path = await copyLedger(t)
+      drop(path, 16)
+      tamper(path, statement)
+      assert.equal(await verifyFast(path), null)
+      const report = await verifyFile(path)
+      assert.equal(report.ok, false)
+      assert.match(report.findings.join('\n'), finding)
+    })
+  }
+
+  test('monitor – starts with the sums of deleted rows, and finds a missing amount', async (t) => {
+    const path = await copyLedger(t)
+    drop(path, 16)
+    tamper(path, 'update dropped_bills set cost_nanos = cost_nanos - 5')
+    const until = await startMonitor(t, path)
+    const report = await until(() => true)
+    assert.deepEqual([report.ok, report.drift], [false, 5n])
+  })
+
+  test('rows without order – as many pending bills are skipped as rows were deleted', async (t) => {
+    const connection = openReader(await copyLedger(t))
+    t.after(() => connection.close())
+    const verifier = new LedgerVerifier()
+    for (const { seq, body } of connection.run({ sql: 'select seq, body from journal', parameters: [] }).rows)
+      verifier.applyCommit({ seq: Number(seq), body: String(body), entries: [], holds: undefined })
+    assert.equal(verifier.pendingBills, 20)
+    verifier.skipPendingBills(19)
+    verifier.skipPendingBills(19)
+    assert.equal(verifier.pendingBills, 1)
+    const { findings } = verifier.report([])
+    assert.deepEqual(
+      findings.filter((finding) => finding.includes('has no row for')),
+      ['request req_20 has no row for its 30 nanos'],
+    )
+  })
+})

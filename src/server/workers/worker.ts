@@ -1,0 +1,296 @@
+/**
+ * A worker thread: the listener, the router, the relay. It has no state of its own: it can reload everything, and if it
+ * exits, the main thread settles its requests.
+ */
+import { createServer, type Server } from 'node:http'
+import type { Server as Listener } from 'node:net'
+import { once } from 'node:events'
+import { parentPort } from 'node:worker_threads'
+import { loadDirectory } from '../../accounts/directory.ts'
+import { loadCatalog } from '../../catalog/catalog.ts'
+import type { Config } from '../../config.ts'
+import { openDb } from '../../db/open-db.ts'
+import type { Db } from '../../db/db.ts'
+import type { ApiError } from '../../errors.ts'
+// Loaded at startup, not with the first page: it takes half a second, in which no stream would continue.
+import { createHonoListener } from '../../http/server/hono-listener.ts'
+import { consoleListener } from '../../http/static-files.ts'
+import { Router, type RejectedRequest } from '../../http/router.ts'
+import { FastPath } from '../../http/server/fast-path.ts'
+import type { AppContext } from '../../http/app-context.ts'
+import type { CallHealth } from '../../health/call-health.ts'
+import type { CreditReceipt } from '../../ledger/credits/credit-request.ts'
+import type { LedgerReport } from '../../ledger/report.ts'
+import type { VoucherReceipt } from '../../ledger/credits/vouchers.ts'
+import type { Wallet } from '../../ledger/wallet.ts'
+import type { NodeRecord } from '../../db/postgres/nodes.ts'
+import { remoteBackupService } from '../../db/backups.ts'
+import { remoteAuthThrottle } from '../../http/auth-throttle.ts'
+import { rejectMalformedRequest } from '../../http/server/malformed-request.ts'
+import { parseCidrs } from '../../lib/address-guard.ts'
+import { memoizeFor } from '../../lib/memoize-for.ts'
+import { closeGracefully } from '../../lib/graceful-close.ts'
+import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
+import { defaultClientBounds, HttpClient } from '../../lib/http-client/http-client.ts'
+import { createLog, type Log } from '../../lib/log.ts'
+import { formatAmount } from '../../lib/money.ts'
+import { createSealer, type Sealer } from '../../lib/encryption.ts'
+import { SlotMap } from '../../lib/slot-map.ts'
+import type { RequestOutcome } from '../../relay/ledger-client.ts'
+import type { RelayDeps, RequestLogLine, ActiveRequest } from '../../relay/relay-request.ts'
+import { StoredResponses } from '../../usage/stored-responses.ts'
+import type { NodeState, WorkerInit } from './protocol.ts'
+import { fetchModels } from '../upstreams/fetch-models.ts'
+import { createListener } from '../tls-listener.ts'
+import { testUpstream } from '../upstreams/test-upstream.ts'
+import { version } from '../version.ts'
+import { ConfigCache } from './config-cache.ts'
+import { WorkerHealth } from './worker-health.ts'
+import { WorkerQuirks } from './worker-quirks.ts'
+import { WorkerMetrics } from './worker-metrics.ts'
+import { MainChannel } from './main-channel.ts'
+
+/** Longer than reverse proxies keep an idle connection open, so that they close it first. */
+const keepAliveMs = 75_000
+/** How much a socket buffers for a client that does not read. The stream writer buffers the rest; then the upstream waits. */
+const socketBufferBytes = 16_384
+/** Requests with unknown keys ask the main thread at most this often. */
+const freshnessCacheMs = 200
+const drain = { tokens: 8192, ms: 30_000 }
+
+interface WorkerContext {
+  readonly config: Config
+  readonly db: Db
+  readonly sealer: Sealer
+  readonly configCache: ConfigCache
+  readonly channel: MainChannel
+  readonly health: WorkerHealth
+  readonly quirks: WorkerQuirks
+  readonly metrics: WorkerMetrics
+  readonly log: Log
+}
+
+function createRelayDeps({
+  config,
+  db,
+  sealer,
+  channel,
+  health,
+  quirks,
+  metrics,
+  log,
+}: WorkerContext): RelayDeps {
+  const allow = parseCidrs(config.upstreamAllow.join(','))
+  return {
+    ledger: channel,
+    storedResponses: new StoredResponses(db, sealer),
+    client: new HttpClient({ ...defaultClientBounds, allow }),
+    quirks,
+    health,
+    maxResponseBytes: config.answerLimitBytes,
+    keepAliveMs: config.keepAliveMs,
+    slowClientMs: config.slowClientMs,
+    drain,
+    now: Date.now,
+    logRequest(line) {
+      metrics.count(line)
+      log.line(requestLogFields(line), 'request')
+    },
+    onReplay({ id, caller, model }, first) {
+      const { accountId: account, keyId: key } = caller
+      log.line({ request: id, account, key, model: model.id, replays: first }, 'response replayed')
+    },
+  }
+}
+
+function createAppContext(context: WorkerContext, relay: RelayDeps, isReady: () => boolean): AppContext {
+  const { config, db, sealer, configCache, channel } = context
+  const { directory, catalog } = configCache
+  return {
+    config,
+    db,
+    directory,
+    catalog,
+    sealer,
+    version,
+    isReady,
+    // control-handler.ts holds the type of each response.
+    credit: async (credit) => (await channel.sendControlRequest({ kind: 'credit', credit })) as CreditReceipt,
+    applyCreditOrder: async (id) =>
+      (await channel.sendControlRequest({ kind: 'apply-credit-order', id })) as CreditReceipt,
+    redeemVoucher: async (account, code, by) =>
+      (await channel.sendControlRequest({ kind: 'redeem', account, code, by })) as VoucherReceipt,
+    wallet: async (account, key) =>
+      (await channel.sendControlRequest({ kind: 'wallet', account, key })) as Wallet,
+    publishChanges: async (changes) =>
+      void (await channel.sendControlRequest({ kind: 'publish-changes', changes })),
+    isCurrent:
+      config.databaseUrl === null
+        ? () => Promise.resolve(true)
+        : memoizeFor(
+            freshnessCacheMs,
+            async () => (await channel.sendControlRequest({ kind: 'is-current' })) as boolean,
+          ),
+    verify: async () => (await channel.sendControlRequest({ kind: 'verify' })) as LedgerReport,
+    backups: remoteBackupService((request) => channel.sendControlRequest({ kind: 'backup', request })),
+    authThrottle: remoteAuthThrottle((request) =>
+      channel.sendControlRequest({ kind: 'auth-throttle', request }),
+    ),
+    nodes: async () => (await channel.sendControlRequest({ kind: 'nodes' })) as NodeRecord[],
+    retireNode: async (node) => (await channel.sendControlRequest({ kind: 'retire-node', node })) as number,
+    metrics: async () => (await channel.sendControlRequest({ kind: 'metrics' })) as string,
+    testUpstream: (id, model) => testUpstream(catalog, relay, id, model),
+    callHealth: async (circuits) =>
+      (await channel.sendControlRequest({ kind: 'health', circuits })) as CallHealth[],
+    fetchModels: (id) => fetchModels(catalog, relay, id),
+  }
+}
+
+async function start(init: WorkerInit): Promise<void> {
+  const { config } = init
+  const db = await openDb(init.db)
+  const sealer = createSealer(init.dataKey)
+  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
+  const configCache = new ConfigCache({ db, sealer, directory, catalog })
+  const log = createLog(config.logLevel, { worker: init.number })
+  const metrics = new WorkerMetrics()
+  const channel = new MainChannel(init.mainPort)
+  const running = new SlotMap<ActiveRequest>()
+  let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
+  const health = new WorkerHealth(channel)
+  const quirks = new WorkerQuirks(channel)
+  const context: WorkerContext = { config, db, sealer, configCache, channel, health, quirks, metrics, log }
+  const relay = createRelayDeps(context)
+  const ctx = createAppContext(context, relay, () => state.isReady && state.isAdmitting)
+  const onInternalError = (error: unknown, request: string): void =>
+    log.error({ err: error, request }, 'internal error')
+  let consoleFiles: ReturnType<typeof consoleListener> | undefined
+  const router = new Router({
+    ctx,
+    relay,
+    catalog,
+    running,
+    consoleListener: () => (consoleFiles ??= consoleListener()),
+    honoListener: () => createHonoListener(ctx, onInternalError),
+    onInternalError,
+    onRejected(error, call) {
+      metrics.countRejected(error.code)
+      channel.recordRejection(call.id, call.caller.keyId, rejectedOutcome(error, call))
+      log.line(rejectedLogFields(error, call), 'request rejected')
+    },
+    isDraining: () => state.isDraining,
+  })
+  const options = {
+    keepAliveTimeout: keepAliveMs,
+    requestTimeout: 0,
+    noDelay: true,
+    highWaterMark: socketBufferBytes,
+  }
+  const server = createServer(options, (incoming, outgoing) => void router.handle(incoming, outgoing))
+  const listener = createListener(server, { config, highWaterMark: socketBufferBytes }, (error) =>
+    log.error({ err: error }, 'TLS certificate reload failed'),
+  )
+  server.on('clientError', rejectMalformedRequest)
+  const fastPath = new FastPath(server, (request) => void router.handleRequest(request), {
+    idleTimeoutMs: keepAliveMs,
+    writeTimeoutMs: config.slowClientMs,
+  })
+  channel.listen({
+    async onChanges(changes) {
+      await configCache.applyChanges(changes)
+      router.apiKeys.clearCache()
+    },
+    collectMetrics: () => metrics.registry.getMetricsAsJSON(),
+    onState: (next) => (state = next),
+    onCircuitChanges: (changes) => health.onCircuitChanges(changes),
+    onWithoutStreamOptions: (upstreams) => quirks.onWithoutStreamOptions(upstreams),
+    onDrain: () =>
+      void drainConnections({ listener, server, fastPath }, running).then(() =>
+        channel.send({ kind: 'idle' }),
+      ),
+    onAbort: () => {
+      for (const request of running) request.end({ kind: 'shutdown' })
+    },
+  })
+  await listen(listener, config)
+  channel.send({ kind: 'ready' })
+  collectGarbageWhenIdle()
+}
+
+function listen(listener: Listener, { host, port, workers }: WorkerInit['config']): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  listener.once('error', reject)
+  listener.listen({ host, port, reusePort: workers > 1, backlog: 4096 }, resolve)
+  return promise
+}
+
+/** Resolves when all connections are closed. */
+function drainConnections(
+  { listener, server, fastPath }: { listener: Listener; server: Server; fastPath: FastPath },
+  running: SlotMap<ActiveRequest>,
+): Promise<void> {
+  const closeIdle = (): void => {
+    server.closeIdleConnections()
+    fastPath.closeIdle()
+  }
+  const closed = closeGracefully(listener)
+  const idle = setInterval(() => {
+    if (running.size === 0) closeIdle()
+  }, 50)
+  closeIdle()
+  return closed.finally(() => clearInterval(idle))
+}
+
+/** One log line per request: caller, model, outcome and cost; no prompt, no response text, no secret. */
+function requestLogFields(line: RequestLogLine): Record<string, unknown> {
+  const { outcome, usage } = line
+  return {
+    request: line.id,
+    account: line.account,
+    key: line.key,
+    model: outcome.model,
+    upstream: outcome.upstream,
+    status: outcome.httpStatus,
+    outcome: outcome.outcome,
+    stream: outcome.stream,
+    finish: outcome.finish,
+    code: outcome.errorCode,
+    fault: line.fault,
+    input: usage?.input,
+    output: usage?.output,
+    clamped: outcome.isClamped || undefined,
+    cost: formatAmount(line.cost),
+    first_token_ms: outcome.firstTokenMs,
+    duration_ms: outcome.durationMs,
+  }
+}
+
+function rejectedLogFields(
+  { code, status }: ApiError,
+  { id, caller, progress }: RejectedRequest,
+): Record<string, unknown> {
+  return { request: id, account: caller.accountId, key: caller.keyId, model: progress.model, status, code }
+}
+
+/** The row of a request that was rejected before it had a hold. */
+function rejectedOutcome({ code, status }: ApiError, { progress }: RejectedRequest): RequestOutcome {
+  return {
+    httpStatus: status,
+    outcome: 'refused',
+    upstream: null,
+    finish: null,
+    errorCode: code,
+    firstTokenMs: null,
+    durationMs: 0,
+    attempts: '[]',
+    upstreamCost: null,
+    isClamped: false,
+    stream: progress.stream,
+    model: progress.model.slice(0, 256),
+  }
+}
+
+if (parentPort === null) throw new Error('A worker is a thread.')
+// The thread loads its modules while the main thread opens the core, whose first message it waits for.
+const [init] = (await once(parentPort, 'message')) as [WorkerInit]
+await start(init)

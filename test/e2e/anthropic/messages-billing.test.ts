@@ -1,0 +1,230 @@
+// @backend both
+/** Billing of the Messages API: the same rules as for chat completions. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { parseAmount } from '../../../src/lib/money.ts'
+import { chatRequest } from '../../support/server/account.ts'
+import { readEvents, waitForRecord } from '../../support/client/responses.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
+import {
+  messagesRequest,
+  assembleMessage,
+  postMessages,
+  readMessagesError,
+  respondWithEndlessMessage,
+  respondWithMessage,
+  parseMessagesEvents,
+} from '../../support/upstream/anthropic-messages.ts'
+import { truncateAfter } from '../../support/upstream/fault-injection.ts'
+import {
+  respondEndlessly,
+  respondWithEvents,
+  respondWith,
+} from '../../support/upstream/scripted-responses.ts'
+
+const server = await sharedTestServer({ env: { BODY_LIMIT: '64KiB' } })
+const prices: [string, string] = ['0.002', '0.008']
+const claude = await server.upstream(respondWithMessage(['Hello!']), { provider: 'anthropic' })
+const openai = await server.upstream(respondWith('Hello!', { input: 12, output: 6 }))
+await server.model('claude', { upstreams: [claude], prices })
+await server.model('openai', { upstreams: [openai], prices })
+
+describe('Messages API billing', () => {
+  for (const [name, script, provider] of [
+    ['with the Messages API', respondWithEndlessMessage, 'anthropic'],
+    ['without the Messages API', respondEndlessly(' more and more', 0), 'openai-compatible'],
+  ] as const) {
+    test(`Stream that exhausts the balance – ends cleanly with the reason, from an upstream ${name}`, async () => {
+      const account = await server.account({ balance: '¥0.01' })
+      const forever = await server.upstream(script, { provider })
+      await server.model(`forever-${provider}`, { upstreams: [forever], prices })
+      const response = await postMessages(
+        account,
+        messagesRequest(`forever-${provider}`, { stream: true, max_tokens: 100_000 }),
+      )
+      const events = parseMessagesEvents(await response.text())
+      const message = assembleMessage(events)
+      assert.equal(message['stop_reason'], 'max_tokens')
+      const [end] = events.slice(-2)
+      assert.deepEqual(end?.sluice, { ended: 'insufficient_quota' })
+      await forever.nextDisconnect()
+      const record = await waitForRecord(account, response)
+      assert.deepEqual([record.outcome, record.usage_source], ['ended', 'estimate'])
+      assert.equal(record.completion_tokens, Math.ceil(String(message.content[0]?.['text']).length / 4))
+      assert.equal(end.usage?.['output_tokens'], record.completion_tokens)
+      const remaining = parseAmount(await account.balance())
+      assert.ok(remaining >= 0n && remaining < 20n * 8000n, String(remaining))
+    })
+  }
+
+  test('First chunk above the balance – ends as a message without content', async () => {
+    const account = await server.account({ balance: '¥0.001' })
+    const delta = { role: 'assistant', content: 'x'.repeat(4000) }
+    const chunk = JSON.stringify({ id: 'one', choices: [{ index: 0, delta, finish_reason: null }] })
+    openai.next(truncateAfter(1, 'hang', respondWithEvents([chunk, chunk])))
+    const events = parseMessagesEvents(
+      await (
+        await postMessages(account, messagesRequest('openai', { stream: true, max_tokens: 4000 }))
+      ).text(),
+    )
+    const message = assembleMessage(events)
+    assert.deepEqual([message.content, message['stop_reason']], [[], 'max_tokens'])
+  })
+
+  for (const model of ['claude', 'openai']) {
+    test(`Stream (${model}) – is settled before message_stop is sent`, async () => {
+      const account = await server.account({ balance: '¥1' })
+      const response = await postMessages(account, messagesRequest(model, { stream: true }))
+      let last = ''
+      for await (const event of readEvents(response)) {
+        last = event
+        if (!event.startsWith('event: message_stop')) continue
+        assert.equal(await account.held(), '0')
+        assert.ok(Number(await account.balance()) < 1)
+      }
+      assert.match(last, /^event: message_stop\n/)
+    })
+
+    test(`Truncated stream (${model}) – ends with an error event and no message_stop`, async () => {
+      const account = await server.account({ balance: '¥1' })
+      const upstream = model === 'claude' ? claude : openai
+      const script =
+        model === 'claude' ? respondWithMessage(['One', ' two', ' three']) : respondWith('One two three')
+      upstream.next(truncateAfter(5, 'reset', script))
+      const response = await postMessages(account, messagesRequest(model, { stream: true }))
+      const events = parseMessagesEvents(await response.text())
+      assert.equal(events.at(-1)?.type, 'error')
+      assert.equal(events.at(-1)?.error?.type, 'overloaded_error')
+      assert.ok(!events.some(({ type }) => type === 'message_stop'))
+      assert.equal((await waitForRecord(account, response)).outcome, 'truncated')
+    })
+
+    test(`Low balance (${model}) – lowers max_tokens and changes nothing else`, async () => {
+      const account = await server.account({ balance: '¥0.4' })
+      const upstream = model === 'claude' ? claude : openai
+      const body = messagesRequest(model, { max_tokens: 4000, temperature: 0.25 })
+      assert.equal((await postMessages(account, body)).status, 200)
+      assert.equal(upstream.requests.at(-1)?.json['max_tokens'], 4000)
+      const poor = await server.account({ balance: '¥0.02' })
+      assert.equal((await postMessages(poor, body)).status, 200)
+      const { max_tokens: lowered, ...rest } = upstream.requests.at(-1)?.json ?? {}
+      assert.ok(Number(lowered) >= 2400 && Number(lowered) < 2500, String(lowered))
+      const { max_tokens: _original, ...expected } = body as Record<string, unknown>
+      assert.deepEqual(rest, expected)
+    })
+  }
+
+  test('One-hour cache writes – have their own price, or cost the same as shorter ones', async () => {
+    const usage = {
+      input_tokens: 10,
+      cache_creation_input_tokens: 7,
+      cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 },
+      output_tokens: 6,
+    }
+    const caching = await server.upstream(respondWithMessage(['Hi'], { usage }), { provider: 'anthropic' })
+    const cachePrices = { input: '0.002', output: '0.008', cache_write: '0.0025' }
+    await server.model('own-price', {
+      upstreams: [caching],
+      prices: { ...cachePrices, cache_write_1h: '0.004' },
+    })
+    await server.model('same-price', { upstreams: [caching], prices: cachePrices })
+    const account = await server.account({ balance: '¥1' })
+    for (const [model, cost] of [
+      ['own-price', '0.0000915'],
+      ['same-price', '0.0000855'],
+    ] as const) {
+      assert.equal((await postMessages(account, messagesRequest(model))).headers.get('x-sluice-cost'), cost)
+      assert.equal((await account.post(chatRequest(model))).headers.get('x-sluice-cost'), cost)
+    }
+  })
+
+  test('Web searches of Anthropic – cost their fee each, streaming or not, in either format', async () => {
+    const searches = { server_tool_use: { web_search_requests: 3, web_fetch_requests: 1 } }
+    const uncached = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
+    const usage = { input_tokens: 10, ...uncached, output_tokens: 6, ...searches }
+    const message = respondWithMessage(['Hi'], { usage })
+    const searching = await server.upstream(
+      (exchange) =>
+        message({
+          ...exchange,
+          event(payload, name) {
+            const withUsage = payload.replace(
+              '"usage":{"output_tokens":6}',
+              `"usage":${JSON.stringify(usage)}`,
+            )
+            return exchange.event(withUsage, name)
+          },
+        }),
+      { provider: 'anthropic' },
+    )
+    const tokens = { input: '0.002', output: '0.008' }
+    await server.model('searching', { upstreams: [searching], prices: { ...tokens, per_search: '0.07' } })
+    await server.model('free-search', { upstreams: [searching], prices: tokens })
+    const account = await server.account({ balance: '¥10' })
+    for (const [model, cost] of [
+      ['searching', '0.210068'],
+      ['free-search', '0.000068'],
+    ] as const) {
+      for (const stream of [false, true]) {
+        for (const response of [
+          await postMessages(account, messagesRequest(model, { stream })),
+          await account.post(
+            chatRequest(model, { stream, stream_options: stream ? { include_usage: true } : null }),
+          ),
+        ]) {
+          assert.equal(response.status, 200)
+          assert.match(await response.text(), /"server_tool_use":\{"web_search_requests":3/)
+          const record = await waitForRecord(account, response)
+          assert.deepEqual([record.cost, record.searches], [cost, 3])
+        }
+      }
+    }
+  })
+
+  test('Idempotency-Key – replays the same message or stream and charges once', async () => {
+    for (const model of ['claude', 'openai']) {
+      for (const stream of [false, true]) {
+        const account = await server.account({ balance: '¥1' })
+        const headers = { 'idempotency-key': `${model}-${stream}` }
+        const first = await (
+          await postMessages(account, messagesRequest(model, { stream }), { headers })
+        ).text()
+        const charged = await account.balance()
+        assert.ok(Number(charged) < 1)
+        assert.equal(
+          await (await postMessages(account, messagesRequest(model, { stream }), { headers })).text(),
+          first,
+        )
+        assert.equal(await account.balance(), charged)
+        const other = await readMessagesError(
+          await postMessages(account, messagesRequest(model, { stream, max_tokens: 9 }), { headers }),
+        )
+        assert.deepEqual([other.type, other.code], ['invalid_request_error', 'idempotency_key_reused'])
+      }
+    }
+  })
+
+  test('Thinking budget – stays below a max_tokens that the balance lowered', async () => {
+    const poor = await server.account({ balance: '¥0.02' })
+    for (const [budget, thinking] of [
+      [1200, { type: 'enabled', budget_tokens: 1200 }],
+      [3000, { type: 'enabled', budget_tokens: -1 }],
+    ] as const) {
+      await postMessages(
+        poor,
+        messagesRequest('claude', { max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: budget } }),
+      )
+      const { max_tokens: lowered, thinking: sent } = claude.requests.at(-1)?.json ?? {}
+      const expected =
+        thinking.budget_tokens === -1 ? { ...thinking, budget_tokens: Number(lowered) - 1 } : thinking
+      assert.deepEqual(sent, expected)
+    }
+    const poorest = await server.account({ balance: '¥0.005' })
+    await postMessages(
+      poorest,
+      messagesRequest('claude', { max_tokens: 4000, thinking: { type: 'enabled', budget_tokens: 2000 } }),
+    )
+    assert.deepEqual(claude.requests.at(-1)?.json['thinking'], { type: 'disabled' })
+  })
+})

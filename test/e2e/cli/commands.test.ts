@@ -1,0 +1,122 @@
+// @backend both (cluster in long runs)
+/** The command line; commands-stopped.test.ts administers without a relay. */
+
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+
+import { CommandLine, commandLineFor } from '../../support/server/command-line.ts'
+import {
+  administer,
+  chat,
+  inspect,
+  removeAll,
+  startUpstream,
+} from '../../support/server/command-line-setup.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
+
+const server = await sharedTestServer()
+
+async function temporaryFolder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'sluice-cli-'))
+  t.after(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+describe('Command line', () => {
+  test('Exit code – 2 for wrong usage and 1 for a failure, each with one line', async (t) => {
+    const path = await temporaryFolder(t)
+    const sluice = new CommandLine(path)
+    const [unknown, missing, number, credential, nothing, noAccount, empty, wrong] = await Promise.all([
+      sluice.expectFailure(['acount', 'list'], 2),
+      sluice.expectFailure(['account', 'credit', 'acc_1', '5'], 2),
+      sluice.expectFailure(['account', 'set', 'acc_1', '--rpm', 'many'], 2),
+      sluice.expectFailure(['upstream', 'add', 'x', '--provider', 'openai', '--credential', 'sk-secret'], 2),
+      sluice.expectFailure(['account', 'set', 'acc_1'], 2),
+      sluice.expectFailure(['key', 'list'], 2),
+      sluice.expectFailure(['account', 'list']),
+      new CommandLine(path, { PORT: 'http' }).expectFailure(['verify']),
+    ])
+    assert.match(unknown, /^sluice: unknown command 'acount' \(Did you mean account\?\)/)
+    assert.match(missing, /--reason/)
+    assert.match(number, /whole number/)
+    assert.match(credential, /--credential-file/)
+    assert.doesNotMatch(credential, /sk-secret/)
+    assert.match(nothing, /Nothing to change/)
+    assert.match(noAccount, /Name an account or use --all/)
+    assert.match(empty, /No database found in .*DATA_DIR/)
+    assert.match(wrong, /^sluice: Invalid PORT: must be /)
+  })
+
+  test('Administration with the relay running – applies at once', async (t) => {
+    const sluice = commandLineFor(server.relay)
+    const setup = await administer(sluice, await startUpstream(t), 'running')
+    await inspect(sluice, setup)
+    assert.equal(await chat(server.url, setup), 200)
+    await sluice.output(['key', 'disable', setup.key])
+    assert.equal(await chat(server.url, setup), 401)
+    await sluice.output(['key', 'enable', setup.key])
+    assert.equal(await chat(server.url, setup), 200)
+
+    const diagnosis = await sluice.json<{ ok: boolean; findings: { name: string; state: string }[] }>([
+      'doctor',
+    ])
+    assert.equal(diagnosis.ok, true)
+    assert.deepEqual(
+      diagnosis.findings.filter(({ state }) => state === 'fail'),
+      [],
+    )
+    assert.deepEqual(await sluice.json(['verify']), await server.verify())
+    await removeAll(sluice, setup)
+    assert.equal(await chat(server.url, setup), 401)
+  })
+
+  test('seed – shows the reference models, adds them with --yes, and lists them with --live', async (t) => {
+    const dataDir = join(await temporaryFolder(t), 'data')
+    const sluice = new CommandLine(dataDir)
+    interface Seeded {
+      readonly applied: boolean
+      readonly models: { id: string; exists: boolean }[]
+    }
+    const plan = await sluice.json<Seeded>(['seed'])
+    assert.equal(plan.applied, false)
+    const shown = await sluice.output(['seed'])
+    assert.match(shown, /Nothing has been changed: use --yes/)
+    assert.match(shown, /^family-a-small .* list +- +new$/m)
+    await sluice.expectFailure(['model', 'list'])
+
+    await sluice.output(['upstream', 'add', 'mine', '--provider', 'openai', '--no-credential'])
+    const one = ['--only', 'family-a-small', '--upstream', 'mine', '--name', 'family-a-small=small-v2']
+    assert.match(await sluice.output(['seed', ...one, '--live', '--yes']), /small-v2 +added$/m)
+    const seeded = await sluice.json<Seeded>(['seed', '--yes'])
+    assert.deepEqual(
+      seeded.models.filter(({ exists }) => exists).map(({ id }) => id),
+      ['family-a-small'],
+    )
+    const { data } = await sluice.json<{ data: { id: string; listed: boolean }[] }>(['model', 'list'])
+    assert.equal(data.length, plan.models.length)
+    assert.deepEqual(
+      data.filter(({ listed }) => listed).map(({ id }) => id),
+      ['family-a-small'],
+    )
+    assert.match(await sluice.expectFailure(['seed', '--upstream', 'other']), /Upstream not found/)
+  })
+
+  test('doctor – exits with 1 and says what to do about a problem', async (t) => {
+    const dataDir = await temporaryFolder(t)
+    await writeFile(join(dataDir, 'sluice.db'), 'this is no database')
+    const { code, output, errors } = await new CommandLine(dataDir).run(['doctor'])
+    assert.equal(code, 1)
+    assert.match(output, /^fail +database +Cannot open .*\n +→ .*sluice restore/m)
+    assert.match(errors.join(), /^sluice: 1 of \d+ checks failed\.$/)
+
+    const misconfigured = await new CommandLine(dataDir, { WORKERS: 'none' }).run(['doctor', '--json'])
+    assert.equal(misconfigured.code, 1)
+    assert.match(
+      misconfigured.output,
+      /"name": "configuration",\n +"state": "fail",\n +"detail": "Invalid WORKERS: must be/,
+    )
+  })
+})

@@ -1,0 +1,34 @@
+// @backend both (cluster in long runs)
+/** A new customer in a browser, with the keyboard: the one browser test of the short suite. */
+import { describe, test } from 'node:test'
+import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
+import { signUp } from '../../support/console/console-steps.ts'
+
+const server = await sharedBrowserServer()
+
+describe('First visit in a browser', () => {
+  test('API key – can be created with the keyboard alone', { skip: browserSkipReason }, async (t) => {
+    const browser = await openBrowser(t, server?.url ?? '')
+    const { page } = browser
+    await signUp(browser, 'keyboard@example.com')
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search' }).waitFor()
+    await page.keyboard.type('keys')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'API keys', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Create API key' }).first().waitFor()
+    for (let presses = 0; presses < 40; presses += 1) {
+      await page.keyboard.press('Tab')
+      // Between the last and the first element of the page, the browser itself has the focus.
+      const focused = await page.evaluate<string>('document.activeElement?.textContent ?? ""')
+      if (focused.trim() === 'Create API key') break
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByLabel('Name').waitFor()
+    await page.locator('input[name="name"]:focus').waitFor()
+    await page.keyboard.type('by hand')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').locator('.secret code').waitFor()
+  })
+})

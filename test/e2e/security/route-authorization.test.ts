@@ -1,0 +1,156 @@
+// @backend both (cluster in long runs)
+/**
+ * Every endpoint rejects unauthenticated clients unless it is on the public list, and nobody reads another customer's
+ * data. Generated from the endpoint tables, so a new endpoint is covered at once.
+ */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { endpoints } from '../../../src/http/console/app.ts'
+import type { EndpointContract } from '../../../src/http/console/contract/endpoint.ts'
+import { entriesCsvPath } from '../../../src/http/console/contract/billing.ts'
+import { playgroundPath } from '../../../src/http/console/contract/account.ts'
+import { keyContract } from '../../../src/http/console/contract/keys.ts'
+import { requestsCsvPath, usageContract } from '../../../src/http/console/contract/usage.ts'
+import { chatRequest } from '../../support/server/account.ts'
+import { ConsoleSession, signUpCustomer, setUpOperator } from '../../support/console/console-session.ts'
+import { adminEndpoints } from '../../support/client/admin-api.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
+import { respondWith } from '../../support/upstream/scripted-responses.ts'
+
+/** The endpoints of sign-in and sign-up, which need no session. */
+const publicEndpoints = [
+  'GET /session',
+  'POST /password-reset',
+  'POST /password-reset/confirm',
+  'POST /set-up',
+  'POST /sign-in',
+  'POST /sign-in/passkey',
+  'POST /sign-in/passkey/options',
+  'POST /sign-in/second-factor',
+  'POST /sign-out',
+  'POST /sign-up',
+  'POST /verify-email',
+]
+
+const contracts = endpoints.map(({ contract }) => contract)
+const rawPaths: [string, string][] = [
+  ['GET', requestsCsvPath],
+  ['GET', entriesCsvPath],
+  ['POST', playgroundPath],
+]
+
+const server = await sharedTestServer()
+const upstream = await server.upstream(respondWith('Hello!'))
+await server.model('m', { upstreams: [upstream] })
+const operator = await setUpOperator(server)
+
+function endpointName({ method, path }: EndpointContract): string {
+  return `${method} ${path}`
+}
+
+async function requestStatus(
+  session: ConsoleSession,
+  [method, path]: readonly [string, string],
+  headers = {},
+): Promise<number> {
+  const body = method === 'GET' ? undefined : {}
+  const response = await session.fetch(method, path, body, headers)
+  await response.text()
+  return response.status
+}
+
+function endpointUrl(contract: EndpointContract, id = 'x'): [string, string] {
+  return [contract.method, `/api/console${contract.path.replace(/:\w+/, id)}`]
+}
+
+describe('Route authorization', () => {
+  test('Public endpoints – are exactly the listed ones, and no endpoint is declared twice', () => {
+    const anonymous = contracts.filter(({ access }) => access === 'anyone').map(endpointName)
+    assert.deepEqual(anonymous.toSorted(), publicEndpoints)
+    assert.equal(new Set(contracts.map(endpointName)).size, contracts.length)
+  })
+
+  test('Every other endpoint – rejects no key, an API key and the admin key with 401', async () => {
+    const alice = await server.account({ balance: '1' })
+    const protectedEndpoints = [
+      ...contracts.filter(({ access }) => access !== 'anyone').map((contract) => endpointUrl(contract)),
+      ...rawPaths.map(([method, path]): [string, string] => [method, `/api/console${path}`]),
+    ]
+    const anonymous = new ConsoleSession(server.url)
+    for (const endpoint of protectedEndpoints) {
+      for (const secret of [undefined, alice.key.secret, server.relay.adminKey]) {
+        const headers = secret === undefined ? {} : { authorization: `Bearer ${secret}` }
+        assert.equal(await requestStatus(anonymous, endpoint, headers), 401, endpoint.join(' '))
+      }
+    }
+  })
+
+  test('Operator endpoints – reject customers in the console and in the admin API', async () => {
+    const ann = await signUpCustomer(server, 'ann@example.com')
+    for (const contract of contracts.filter(({ access }) => access === 'operator')) {
+      assert.equal(await requestStatus(ann, endpointUrl(contract)), 403, endpointName(contract))
+    }
+    for (const [method, path] of await adminEndpoints(server)) {
+      assert.equal(await requestStatus(ann, [method, path]), 401, `${method} ${path}`)
+    }
+  })
+
+  test('Customer endpoints – reject operators without an account', async () => {
+    for (const contract of contracts.filter(({ access }) => access === 'customer')) {
+      assert.equal(await requestStatus(operator, endpointUrl(contract)), 403, endpointName(contract))
+    }
+  })
+
+  test("Another customer's objects – cannot be read, changed or listed by any endpoint", async () => {
+    const ann = await signUpCustomer(server, 'owner@example.com')
+    const mallory = await signUpCustomer(server, 'mallory@example.com')
+    const { account, person } = await ann.session()
+    const credit = { amount: '1', reason: 'test', idempotency_key: 'once' }
+    await operator.admin('POST', `/accounts/${account?.id}/credits`, credit)
+    const { secret, ...key } = await ann.call(keyContract.create, { body: { name: 'mine' } })
+    const response = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify(chatRequest('m')),
+    })
+    const requestId = response.headers.get('x-request-id') ?? ''
+    await response.text()
+    const [session] = (
+      await ann
+        .fetch('GET', '/api/console/me/sessions')
+        .then((each) => each.json() as Promise<{ data: { id: string }[] }>)
+    ).data
+    const objects = [key.id, requestId, account?.id ?? '', person?.id ?? '', session?.id ?? '']
+    // last_used_at is written with a delay and does not depend on the other customer.
+    const readKey = async () => ({
+      ...(await ann.call(keyContract.read, { id: key.id })),
+      last_used_at: null,
+    })
+    const before = await readKey()
+    for (const contract of contracts) {
+      if (contract.access === 'operator' || contract.access === 'anyone') continue
+      const ids = contract.path.includes(':') ? objects : ['']
+      for (const id of ids) {
+        const [method, path] = endpointUrl(contract, id)
+        const attempt = await mallory.fetch(method, path, method === 'GET' ? undefined : {})
+        const text = await attempt.text()
+        if (contract.path.includes(':'))
+          assert.ok(attempt.status >= 400, `${endpointName(contract)} ${id} → ${attempt.status}`)
+        for (const object of objects) {
+          if (!path.includes(object))
+            assert.ok(!text.includes(object), `${endpointName(contract)} reveals ${object}`)
+        }
+      }
+    }
+    for (const query of [`?key=${key.id}`, `?request_id=${requestId}`, `?model=m`]) {
+      const list = await mallory.fetch('GET', `/api/console/requests${query}`)
+      assert.deepEqual(((await list.json()) as { data: object[] }).data, [], query)
+      const csv = await mallory.fetch('GET', `/api/console/requests.csv${query}`)
+      assert.equal((await csv.text()).trimEnd().split('\r\n').length, 1, query)
+    }
+    const by = await mallory.call(usageContract.breakdown, { query: { group: 'key', key: key.id } })
+    assert.deepEqual(by.data, [])
+    assert.deepEqual(await readKey(), before)
+    assert.equal((await ann.session()).person?.id, person?.id)
+  })
+})

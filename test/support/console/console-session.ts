@@ -1,0 +1,169 @@
+/**
+ * A session of the console API without a browser: it stores cookies, sends the headers that a browser sends, and checks
+ * every response against the schema of its endpoint. The browser tests load the pages.
+ */
+import assert from 'node:assert/strict'
+import type {
+  EndpointContract,
+  ResponseOf,
+  BodyOf,
+  QueryOf,
+} from '../../../src/http/console/contract/endpoint.ts'
+import { authContract, type Session } from '../../../src/http/console/contract/auth.ts'
+import { eventually } from '../client/responses.ts'
+
+export interface CallOptions<One extends EndpointContract = EndpointContract> {
+  body?: BodyOf<One>
+  query?: QueryOf<One>
+  /** Replaces `:id` in the path. */
+  id?: string
+  headers?: Record<string, string>
+}
+
+export interface ReceivedError {
+  status: number
+  code: string
+  param: string | null
+  message: string
+}
+
+export class ConsoleSession {
+  readonly url: string
+  /** The origin of its pages: the public URL of a relay behind a proxy. */
+  readonly #origin: string
+  cookies = new Map<string, string>()
+
+  constructor(url: string, origin: string = url) {
+    this.url = url
+    this.#origin = origin
+  }
+
+  /** One call by its path; returns the raw response. */
+  async fetch(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        origin: this.#origin,
+        'sec-fetch-site': 'same-origin',
+        ...(cookie === '' ? {} : { cookie }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    for (const line of response.headers.getSetCookie()) this.#storeCookie(line)
+    return response
+  }
+
+  #storeCookie(line: string): void {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+    if (value === '' || /max-age=0/i.test(line)) this.cookies.delete(name)
+    else this.cookies.set(name, value)
+  }
+
+  send<One extends EndpointContract>(call: One, options: CallOptions<One> = {}): Promise<Response> {
+    const query = new URLSearchParams(options.query ?? {}).toString()
+    const path = call.path.replace(/:\w+/, encodeURIComponent(options.id ?? 'x'))
+    const body = call.method === 'GET' ? undefined : (options.body ?? {})
+    return this.fetch(
+      call.method,
+      `/api/console${path}${query === '' ? '' : `?${query}`}`,
+      body,
+      options.headers,
+    )
+  }
+
+  /** A call that must succeed, with exactly the fields of the endpoint's schema. */
+  async call<One extends EndpointContract>(
+    call: One,
+    options: CallOptions<One> = {},
+  ): Promise<ResponseOf<One>> {
+    const response = await this.send(call, options)
+    const text = await response.text()
+    assert.ok(response.ok, `${call.method} ${call.path} → ${response.status}: ${text}`)
+    const body: unknown = JSON.parse(text)
+    const parsed = call.response.parse(body) as ResponseOf<One>
+    assert.deepEqual(body, parsed, `${call.path} returns fields that its schema does not have`)
+    return parsed
+  }
+
+  /** A call that must fail; returns its error. */
+  async expectError<One extends EndpointContract>(
+    call: One,
+    options: CallOptions<One> = {},
+  ): Promise<ReceivedError> {
+    return readError(await this.send(call, options))
+  }
+
+  session(): Promise<Session> {
+    return this.call(authContract.session)
+  }
+
+  /** Signs in with a password only. */
+  async signIn(email: string, password: string): Promise<void> {
+    const result = await this.call(authContract.signIn, { body: { email, password } })
+    assert.equal(result.status, 'signed_in')
+  }
+
+  /** One admin API call with the session. */
+  async admin<Answer>(method: string, path: string, body?: unknown): Promise<Answer> {
+    const response = await this.fetch(method, `/api/admin${path}`, body)
+    const text = await response.text()
+    assert.ok(response.ok, `${method} ${path} → ${response.status}: ${text}`)
+    return JSON.parse(text) as Answer
+  }
+}
+
+export async function readError(response: Response): Promise<ReceivedError> {
+  const body = (await response.json()) as { error?: { code: string; message: string; param: string | null } }
+  assert.ok(body.error, `no error in the response: ${JSON.stringify(body).slice(0, 200)}`)
+  const { code, message, param } = body.error
+  return { status: response.status, code, message, param }
+}
+
+export const validPassword = 'a quiet harbour at noon'
+
+/** The token of the set-up link, which the relay prints shortly after it is ready. */
+export function readSetUpToken(server: { readonly log: readonly string[] }): Promise<string> {
+  return eventually('the set-up link in the output', async () => {
+    const link = server.log.findLast((line) => line.includes('/set-up#'))
+    return link?.slice(link.indexOf('#') + 1).trim()
+  })
+}
+
+/** The status of an attempt to create an operator with the token of a set-up link. */
+export async function redeemSetUpLink(
+  { url }: { url: string },
+  token: string,
+  email: string,
+): Promise<number> {
+  const body = { token, email, password: validPassword }
+  const response = await new ConsoleSession(url).send(authContract.setUp, { body })
+  await response.body?.cancel()
+  return response.status
+}
+
+/** Creates the first operator with the printed set-up link. */
+export async function setUpOperator(
+  server: { readonly url: string; readonly log: string[] },
+  email = 'boss@example.com',
+): Promise<ConsoleSession> {
+  const session = new ConsoleSession(server.url)
+  const body = { token: await readSetUpToken(server), email, password: validPassword }
+  await session.call(authContract.setUp, { body })
+  return session
+}
+
+/** Signs up a customer on a relay that sends no e-mail. */
+export async function signUpCustomer(server: { url: string }, email: string): Promise<ConsoleSession> {
+  const session = new ConsoleSession(server.url)
+  await session.call(authContract.signUp, { body: { email, password: validPassword } })
+  return session
+}
