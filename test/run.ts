@@ -123,7 +123,7 @@ function createRunFolder(): string {
 const startedAt = performance.now()
 const result = new RunResult()
 const folder = createRunFolder()
-Object.assign(process.env, { TMPDIR: folder, TEST_RUN_DIR: folder, TEST_SUITE: suite })
+Object.assign(process.env, { TMPDIR: folder, TEST_SUITE: suite })
 // One more than there are cores, because tests wait for each other's processes and for time-outs of the product.
 const concurrency = availableParallelism() + 1
 // An interrupted run starts no more files, ends those that run, and removes its folder.

@@ -3,7 +3,7 @@
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -14,6 +14,7 @@ import { Client } from 'pg'
 import { openClient } from './connection.ts'
 import { sqlState } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
+import { copyFolder, preparedDataFolder } from './prepared-data-folder.fixture.ts'
 
 const installed = '/usr/lib/postgresql'
 /** `nobody`: PostgreSQL does not run as root. */
@@ -250,33 +251,21 @@ async function runProgram(program: string, programArguments: readonly string[]):
 /** Tests do not cover crashes of the machine, so fsync is off. */
 const testSettings = ['fsync=off', 'max_connections=200', 'shared_buffers=64MB']
 
-async function createDataFolder(bin: string, folder: string): Promise<void> {
-  const options = ['-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-  await runProgram(join(bin, 'initdb'), ['-D', folder, ...options])
-}
-
-/**
- * Returns the data folder of a stopped server that has the template. Processes of a test run that find none each create
- * one, and use the first that is complete: so none waits for another, which may fail or be killed.
- */
-async function prepareDataFolder(bin: string, runDir: string): Promise<string> {
-  const prepared = join(runDir, 'postgres')
-  if (existsSync(prepared)) return prepared
-  const dir = createServerFolder(runDir)
+/** Creates the data folder that later servers start with, and keeps it once its server has stopped. */
+async function prepareDataFolder(bin: string, keepFolder: (folder: string) => Promise<void>): Promise<void> {
+  const dir = createServerFolder(tmpdir())
+  const data = join(dir, 'data')
   const server = new PostgresServer(bin, dir, await freePort(), testSettings)
   try {
-    await createDataFolder(bin, join(dir, 'data'))
+    const options = ['-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+    await runProgram(join(bin, 'initdb'), ['-D', data, ...options])
     await server.start()
     await server.createTemplate()
     await server.stop()
-    renameSync(join(dir, 'data'), prepared)
-  } catch (error) {
-    // A folder that is not empty is not replaced.
-    if (!existsSync(prepared)) throw error
+    await keepFolder(data)
   } finally {
     await server.remove()
   }
-  return prepared
 }
 
 /** Starts a server in a folder in `base`; the caller must remove it. */
@@ -286,11 +275,9 @@ export async function startPostgres(
 ): Promise<PostgresServer> {
   const bin = findPostgresPrograms()
   if (bin === undefined) throw new Error('PostgreSQL is not installed here.')
+  const prepared = await preparedDataFolder(bin, (keepFolder) => prepareDataFolder(bin, keepFolder))
   const dir = createServerFolder(base)
-  const runDir = process.env['TEST_RUN_DIR']
-  const data = join(dir, 'data')
-  if (runDir === undefined) await createDataFolder(bin, data)
-  else await runProgram('cp', ['-a', await prepareDataFolder(bin, runDir), data])
+  await copyFolder(prepared, join(dir, 'data'))
   const server = new PostgresServer(bin, dir, await freePort(), settings)
   await server.start()
   return server

@@ -1,5 +1,5 @@
 // @backend both (cluster in long runs)
-/** A new customer in a browser, with the keyboard: the one browser test of the short suite. */
+/** A new customer in a browser: the browser tests of the short suite. */
 import { describe, test } from 'node:test'
 import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
 import { signUp } from '../../support/console/console-steps.ts'
@@ -7,6 +7,12 @@ import { signUp } from '../../support/console/console-steps.ts'
 const server = await sharedBrowserServer()
 
 describe('First visit in a browser', () => {
+  test('Chinese browser – shows the sign-in page in Chinese', { skip: browserSkipReason }, async (t) => {
+    const { page, open } = await openBrowser(t, server?.url ?? '', { language: 'zh-CN' })
+    await open('/')
+    await page.getByRole('heading', { name: '登录', level: 1 }).waitFor()
+  })
+
   test('API key – can be created with the keyboard alone', { skip: browserSkipReason }, async (t) => {
     const browser = await openBrowser(t, server?.url ?? '')
     const { page } = browser
