@@ -90,7 +90,7 @@ interface OpenBlock {
 export class AnthropicStreamTranslation implements StreamTranslation {
   readonly #writer: ChunkWriter
   readonly #blocks = new Map<number, OpenBlock>()
-  #messageId: string | undefined
+  #hasStarted = false
   #calls = 0
   /** The counts so far; later ones override earlier ones. */
   #usage: Json | undefined
@@ -132,11 +132,10 @@ export class AnthropicStreamTranslation implements StreamTranslation {
   }
 
   #onMessageStart(message: Json): Chunk[] {
+    // An upstream that starts over, or mixes two responses: none of them can be trusted to be complete.
+    if (this.#hasStarted) throw new Error('A second message started in the same stream.')
+    this.#hasStarted = true
     const id = getString(message, 'id')
-    if (this.#messageId !== undefined && id !== this.#messageId) {
-      throw new Error('A second message started before the first one ended.')
-    }
-    this.#messageId = id
     this.#usage = getObject(message, 'usage')
     this.#writer.setIdentity(id, getString(message, 'model'))
     return this.#writer.start()

@@ -33,7 +33,7 @@ function thinksInLevels(model: string): boolean {
 
 function encodeSource(source: Source, otherwise: string): Json {
   if (source.kind === 'data') return { inlineData: { mimeType: source.mediaType, data: source.data } }
-  const ending = /\.(\w+)(?:[?#].*)?$/.exec(source.url)?.[1]?.toLowerCase() ?? ''
+  const ending = /^[^?#]*\.(\w+)(?:[?#]|$)/.exec(source.url)?.[1]?.toLowerCase() ?? ''
   return { fileData: { mimeType: lookup(mediaTypes, ending) ?? otherwise, fileUri: source.url } }
 }
 

@@ -1,5 +1,4 @@
 /** Translates Gemini's responses and streams (generateContent) into the OpenAI format. */
-import { newId } from '../../lib/ids.ts'
 import {
   ChunkWriter,
   chatCompletion,
@@ -22,6 +21,7 @@ import {
 import type { UpstreamCall, Chunk, StreamEvent, StreamTranslation } from '../provider.ts'
 import { geminiFormat, encryptedDetail } from '../reasoning-details.ts'
 import { isObject, type TokenUsage } from '../usage.ts'
+import { FunctionCallReader, type FunctionCall } from './function-calls.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {
   MAX_TOKENS: 'length',
@@ -78,14 +78,7 @@ function candidateParts(candidate: Json): readonly Json[] {
   return getObjects(getObject(candidate, 'content') ?? {}, 'parts')
 }
 
-function parseFunctionCall(part: Json): { id: string; name: string; input: Json } | undefined {
-  const call = getObject(part, 'functionCall')
-  const name = call && getString(call, 'name')
-  if (!call || name === undefined) return undefined
-  return { id: getString(call, 'id') ?? newId('call'), name, input: getObject(call, 'args') ?? {} }
-}
-
-function signatureDetails(part: Json, about: { id?: string; index: number }): Json[] {
+function signatureDetails(part: Json, about: { id?: string | undefined; index: number }): Json[] {
   const signature = getString(part, 'thoughtSignature')
   return signature === undefined ? [] : [encryptedDetail(signature, { ...about, format: geminiFormat })]
 }
@@ -94,14 +87,17 @@ function translateCandidate(candidate: Json): ChatResult {
   let text = ''
   let reasoning = ''
   const reasoningDetails: Json[] = []
-  const toolCalls: Json[] = []
+  const calls: FunctionCall[] = []
+  const reader = new FunctionCallReader()
   for (const part of candidateParts(candidate)) {
-    const call = parseFunctionCall(part)
-    if (call) toolCalls.push(encodeToolCall(call.id, call.name, call.input))
-    else if (part['thought'] === true) reasoning += getString(part, 'text') ?? ''
+    calls.push(...reader.read(part))
+    if (part['thought'] === true) reasoning += getString(part, 'text') ?? ''
     else text += getString(part, 'text') ?? ''
-    reasoningDetails.push(...signatureDetails(part, { id: call?.id, index: reasoningDetails.length }))
+    const id = 'functionCall' in part ? reader.latestId : undefined
+    reasoningDetails.push(...signatureDetails(part, { id, index: reasoningDetails.length }))
   }
+  calls.push(...reader.end())
+  const toolCalls = calls.map(({ id, name, input }) => encodeToolCall(id, name, input))
   const finish = mapFinish(getString(candidate, 'finishReason') ?? 'STOP', toolCalls.length > 0)
   return { text, reasoning, reasoningDetails, toolCalls, finish }
 }
@@ -127,9 +123,21 @@ export function translateGeminiResponse(body: unknown, call: UpstreamCall): Json
 
 /** The state of a candidate in a stream. */
 interface CandidateProgress {
+  readonly reader: FunctionCallReader
   signatures: number
   calls: number
   isFinished: boolean
+}
+
+function startCandidate(isFinished = false): CandidateProgress {
+  return { reader: new FunctionCallReader(), signatures: 0, calls: 0, isFinished }
+}
+
+/** A candidate, and the chunks that an event of it becomes. */
+interface CandidateOutput {
+  readonly progress: CandidateProgress
+  readonly index: number
+  readonly chunks: Chunk[]
 }
 
 export class GeminiStreamTranslation implements StreamTranslation {
@@ -157,7 +165,7 @@ export class GeminiStreamTranslation implements StreamTranslation {
     const block = blockReason(body)
     const chunks = getObjects(body, 'candidates').flatMap((candidate) => this.#onCandidate(candidate))
     if (block !== undefined && this.#candidates.size === 0) {
-      this.#candidates.set(0, { signatures: 0, calls: 0, isFinished: true })
+      this.#candidates.set(0, startCandidate(true))
       return this.#writer.finish(blockedFinish(block))
     }
     return chunks
@@ -173,29 +181,38 @@ export class GeminiStreamTranslation implements StreamTranslation {
 
   #onCandidate(candidate: Json): Chunk[] {
     const index = getNumber(candidate, 'index') ?? 0
-    const progress = this.#candidates.get(index) ?? { signatures: 0, calls: 0, isFinished: false }
+    const progress = this.#candidates.get(index) ?? startCandidate()
     this.#candidates.set(index, progress)
     const chunks = this.#writer.start(index)
     for (const part of candidateParts(candidate)) this.#onPart(part, { progress, index, chunks })
     const native = getString(candidate, 'finishReason')
     if (native === undefined || progress.isFinished) return chunks
     progress.isFinished = true
+    this.#onCalls(progress.reader.end(), { progress, index, chunks })
     chunks.push(...this.#writer.finish(mapFinish(native, progress.calls > 0), index))
     return chunks
   }
 
-  #onPart(part: Json, to: { progress: CandidateProgress; index: number; chunks: Chunk[] }): void {
+  #onPart(part: Json, to: CandidateOutput): void {
     const { progress, index, chunks } = to
-    const call = parseFunctionCall(part)
     const text = getString(part, 'text') ?? ''
-    if (call) {
-      const started = { index: progress.calls++, ...encodeToolCall(call.id, call.name, call.input) }
-      chunks.push(...this.#writer.delta({ tool_calls: [started] }, index))
-    } else if (part['thought'] === true) chunks.push(...this.#writer.reasoning(text, index))
-    else chunks.push(...this.#writer.text(text, index))
-    const details = signatureDetails(part, { id: call?.id, index: progress.signatures })
+    this.#onCalls(progress.reader.read(part), to)
+    const isCall = 'functionCall' in part
+    if (!isCall)
+      chunks.push(
+        ...(part['thought'] === true ? this.#writer.reasoning(text, index) : this.#writer.text(text, index)),
+      )
+    const id = isCall ? progress.reader.latestId : undefined
+    const details = signatureDetails(part, { id, index: progress.signatures })
     if (details.length === 0) return
     progress.signatures += details.length
     chunks.push(...this.#writer.delta({ reasoning_details: details }, index))
+  }
+
+  #onCalls(calls: readonly FunctionCall[], { progress, index, chunks }: CandidateOutput): void {
+    for (const { id, name, input } of calls) {
+      const started = { index: progress.calls++, ...encodeToolCall(id, name, input) }
+      chunks.push(...this.#writer.delta({ tool_calls: [started] }, index))
+    }
   }
 }

@@ -115,6 +115,47 @@ describe('Messages API billing', () => {
     })
   }
 
+  const second = JSON.stringify({
+    type: 'message_start',
+    message: { id: 'msg_1', role: 'assistant', content: [] },
+  })
+  const delta = '{"type":"content_block_delta","index":0,"delta":{"type":"text_de'
+  for (const [subject, payload] of Object.entries({
+    'Second message_start': second,
+    'Event cut in half by a message_start': `${delta}\ndata: ${second}`,
+  })) {
+    for (const format of ['messages', 'chat']) {
+      test(`${subject} (${format}) – ends the stream as truncated, charged by estimate`, async () => {
+        const account = await server.account({ balance: '¥1' })
+        const message = { id: 'msg_1', role: 'assistant', content: [], usage: { input_tokens: 9 } }
+        const text = { type: 'text_delta', text: 'One two three' }
+        const started = [
+          { type: 'message_start', message },
+          { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+          { type: 'content_block_delta', index: 0, delta: text },
+        ].map((event) => JSON.stringify(event))
+        const rest = [
+          { type: 'content_block_delta', index: 0, delta: text },
+          { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 99 } },
+          { type: 'message_stop' },
+        ].map((event) => JSON.stringify(event))
+        claude.next(respondWithEvents([...started, payload, ...rest]))
+        const isChat = format === 'chat'
+        const response = isChat
+          ? await account.post(chatRequest('claude', { stream: true }))
+          : await postMessages(account, messagesRequest('claude', { stream: true }))
+        const body = await response.text()
+        assert.match(body, isChat ? /"error":/ : /^event: error$/m)
+        assert.doesNotMatch(body, /message_stop|\[DONE\]|finish_reason":"|stop_reason":"/)
+        const record = await waitForRecord(account, response)
+        assert.deepEqual(
+          [record.outcome, record.usage_source, record.completion_tokens],
+          ['truncated', 'estimate', 4],
+        )
+      })
+    }
+  }
+
   test('One-hour cache writes – have their own price, or cost the same as shorter ones', async () => {
     const usage = {
       input_tokens: 10,
