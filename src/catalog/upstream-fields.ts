@@ -7,6 +7,7 @@ import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamsTable } from '../db/schema/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
 import { parseProxy } from '../lib/http-client/proxy.ts'
+import { trimTrailing } from '../lib/trim-trailing.ts'
 import { providerNames } from '../providers/registry.ts'
 import { toPrice, type Price, type PriceInput } from './prices.ts'
 
@@ -191,7 +192,7 @@ function cleanBaseUrl(text: string, context: UpstreamContext): string {
       'must not contain a user name, a query or a fragment; use the credential field for secrets',
     )
   }
-  return url.href.replace(/\/+$/, '')
+  return trimTrailing(url.href, '/')
 }
 
 /**

@@ -8,9 +8,9 @@ import { allowsAddress, cleanNetworks, compileNetworks, type NetworkList } from 
 import type { Caller, Directory } from '../accounts/directory.ts'
 import { hashKey, isWellFormedKey } from '../accounts/key-secret.ts'
 import { apiError } from '../errors.ts'
+import { parseBearer } from './header-values.ts'
 
 const maxCachedKeys = 10_000
-const bearer = /^bearer +(\S+) *$/i
 
 export class ApiKeyAuth {
   readonly #directory: Directory
@@ -32,7 +32,7 @@ export class ApiKeyAuth {
     if (authorization === undefined) throw apiError('invalid_api_key')
     const known = this.#cache.get(authorization)
     if (known) return known
-    const secret = bearer.exec(authorization)?.[1]
+    const secret = parseBearer(authorization)
     if (secret === undefined || !isWellFormedKey(secret)) throw apiError('invalid_api_key')
     const caller = this.#directory.callerByKeyHash(hashKey(secret))
     if (!caller) return null

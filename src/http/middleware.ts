@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
 import { apiError } from '../errors.ts'
+import { parseBearer } from './header-values.ts'
 
 const maxBodyBytes = 1024 * 1024
 
@@ -38,7 +39,7 @@ export function requireAdminKey(adminApiKey: string | null): MiddlewareHandler {
   const expected = adminApiKey === null || adminApiKey === '' ? null : sha256(adminApiKey)
   return async (c, next) => {
     if (expected === null) throw apiError('not_found')
-    const key = /^Bearer +(\S.*?) *$/i.exec(c.req.header('authorization') ?? '')?.[1] ?? ''
+    const key = parseBearer(c.req.header('authorization') ?? '') ?? ''
     if (!timingSafeEqual(sha256(key), expected)) throw apiError('invalid_api_key')
     await next()
   }

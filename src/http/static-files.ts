@@ -8,6 +8,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { matchesEtag, negotiateEncoding } from './header-values.ts'
 
 export const consoleFolder = fileURLToPath(new URL('../../console/dist', import.meta.url))
 const mount = '/console/'
@@ -45,7 +46,8 @@ interface ConsoleFile {
   readonly etag: string
   /** The file name contains a hash of the content. */
   readonly isHashed: boolean
-  readonly encodings: ReadonlySet<string>
+  /** The best one first. */
+  readonly encodings: readonly string[]
 }
 
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
@@ -75,7 +77,7 @@ export async function readConsoleFiles(folder: string): Promise<ConsoleFiles> {
           .digest('base64url')
           .slice(0, 22),
         isHashed: name.startsWith(`assets${sep}`),
-        encodings: new Set(encodings),
+        encodings,
       },
     ]
   })
@@ -85,18 +87,6 @@ export async function readConsoleFiles(folder: string): Promise<ConsoleFiles> {
 /** True for `/`, `/console` and everything below it. */
 export function isConsolePath(url: string): boolean {
   return url === '/' || url.startsWith('/?') || /^\/console(?:[/?]|$)/.test(url)
-}
-
-/** The best encoding that the client accepts and the file has; `null`: uncompressed. */
-function negotiateEncoding(header: string | undefined, { encodings }: ConsoleFile): string | null {
-  const taken = (header ?? '').split(',').flatMap((part) => {
-    const [name = '', ...parameters] = part
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/)
-    return parameters.some((term) => /^q=0(\.0*)?$/.test(term)) ? [] : [name]
-  })
-  return Object.keys(encodingSuffixes).find((each) => encodings.has(each) && taken.includes(each)) ?? null
 }
 
 /** The file of a path. A path without a known extension is a page of the console; all pages are `index.html`. */
@@ -131,16 +121,14 @@ async function createResponse(files: ConsoleFiles, incoming: IncomingMessage): P
   if (!files.has('index.html')) return textResponse(503, `Console unavailable: ${buildInstructions}.`)
   const file = findFile(files, path)
   if (file === undefined) return textResponse(404, 'Not found.')
-  const encoding = negotiateEncoding(headers['accept-encoding'], file)
+  const encoding = negotiateEncoding(headers['accept-encoding'], file.encodings)
   const etag = `"${file.etag}${encoding === null ? '' : `-${encoding}`}"`
   const common = {
     etag,
     'cache-control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept-encoding',
   }
-  if (headers['if-none-match']?.split(/\s*,\s*/).includes(etag)) {
-    return { status: 304, headers: common, body: '' }
-  }
+  if (matchesEtag(headers['if-none-match'], etag)) return { status: 304, headers: common, body: '' }
   const body = await readFile(encoding === null ? file.path : `${file.path}${encodingSuffixes[encoding]}`)
   return {
     status: 200,

@@ -6,6 +6,7 @@
 import dns from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { trimTrailing } from './trim-trailing.ts'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
@@ -164,7 +165,7 @@ export function upstreamUrlProblem(url: string, allow: readonly Cidr[]): string 
     const reason = forbiddenReason(literal, allow)
     return reason === null ? null : `The address ${literal} is ${reason}, which is not allowed.`
   }
-  const name = parsed.hostname.replace(/\.+$/, '')
+  const name = trimTrailing(parsed.hostname, '.')
   const isLocal = name === 'localhost' || name.endsWith('.localhost')
   if (isLocal && ['127.0.0.1', '::1'].every((loopback) => forbiddenReason(loopback, allow) !== null)) {
     return `The name ${parsed.hostname} means a loopback address, which is not allowed.`

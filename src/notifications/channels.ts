@@ -10,6 +10,7 @@ import { sql, type ChannelKind, type ChannelsTable } from '../db/schema/schema.t
 import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { upstreamUrlProblem, type Cidr } from '../lib/address-guard.ts'
 import { newId } from '../lib/ids.ts'
+import { trimTrailing } from '../lib/trim-trailing.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { ChannelTarget } from './webhook-channels.ts'
 import { checkKind, operatorAudience } from './notification-kinds.ts'
@@ -113,7 +114,11 @@ function cleanName(name: string): string {
 
 function targetOf(input: ChannelPatch, before: ChannelTarget): ChannelTarget {
   const { address = before.address, secret = before.secret, server = before.server } = input
-  return { address, secret, server: server?.replace(/\/+$/, '') ?? null }
+  return {
+    address,
+    secret,
+    server: server === null || server === undefined ? null : trimTrailing(server, '/'),
+  }
 }
 
 export function channelOf(row: ChannelsTable): Channel {
@@ -212,7 +217,10 @@ export async function updateChannel(
   if (patch.language !== undefined) set.language = patch.language
   if (patch.enabled !== undefined) set.enabled = patch.enabled ? 1 : 0
   if (patch.address !== undefined || patch.secret !== undefined || patch.server !== undefined) {
-    const target = targetOf(patch, JSON.parse(sealer.unseal(before.target, id)) as ChannelTarget)
+    const stored = JSON.parse(sealer.unseal(before.target, id)) as ChannelTarget
+    const target = targetOf(patch, stored)
+    if (before.kind === 'telegram' && target.server !== stored.server && patch.secret === undefined)
+      throw invalid('secret', 'must be sent with a new server, which never gets the stored token')
     checkAddress(before.kind, target, allow)
     set.target = sealer.seal(JSON.stringify(target), id)
     set.hint = addressHint(before.kind, target)
