@@ -102,6 +102,25 @@ function toAuditDetail(set: Partial<UpstreamsTable>): object {
   }
 }
 
+/**
+ * True if the credentials would be sent to another server than they were stored for: another origin, provider or proxy.
+ * Then the stored ones are deleted, so that nobody who may change an upstream can read them that way.
+ */
+function changesDestination(
+  before: UpstreamsTable,
+  set: Partial<UpstreamsTable>,
+  { sealer }: UpstreamContext,
+): boolean {
+  const { base_url: baseUrl = before.base_url, provider = before.provider, proxy = before.proxy } = set
+  const unsealed = (sealed: string | null): string | null =>
+    sealed === null ? null : sealer.unseal(sealed, before.id)
+  return (
+    new URL(baseUrl).origin !== new URL(before.base_url).origin ||
+    provider !== before.provider ||
+    (proxy !== before.proxy && unsealed(proxy) !== unsealed(before.proxy))
+  )
+}
+
 /** Throws 400 naming the field, or 409 if the name is taken. */
 export async function createUpstream(
   db: Db,
@@ -161,27 +180,49 @@ export async function listUpstreams(db: Db, sealer: Sealer): Promise<Upstream[]>
   return rows.map((row) => upstreamOf(row, sealer))
 }
 
-/** Throws 404 for an unknown id, 400 naming the field, 409 if the name is taken. */
+/**
+ * A new origin, provider or proxy deletes the stored credentials, the additional ones included, and keeps only the one
+ * of the same patch. Throws 404 for an unknown id, 400 naming the field, 409 if the name is taken.
+ */
 export async function updateUpstream(
   db: Db,
   id: string,
   patch: UpstreamPatch,
   context: UpstreamContext,
 ): Promise<Changed<Upstream>> {
+  const before = await db.first(sql.selectFrom('upstreams').selectAll().where('id', '=', id))
+  if (before === undefined) throw upstreamNotFound()
   const set = { ...toColumns(patch, id, context), updated_at: Date.now() }
-  let update = sql.updateTable('upstreams').set(set).where('id', '=', id)
+  const deletesCredentials = changesDestination(before, set, context)
+  if (deletesCredentials) set.credential ??= context.sealer.seal('', id)
+  // The comparison holds only for the destination that was read: a concurrent change of it is a conflict.
+  let update = sql
+    .updateTable('upstreams')
+    .set(set)
+    .where('id', '=', id)
+    .where('base_url', '=', before.base_url)
+    .where('provider', '=', before.provider)
+    .where('proxy', 'is not distinct from', before.proxy)
   if (patch.timeouts !== undefined) update = update.set(mergeTimeouts(patch.timeouts))
+  const additional = sql.deleteFrom('upstream_credentials').where('upstream_id', '=', id)
+  const detail = { ...toAuditDetail(set), ...(deletesCredentials ? { credentials: 'deleted' } : {}) }
   try {
     await db.write(
       expectChanges(update, 1),
-      auditStatement(context.by, 'upstream.update', id, toAuditDetail(set)),
+      ...(deletesCredentials ? [additional] : []),
+      auditStatement(context.by, 'upstream.update', id, detail),
     )
   } catch (error) {
-    throw toApiError(error)
+    throw isExpectationFailureOf(error, 0) ? await lostUpdate(db, id) : toApiError(error)
   }
   const upstream = await upstreamById(db, id, context.sealer)
   if (upstream === undefined) throw upstreamNotFound()
   return { value: upstream, changes: [{ kind: 'upstream', id }] }
+}
+
+async function lostUpdate(db: Db, id: string): Promise<ApiError> {
+  if ((await upstreamRow(db, id)) === undefined) return upstreamNotFound()
+  return apiError('conflict', { message: 'The upstream was changed at the same time. Try again.' })
 }
 
 /** Throws 404 for an unknown id, 409 while models have routes to it. */

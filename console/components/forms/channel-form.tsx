@@ -180,7 +180,7 @@ function TargetFields({ draft, field, isNew, fieldError }: TargetFieldsProps) {
       {isChat && (
         <TextInput
           label={t.server}
-          description={t.serverHint}
+          description={isNew ? t.serverHint : t.serverUnchanged}
           autoComplete="off"
           error={fieldError('server')}
           {...field('server')}

@@ -70,6 +70,13 @@ function bodyFrom(draft: Draft, isNew: boolean): Record<string, unknown> {
   }
 }
 
+/** Another origin or provider: the relay deletes the stored credentials. */
+function isMoved(upstream: Upstream, draft: Draft): boolean {
+  const origin = (url: string): string => URL.parse(url.trim())?.origin ?? url
+  const hasNewOrigin = draft.base_url.trim() !== '' && origin(draft.base_url) !== origin(upstream.base_url)
+  return hasNewOrigin || draft.provider !== upstream.provider
+}
+
 export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
   const t = useMessages('catalog').upstreams
   const shell = useMessages('shell')
@@ -130,6 +137,11 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
           {...field('credential')}
         />
       </div>
+      {upstream !== null && isMoved(upstream, draft) && (
+        <p className="callout warning" role="status">
+          {t.movedEffect}
+        </p>
+      )}
       <UpstreamCosts draft={draft} field={field} />
       <details className="disclosure">
         <summary>{t.advanced}</summary>

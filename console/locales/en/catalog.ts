@@ -19,6 +19,8 @@ export const catalog = {
     credential: 'Credential',
     credentialHint: 'Stored encrypted and never shown again',
     credentialUnchanged: 'Leave empty to keep the current one',
+    movedEffect:
+      'Saving deletes all stored credentials of this upstream, because they belong to the previous server or provider. Enter the new credential here.',
     priority: 'Priority',
     priorityHint: 'Lower is tried first',
     weight: 'Weight',

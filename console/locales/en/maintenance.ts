@@ -95,6 +95,7 @@ export const maintenance = {
     secretHidden: 'Stored encrypted and never shown again',
     server: 'API server',
     serverHint: 'Leave empty for the official one',
+    serverUnchanged: 'Leave empty to keep the current one. A new server requires the bot token again.',
     content: 'Notifications',
     contentHint: 'Only the selected ones are sent; all if none is selected.',
     all: 'All',

@@ -91,6 +91,7 @@ export const maintenance: typeof english = {
     secretHidden: '加密存储，保存后不再显示',
     server: 'API 服务器',
     serverHint: '留空则使用官方服务器',
+    serverUnchanged: '留空则不修改；更换服务器时须重新填写机器人令牌',
     content: '通知内容',
     contentHint: '仅发送所选内容，不选则全部发送。',
     all: '全部',

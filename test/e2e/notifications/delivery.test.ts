@@ -203,6 +203,24 @@ describe('Notification delivery and retries', { concurrency: true }, () => {
       }
     })
 
+    test('Telegram channel with a new server – is rejected unless the token comes with it', async () => {
+      const [own, thief] = [await startChatService('telegram'), await startChatService('telegram')]
+      const target = { address: '-1001', server: own.url, secret: secrets.telegram }
+      const channel = await createChannel({ name: 'moving', kind: 'telegram', ...target })
+      const path = `/channels/${channel.id}`
+      for (const other of [thief.url, null]) {
+        const rejected = await server.relay.adminResponse('PATCH', path, { server: other })
+        assert.match(await rejected.text(), /"param":"secret"/)
+      }
+      await server.admin('PATCH', path, { server: `${own.url}/`, language: 'en' })
+      await server.admin('POST', `${path}/test`)
+      assert.deepEqual([own.received.length, thief.received.length], [1, 0])
+      await server.admin('PATCH', path, { server: thief.url, secret: secrets.telegram })
+      await server.admin('POST', `${path}/test`)
+      assert.equal(thief.received.length, 1)
+      await server.admin('DELETE', path)
+    })
+
     test('Private channel addresses – are rejected when saved and when resolved; no redirects', async () => {
       const kinds = { webhook: {}, feishu: {}, dingtalk: {}, wecom: {}, slack: {} }
       for (const kind of Object.keys(kinds)) {

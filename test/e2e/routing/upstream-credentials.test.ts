@@ -181,6 +181,34 @@ describe('Upstream credentials', () => {
     assert.deepEqual([model['prefer'], model['affinity'], model['fallbacks']], ['fastest', true, ['refused']])
   })
 
+  test('New origin, provider or proxy – deletes all stored credentials but the one sent with it', async () => {
+    const thief = await server.upstream(healthy)
+    const moves = [{ base_url: thief.url }, { provider: 'vllm' }, { proxy: 'http://127.0.0.1:9' }]
+    for (const move of [...moves, { base_url: thief.url, credential: three }]) {
+      const upstream = await server.upstream(healthy, { credential: one })
+      await addCredential(upstream, { credential: two })
+      const path = `/upstreams/${upstream.id}`
+      const samePlace = {
+        base_url: `${upstream.url}/`,
+        provider: 'openai-compatible',
+        proxy: null,
+        weight: 2,
+      }
+      await server.admin('PATCH', path, samePlace)
+      const credentials = (): Promise<{ data: Credential[] }> => server.admin('GET', `${path}/credentials`)
+      assert.equal((await credentials()).data.length, 2)
+      await server.admin('PATCH', path, move)
+      const left = (await credentials()).data.map(({ id, last_four: last }) => [id, last])
+      assert.deepEqual(left, [['main', 'credential' in move ? '3333' : null]], JSON.stringify(move))
+      for (let count = 0; count < 3; count += 1)
+        await server.admin('POST', `${path}/test`, { model: 'gpt-test' })
+    }
+    const received = thief.requests.map(({ headers }) => headers['authorization'] ?? '')
+    assert.equal(received.length, 6)
+    assert.equal(received.filter((header) => header.includes(three)).length, 3)
+    assert.doesNotMatch(received.join(), new RegExp(`${one}|${two}`))
+  })
+
   test('Invalid credential – is rejected with its field name', async () => {
     const upstream = await server.upstream(healthy)
     const assertRejected = async (fields: object, message: RegExp): Promise<void> => {
