@@ -1,16 +1,24 @@
 /**
  * Lists as CSV (RFC 4180), streamed page by page as the client reads, so that a year of requests needs no more memory
- * than one page. Cells that a spreadsheet would execute as formulas are escaped.
+ * than one page. Text that a spreadsheet would execute as a formula is escaped as OWASP recommends ("CSV Injection").
  */
 
 import type { Context } from 'hono'
 
 export type CsvCell = string | number | boolean | null
 
+/**
+ * Where a formula could begin: at the start of a cell, and after anything that a program may take for a separator,
+ * because one that splits at semicolons or tabs does not see our quotes. Programs read full-width signs as ASCII.
+ */
+const formulaStart = /(?:^|(?<=[,;|\t\r\n]))(?=[ "]*[=+\-@＝＋－＠])|^(?=[\t\r\n])/g
+const number = /^-?\d+(\.\d+)?$/
+
 function encodeCell(cell: CsvCell): string {
   if (typeof cell !== 'string') return cell === null ? '' : String(cell)
-  const text = /^[=+\-@\t\r]/.test(cell) && !/^-?\d+(\.\d+)?$/.test(cell) ? `'${cell}` : cell
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  if (number.test(cell)) return cell
+  const text = cell.replaceAll(formulaStart, "'")
+  return /[",;|'\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
 function encodeRow(cells: readonly CsvCell[]): string {
