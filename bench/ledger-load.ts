@@ -86,6 +86,7 @@ function serve(load: LedgerLoad, parent: MessagePort): void {
     onState: nothing,
     onCircuitChanges: nothing,
     onWithoutStreamOptions: nothing,
+    onReloadCertificate: nothing,
     onDrain: nothing,
     onAbort: nothing,
   })

@@ -130,8 +130,9 @@ function createProgram(): Command {
   program.hook('preSubcommand', async (_program, command) => {
     const group = groups.find(({ name }) => name === command.name())
     if (group !== undefined) (await group.load())(command)
+    isRelay = group?.name === 'serve'
     // The relay logs its own crash.
-    if (group?.name !== 'serve') process.on('uncaughtException', (error) => process.exit(reportError(error)))
+    if (!isRelay) process.on('uncaughtException', (error) => process.exit(reportError(error)))
   })
   return program
 }
@@ -144,11 +145,18 @@ function reportError(error: unknown): number {
   return error instanceof UsageError ? 2 : 1
 }
 
-// The reader may close our output before we are done (`| head`).
+let isRelay = false
+
+// The reader may close our output before we are done (`| head`). The relay serves nevertheless, and nothing that is
+// written to standard error is worth ending a command.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (isRelay) return
   if (error.code !== 'EPIPE') throw error
   process.exit(0)
 })
+process.stderr.on('error', () => {})
+// By default, Node.js opens its debugger, which any user of this machine can connect to. Rotation of logs may send it.
+process.on('SIGUSR1', () => {})
 
 // `help key create` becomes `key create --help`, because commander's help command only knows loaded commands.
 const argv = process.argv.slice(2)

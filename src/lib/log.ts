@@ -1,8 +1,9 @@
 /**
  * The logger: buffered JSON lines on standard output. Callers log named fields only; request bodies, responses, keys and
- * credentials are never logged.
+ * credentials are never logged. Logging never stops the relay, even if nobody reads its output.
  */
 import pino from 'pino'
+import { openLogOutput } from './log-output.ts'
 
 export interface Log extends pino.Logger {
   /**
@@ -14,26 +15,28 @@ export interface Log extends pino.Logger {
 
 /** How long a line may be buffered. */
 const flushMs = 500
+/** Per thread, while the output cannot be written. */
+const maxBufferedChars = 1024 ** 2
 
 /** Creates the logger of this thread. */
 export function createLog(level: string, bindings: Readonly<Record<string, unknown>> = {}): Log {
-  const destination = pino.destination({ fd: 1, sync: false, minLength: 8192 })
-  const log = pino({ level, base: bindings, timestamp: pino.stdTimeFunctions.isoTime }, destination)
-  setInterval(() => destination.flush(), flushMs).unref()
-  process.once('exit', () => destination.flushSync())
-  const infoLevel = pino.levels.values['info']
   const encodedBindings = Object.entries(bindings).map(
     ([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)},`,
   )
+  const encodeLine = (name: string, encodedFields: string, message: string): string =>
+    `{"level":${pino.levels.values[name]},"time":"${new Date().toISOString()}",${encodedBindings.join('')}${encodedFields},"msg":"${message}"}\n`
+  const output = openLogOutput(1, {
+    maxBufferedChars,
+    droppedLine: (count) => encodeLine('warn', `"lines":${count}`, 'dropped log lines: nobody read them'),
+  })
+  const log = pino({ level, base: bindings, timestamp: pino.stdTimeFunctions.isoTime }, output)
+  setInterval(() => output.flush(), flushMs).unref()
+  process.once('exit', () => output.flushSync())
   return Object.assign(log, {
     line(fields: Readonly<Record<string, unknown>>, message: string): void {
       if (!log.isLevelEnabled('info')) return
       // Concatenated as text, which saves an object with all fields per line.
-      const time = new Date().toISOString()
-      const encodedFields = JSON.stringify(fields).slice(1, -1)
-      destination.write(
-        `{"level":${infoLevel},"time":"${time}",${encodedBindings.join('')}${encodedFields},"msg":"${message}"}\n`,
-      )
+      output.write(encodeLine('info', JSON.stringify(fields).slice(1, -1), message))
     },
   })
 }

@@ -44,12 +44,13 @@ export async function serve(config: Config): Promise<void> {
   const log = createLog(config.logLevel)
   const lock = acquireLock(config.dataDir, { command: 'serve' })
   const signals = handleSignals()
+  const state: RelayState = { workerPool: null, isLedgerConsistent: true }
+  reloadOnHangup(config, state, log)
   await checkPort(config)
   // Only Linux spreads the connections of one port over several listeners.
   const workers = process.platform === 'linux' ? config.workers : 1
   const loadedWorkers = loadWorkers(workers)
   await waitForDatabase(config, log)
-  const state: RelayState = { workerPool: null, isLedgerConsistent: true }
   const core = await openCore(config, coreListener(state, log))
   logRecovery(core, log)
   const controlHandler = new ControlHandler({
@@ -100,6 +101,14 @@ export async function serve(config: Config): Promise<void> {
   lock.release()
   log.info('stopped')
   process.exit(0)
+}
+
+/** SIGHUP, which programs that rotate logs and terminals that close send too, reloads and never ends the relay. */
+function reloadOnHangup({ tlsCertFile }: Config, state: RelayState, log: Log): void {
+  process.on('SIGHUP', () => {
+    log.info(tlsCertFile === null ? 'SIGHUP: nothing to reload' : 'SIGHUP: reloading the TLS certificate')
+    state.workerPool?.reloadCertificate()
+  })
 }
 
 function coreListener(state: RelayState, log: Log): CoreListener {

@@ -30,7 +30,7 @@ export async function openStartupListener(config: Config): Promise<StartupListen
     response.writeHead(error.status, headers).end(body)
   })
   // A failed reload of the certificate is reported once the relay serves.
-  const listener = createListener(server, { config, highWaterMark: socketBufferBytes }, () => undefined)
+  const { listener } = createListener(server, { config, highWaterMark: socketBufferBytes }, () => undefined)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   listener.once('error', reject)
   listener.listen({ host, port }, resolve)

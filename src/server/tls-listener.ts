@@ -51,23 +51,30 @@ export function findTlsProblem(config: Config): string | null {
   }
 }
 
-/** Returns what listens: the HTTP server itself, or a TLS server in front of it. `onProblem`: a renewed pair cannot be used; called once per reason. */
+export interface HttpListener {
+  /** The HTTP server itself, or a TLS server in front of it. */
+  readonly listener: Server
+  /** Reads the files again, whether they have changed or not. */
+  readonly reloadCertificate: () => void
+}
+
+/** `onProblem`: a renewed pair cannot be used; called once per reason, and at each `reloadCertificate`. */
 export function createListener(
   server: HttpServer,
   { config, highWaterMark }: { readonly config: Config; readonly highWaterMark: number },
   onProblem: (error: unknown) => void,
-): Server {
+): HttpListener {
   const files = certificateFilesOf(config)
-  if (!files) return server
+  if (!files) return { listener: server, reloadCertificate: () => {} }
   let pair = readCertificate(files)
   const options = { ...pair, ALPNProtocols: ['http/1.1'], noDelay: true, highWaterMark }
   const listener = createServer(options, (socket) => void server.emit('connection', socket))
   // Clients that do not speak TLS, or disconnect during the handshake, are not reported.
   listener.on('tlsClientError', () => {})
   let reported = ''
-  const timer = setInterval(() => {
+  const reload = (isChanged: () => boolean): void => {
     try {
-      if (versionOf(files) === pair.version) return
+      if (!isChanged()) return
       pair = readCertificate(files)
       listener.setSecureContext(pair)
       reported = ''
@@ -75,8 +82,13 @@ export function createListener(
       if (String(error) !== reported) onProblem(error)
       reported = String(error)
     }
-  }, checkFilesEveryMs)
+  }
+  const timer = setInterval(() => reload(() => versionOf(files) !== pair.version), checkFilesEveryMs)
   timer.unref()
   listener.on('close', () => clearInterval(timer))
-  return listener
+  const reloadCertificate = (): void => {
+    reported = ''
+    reload(() => true)
+  }
+  return { listener, reloadCertificate }
 }

@@ -23,6 +23,7 @@ export interface MainChannelHandlers {
   onState(state: NodeState): void
   onCircuitChanges(changes: readonly CircuitChange[]): void
   onWithoutStreamOptions(upstreams: readonly string[]): void
+  onReloadCertificate(): void
   onDrain(): void
   onAbort(): void
 }
@@ -163,6 +164,9 @@ export class MainChannel implements LedgerClient {
         return
       case 'without-stream-options':
         handlers.onWithoutStreamOptions(event.upstreams)
+        return
+      case 'reload-certificate':
+        handlers.onReloadCertificate()
         return
       case 'drain':
         handlers.onDrain()

@@ -82,6 +82,8 @@ export type ToWorker =
   | { readonly kind: 'circuits'; readonly changes: readonly CircuitChange[] }
   /** These upstreams reject `stream_options`. */
   | { readonly kind: 'without-stream-options'; readonly upstreams: readonly string[] }
+  /** Reload the TLS certificate. */
+  | { readonly kind: 'reload-certificate' }
   /** Stop listening, finish the running requests, then send `idle`. */
   | { readonly kind: 'drain' }
   /** The grace period is over: abort the running requests. */

@@ -63,6 +63,10 @@ export abstract class WorkerChannel {
     this.#sendUnbatched({ kind: 'state', state })
   }
 
+  reloadCertificate(): void {
+    this.#sendUnbatched({ kind: 'reload-certificate' })
+  }
+
   drain(): void {
     this.#sendUnbatched({ kind: 'drain' })
   }

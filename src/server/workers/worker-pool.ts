@@ -151,6 +151,10 @@ export class WorkerPool {
     return replies.filter((reply) => reply !== undefined) as Reply[]
   }
 
+  reloadCertificate(): void {
+    for (const { channel } of this.#workers.values()) channel.reloadCertificate()
+  }
+
   /** Stops listening, lets running requests finish within the grace period, and aborts the rest. */
   async drain(graceMs: number): Promise<void> {
     this.#isClosing = true

@@ -41,7 +41,7 @@ import type { RelayDeps, RequestLogLine, ActiveRequest } from '../../relay/relay
 import { StoredResponses } from '../../usage/stored-responses.ts'
 import type { NodeState, WorkerInit } from './protocol.ts'
 import { fetchModels } from '../upstreams/fetch-models.ts'
-import { createListener } from '../tls-listener.ts'
+import { createListener, type HttpListener } from '../tls-listener.ts'
 import { testUpstream } from '../upstreams/test-upstream.ts'
 import { version } from '../version.ts'
 import { ConfigCache } from './config-cache.ts'
@@ -187,9 +187,7 @@ async function start(init: WorkerInit): Promise<void> {
     highWaterMark: socketBufferBytes,
   }
   const server = createServer(options, (incoming, outgoing) => void router.handle(incoming, outgoing))
-  const listener = createListener(server, { config, highWaterMark: socketBufferBytes }, (error) =>
-    log.error({ err: error }, 'TLS certificate reload failed'),
-  )
+  const { listener, reloadCertificate } = openListener(server, config, log)
   server.on('clientError', rejectMalformedRequest)
   const fastPath = new FastPath(server, (request) => void router.handleRequest(request), {
     idleTimeoutMs: keepAliveMs,
@@ -204,6 +202,7 @@ async function start(init: WorkerInit): Promise<void> {
     onState: (next) => (state = next),
     onCircuitChanges: (changes) => health.onCircuitChanges(changes),
     onWithoutStreamOptions: (upstreams) => quirks.onWithoutStreamOptions(upstreams),
+    onReloadCertificate: reloadCertificate,
     onDrain: () =>
       void drainConnections({ listener, server, fastPath }, running).then(() =>
         channel.send({ kind: 'idle' }),
@@ -215,6 +214,12 @@ async function start(init: WorkerInit): Promise<void> {
   await listen(listener, config)
   channel.send({ kind: 'ready' })
   collectGarbageWhenIdle()
+}
+
+function openListener(server: Server, config: Config, log: Log): HttpListener {
+  return createListener(server, { config, highWaterMark: socketBufferBytes }, (error) =>
+    log.error({ err: error }, 'TLS certificate reload failed'),
+  )
 }
 
 function listen(listener: Listener, { host, port, workers }: WorkerInit['config']): Promise<void> {

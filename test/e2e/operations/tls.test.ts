@@ -1,7 +1,7 @@
 // @backend both (cluster in long runs)
 /** TLS termination by the relay itself. */
 import assert from 'node:assert/strict'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -105,6 +105,26 @@ describe('TLS', () => {
 
     const { code } = await relay.stop()
     assert.equal(code, 0)
+  })
+
+  test('SIGHUP – reloads the certificate, even if the times of its files are the same', async (t) => {
+    const { folder, certFile, keyFile } = createCertificate(t)
+    const keepTimes = (): void => {
+      for (const file of [certFile, keyFile]) utimesSync(file, 1_000_000, 1_000_000)
+    }
+    keepTimes()
+    const port = await freePort()
+    const env = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }
+    const relay = new RelayProcess({ dataDir: join(folder, 'data'), env }, port)
+    t.after(() => relay.kill())
+    await waitUntil(async () => (await sendRequest(port, cert, '/readyz')).status === 200)
+    const renewed = makeCertificate()
+    writeFileSync(keyFile, renewed.key)
+    writeFileSync(certFile, renewed.cert)
+    keepTimes()
+    relay.signal('SIGHUP')
+    await waitUntil(async () => (await sendRequest(port, renewed.cert, '/readyz')).status === 200)
+    assert.ok(relay.isRunning)
   })
 
   test('Node waiting for its database – serves HTTPS and stops at once', async (t) => {

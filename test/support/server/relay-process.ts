@@ -158,6 +158,12 @@ export class RelayProcess {
     return logFile === undefined ? this.lines.join('\n') : readFileSync(logFile, 'utf8')
   }
 
+  /** Leaves its output without a reader, as `sluice serve | true` does. */
+  closeOutput(): void {
+    this.child.stdout?.destroy()
+    this.child.stderr?.destroy()
+  }
+
   signal(signal: NodeJS.Signals): void {
     try {
       process.kill(-this.pid, signal)

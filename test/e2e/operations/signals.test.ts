@@ -1,0 +1,76 @@
+// @backend both (cluster in long runs)
+/** Signals that must not end the relay, and a relay whose output nobody reads. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { chatRequest, readPayloads } from '../../support/server/account.ts'
+import { streamedText } from '../../support/client/responses.ts'
+import { RelayProcess } from '../../support/server/relay-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
+import { pauseAfter } from '../../support/upstream/fault-injection.ts'
+import { numberedWords, respondWithDeltas } from '../../support/upstream/scripted-responses.ts'
+import { freePort } from '../../support/upstream/unreachable-addresses.ts'
+
+const server = await sharedTestServer()
+
+/** A relay whose output loses its reader before the start ends. */
+async function startWithoutReader(t: TestContext, env: Record<string, string> = {}): Promise<RelayProcess> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const relay = new RelayProcess({ dataDir, env }, await freePort())
+  t.after(async () => {
+    await relay.kill()
+    await rm(dataDir, { recursive: true, force: true })
+  })
+  relay.closeOutput()
+  return relay
+}
+
+describe('Signals', () => {
+  test('SIGHUP and SIGUSR1 – neither ends the relay nor a stream, nor opens a debugger', async () => {
+    const resume = Promise.withResolvers<void>()
+    const usage = { input: 100, output: 50 }
+    const upstream = await server.upstream(pauseAfter(4, resume.promise, respondWithDeltas(50, usage)))
+    await server.model('m', { upstreams: [upstream] })
+    const account = await server.account({ balance: '1' })
+    const response = await account.post(chatRequest('m', { stream: true }))
+    for (const signal of ['SIGUSR1', 'SIGHUP'] as const) server.relay.signal(signal)
+    for (const start = performance.now(); ; await delay(20)) {
+      if (server.log.some((line) => line.includes('"msg":"SIGHUP: nothing to reload"'))) break
+      assert.ok(performance.now() - start < 60_000, 'SIGHUP was not logged')
+    }
+    resume.resolve()
+    const payloads = await readPayloads(response)
+    assert.equal(streamedText(payloads), numberedWords(50).join(''))
+    assert.equal(payloads.at(-1), '[DONE]')
+    assert.ok(!server.log.some((line) => line.includes('Debugger')))
+  })
+})
+
+describe('Output without a reader', () => {
+  test('Reader that leaves during the start – the relay serves, and stops at SIGTERM', async (t) => {
+    const relay = await startWithoutReader(t)
+    await relay.ready()
+    const { id } = await relay.admin<{ id: string }>('POST', '/accounts', { email: 'ann@example.com' })
+    assert.equal((await relay.admin<{ id: string }>('GET', `/accounts/${id}`)).id, id)
+    assert.deepEqual(await relay.stop(), { code: 0, signal: null })
+  })
+
+  test('Reader that leaves – a second SIGTERM ends the drain at once', async (t) => {
+    const relay = await startWithoutReader(t, { DRAIN_DELAY: '600s' })
+    await relay.ready()
+    while (relay.isRunning) {
+      relay.signal('SIGTERM')
+      await delay(100)
+    }
+    assert.deepEqual(await relay.exited, { code: 130, signal: null })
+  })
+
+  test('Reader that leaves – a failed start ends with exit code 1', async (t) => {
+    const relay = await startWithoutReader(t, { PORT: new URL(server.url).port })
+    assert.deepEqual(await relay.exited, { code: 1, signal: null })
+  })
+})
