@@ -9,7 +9,7 @@ export const shell = {
   searchEverything: 'Page, e-mail, key prefix, request ID…',
   nothingFound: 'No results.',
   signOut: 'Sign out',
-  impersonating: (email: string) => `Viewing as ${email}. Your actions are logged.`,
+  impersonating: (email: string) => `Viewing as ${email}, read-only. This view is logged.`,
   stopImpersonating: 'Exit customer view',
   menu: {
     label: 'Main menu',

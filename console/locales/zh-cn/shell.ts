@@ -10,7 +10,7 @@ export const shell: typeof english = {
   searchEverything: '页面、邮箱、密钥前缀、请求 ID…',
   nothingFound: '无搜索结果。',
   signOut: '退出登录',
-  impersonating: (email: string) => `正在以 ${email} 的身份浏览，您的操作会被记录。`,
+  impersonating: (email: string) => `正在以 ${email} 的身份浏览（只读），本次查看会被记录。`,
   stopImpersonating: '退出客户身份',
   menu: {
     label: '主菜单',

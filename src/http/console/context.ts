@@ -15,6 +15,7 @@ import type { Email, EmailSender } from '../../lib/email.ts'
 import type { EndpointContract, Access } from './contract/endpoint.ts'
 import { readSessionToken } from './auth/session-cookie.ts'
 import { checkSameSite } from './auth/csrf.ts'
+import { rejectWhileImpersonating } from './auth/read-only-impersonation.ts'
 
 export interface ConsoleDeps {
   readonly ctx: AppContext
@@ -188,6 +189,7 @@ export function endpoint<Contract extends EndpointContract>(
 export function registerEndpoint(app: ConsoleApp, deps: ConsoleDeps, { contract, handler }: Endpoint): void {
   app.on(contract.method, contract.path, async (c) => {
     const signedIn = await authorize(deps, contract.access, c)
+    rejectWhileImpersonating(signedIn?.session, contract)
     const body = contract.method === 'GET' ? {} : await validate(contract.body, await readJsonBody(c))
     const query = await validate(contract.query, c.req.query())
     const response = await handler(new ConsoleContext(deps, { c, signedIn }, { body, query }))

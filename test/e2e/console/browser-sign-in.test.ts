@@ -248,7 +248,7 @@ describe('Sign-in in a browser', () => {
     await goToPage(page, 'Accounts')
     await page.getByRole('link', { name: 'emma@example.com' }).click()
     await page.getByRole('button', { name: 'View as customer' }).click()
-    const banner = page.getByText('Viewing as emma@example.com. Your actions are logged.')
+    const banner = page.getByText('Viewing as emma@example.com, read-only. This view is logged.')
     for (const name of ['Overview', 'API keys', 'Billing']) {
       await goToPage(page, name)
       await page.getByRole('heading', { name, level: 1 }).waitFor()

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { endpoints } from '../../../src/http/console/app.ts'
+import { authContract, impersonationContract, type Session } from '../../../src/http/console/contract/auth.ts'
 import type { EndpointContract } from '../../../src/http/console/contract/endpoint.ts'
 import { entriesCsvPath } from '../../../src/http/console/contract/billing.ts'
 import { playgroundPath } from '../../../src/http/console/contract/account.ts'
@@ -99,6 +100,30 @@ describe('Route authorization', () => {
     for (const contract of contracts.filter(({ access }) => access === 'customer')) {
       assert.equal(await requestStatus(operator, endpointUrl(contract)), 403, endpointName(contract))
     }
+  })
+
+  test('Impersonation – rejects every call that writes until it is ended', async () => {
+    const customer = await signUpCustomer(server, 'viewed@example.com')
+    const { secret: _, ...key } = await customer.call(keyContract.create, { body: { name: 'laptop' } })
+    const { account } = await customer.session()
+    const start = (): Promise<Session> =>
+      operator.call(impersonationContract.start, { id: account?.id ?? '' })
+    assert.equal((await start()).acting, true)
+    const ending: EndpointContract[] = [impersonationContract.stop, authContract.signOut]
+    const writing = contracts.filter((each) => each.method !== 'GET' && !ending.includes(each))
+    assert.ok(writing.length > 30, `${writing.length}`)
+    const paths = writing.map((each) => endpointUrl(each, each.path.startsWith('/keys/') ? key.id : 'x'))
+    for (const [method, path] of [...paths, ['POST', `/api/console${playgroundPath}`] as const]) {
+      const response = await operator.fetch(method, path, chatRequest('m'))
+      assert.match(await response.text(), /while you impersonate an account/, `${method} ${path}`)
+      assert.equal(response.status, 403)
+    }
+    assert.equal(await requestStatus(operator, ['GET', `/api/console/keys/${key.id}`]), 200)
+    const { data } = await customer.call(keyContract.list)
+    assert.deepEqual(data, [{ ...key, last_used_at: null }])
+    assert.equal((await operator.call(impersonationContract.stop)).acting, false)
+    assert.equal((await start()).acting, true)
+    await operator.call(impersonationContract.stop)
   })
 
   test("Another customer's objects – cannot be read, changed or listed by any endpoint", async () => {

@@ -8,10 +8,12 @@ import { apiError } from '../../../errors.ts'
 import { userBySessionToken } from '../../../users/sessions.ts'
 import type { IncomingRequest } from '../../incoming-request.ts'
 import type { AppContext } from '../../app-context.ts'
+import { playgroundPath } from '../contract/account.ts'
 import { readSessionToken } from '../auth/session-cookie.ts'
 import { checkSameSite } from '../auth/csrf.ts'
+import { rejectWhileImpersonating } from '../auth/read-only-impersonation.ts'
 
-/** Throws 401 and 403 like other console endpoints. An operator who impersonates an account cannot spend its money. */
+/** Throws 401 and 403 like other console endpoints. */
 export async function authenticateBySession(ctx: AppContext, request: IncomingRequest): Promise<Caller> {
   const { config, db, directory } = ctx
   checkSameSite(config, { method: request.method, header: (name) => request.header(name) })
@@ -19,11 +21,7 @@ export async function authenticateBySession(ctx: AppContext, request: IncomingRe
   const signedIn = token === undefined ? undefined : await userBySessionToken(db, token)
   if (signedIn === undefined) throw apiError('session_required')
   const { user, session } = signedIn
-  if (session.impersonatedAccount !== null) {
-    throw apiError('permission_denied', {
-      message: 'You cannot spend the money of an account that you impersonate.',
-    })
-  }
+  rejectWhileImpersonating(session, { method: request.method, path: playgroundPath })
   if (user.accountId === null) throw apiError('no_account')
   const existing = directory.callerByKeyId(consoleKeyId(user.accountId))
   if (existing !== undefined) return existing
