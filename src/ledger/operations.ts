@@ -16,6 +16,7 @@ import type { Caps, Denial, PeriodEnds } from './caps.ts'
 import type { IdempotencyClaim, CreditKind, LedgerEvent, SettleCause } from './events.ts'
 import { maxCostOf, costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
+import { toValidText } from '../lib/valid-text.ts'
 import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type LedgerState } from './state.ts'
 
 export interface HoldOperation extends HoldOptions, PeriodEnds {
@@ -211,12 +212,14 @@ export function credit(
   state: LedgerState,
   operation: CreditOperation,
 ): LedgerEvent | 'known' | 'too-much' | 'too-large' {
-  if (state.credits.has(operation.id)) return 'known'
+  // The journal keeps any text, but the columns of the entries only valid text; both must have the same.
+  const [id, reason] = [toValidText(operation.id), toValidText(operation.reason)]
+  if (state.credits.has(id)) return 'known'
   const owner = ownerOf(state, accountOwner(operation.account))
   const balance = owner.balance + operation.amount
   if (operation.amount < 0n && balance < owner.held) return 'too-much'
   if (balance > maxBalance) return 'too-large'
-  const event: LedgerEvent = { kind: 'credited', ...operation }
+  const event: LedgerEvent = { kind: 'credited', ...operation, id, reason }
   apply(state, event)
   return event
 }

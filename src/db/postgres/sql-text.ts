@@ -3,6 +3,7 @@
  * for PostgreSQL.
  */
 
+import { toValidText } from '../../lib/valid-text.ts'
 import type { Parameter } from '../statement.ts'
 
 /** Strings, quoted names, and question marks outside of them. */
@@ -47,17 +48,12 @@ create trigger $1 before $2 on $3 for each row execute function $1();`,
     .replaceAll(/\b(\w+) text\b/g, '$1 text collate "C"')
 }
 
-/** Replaces zero bytes and lone surrogates, which PostgreSQL cannot store, by U+FFFD. */
-export function replaceInvalidCharacters(text: string): string {
-  return (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text).toWellFormed()
-}
-
 /** Formats a value as an SQL literal. */
 export function quoteLiteral(value: Parameter): string {
   if (value === null) return 'null'
   if (value instanceof Uint8Array) return `decode('${Buffer.from(value).toString('hex')}', 'hex')`
   if (typeof value !== 'string') return String(value)
-  const valid = replaceInvalidCharacters(value)
+  const valid = toValidText(value)
   const quoted = `'${valid.replaceAll("'", "''")}'`
   return valid.includes('\\') ? ` E${quoted.replaceAll('\\', '\\\\')}` : quoted
 }
@@ -71,7 +67,7 @@ const inArrays = /["\\]/g
 
 /** Formats texts as an array parameter: `{"a","b"}`. */
 export function formatArray(texts: readonly string[]): string {
-  return replaceInvalidCharacters(
+  return toValidText(
     `{${texts.map((text) => `"${text.replaceAll(inArrays, '\\$&')}"`).join(',')}}`,
   )
 }
@@ -88,7 +84,7 @@ const copyEscapes = new Map([
 function formatCopyCell(value: Parameter | undefined): string {
   if (typeof value !== 'string') return value === null || value === undefined ? '\\N' : String(value)
   if (!inCopies.test(value)) return value
-  return replaceInvalidCharacters(value).replaceAll(
+  return toValidText(value).replaceAll(
     allInCopies,
     (special) => copyEscapes.get(special) ?? special,
   )

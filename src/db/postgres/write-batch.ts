@@ -5,8 +5,9 @@ import { entryColumns, storedResponseColumns, requestColumns } from '../journal.
 import type { EntryRow, StoredResponseRow, RequestRow } from '../ledger-commit.ts'
 import { runPipelined, type PipelinedStatement, type PreparedStatement } from './pipeline.ts'
 import { holdColumns, sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from './ledger-rows.ts'
+import { toValidText } from '../../lib/valid-text.ts'
 import { sharedRowLock } from './advisory-locks.ts'
-import { formatArray, formatCopyRows, replaceInvalidCharacters } from './sql-text.ts'
+import { formatArray, formatCopyRows } from './sql-text.ts'
 
 export interface BatchRows {
   readonly seq: number
@@ -89,7 +90,7 @@ const encodeHex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toStri
 function encodeJsonCell(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (value instanceof Uint8Array) return encodeHex(value)
-  return typeof value === 'string' ? replaceInvalidCharacters(value) : value
+  return typeof value === 'string' ? toValidText(value) : value
 }
 
 /** Rows as `json_populate_recordset` reads them. */

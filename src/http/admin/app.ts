@@ -30,6 +30,7 @@ import { routePlanRoutes } from './catalog/route-plan.ts'
 import { modelRoutes } from './catalog/models.ts'
 import { notificationRoutes } from './notifications/notifications.ts'
 import { apiErrorFromThrown, apiErrorFromZod } from '../api/thrown-errors.ts'
+import { requireValidText } from '../api/text-input.ts'
 import { priceListRoutes } from './catalog/price-lists.ts'
 import { promotionRoutes } from './money/promotions.ts'
 import { providerRoutes } from './catalog/providers.ts'
@@ -136,6 +137,7 @@ export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIH
     getPath: escapeModelPath,
     defaultHook: (result) => {
       if (!result.success) throw apiErrorFromZod(result.error)
+      requireValidText(result.data)
     },
   })
   app.use(async (c, next) => {

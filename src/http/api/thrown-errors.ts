@@ -7,7 +7,8 @@ import type { ZodError } from 'zod'
 import { StoreError } from '../../db/store-error.ts'
 import { ApiError, asApiError, apiError } from '../../errors.ts'
 
-function formatPath(path: readonly PropertyKey[]): string {
+/** The path of a field: `routes[0].model`. */
+export function formatPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`
     return text === '' ? String(part) : `${text}.${String(part)}`

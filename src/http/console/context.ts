@@ -9,6 +9,7 @@ import { apiError } from '../../errors.ts'
 import { actorOf, type User } from '../../users/users.ts'
 import { userBySessionToken, type Session, type SignedInUser } from '../../users/sessions.ts'
 import { apiErrorFromZod } from '../api/thrown-errors.ts'
+import { requireValidText } from '../api/text-input.ts'
 import type { ApiKeyAuth } from '../api-key-auth.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Email, EmailSender } from '../../lib/email.ts'
@@ -144,6 +145,7 @@ export function checkAccess(access: Access, signedIn: SignedInUser | null): void
 async function validate<Schema extends z.ZodType>(schema: Schema, value: unknown): Promise<z.output<Schema>> {
   const result = await schema.safeParseAsync(value)
   if (!result.success) throw apiErrorFromZod(result.error)
+  requireValidText(result.data)
   return result.data
 }
 

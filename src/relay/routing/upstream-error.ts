@@ -5,6 +5,7 @@
  */
 import { apiError, type ApiError } from '../../errors.ts'
 import type { UpstreamCall, FailureResponse } from '../../providers/provider.ts'
+import { toBoundedText } from '../../lib/valid-text.ts'
 import { isObject } from '../../providers/usage.ts'
 
 export type UpstreamErrorKind =
@@ -88,7 +89,7 @@ export function redactSecrets(message: string, credential: string): string {
   let redacted = message
   if (credential !== '')
     for (const part of secretParts(credential)) redacted = redacted.replaceAll(part, '[removed]')
-  return redacted.replaceAll(secretPattern, '[removed]').slice(0, maxMessageLength)
+  return toBoundedText(redacted.replaceAll(secretPattern, '[removed]'), maxMessageLength)
 }
 
 function nonEmptyString(value: unknown): string | null {

@@ -3,6 +3,7 @@
  * rule. It does not change the chunks.
  */
 import { isObject, parseUsage, type TokenUsage } from '../../providers/usage.ts'
+import { toBoundedText } from '../../lib/valid-text.ts'
 import { TokenCounter } from '../request/token-estimate.ts'
 
 /** What a chunk contains. */
@@ -16,6 +17,9 @@ export interface ChunkFacts {
   readonly isBare: boolean
   readonly error: unknown
 }
+
+/** Finish reasons are words; a longer text would fill the database and the log. */
+const maxFinishReasonLength = 64
 
 const structuralFields = new Set(['role', 'id', 'type', 'object', 'format', 'index', 'signature'])
 
@@ -71,7 +75,7 @@ export class UsageMeter {
         if (written !== undefined && countOutput(this.#count, written, 'text')) hasContent = true
         const finishReason = choice['finish_reason']
         if (typeof finishReason === 'string' && finishReason !== '') {
-          this.finishReason = finishReason
+          this.finishReason = toBoundedText(finishReason, maxFinishReasonLength)
           hasFinish = true
         }
       }

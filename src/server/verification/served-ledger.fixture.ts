@@ -18,8 +18,15 @@ import { inSnapshot, monitorInThread } from './verify-thread.ts'
 
 export type ServeRequests = (count: number) => Promise<void>
 
-/** A store with a ledger of some requests, and a function that serves more. */
-export async function openServedLedger(t: TestContext): Promise<{ path: string; serve: ServeRequests }> {
+export interface ServedLedger {
+  readonly path: string
+  /** Serves more requests. */
+  readonly serve: ServeRequests
+  readonly credit: (fields: { readonly id: string; readonly reason: string }) => Promise<void>
+}
+
+/** A store with a ledger of some requests. */
+export async function openServedLedger(t: TestContext): Promise<ServedLedger> {
   const store = await openTemporaryStore(t)
   const state = emptyState()
   const listener = {
@@ -29,17 +36,14 @@ export async function openServedLedger(t: TestContext): Promise<{ path: string; 
   }
   const commits = new CommitQueue(state, { sink: store, listener, now: Date.now }, 0)
   const owners = [accountOwner('acc'), keyOwner('key')]
-  const credit = {
-    id: 'c',
-    at: 0,
-    account: 'acc',
-    amount: 10n ** 9n,
-    source: 'credit' as const,
-    reason: 'test',
+  const credit: ServedLedger['credit'] = async (fields) => {
+    const operation = { at: 0, account: 'acc', amount: 10n ** 9n, source: 'credit' as const, ...fields }
+    const credited = ledger.credit(state, operation)
+    assert.ok(typeof credited !== 'string')
+    commits.add(credited, owners.slice(0, 1), 'acc')
+    await commits.drain()
   }
-  const credited = ledger.credit(state, credit)
-  assert.ok(typeof credited !== 'string')
-  commits.add(credited, owners.slice(0, 1), 'acc')
+  await credit({ id: 'first', reason: 'test' })
   let number = 0
   const serve: ServeRequests = async (count) => {
     for (let index = 0; index < count; index += 1) {
@@ -68,7 +72,7 @@ export async function openServedLedger(t: TestContext): Promise<{ path: string; 
     await commits.drain()
   }
   await serve(20)
-  return { path: join(store.dataDir, databaseFileName), serve }
+  return { path: join(store.dataDir, databaseFileName), serve, credit }
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-verify-'))

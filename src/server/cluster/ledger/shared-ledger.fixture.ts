@@ -84,9 +84,16 @@ export async function openLedgerWithHold(
   return node
 }
 
-export async function credit({ ledger }: TestLedger, amount: bigint, account = 'one'): Promise<CreditResult> {
-  const id = `credit-${account}`
-  const operation = { id, at, account, amount, source: 'credit' as const, reason: 'a test' }
+export function credit(node: TestLedger, amount: bigint, account = 'one'): Promise<CreditResult> {
+  return enterCredit(node, { id: `credit-${account}`, reason: 'a test', amount }, account)
+}
+
+export async function enterCredit(
+  { ledger }: TestLedger,
+  fields: { readonly id: string; readonly reason: string; readonly amount: bigint },
+  account = 'one',
+): Promise<CreditResult> {
+  const operation = { at, account, source: 'credit' as const, ...fields }
   for (;;) {
     const reply = await new Promise<CreditResult | null>((resolve) =>
       ledger.enqueue({ kind: 'credit', credit: operation, reply: resolve, isAbandoned: false }),
