@@ -11,7 +11,7 @@ export interface FunctionCall {
   readonly input: Json
 }
 
-type Container = Record<string | number, unknown>
+type Container = unknown[] | Record<string, unknown>
 
 /** A step of a path: `.name`, `[0]` or `['name']`. */
 const step = /\.(?<name>[^.[\]]+)|\[(?<index>\d+)\]|\['(?<quoted>[^']*)'\]/y
@@ -32,25 +32,33 @@ function parsePath(path: string): (string | number)[] {
 }
 
 /** Without a prototype, so that no name of an argument can reach one. */
-function emptyObject(): Container {
-  return Object.create(null) as Container
+function emptyObject(): Record<string, unknown> {
+  return Object.create(null) as Record<string, unknown>
 }
 
-/** The object or list at `key`, which is created if it is missing. Lists have no gaps. */
+function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null
+}
+
+function getValue(parent: Container, key: string | number): unknown {
+  if (Array.isArray(parent)) return typeof key === 'number' ? parent[key] : undefined
+  return typeof key === 'string' ? parent[key] : undefined
+}
+
+/** Lists have no gaps. */
+function setValue(parent: Container, key: string | number, value: unknown): void {
+  if (Array.isArray(parent) && typeof key === 'number' && key <= parent.length) parent[key] = value
+  else if (!Array.isArray(parent) && typeof key === 'string') parent[key] = value
+  else throw new Error('Not a path of an argument.')
+}
+
+/** The object or list at `key`, which is created if it is missing. */
 function childAt(parent: Container, key: string | number, next: string | number): Container {
-  const child = parent[key]
-  if (typeof child === 'object' && child !== null) return child as Container
-  const created = typeof next === 'number' ? ([] as unknown as Container) : emptyObject()
+  const child = getValue(parent, key)
+  if (isContainer(child)) return child
+  const created: Container = typeof next === 'number' ? [] : emptyObject()
   setValue(parent, key, created)
   return created
-}
-
-function setValue(parent: Container, key: string | number, value: unknown): void {
-  const isValid = Array.isArray(parent)
-    ? typeof key === 'number' && key <= parent.length
-    : typeof key === 'string'
-  if (!isValid) throw new Error('Not a path of an argument.')
-  parent[key] = value
 }
 
 function partValue(part: Json): unknown {
@@ -62,7 +70,7 @@ function partValue(part: Json): unknown {
 class OpenCall implements FunctionCall {
   readonly id: string
   readonly name: string
-  readonly input: Container = emptyObject()
+  readonly input = emptyObject()
   #chars = 0
 
   constructor(id: string, name: string) {
@@ -80,10 +88,10 @@ class OpenCall implements FunctionCall {
     const path = getString(part, 'jsonPath') ?? ''
     const steps = parsePath(path)
     const last = steps.pop() ?? ''
-    let parent = this.input
+    let parent: Container = this.input
     for (const [index, key] of steps.entries()) parent = childAt(parent, key, steps[index + 1] ?? last)
     const value = partValue(part)
-    const earlier = parent[last]
+    const earlier = getValue(parent, last)
     this.#chars += path.length + (typeof value === 'string' ? value.length : 0)
     if (this.#chars > maxArgumentChars) throw new Error('The arguments of the call are too large.')
     setValue(parent, last, typeof value === 'string' && typeof earlier === 'string' ? earlier + value : value)
