@@ -2,21 +2,21 @@
  * Throttles sign-in attempts and hashes passwords, which takes memory and time. There is one per process, on the main
  * thread; workers call it by message.
  */
-import type { LoginThrottle, ThrottleRule } from '../limits/login-throttle.ts'
+import type { LoginThrottle, ThrottleRule, ThrottleSubject } from '../limits/login-throttle.ts'
 import { hashPassword, verifyPassword } from '../users/password.ts'
 
 export interface AuthThrottle {
   /** Counts one attempt. Throws 429 if there were too many. */
-  count(rule: ThrottleRule, subject: string): Promise<void>
+  count(rule: ThrottleRule, subject: ThrottleSubject): Promise<void>
   /** After a successful attempt. */
-  reset(rule: ThrottleRule, subject: string): Promise<void>
+  reset(rule: ThrottleRule, subject: ThrottleSubject): Promise<void>
   hashOfPassword(password: string): Promise<string>
   verifyPassword(password: string, passwordHash: string | null): Promise<boolean>
 }
 
 /** A call of the throttle, as sent between threads. */
 export type AuthThrottleRequest =
-  | { readonly what: 'count' | 'reset'; readonly rule: ThrottleRule; readonly subject: string }
+  | { readonly what: 'count' | 'reset'; readonly rule: ThrottleRule; readonly subject: ThrottleSubject }
   | { readonly what: 'hash'; readonly password: string }
   | { readonly what: 'check'; readonly password: string; readonly passwordHash: string | null }
 

@@ -66,14 +66,14 @@ export class CreditService {
   redeem(account: string, code: string, by: string): Promise<VoucherReceipt> {
     return this.#redemptions.runExclusive(account, async () => {
       const { loginThrottle, core } = this.#deps
-      await loginThrottle.check('voucher-account', account)
+      await loginThrottle.check('voucher-account', { id: account })
       try {
         const { voucher, creditId } = await claimVoucher(core.store.db, code, { account, at: Date.now(), by })
         const { balance } = await this.applyOrder(creditId)
         return { voucher, creditId, balance }
       } catch (error) {
         const isGuess = error instanceof ApiError && error.code === 'not_found'
-        if (isGuess) await loginThrottle.count('voucher-account', account)
+        if (isGuess) await loginThrottle.count('voucher-account', { id: account })
         throw error
       }
     })

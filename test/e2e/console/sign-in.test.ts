@@ -11,7 +11,7 @@ import {
 } from '../../support/console/console-session.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { TRUST_PROXY: '127.0.0.1' } })
 
 describe('Sign-in', () => {
   test('Sign-up without e-mail – opens an account at once and rejects a known address', async () => {
@@ -60,6 +60,29 @@ describe('Sign-in', () => {
       })
       assert.deepEqual([throttled.status, throttled.code], [429, 'rate_limit_exceeded'], email)
     }
+    const fromElsewhere = { 'x-forwarded-for': '2001:db8:9::1' }
+    const body = { email: 'bob@example.com', password: validPassword }
+    const owner = new ConsoleSession(server.url)
+    const response = await owner.call(authContract.signIn, { body, headers: fromElsewhere })
+    assert.equal(response.status, 'signed_in')
+  })
+
+  test('Sign-up – is throttled by the /64 of an IPv6 address', async () => {
+    const statuses = await Promise.all(
+      Array.from({ length: 22 }, async (_, host) => {
+        const headers = { 'x-forwarded-for': `2001:db8:5:5:${host}::1` }
+        const body = { email: `host-${host}@example.com`, password: 'short' }
+        return (await new ConsoleSession(server.url).expectError(authContract.signUp, { body, headers }))
+          .status
+      }),
+    )
+    assert.deepEqual(
+      [
+        statuses.filter((status) => status === 429).length,
+        statuses.filter((status) => status === 400).length,
+      ],
+      [2, 20],
+    )
   })
 
   test('Sign-in – issues a new session token each time, and sign-out ends it', async () => {

@@ -20,8 +20,8 @@ async function requestReset(
   if (deps.emailSender === null)
     throw apiError('not_found', { message: 'E-mail is not configured. Ask an operator for a link.' })
   const { normalised } = cleanEmail(body.email)
-  await authThrottle.count('mail-address', context.address)
-  await authThrottle.count('mail-email', normalised)
+  await authThrottle.count('mail-address', { address: context.address })
+  await authThrottle.count('mail-email', { id: normalised })
   const user = await userByEmail(db, normalised)
   if (user === undefined || user.disabledAt !== null) return { done: true }
   const { token } = await issueOneTimeToken(db, {
@@ -39,7 +39,7 @@ async function resetPassword(
 ): Promise<{ done: true }> {
   const { ctx, body } = context
   const { db, authThrottle } = ctx
-  await authThrottle.count('link-address', context.address)
+  await authThrottle.count('link-address', { address: context.address })
   const token = await findOneTimeToken(db, body.token, 'reset-password', 'access')
   const user = await userById(db, token.userId ?? '')
   if (user === undefined) throw apiError('link_invalid')

@@ -35,12 +35,12 @@ const done = { done: true } as const
 /** Throws 401 for a wrong password. A user without a password (invited by link, or passkey only) needs none. */
 async function confirmPassword(context: ConsoleContext, password: string | undefined): Promise<void> {
   const { user, ctx } = context
-  await ctx.authThrottle.count('proof-person', user.id)
+  await ctx.authThrottle.count('proof-person', { id: user.id })
   if (user.passwordHash === null) return
   if (!(await ctx.authThrottle.verifyPassword(password ?? '', user.passwordHash))) {
     throw apiError('wrong_credentials', { param: 'password', message: 'Incorrect password.' })
   }
-  await ctx.authThrottle.reset('proof-person', user.id)
+  await ctx.authThrottle.reset('proof-person', { id: user.id })
 }
 
 async function updateProfile(context: ConsoleContext<typeof profileContract.update>) {
@@ -95,7 +95,7 @@ const secondFactorEndpoints: readonly Endpoint[] = [
     return { secret, uri, qr: renderSVG(uri, { border: 2 }) }
   }),
   endpoint(profileContract.confirmTotp, async ({ ctx, user, body }) => {
-    await ctx.authThrottle.count('proof-person', user.id)
+    await ctx.authThrottle.count('proof-person', { id: user.id })
     const { sealer } = ctx
     return { recovery_codes: await finishTotpEnrollment(ctx.db, user, { sealer, code: body.code }) }
   }),

@@ -1,6 +1,6 @@
 /**
  * Sign-in and sign-out. A wrong password, an unknown address and a disabled user get the same response after the same
- * work. Attempts are counted by client address and by e-mail address, whether it exists or not.
+ * work. Attempts are counted by the client's network, and by e-mail address, whether it exists or not.
  */
 import type { z } from 'zod'
 import { cleanEmail } from '../../../accounts/fields.ts'
@@ -33,7 +33,9 @@ export async function startSession(
   const { deps, c, ctx } = context
   const { db, config } = ctx
   const agent = c.req.header('user-agent') ?? ''
-  const { session, token } = await openSession(db, user, { address: context.address, agent, method })
+  const { address } = context
+  const { session, token } = await openSession(db, user, { address, agent, method })
+  await ctx.authThrottle.reset('sign-in-email', { id: normalizeEmail(user.email), address })
   if (context.signedIn !== null) await endSession(db, context.signedIn.user, context.signedIn.session.id)
   c.header('set-cookie', buildSessionCookie(config, token, session.expiresAt))
   const signedIn: SignedInUser = { session, user }
@@ -53,15 +55,12 @@ async function signIn(context: ConsoleContext<typeof authContract.signIn>): Prom
   const { ctx, body } = context
   const { db, authThrottle } = ctx
   const email = normalizeEmail(body.email)
-  await authThrottle.count('sign-in-address', context.address)
-  await authThrottle.count('sign-in-email', email)
+  await authThrottle.count('sign-in-address', { address: context.address })
+  await authThrottle.count('sign-in-email', { id: email, address: context.address })
   const user = await userByEmail(db, email)
   const isCorrect = await authThrottle.verifyPassword(body.password, user?.passwordHash ?? null)
   if (!isCorrect || user === undefined || user.disabledAt !== null) throw apiError('wrong_credentials')
-  if (!user.hasTotp) {
-    await authThrottle.reset('sign-in-email', email)
-    return startSession(context, user, 'password')
-  }
+  if (!user.hasTotp) return startSession(context, user, 'password')
   const { token, expiresAt } = await issueOneTimeToken(db, { kind: 'second-factor', userId: user.id })
   return { status: 'second_factor', ticket: token, expires_at: formatTime(expiresAt) }
 }
@@ -71,7 +70,7 @@ async function verifySecondFactor(
 ): Promise<SignedInResponse> {
   const { ctx, body } = context
   const { db, authThrottle, sealer } = ctx
-  await authThrottle.count('sign-in-address', context.address)
+  await authThrottle.count('sign-in-address', { address: context.address })
   const { userId } = await attemptOneTimeToken(db, body.ticket, 'second-factor')
   const user = await userById(db, userId ?? '')
   if (user === undefined || user.disabledAt !== null) throw apiError('wrong_credentials')
@@ -79,7 +78,6 @@ async function verifySecondFactor(
   if (!isTotpCode && !(await consumeRecoveryCode(db, user, body.code)))
     throw apiError('wrong_code', { param: 'code' })
   await consumeOneTimeToken(db, body.ticket, 'second-factor')
-  await authThrottle.reset('sign-in-email', normalizeEmail(user.email))
   return startSession(context, user, isTotpCode ? 'totp' : 'recovery-code')
 }
 
@@ -91,7 +89,7 @@ export function getPageOrigin(context: ConsoleContext): string {
 async function signInWithPasskey(
   context: ConsoleContext<typeof authContract.passkeySignIn>,
 ): Promise<SignedInResponse> {
-  await context.ctx.authThrottle.count('sign-in-address', context.address)
+  await context.ctx.authThrottle.count('sign-in-address', { address: context.address })
   return startSession(context, await userByPasskey(context.ctx.db, context.body), 'passkey')
 }
 
@@ -107,7 +105,7 @@ export const signInEndpoints: readonly Endpoint[] = [
   endpoint(authContract.signIn, signIn),
   endpoint(authContract.secondFactor, verifySecondFactor),
   endpoint(authContract.passkeyOptions, async (context) => {
-    await context.ctx.authThrottle.count('sign-in-address', context.address)
+    await context.ctx.authThrottle.count('sign-in-address', { address: context.address })
     return startPasskeySignIn(context.ctx.db, { origin: getPageOrigin(context) })
   }),
   endpoint(authContract.passkeySignIn, signInWithPasskey),

@@ -123,12 +123,12 @@ async function toSignUpRequest(context: SignUpContext): Promise<SignUpRequest> {
 
 async function signUp(context: SignUpContext) {
   const { ctx, deps, body } = context
-  await ctx.authThrottle.count('sign-up-address', context.address)
+  await ctx.authThrottle.count('sign-up-address', { address: context.address })
   const request = await toSignUpRequest(context)
   if (deps.emailSender === null)
     return startSession(context, await completeSignUp(context, request, false), 'sign-up')
   const { normalised } = cleanEmail(request.email)
-  await ctx.authThrottle.count('mail-email', normalised)
+  await ctx.authThrottle.count('mail-email', { id: normalised })
   const existing = await userByEmail(ctx.db, normalised)
   const { token } = await issueOneTimeToken(ctx.db, { kind: 'verify-email', detail: request })
   const email =
@@ -141,7 +141,7 @@ async function signUp(context: SignUpContext) {
 
 async function verifyEmail(context: ConsoleContext<typeof authContract.verifyEmail>) {
   const { ctx, body } = context
-  await ctx.authThrottle.count('link-address', context.address)
+  await ctx.authThrottle.count('link-address', { address: context.address })
   const { detail } = await consumeOneTimeToken(ctx.db, body.token, 'verify-email')
   return startSession(
     context,
@@ -153,7 +153,7 @@ async function verifyEmail(context: ConsoleContext<typeof authContract.verifyEma
 async function setUp(context: ConsoleContext<typeof authContract.setUp>) {
   const { ctx, body } = context
   const { db, authThrottle } = ctx
-  await authThrottle.count('link-address', context.address)
+  await authThrottle.count('link-address', { address: context.address })
   await checkOperatorLink(db, body.token)
   const { email, normalised } = cleanEmail(body.email)
   checkNewPassword(body.password, email)
