@@ -11,11 +11,10 @@ import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
 import { openDb } from '../../db/open-db.ts'
 import type { Db } from '../../db/db.ts'
-import type { ApiError } from '../../errors.ts'
 // Loaded at startup, not with the first page: it takes half a second, in which no stream would continue.
 import { createHonoListener } from '../../http/server/hono-listener.ts'
 import { consoleListener } from '../../http/static-files.ts'
-import { Router, type RejectedRequest } from '../../http/router.ts'
+import { Router } from '../../http/router.ts'
 import { FastPath } from '../../http/server/fast-path.ts'
 import type { AppContext } from '../../http/app-context.ts'
 import type { CallHealth } from '../../health/call-health.ts'
@@ -33,11 +32,9 @@ import { closeGracefully } from '../../lib/graceful-close.ts'
 import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
 import { defaultClientBounds, HttpClient } from '../../lib/http-client/http-client.ts'
 import { createLog, type Log } from '../../lib/log.ts'
-import { formatAmount } from '../../lib/money.ts'
 import { createSealer, type Sealer } from '../../lib/encryption.ts'
 import { SlotMap } from '../../lib/slot-map.ts'
-import type { RequestOutcome } from '../../relay/ledger-client.ts'
-import type { RelayDeps, RequestLogLine, ActiveRequest } from '../../relay/relay-request.ts'
+import type { RelayDeps, ActiveRequest } from '../../relay/relay-request.ts'
 import { StoredResponses } from '../../usage/stored-responses.ts'
 import type { NodeState, WorkerInit } from './protocol.ts'
 import { fetchModels } from '../upstreams/fetch-models.ts'
@@ -45,6 +42,7 @@ import { createListener, type HttpListener } from '../tls-listener.ts'
 import { testUpstream } from '../upstreams/test-upstream.ts'
 import { version } from '../version.ts'
 import { ConfigCache } from './config-cache.ts'
+import { rejectedLogFields, rejectedOutcome, requestLogFields } from './request-outcomes.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { WorkerQuirks } from './worker-quirks.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
@@ -244,55 +242,6 @@ function drainConnections(
   }, 50)
   closeIdle()
   return closed.finally(() => clearInterval(idle))
-}
-
-/** One log line per request: caller, model, outcome and cost; no prompt, no response text, no secret. */
-function requestLogFields(line: RequestLogLine): Record<string, unknown> {
-  const { outcome, usage } = line
-  return {
-    request: line.id,
-    account: line.account,
-    key: line.key,
-    model: outcome.model,
-    upstream: outcome.upstream,
-    status: outcome.httpStatus,
-    outcome: outcome.outcome,
-    stream: outcome.stream,
-    finish: outcome.finish,
-    code: outcome.errorCode,
-    fault: line.fault,
-    input: usage?.input,
-    output: usage?.output,
-    clamped: outcome.isClamped || undefined,
-    cost: formatAmount(line.cost),
-    first_token_ms: outcome.firstTokenMs,
-    duration_ms: outcome.durationMs,
-  }
-}
-
-function rejectedLogFields(
-  { code, status }: ApiError,
-  { id, caller, progress }: RejectedRequest,
-): Record<string, unknown> {
-  return { request: id, account: caller.accountId, key: caller.keyId, model: progress.model, status, code }
-}
-
-/** The row of a request that was rejected before it had a hold. */
-function rejectedOutcome({ code, status }: ApiError, { progress }: RejectedRequest): RequestOutcome {
-  return {
-    httpStatus: status,
-    outcome: 'refused',
-    upstream: null,
-    finish: null,
-    errorCode: code,
-    firstTokenMs: null,
-    durationMs: 0,
-    attempts: '[]',
-    upstreamCost: null,
-    isClamped: false,
-    stream: progress.stream,
-    model: progress.model.slice(0, 256),
-  }
 }
 
 if (parentPort === null) throw new Error('A worker is a thread.')
