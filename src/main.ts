@@ -13,6 +13,8 @@ import { errorMessage } from './lib/error-message.ts'
 interface Group {
   readonly name: string
   readonly summary: string
+  /** False if it works without a store or creates one. Default: true. */
+  readonly needsStore?: boolean
   /** Loads the function that configures the command. */
   readonly load: () => Promise<(command: Command) => void>
 }
@@ -21,11 +23,13 @@ const groups: readonly Group[] = [
   {
     name: 'serve',
     summary: 'start the relay',
+    needsStore: false,
     load: async () => (await import('./cli/commands/serve.ts')).configureServe,
   },
   {
     name: 'doctor',
     summary: 'check this installation and suggest fixes',
+    needsStore: false,
     load: async () => (await import('./cli/doctor/doctor.ts')).configureDoctor,
   },
   {
@@ -41,11 +45,13 @@ const groups: readonly Group[] = [
   {
     name: 'restore',
     summary: 'restore a backup',
+    needsStore: false,
     load: async () => (await import('./cli/commands/restore.ts')).configureRestore,
   },
   {
     name: 'move',
     summary: 'migrate all data from SQLite to PostgreSQL, or back',
+    needsStore: false,
     load: async () => (await import('./cli/commands/move.ts')).configureMove,
   },
   {
@@ -96,6 +102,7 @@ const groups: readonly Group[] = [
   {
     name: 'docs',
     summary: 'write the page of all settings (docs/configuration.md)',
+    needsStore: false,
     load: async () => (await import('./cli/commands/docs.ts')).configureDocs,
   },
 ]
@@ -127,12 +134,16 @@ function createProgram(): Command {
     .addHelpText('after', '\nAll settings are environment variables: see docs/configuration.md.')
     .exitOverride()
   for (const { name, summary } of groups) program.command(name).description(summary)
+  let group: Group | undefined
   program.hook('preSubcommand', async (_program, command) => {
-    const group = groups.find(({ name }) => name === command.name())
+    group = groups.find(({ name }) => name === command.name())
     if (group !== undefined) (await group.load())(command)
     isRelay = group?.name === 'serve'
     // The relay logs its own crash.
     if (!isRelay) process.on('uncaughtException', (error) => process.exit(reportError(error)))
+  })
+  program.hook('preAction', async () => {
+    if (group?.needsStore !== false) (await import('./cli/require-store.ts')).requireStore()
   })
   return program
 }

@@ -3,8 +3,6 @@
  * the admin API is opened in this process, under the lock of the data directory.
  */
 
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { Readable, type Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
@@ -18,6 +16,7 @@ import {
   type ControlSocketResponse,
 } from '../server/control-socket.ts'
 import { DataDirLockedError, acquireLock, type DataDirLock } from '../server/lock.ts'
+import { hasStore } from '../server/store-location.ts'
 import { errorMessage } from '../lib/error-message.ts'
 import {
   CommandError,
@@ -45,8 +44,6 @@ export interface AdminClient {
 export interface AdminClientOptions {
   /** Shown to other commands that find the directory locked. */
   readonly command?: string
-  /** Create a missing database. By default, a wrong DATA_DIR or DATABASE_URL is an error. */
-  readonly create?: boolean
   /** How long to wait for a relay that is starting or stopping, or for another command. Default: 5000. */
   readonly waitMs?: number
 }
@@ -157,32 +154,27 @@ async function lockUnlessRelay(
   }
 }
 
-export function hasDatabase(config: Config): boolean {
-  return config.databaseUrl !== null || existsSync(join(config.dataDir, 'sluice.db'))
-}
+export const hasDatabase = hasStore
 
 export function noDatabaseError(config: Config): CommandError {
-  return new CommandError(
-    `No database found in ${config.dataDir}, or this user cannot read it. Start the relay once to create it, or set DATA_DIR.`,
-  )
+  return new CommandError(`No database found in ${config.dataDir}, or this user cannot read it.`)
 }
 
-/** For a cluster: throws if its database is unreachable, or empty unless `mayBeEmpty`. */
-export async function checkCluster({ databaseUrl }: Config, mayBeEmpty = false): Promise<void> {
+/** For a cluster: throws if its database is unreachable or empty. */
+export async function checkCluster({ databaseUrl }: Config): Promise<void> {
   if (databaseUrl === null) return
   const { checkSchema } = await import('./cluster-database.ts')
-  await checkSchema(databaseUrl, mayBeEmpty)
+  await checkSchema(databaseUrl)
 }
 
 export async function openAdminClient(
   config: Config,
   options: AdminClientOptions = {},
 ): Promise<AdminClient> {
-  if (options.create !== true && !hasDatabase(config)) throw noDatabaseError(config)
   const lock = await lockUnlessRelay(config, options)
   if (lock === undefined) return socketClient(config)
   try {
-    await checkCluster(config, options.create)
+    await checkCluster(config)
     return await inProcessClient(config, lock)
   } catch (error) {
     lock.release()

@@ -2,7 +2,7 @@
 
 import { openClient, runScript } from '../db/postgres/connection.ts'
 import { errorMessage } from '../lib/error-message.ts'
-import { CommandError, serverName } from './output.ts'
+import { CommandError, serverName, UsageError } from './output.ts'
 
 /** Whether a relay has ever started on it. Throws if it is unreachable. */
 export async function hasSchema(url: string): Promise<boolean> {
@@ -15,16 +15,16 @@ export async function hasSchema(url: string): Promise<boolean> {
   }
 }
 
-/** Throws a `CommandError` with advice. `mayBeEmpty`: the command creates the schema if it is missing. */
-export async function checkSchema(url: string, mayBeEmpty: boolean): Promise<void> {
+/** Throws a `CommandError` if it is unreachable, and a `UsageError` if it is empty. */
+export async function checkSchema(url: string): Promise<void> {
   const server = serverName(url)
   const isThere = await hasSchema(url).catch((error: unknown) => {
     throw new CommandError(
       `${server} is unreachable (${errorMessage(error)}). Run sluice doctor for details.`,
     )
   })
-  if (isThere || mayBeEmpty) return
-  throw new CommandError(
+  if (isThere) return
+  throw new UsageError(
     `This database on ${server} (DATABASE_URL) has no Sluice data. Start the relay once to create it, or correct DATABASE_URL.`,
   )
 }

@@ -23,6 +23,7 @@ import { ControlHandler } from './workers/control-handler.ts'
 import type { ControlRequest } from './workers/protocol.ts'
 import { findPortProblem } from './connection-checks.ts'
 import { closeAll, drain, exitOnStoreFailure, handleSignals } from './shutdown.ts'
+import { findMissingDatabaseUrl } from './store-location.ts'
 import { findTlsProblem } from './tls-listener.ts'
 import { printStartupBanner } from './startup-banner.ts'
 import { version } from './version.ts'
@@ -41,6 +42,8 @@ interface RelayState {
 
 /** Resolves when the relay has stopped. */
 export async function serve(config: Config): Promise<void> {
+  const problem = findMissingDatabaseUrl(config)
+  if (problem !== null) throw new Error(problem)
   const log = createLog(config.logLevel)
   const lock = acquireLock(config.dataDir, { command: 'serve' })
   const signals = handleSignals()

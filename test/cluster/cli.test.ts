@@ -41,33 +41,23 @@ describe('Command line with a cluster', () => {
     assert.match(output, /^fail +node +Cannot open .*node\.db/m)
   })
 
-  test(
-    'Commands on an empty database – say so and leave it empty; the first start fills it',
-    { skip },
-    async (t) => {
-      const dataDir = await mkdtemp(join(tmpdir(), 'sluice-cli-'))
-      t.after(() => rm(dataDir, { recursive: true, force: true }))
-      const url = await cluster.postgres.createDatabase()
-      const sluice = new CommandLine(dataDir, { DATABASE_URL: url })
-      for (const args of [['verify'], ['backup', join(dataDir, 'backup')], ['node', 'list']]) {
-        const output = await sluice.expectFailure(args)
-        assert.match(output, /This database on PostgreSQL at .* has no Sluice data\. Start the relay once/)
-      }
-      const doctor = await sluice.output(['doctor'])
-      assert.match(
-        doctor,
-        /^warn +database +the database has no Sluice data\n +→ The first start creates it/m,
-      )
-      const client = await openClient({ url, name: 'tests', statementMs: 20_000 })
-      t.after(() => client.end())
-      const tables = `select tablename from pg_catalog.pg_tables where schemaname = 'public'`
-      assert.deepEqual(await runScript(client, tables), [[]])
-
-      await sluice.output(['account', 'create', 'ann@example.com'])
-      await sluice.output(['node', 'list'])
-      assert.match(await sluice.output(['verify']), /^ledger +consistent$/m)
-    },
-  )
+  test('Commands on an empty database – say so and leave it empty', { skip }, async (t) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'sluice-cli-'))
+    t.after(() => rm(dataDir, { recursive: true, force: true }))
+    const url = await cluster.postgres.createDatabase()
+    const sluice = new CommandLine(dataDir, { DATABASE_URL: url })
+    const commands = [['verify'], ['backup', join(dataDir, 'backup')], ['account', 'create', 'a@b.example']]
+    for (const args of commands) {
+      const output = await sluice.expectFailure(args, 2)
+      assert.match(output, /This database on PostgreSQL at .* has no Sluice data\. Start the relay once/)
+    }
+    const doctor = await sluice.output(['doctor'])
+    assert.match(doctor, /^warn +database +the database has no Sluice data\n +→ The first start creates it/m)
+    const client = await openClient({ url, name: 'tests', statementMs: 20_000 })
+    t.after(() => client.end())
+    const tables = `select tablename from pg_catalog.pg_tables where schemaname = 'public'`
+    assert.deepEqual(await runScript(client, tables), [[]])
+  })
 
   test('Commands while PostgreSQL is unavailable – name it and point to doctor', { skip }, async () => {
     const { nodes, postgres, url } = cluster

@@ -61,7 +61,7 @@ interface CreateOptions extends OutputOptions {
 }
 
 async function create(email: string, { json, ...rest }: CreateOptions): Promise<void> {
-  const account = await withAdminClient({ command: 'account create', create: true }, (client) =>
+  const account = await withAdminClient({ command: 'account create' }, (client) =>
     client.call('POST', '/accounts', { email, ...rest }),
   )
   const id = String(asFields(account)['id'])

@@ -7,9 +7,7 @@ import { asFields, printResult, type OutputOptions } from '../output.ts'
 
 async function link({ json }: OutputOptions): Promise<void> {
   const result = asFields(
-    await withAdminClient({ command: 'admin link', create: true }, (client) =>
-      client.call('POST', '/operators/link'),
-    ),
+    await withAdminClient({ command: 'admin link' }, (client) => client.call('POST', '/operators/link')),
   )
   const [url, until] = [String(result['url']), String(result['expires_at'])]
   printResult(

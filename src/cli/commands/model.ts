@@ -105,7 +105,7 @@ function modelBody(id: string, options: ModelOptions): Fields | undefined {
 
 async function add(id: string, options: ModelOptions & PriceOptions): Promise<void> {
   const body = { id, ...modelBody(id, options), prices: pricesFrom(options) }
-  const model = await withAdminClient({ command: 'model add', create: true }, (client) =>
+  const model = await withAdminClient({ command: 'model add' }, (client) =>
     client.call('POST', '/models', body),
   )
   printResult(model, options, () => `Added model ${id}.`)

@@ -3,19 +3,10 @@
 import type { Command } from 'commander'
 import { listedProviders, priceListOf } from '../../catalog/price-lists.ts'
 import { referenceModels, type ReferenceModel } from '../../catalog/reference-models.ts'
-import { readConfig } from '../../config.ts'
 import { parseFactor } from '../../lib/money.ts'
-import { hasDatabase, listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
+import { listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
 import { withJsonOption, omitUndefined, parseList } from '../options.ts'
-import {
-  CommandError,
-  fieldAt,
-  printResult,
-  formatTable,
-  UsageError,
-  type Fields,
-  type OutputOptions,
-} from '../output.ts'
+import { fieldAt, printResult, formatTable, UsageError, type Fields, type OutputOptions } from '../output.ts'
 
 interface SeedOptions extends OutputOptions {
   readonly upstream?: string
@@ -105,12 +96,11 @@ function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<st
   }
 }
 
-async function planSeed(client: AdminClient | null, options: SeedOptions): Promise<Plan[]> {
+async function planSeed(client: AdminClient, options: SeedOptions): Promise<Plan[]> {
   const names = parseNames(options.name)
-  const existing = client === null ? [] : await listAll(client, '/models')
+  const existing = await listAll(client, '/models')
   const ids = new Set(existing.map((model) => model['id']))
   if (options.upstream !== undefined) {
-    if (client === null) throw new CommandError(`Upstream not found: ${options.upstream}.`)
     await client.call('GET', `/upstreams/${encodeURIComponent(options.upstream)}`)
   }
   return selectedModels(options).map((model) => ({
@@ -159,17 +149,13 @@ function formatPlans(plans: readonly Plan[], isDone: boolean): string {
 
 async function seed(options: SeedOptions): Promise<void> {
   const isConfirmed = options.yes === true
-  const work = async (client: AdminClient | null): Promise<Plan[]> => {
-    const plans = await planSeed(client, options)
-    for (const { body, exists } of isConfirmed ? plans : []) {
-      if (!exists && canBeAdded(body)) await client?.call('POST', '/models', body)
+  const plans = await withAdminClient({ command: 'seed' }, async (client) => {
+    const planned = await planSeed(client, options)
+    for (const { body, exists } of isConfirmed ? planned : []) {
+      if (!exists && canBeAdded(body)) await client.call('POST', '/models', body)
     }
-    return plans
-  }
-  const isOffline = !isConfirmed && !hasDatabase(readConfig())
-  const plans = isOffline
-    ? await work(null)
-    : await withAdminClient({ command: 'seed', create: isConfirmed }, work)
+    return planned
+  })
   const models = plans.map(({ body, priceSource, exists }) => ({
     ...body,
     price_source: priceSource,

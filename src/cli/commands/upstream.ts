@@ -48,7 +48,7 @@ async function add(name: string, options: AddOptions, command: Command): Promise
     health_check_ms: options.healthCheckMs,
     enabled,
   }
-  const upstream = await withAdminClient({ command: 'upstream add', create: true }, (client) =>
+  const upstream = await withAdminClient({ command: 'upstream add' }, (client) =>
     client.call('POST', '/upstreams', body),
   )
   const id = String(asFields(upstream)['id'])

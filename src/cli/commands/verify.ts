@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readConfig, type Config } from '../../config.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { isRelayRunning } from '../../server/control-socket.ts'
-import { checkCluster, hasDatabase, noDatabaseError, openAdminClient } from '../admin-client.ts'
+import { checkCluster, openAdminClient } from '../admin-client.ts'
 import { withJsonOption, progressOption } from '../options.ts'
 import {
   CommandError,
@@ -36,7 +36,6 @@ async function verifyStopped({ databaseUrl, dataDir }: Config): Promise<Fields> 
 }
 
 async function verifyLedger(config: Config): Promise<Fields> {
-  if (!hasDatabase(config)) throw noDatabaseError(config)
   if (!(await isRelayRunning(config.dataDir))) {
     await checkCluster(config)
     return verifyStopped(config)

@@ -4,7 +4,7 @@ import { checkInitialized, checkPostgres, checkRedis } from './database.ts'
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../../config.ts'
-import { hasDatabase } from '../admin-client.ts'
+import { findMissingDatabaseUrl, hasStore } from '../../server/store-location.ts'
 import { checkClock, checkDirectory, checkPort, checkSpace, checkSync, checkVersions } from './machine.ts'
 import { checkDatabase, checkRelay, checkNode, checkService } from './relay.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -60,8 +60,13 @@ async function runChecks(options: DoctorOptions, report: (step: string) => void)
     report('looking at models and upstreams')
     return [...findings, ...(await checkService(config, options.calls))]
   }
-  if (!hasDatabase(config)) {
-    findings.push(warn('database', `no database in ${dataDir} yet`, 'The first start creates it.'))
+  if (!hasStore(config)) {
+    const problem = findMissingDatabaseUrl(config)
+    findings.push(
+      problem === null
+        ? warn('database', `no database in ${dataDir} yet`, 'The first start creates it.')
+        : fail('database', problem, 'A start without DATABASE_URL would create an empty relay.'),
+    )
     return [...findings, await checkClock(null), await checkPort(config, isRunning)]
   }
   report('reading the database')

@@ -10,7 +10,7 @@ import { parseCidrs } from '../../lib/address-guard.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { parseProxy } from '../../lib/http-client/proxy.ts'
 import { isRelayRunning } from '../../server/control-socket.ts'
-import { DataDirLockedError, describeHolder, acquireLock } from '../../server/lock.ts'
+import { DataDirLockedError, describeHolder, acquireLock, lockFileName } from '../../server/lock.ts'
 import { checkConnection } from '../../server/connection-checks.ts'
 import { listAll, openAdminClient, type AdminClient } from '../admin-client.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -22,6 +22,9 @@ const connectTimeoutMs = 5000
 /** Whether a relay is running, and whether its control socket responds. */
 export async function checkRelay(dataDir: string): Promise<{ finding: Finding; isRunning: boolean }> {
   const name = 'relay'
+  // Acquiring the lock would create its file.
+  if (!existsSync(join(dataDir, lockFileName)))
+    return { finding: ok(name, `not running on ${dataDir}`), isRunning: false }
   const isRunning = await isRelayRunning(dataDir)
   try {
     acquireLock(dataDir, { command: 'doctor', waitMs: 0 }).release()
