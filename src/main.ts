@@ -38,6 +38,11 @@ const groups: readonly Group[] = [
     load: async () => (await import('./cli/commands/verify.ts')).configureVerify,
   },
   {
+    name: 'repair',
+    summary: 'make a ledger consistent again that has text the store cannot keep',
+    load: async () => (await import('./cli/commands/repair.ts')).configureRepair,
+  },
+  {
     name: 'backup',
     summary: 'back up the database and its key, even while the relay is running',
     load: async () => (await import('./cli/commands/backup.ts')).configureBackup,

@@ -7,6 +7,7 @@
 import type { Client } from 'pg'
 import { checkSchema, runMigrations } from '../postgres/migrate.ts'
 import { openClient, runStatement, runScript } from '../postgres/connection.ts'
+import { findRunningNode } from '../postgres/stopped-nodes.ts'
 import { tryMigrationLock, writeLock } from '../postgres/advisory-locks.ts'
 import { quoteLiteral, formatValues } from '../postgres/sql-text.ts'
 import { migrations } from '../migrations/migrations.ts'
@@ -75,11 +76,8 @@ export class PostgresTransfer {
 
   /** Throws TransferTargetError if a node was neither stopped cleanly nor retired, or has joined since the first check. */
   async checkStopped(): Promise<void> {
-    const running = await queryValue(this.#client, `select min(id) from nodes where state = 'running'`)
-    if (running !== undefined)
-      throw new TransferTargetError(
-        `Node ${running} runs, or was not stopped cleanly: stop it, or start and stop it once more, or retire it with \`sluice node retire\` at another node.`,
-      )
+    const running = await findRunningNode(this.#client)
+    if (running !== undefined) throw new TransferTargetError(running)
     const epochs = await queryValue(this.#client, 'select coalesce(sum(epoch), 0) from nodes')
     this.#epochs ??= epochs
     if (this.#epochs !== epochs)

@@ -51,7 +51,7 @@ const nodesText = `with recursive found (node) as (
   select node from found where node is not null`
 
 /** All nodes that have committed. */
-async function readJournalNodes(db: Db): Promise<string[]> {
+export async function readJournalNodes(db: Db): Promise<string[]> {
   const rows = await db.report<{ node: string }>({ sql: nodesText, parameters: [] })
   return rows.map(({ node }) => node)
 }

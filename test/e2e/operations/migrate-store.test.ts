@@ -19,6 +19,7 @@ import {
   postgresSkipReason,
   type PostgresServer,
 } from '../../../src/db/postgres/postgres.fixture.ts'
+import { writeInvalidText } from '../../../src/server/verification/invalid-text.fixture.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
 import {
@@ -265,4 +266,18 @@ describe('Store migration', () => {
       await server.assertNoOpenHolds()
     },
   )
+
+  test('Ledger with U+0000 in a reason – moves once it is repaired', { skip }, async (t) => {
+    const server = await startTestServer(t)
+    const { id } = await server.account()
+    const credit = { amount: '1', reason: 'REASON', idempotency_key: 'KEY' }
+    await server.admin('POST', `/accounts/${id}/credits`, credit)
+    await server.stop()
+    await writeInvalidText(server, { REASON: 'thank\0you', KEY: '1\0' })
+    const alone = new CommandLine(server.dataDir)
+    await alone.output(['repair', '--apply'])
+    const sluice = new CommandLine(server.dataDir, { DATABASE_URL: await postgres.createDatabase() })
+    assert.partialDeepStrictEqual(await sluice.json<MigrationResult>(toPostgres), { ledger: { ok: true } })
+    assert.match(await sluice.output(['verify']), /^ledger +consistent$/m)
+  })
 })

@@ -1,0 +1,64 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { compileQuery, type Db, type Query } from '../db.ts'
+import { appendOnlyTriggers, type LedgerRewriter } from '../ledger-rewriter.ts'
+import { openWriter, type Connection } from './connection.ts'
+
+function transactionDb(connection: Connection): Db {
+  async function rowsOf<Result>(query: Query<Result>): Promise<Result[]> {
+    await turn()
+    // STRICT tables and the integer rule of connection.ts guarantee the query's type.
+    return connection.run(compileQuery(query)).rows as Result[]
+  }
+  return {
+    all: rowsOf,
+    report: rowsOf,
+    first: async (query) => (await rowsOf(query))[0],
+    write: (...queries) => Promise.resolve(queries.map((query) => connection.run(compileQuery(query)))),
+  }
+}
+
+function rewriterOn(connection: Connection): LedgerRewriter {
+  const run = (sql: string, ...parameters: (string | number | Uint8Array | null)[]): void =>
+    void connection.run({ sql, parameters })
+  return {
+    db: transactionDb(connection),
+    async updateCommits(commits) {
+      for (const { seq, body, prev, hash } of commits) {
+        run('update journal set prev = ?, hash = ? where seq = ?', prev, hash, seq)
+        if (body !== null) run('update journal set body = ? where seq = ?', body, seq)
+      }
+    },
+    async updateEntry({ id, ref, reason }) {
+      run('update entries set ref = ?, reason = ? where id = ?', ref, reason, id)
+    },
+  }
+}
+
+/** Drops the triggers and returns the statements that create them again. */
+function dropTriggers({ database }: Connection): string[] {
+  return appendOnlyTriggers.map(({ trigger }) => {
+    const row = database.prepare('select sql from sqlite_schema where name = ?').get(trigger)
+    database.exec(`drop trigger ${trigger}`)
+    return String(row?.['sql'])
+  })
+}
+
+/** Commits if `work` resolves, and changes nothing if it rejects. The caller has locked the data directory. */
+export async function rewriteSqliteLedger<Result>(
+  path: string,
+  work: (rewriter: LedgerRewriter) => Promise<Result>,
+): Promise<Result> {
+  const connection = openWriter(path)
+  const { database } = connection
+  try {
+    database.exec('begin immediate')
+    const creations = dropTriggers(connection)
+    const result = await work(rewriterOn(connection))
+    for (const creation of creations) database.exec(creation)
+    database.exec('commit; pragma wal_checkpoint(truncate)')
+    return result
+  } finally {
+    // Rolls an open transaction back.
+    connection.close()
+  }
+}
