@@ -171,6 +171,12 @@ describe('audit log and mailboxes', () => {
   test('mailboxOf – treats all spellings of a mailbox as one', () => {
     const same = [
       ['ann.lee@gmail.com', 'AnnLee@googlemail.com', 'a.n.n.l.e.e+trial@gmail.com', 'annlee+1+2@GMAIL.com'],
+      [
+        'dora@example.com',
+        '\uFF44ora@example.com',
+        'do\u00ADra@example.com',
+        '\u{1D403}ora\uFF0B1\u200B@example.com',
+      ],
       ['bob@example.com', 'BOB@example.com', 'bob+again@example.com'],
       ['bob@bücher.example', 'bob@xn--bcher-kva.example'],
       ['+start@example.com', '+START@example.com'],
@@ -178,7 +184,7 @@ describe('audit log and mailboxes', () => {
     for (const group of same) assert.equal(new Set(group.map(mailboxOf)).size, 1, group.join())
     assert.equal(
       new Set([...same.map(([first = '']) => mailboxOf(first)), mailboxOf('b.ob@example.com')]).size,
-      5,
+      6,
     )
   })
 })

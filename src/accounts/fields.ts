@@ -53,6 +53,12 @@ const dotInsensitiveDomains = new Map([
   ['googlemail.com', 'gmail.com'],
 ])
 
+/** Spellings that look alike become one, as in Unicode's NFKC_Casefold: full-width letters, invisible characters. */
+function foldLookalikes(text: string): string {
+  const visible = text.replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '')
+  return visible.normalize('NFKC').toLowerCase().normalize('NFKC')
+}
+
 /**
  * The mailbox that an address is delivered to, as far as the address shows it: the part after a plus sign is
  * ignored, and so are dots if the provider ignores them. For things that a person gets once; two accounts may
@@ -62,7 +68,7 @@ export function mailboxOf(text: string): string {
   const { normalised } = cleanEmail(text)
   const at = normalised.lastIndexOf('@')
   const domain = normalised.slice(at + 1)
-  const local = normalised.slice(0, at)
+  const local = foldLookalikes(normalised.slice(0, at))
   const withoutTag = local.replace(/(?<=.)\+.*$/, '')
   const canonicalDomain = dotInsensitiveDomains.get(domain)
   return canonicalDomain === undefined

@@ -244,7 +244,7 @@ export const catalog = {
   },
   promotions: {
     title: 'Promotions',
-    lead: 'Credit for new accounts: for everyone, or with a code at sign-up.',
+    lead: 'Credit for new accounts with a verified e-mail address or an invite, with or without a code at sign-up.',
     add: 'New promotion',
     editTitle: (name: string) => `Edit ${name}`,
     none: 'No promotions',
@@ -252,7 +252,7 @@ export const catalog = {
     name: 'Name',
     amount: 'Credit',
     code: 'Code',
-    codeHint: 'Leave empty for everyone who signs up',
+    codeHint: 'Leave empty to require no code',
     everybody: 'Everyone',
     state: 'Status',
     states: {

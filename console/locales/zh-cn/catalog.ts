@@ -236,7 +236,7 @@ export const catalog: typeof english = {
   },
   promotions: {
     title: '优惠活动',
-    lead: '向新账户赠送试用额度：面向所有注册用户，或凭优惠码领取。',
+    lead: '向已验证邮箱或受邀注册的新账户赠送试用额度，可要求凭优惠码领取。',
     add: '新建活动',
     editTitle: (name: string) => `编辑 ${name}`,
     none: '暂无活动',
@@ -244,7 +244,7 @@ export const catalog: typeof english = {
     name: '名称',
     amount: '赠送金额',
     code: '优惠码',
-    codeHint: '留空则面向所有注册用户',
+    codeHint: '留空则无需优惠码',
     everybody: '所有人',
     state: '状态',
     states: {

@@ -39,17 +39,22 @@ export function SignUp() {
   }
   return (
     <AuthLayout title={t.signUp.title} footer={footer}>
-      <SignUpForm needsInvite={platform.features.sign_up === 'invite'} onEmailSent={setSentTo} />
+      <SignUpForm
+        needsInvite={platform.features.sign_up === 'invite'}
+        verifiesEmail={platform.features.mail}
+        onEmailSent={setSentTo}
+      />
     </AuthLayout>
   )
 }
 
 interface SignUpFormProps {
   readonly needsInvite: boolean
+  readonly verifiesEmail: boolean
   readonly onEmailSent: (email: string) => void
 }
 
-function SignUpForm({ needsInvite, onEmailSent }: SignUpFormProps) {
+function SignUpForm({ needsInvite, verifiesEmail, onEmailSent }: SignUpFormProps) {
   const t = useMessages('auth')
   const navigate = useNavigate()
   const search = route.useSearch()
@@ -60,7 +65,9 @@ function SignUpForm({ needsInvite, onEmailSent }: SignUpFormProps) {
     invite: search.invite ?? '',
     promotion: search.promotion ?? '',
   })
-  const [hasPromotion, setHasPromotion] = useState(values.promotion !== '')
+  // Unverified accounts get no credit of a promotion.
+  const canGetCredit = verifiesEmail || needsInvite
+  const [hasPromotion, setHasPromotion] = useState(canGetCredit && values.promotion !== '')
   const signUp = useAction(async () => {
     const { invite, promotion, ...rest } = values
     const body = {
@@ -107,12 +114,13 @@ function SignUpForm({ needsInvite, onEmailSent }: SignUpFormProps) {
       {needsInvite && (
         <TextInput label={t.signUp.invite} description={t.signUp.inviteHint} required {...field('invite')} />
       )}
-      {hasPromotion ? (
-        <TextInput label={t.signUp.promotion} description={t.signUp.promotionHint} {...field('promotion')} />
-      ) : (
+      {canGetCredit && !hasPromotion && (
         <button type="button" className="link" onClick={() => setHasPromotion(true)}>
           {t.signUp.havePromotion}
         </button>
+      )}
+      {hasPromotion && (
+        <TextInput label={t.signUp.promotion} description={t.signUp.promotionHint} {...field('promotion')} />
       )}
       {signUp.error && !isInline && <ErrorMessage error={signUp.error} />}
       <Button type="submit" size="sm" fullWidth loading={signUp.isRunning}>

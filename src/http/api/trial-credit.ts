@@ -40,7 +40,7 @@ export async function createAccountWithTrial(
   return { account: written, trial: result }
 }
 
-/** Grants trial credit to an account whose address has been verified. */
+/** Grants trial credit to an account whose address has been verified, or whose user was invited. */
 export async function grantTrialCredit(
   ctx: Pick<AppContext, 'db' | 'applyCreditOrder'>,
   input: { readonly account: string; readonly email: string; readonly promotion?: string },

@@ -5,6 +5,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { billingContract } from '../../../src/http/console/contract/billing.ts'
 import { authContract } from '../../../src/http/console/contract/auth.ts'
 import {
   ConsoleSession,
@@ -99,6 +100,13 @@ describe('First start', () => {
     assert.equal((await signUpWith('a@example.com', code)).status, 200)
     assert.equal((await signUpWith('b@example.com', ` ${code.toUpperCase()} `)).status, 200)
     assert.equal((await readError(await signUpWith('c@example.com', code))).code, 'invite_invalid')
+  })
+
+  test('Trial credit without e-mail – goes to an invited user', async () => {
+    await operator.admin('POST', '/promotions', { name: 'Welcome', amount: '2' })
+    const session = openSession()
+    assert.equal((await signUp(session, 'trial@example.com', await createInvite())).status, 200)
+    assert.equal((await session.call(billingContract.wallet)).balance, '2')
   })
 
   describe('Restart with SIGN_UP=closed', () => {

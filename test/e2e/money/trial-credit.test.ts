@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { createAccount } from '../../../src/accounts/accounts.ts'
 import { mailboxOf } from '../../../src/accounts/fields.ts'
+import { billingContract } from '../../../src/http/console/contract/billing.ts'
 import { runningPromotion } from '../../../src/ledger/credits/promotions.ts'
 import { grantStatements } from '../../../src/ledger/credits/trial-grants.ts'
 import { Account, chatRequest } from '../../support/server/account.ts'
@@ -19,9 +20,10 @@ import {
 } from '../../support/client/admin-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { signUpCustomer } from '../../support/console/console-session.ts'
 import { openDatabase, executeSql } from '../../support/server/database-access.ts'
 
-const server = await sharedTestServer({ env: { WORKERS: '2' } })
+const server = await sharedTestServer({ env: { WORKERS: '2', SIGN_UP: 'open' } })
 
 /** Creates a promotion that runs until the end of the test. */
 async function startPromotion(t: TestContext, fields: object = {}): Promise<JsonObject> {
@@ -52,6 +54,14 @@ describe('Trial credit', () => {
       await expectError(server, 409, ['POST', '/accounts', { email: 'gone@example.com' }]),
       'email',
     )
+  })
+
+  test('Sign-up without e-mail verification – gets no trial credit', async (t) => {
+    await startPromotion(t)
+    const session = await signUpCustomer(server, 'made-up@example.com')
+    assert.equal((await session.call(billingContract.wallet)).balance, '0')
+    // The mailbox still has its grant, for an operator to give.
+    assert.equal((await openTrialAccount(server, 'made-up+1@example.com')).balance, '5')
   })
 
   test('50 concurrent requests of one mailbox – get one grant; 50 mailboxes share max_grants', async (t) => {

@@ -86,7 +86,10 @@ async function createUserWithAccount(
   return created
 }
 
-/** Creates user and account, grants trial credit, and reports conflicts with concurrent sign-ups. */
+/**
+ * Creates user and account, and reports conflicts with concurrent sign-ups. Trial credit needs a verified address or an
+ * invite: anybody can make up addresses.
+ */
 async function completeSignUp(
   context: ConsoleContext,
   request: SignUpRequest,
@@ -95,7 +98,7 @@ async function completeSignUp(
   try {
     const user = await createUserWithAccount(context, request, isVerified)
     const { accountId: account, email } = user
-    if (account !== null) {
+    if (account !== null && (isVerified || request.invite !== null)) {
       await grantTrialCredit(context.ctx, { account, email, promotion: request.promotion ?? undefined })
     }
     return user
