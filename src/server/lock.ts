@@ -3,7 +3,7 @@
  * kill -9; the file next to it only names the holder.
  */
 
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { tryAcquireFileLock } from '../db/sqlite/file-lock.ts'
@@ -48,8 +48,17 @@ export class DataDirLockedError extends Error {
   }
 }
 
+/** The process that uses the data directory, in words; null if none does. Writes nothing, so a full disk is no problem. */
+export function findLockHolder(dataDir: string): string | null {
+  const path = join(dataDir, lockFileName)
+  if (!existsSync(path)) return null
+  const lock = tryAcquireFileLock(path, 0)
+  lock?.release()
+  return lock === undefined ? describeHolder(readHolder(dataDir)) : null
+}
+
 /** For example `sluice serve (pid 4711 on relay-1, since …, version 0.1.0)`. */
-export function describeHolder(holder: LockHolder | undefined): string {
+function describeHolder(holder: LockHolder | undefined): string {
   if (holder === undefined) return 'another process'
   const { command, pid, host, since, version } = holder
   return `sluice ${command} (pid ${pid} on ${host}, since ${since}, version ${version})`

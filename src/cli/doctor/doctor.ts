@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../../config.ts'
 import { findMissingDatabaseUrl, hasStore } from '../../server/store-location.ts'
-import { checkClock, checkDirectory, checkPort, checkSpace, checkSync, checkVersions } from './machine.ts'
+import { checkClock, checkDirectory, checkDisk, checkPort, checkVersions } from './machine.ts'
 import { checkDatabase, checkRelay, checkNode, checkService } from './relay.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { withJsonOption, progressOption } from '../options.ts'
@@ -33,46 +33,66 @@ function checkConfiguration(): { finding: Finding[]; config: Config | null } {
   }
 }
 
+interface DoctorContext {
+  readonly config: Config
+  readonly isRunning: boolean
+  /** Shows what is being done. */
+  readonly report: (step: string) => void
+}
+
+interface StoreChecks {
+  readonly findings: Finding[]
+  /** Models and upstreams can be read. */
+  readonly isUsable: boolean
+}
+
+async function checkCluster({ config, isRunning, report }: DoctorContext, url: string): Promise<StoreChecks> {
+  const findings = await checkNode(config.dataDir)
+  report('checking PostgreSQL')
+  const database = await checkPostgres(url)
+  findings.push(database)
+  if (config.redisUrl !== null) findings.push(await checkRedis(config.redisUrl))
+  findings.push(await checkClock(null), await checkPort(config, isRunning))
+  if (database.state === 'fail') return { findings, isUsable: false }
+  const empty = await checkInitialized(url)
+  return empty === null ? { findings, isUsable: true } : { findings: [...findings, empty], isUsable: false }
+}
+
+async function checkSingleNode({ config, isRunning, report }: DoctorContext): Promise<StoreChecks> {
+  const { dataDir } = config
+  if (!hasStore(config)) {
+    const problem = findMissingDatabaseUrl(config)
+    const database =
+      problem === null
+        ? warn('database', `no database in ${dataDir} yet`, 'The first start creates it.')
+        : fail('database', problem, 'A start without DATABASE_URL would create an empty relay.')
+    const findings = [database, await checkClock(null), await checkPort(config, isRunning)]
+    return { findings, isUsable: false }
+  }
+  report('reading the database')
+  const { finding, lastWrittenMs } = await checkDatabase(dataDir)
+  const findings = [finding, await checkClock(lastWrittenMs), await checkPort(config, isRunning)]
+  return { findings, isUsable: finding.state !== 'fail' }
+}
+
 async function runChecks(options: DoctorOptions, report: (step: string) => void): Promise<Finding[]> {
   const { config, finding } = checkConfiguration()
   const findings = [checkVersions(), ...finding]
   if (config === null) return findings
-  const { dataDir } = config
+  const { dataDir, databaseUrl } = config
   const directory = checkDirectory(dataDir)
   findings.push(directory)
   if (directory.state === 'fail') return findings
   if (!existsSync(dataDir)) return [...findings, await checkClock(null), await checkPort(config, false)]
-  findings.push(checkSpace(dataDir))
   report('measuring the disk')
-  findings.push(checkSync(dataDir))
+  const { findings: disk, isFull } = checkDisk(dataDir)
   const { finding: relay, isRunning } = await checkRelay(dataDir)
-  findings.push(relay)
-  if (config.databaseUrl !== null) {
-    findings.push(...(await checkNode(dataDir)))
-    report('checking PostgreSQL')
-    const database = await checkPostgres(config.databaseUrl)
-    findings.push(database)
-    if (config.redisUrl !== null) findings.push(await checkRedis(config.redisUrl))
-    findings.push(await checkClock(null), await checkPort(config, isRunning))
-    if (database.state === 'fail') return findings
-    const empty = await checkInitialized(config.databaseUrl)
-    if (empty !== null) return [...findings, empty]
-    report('looking at models and upstreams')
-    return [...findings, ...(await checkService(config, options.calls))]
-  }
-  if (!hasStore(config)) {
-    const problem = findMissingDatabaseUrl(config)
-    findings.push(
-      problem === null
-        ? warn('database', `no database in ${dataDir} yet`, 'The first start creates it.')
-        : fail('database', problem, 'A start without DATABASE_URL would create an empty relay.'),
-    )
-    return [...findings, await checkClock(null), await checkPort(config, isRunning)]
-  }
-  report('reading the database')
-  const { finding: database, lastWrittenMs } = await checkDatabase(dataDir)
-  findings.push(database, await checkClock(lastWrittenMs), await checkPort(config, isRunning))
-  if (database.state === 'fail') return findings
+  findings.push(...disk, relay)
+  const context = { config, isRunning, report }
+  const store = await (databaseUrl === null ? checkSingleNode(context) : checkCluster(context, databaseUrl))
+  findings.push(...store.findings)
+  // Without a running relay, this command opens the store itself, which writes.
+  if (!store.isUsable || (isFull && !isRunning)) return findings
   report('looking at models and upstreams')
   return [...findings, ...(await checkService(config, options.calls))]
 }

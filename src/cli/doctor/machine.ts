@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { checkSqliteRelease } from '../../db/sqlite/connection.ts'
+import { errorCode, errorMessage } from '../../lib/error-message.ts'
 import { findPortProblem, fetchStatus } from '../../server/connection-checks.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
@@ -86,6 +87,9 @@ function checkOtherOwner(
   return warn(name, `${dataDir} ${whose}, but this is user ${user}`, advice)
 }
 
+/** No space, over quota, beyond the largest file that is allowed. */
+const fullDiskCodes = ['ENOSPC', 'EDQUOT', 'EFBIG']
+
 /** File systems (statfs(2) types) on which data is not safe. */
 const unsafeFileSystems = new Map([
   [0x01021994, { description: 'in memory (tmpfs)', lossy: true }],
@@ -94,7 +98,9 @@ const unsafeFileSystems = new Map([
   [0xff534d42, { description: 'on a network (CIFS)', lossy: false }],
 ])
 
-export function checkSpace(dataDir: string): Finding {
+const spaceAdvice = 'Free disk space: on a full disk the relay rejects requests.'
+
+function checkSpace(dataDir: string): Finding {
   const name = 'free space'
   const { bavail, bsize, type } = statfsSync(dataDir)
   const free = bavail * bsize
@@ -114,19 +120,18 @@ export function checkSpace(dataDir: string): Finding {
       'SQLite is not safe there. Set DATA_DIR to a folder on a local disk.',
     )
   }
-  const advice = 'Free disk space: on a full disk the relay rejects requests.'
-  if (free < minFreeBytes) return fail(name, detail, advice)
-  return free < comfortableFreeBytes ? warn(name, detail, advice) : ok(name, detail)
+  if (free < minFreeBytes) return fail(name, detail, spaceAdvice)
+  return free < comfortableFreeBytes ? warn(name, detail, spaceAdvice) : ok(name, detail)
 }
 
-export interface SyncTimes {
+interface SyncTimes {
   readonly p50: number
   readonly p99: number
   readonly count: number
 }
 
 /** The latency in milliseconds of a synced write of 4 KiB, measured up to 200 times in at most two seconds. */
-export function measureSync(dataDir: string): SyncTimes {
+function measureSync(dataDir: string): SyncTimes {
   const path = join(dataDir, `.sync-test-${process.pid}`)
   const file = openSync(path, 'wx', 0o600)
   const page = Buffer.alloc(4096, 1)
@@ -149,7 +154,7 @@ export function measureSync(dataDir: string): SyncTimes {
   return { p50: at(0.5), p99: at(0.99), count: times.length }
 }
 
-export function checkSync(dataDir: string): Finding {
+function checkSync(dataDir: string): Finding {
   const { p50, p99, count } = measureSync(dataDir)
   const detail = `p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms (${count} writes)`
   if (p50 <= 20) return ok('disk sync', detail)
@@ -158,6 +163,22 @@ export function checkSync(dataDir: string): Finding {
     detail,
     'Every response waits for such a write. A disk with a fast sync (NVMe) reduces latency.',
   )
+}
+
+/** Free space and speed; a full disk is a single finding. */
+export function checkDisk(dataDir: string): { findings: Finding[]; isFull: boolean } {
+  try {
+    return { findings: [checkSpace(dataDir), checkSync(dataDir)], isFull: false }
+  } catch (error) {
+    const code = errorCode(error) ?? ''
+    if (!fullDiskCodes.includes(code)) {
+      const advice = 'Run sluice as the owner of the directory, on a disk that accepts writes.'
+      const detail = `Cannot write to ${dataDir} (${errorMessage(error)})`
+      return { findings: [fail('disk', detail, advice)], isFull: false }
+    }
+    const detail = `The disk of ${dataDir} is full (${code})`
+    return { findings: [fail('free space', detail, spaceAdvice)], isFull: true }
+  }
 }
 
 const sampleMs = 250

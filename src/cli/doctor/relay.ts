@@ -4,13 +4,14 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { localJournalFileName } from '../../db/sqlite/local-journal.ts'
+import { toStoreFailure } from '../../db/store-error.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { parseProxy } from '../../lib/http-client/proxy.ts'
 import { isRelayRunning } from '../../server/control-socket.ts'
-import { DataDirLockedError, describeHolder, acquireLock, lockFileName } from '../../server/lock.ts'
+import { findLockHolder } from '../../server/lock.ts'
 import { checkConnection } from '../../server/connection-checks.ts'
 import { listAll, openAdminClient, type AdminClient } from '../admin-client.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -22,23 +23,15 @@ const connectTimeoutMs = 5000
 /** Whether a relay is running, and whether its control socket responds. */
 export async function checkRelay(dataDir: string): Promise<{ finding: Finding; isRunning: boolean }> {
   const name = 'relay'
-  // Acquiring the lock would create its file.
-  if (!existsSync(join(dataDir, lockFileName)))
-    return { finding: ok(name, `not running on ${dataDir}`), isRunning: false }
   const isRunning = await isRelayRunning(dataDir)
-  try {
-    acquireLock(dataDir, { command: 'doctor', waitMs: 0 }).release()
-  } catch (error) {
-    if (!(error instanceof DataDirLockedError)) throw error
-    const who = describeHolder(error.holder)
-    if (isRunning) return { finding: ok(name, `${who} is running`), isRunning }
-    const advice = 'It is starting or stopping, or another command is running. Try again in a moment.'
-    return {
-      finding: warn(name, `${who} has locked ${dataDir}, but its control socket does not respond`, advice),
-      isRunning,
-    }
+  const holder = findLockHolder(dataDir)
+  if (holder === null) return { finding: ok(name, `not running on ${dataDir}`), isRunning: false }
+  if (isRunning) return { finding: ok(name, `${holder} is running`), isRunning }
+  const advice = 'It is starting or stopping, or another command is running. Try again in a moment.'
+  return {
+    finding: warn(name, `${holder} has locked ${dataDir}, but its control socket does not respond`, advice),
+    isRunning,
   }
-  return { finding: ok(name, `not running on ${dataDir}`), isRunning: false }
 }
 
 /** Whether the file can be opened and is intact, and when its ledger was last written. */
@@ -64,7 +57,11 @@ export async function checkDatabase(
     }
   } catch (error) {
     const why = errorMessage(error)
-    return { finding: fail(name, `Cannot open ${path}: ${why}`, advice), lastWrittenMs: null }
+    const finding =
+      toStoreFailure(error).class === 'full'
+        ? warn(name, `Cannot read ${path} now: ${why}`, 'Run doctor again when there is disk space.')
+        : fail(name, `Cannot open ${path}: ${why}`, advice)
+    return { finding, lastWrittenMs: null }
   }
 }
 

@@ -1,0 +1,64 @@
+// @backend sqlite – the disk of the embedded database
+/** `sluice doctor` on a full disk, with the relay running and stopped. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+
+import { errorCode } from '../../../src/lib/error-message.ts'
+import { commandLineFor, type CommandLine } from '../../support/server/command-line.ts'
+import { startRelay } from '../../support/server/relay-process.ts'
+
+/** A file system of 16 MiB; `null` if this user cannot mount one. */
+function mountSmallDisk(t: TestContext): string | null {
+  const path = mkdtempSync(join(tmpdir(), 'sluice-disk-'))
+  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', path]).status === 0
+  t.after(() => {
+    if (isMounted) spawnSync('umount', ['--lazy', path])
+    rmSync(path, { recursive: true, force: true })
+  })
+  return isMounted ? path : null
+}
+
+function fillDisk(path: string): void {
+  const file = openSync(join(path, 'filler'), 'w')
+  for (const size of [1024 ** 2, 4096, 1]) {
+    try {
+      for (;;) writeSync(file, Buffer.alloc(size))
+    } catch (error) {
+      assert.equal(errorCode(error), 'ENOSPC')
+    }
+  }
+  closeSync(file)
+}
+
+interface Diagnosis {
+  readonly findings: readonly { name: string; state: string; detail: string }[]
+}
+
+async function assertOneFinding(sluice: CommandLine): Promise<void> {
+  const { code, output } = await sluice.run(['doctor', '--json'])
+  const { findings } = JSON.parse(output) as Diagnosis
+  const problems = findings.filter(({ state }) => state === 'fail')
+  assert.deepEqual([code, problems.map(({ name }) => name)], [1, ['free space']], output)
+  assert.match(problems[0]?.detail ?? '', /is full \(ENOSPC\)$/)
+  assert.ok(findings.some(({ name, state }) => name === 'relay' && state === 'ok'))
+  assert.ok(findings.some(({ name }) => name === 'database'))
+}
+
+describe('sluice doctor on a full disk', () => {
+  test('Full disk – is one finding, and the other checks are made', async (t) => {
+    const disk = mountSmallDisk(t)
+    if (disk === null) return t.skip('requires the right to mount a file system')
+    const relay = await startRelay({ dataDir: join(disk, 'data') })
+    t.after(() => relay.kill())
+    const sluice = commandLineFor(relay)
+    fillDisk(disk)
+    await assertOneFinding(sluice)
+    await relay.kill()
+    await assertOneFinding(sluice)
+    assert.match((await sluice.run(['doctor'])).output, /^fail +free space .*\n +→ Free disk space/m)
+  })
+})
