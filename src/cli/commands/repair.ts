@@ -11,7 +11,7 @@ import { rewriteSqliteLedger } from '../../db/sqlite/rewrite-ledger.ts'
 import { escapeInvalidText } from '../../lib/valid-text.ts'
 import { acquireLock } from '../../server/lock.ts'
 import { findTextRepair, repairText, type TextRepair } from '../../server/verification/repair-text.ts'
-import { checkCluster, hasDatabase, noDatabaseError } from '../admin-client.ts'
+import { checkCluster } from '../admin-client.ts'
 import { progressOption, withJsonOption } from '../options.ts'
 import {
   formatTable,
@@ -69,7 +69,6 @@ function formatRepair({ texts, rehashed }: TextRepair, isApplied: boolean): stri
 
 async function repair(options: RepairOptions): Promise<void> {
   const config = readConfig()
-  if (!hasDatabase(config)) throw noDatabaseError(config)
   await checkCluster(config)
   const isApplied = options.apply === true
   const result = await withProgress(
