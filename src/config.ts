@@ -18,6 +18,7 @@ import {
   secret,
   serverUrl,
   integer,
+  optionalInteger,
   string,
   type Environment,
   type Setting,
@@ -205,6 +206,12 @@ export const settings = {
     group: 'Limits',
     doc: 'A caller that reads nothing of a pending response for this long is disconnected and charged for what it has received.',
     ...duration('60s', 1000, 3_600_000),
+  },
+  connectionsPerAddress: {
+    env: 'CONNECTIONS_PER_ADDRESS',
+    group: 'Limits',
+    doc: 'The maximum number of connections that a client address, or an IPv6 /64 network, may have open per worker. Further ones are closed at once. Loopback addresses and `TRUST_PROXY` are exempt. All workers together accept at most as many connections as half of the open files that the system allows the process.',
+    ...optionalInteger('a quarter of all connections of the worker', 1, 1_000_000),
   },
   upstreamAllow: {
     env: 'UPSTREAM_ALLOW',

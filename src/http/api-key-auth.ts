@@ -61,6 +61,14 @@ export class ApiKeyAuth {
       throw apiError('address_not_allowed')
   }
 
+  /** Whether connections from this address may come from many clients: of a proxy, or of the relay's own machine. */
+  isLocalOrProxy(peer: string): boolean {
+    const address = normalizeAddress(peer)
+    if (isIP(address) === 0) return false
+    const isLoopback = ipaddr.parse(address).range() === 'loopback'
+    return isLoopback || (this.#trustedProxies !== null && allowsAddress(this.#trustedProxies, address))
+  }
+
   /**
    * The caller's address: the peer's, unless the peer is a trusted proxy; then the last address in `X-Forwarded-For`
    * that is not a trusted proxy's.

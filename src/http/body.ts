@@ -11,6 +11,14 @@ export const lingerBytes = 1024 * 1024
 export const lingerMs = 1000
 /** A body that makes no progress for this long is rejected. */
 export const bodyTimeoutMs = 60_000
+/** A body must arrive at this average speed, after a time for connections that start slowly. */
+const minBytesPerSecond = 16_384
+const speedGraceMs = 30_000
+
+/** How long it may take to receive this many bytes. */
+export function maxBodyMs(bytes: number): number {
+  return speedGraceMs + (bytes / minBytesPerSecond) * 1000
+}
 
 export interface BodyBounds {
   readonly bodyLimitBytes: number
@@ -58,16 +66,22 @@ export function bodyAbortedError(): ApiError {
 }
 
 /** Reads the whole body of a node:http request and reserves it in the budget. Throws 400, 413 or 503. */
-export async function readBody(incoming: IncomingMessage, budget: BodyBudget): Promise<Buffer> {
+export async function readBody(
+  incoming: IncomingMessage,
+  budget: BodyBudget,
+  maxMs = maxBodyMs,
+): Promise<Buffer> {
   const contentLength = Number(incoming.headers['content-length'] ?? NaN)
   if (contentLength > 0) budget.check(contentLength)
   if (contentLength === 0) return Buffer.alloc(0)
   const chunks: Buffer[] = []
   let bytes = 0
   const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+  const startedMs = performance.now()
   const timeout = setTimeout(() => reject(bodyTimeoutError()), bodyTimeoutMs)
   const onData = (chunk: Buffer): void => {
     try {
+      if (performance.now() - startedMs > maxMs(bytes)) throw bodyTimeoutError()
       budget.check(bytes + chunk.length)
       budget.reserve(chunk.length)
     } catch (error) {

@@ -2,33 +2,47 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { MiddlewareHandler } from 'hono'
 import { apiError } from '../errors.ts'
+import { bodyAbortedError, bodyTimeoutError, maxBodyMs } from './body.ts'
 import { parseBearer } from './header-values.ts'
 
 const maxBodyBytes = 1024 * 1024
 
-async function readBounded(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
+/** Throws 413 if the body is too large, and 400 if it is incomplete or arrives too slowly. */
+async function readBounded(stream: ReadableStream<Uint8Array>, maxMs: typeof maxBodyMs): Promise<Buffer> {
+  const startedMs = performance.now()
+  const reader = stream.getReader()
   const parts: Uint8Array[] = []
   let size = 0
-  for await (const part of stream) {
-    size += part.byteLength
+  for (;;) {
+    const timeout = Promise.withResolvers<never>()
+    const remainingMs = startedMs + maxMs(size) - performance.now()
+    const timer = setTimeout(() => timeout.reject(bodyTimeoutError()), remainingMs)
+    const read = reader.read().catch(() => {
+      throw bodyAbortedError()
+    })
+    const { value } = await Promise.race([read, timeout.promise]).finally(() => clearTimeout(timer))
+    if (value === undefined) return Buffer.concat(parts)
+    size += value.byteLength
     if (size > maxBodyBytes) throw apiError('request_too_large')
-    parts.push(part)
+    parts.push(value)
   }
-  return Buffer.concat(parts)
 }
 
-/** Rejects a body that is too large, for all endpoints except the relayed ones (body.ts). A body without `content-length` is read up to the bound first. */
-export const bodyLimit: MiddlewareHandler = async (c, next) => {
-  const { raw, method } = c.req
-  const length = c.req.header('content-length')
-  if (Number(length ?? 0) > maxBodyBytes) throw apiError('request_too_large')
-  const hasUnknownLength = length === undefined && ['POST', 'PATCH', 'PUT'].includes(method)
-  if (hasUnknownLength && raw.body !== null) {
-    const body = await readBounded(raw.body)
-    c.req.raw = new Request(raw.url, { method, headers: raw.headers, body })
+/** Reads the body of each request within the bounds of its size and time. Relayed requests have their own (body.ts). */
+export function limitBody(maxMs = maxBodyMs): MiddlewareHandler {
+  return async (c, next) => {
+    const { raw, method } = c.req
+    const length = c.req.header('content-length')
+    if (Number(length ?? 0) > maxBodyBytes) throw apiError('request_too_large')
+    if (length !== '0' && raw.body !== null) {
+      const body = await readBounded(raw.body, maxMs)
+      c.req.raw = new Request(raw.url, { method, headers: raw.headers, body })
+    }
+    await next()
   }
-  await next()
 }
+
+export const bodyLimit = limitBody()
 
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()

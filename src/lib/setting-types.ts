@@ -44,6 +44,16 @@ export function integer(defaultText: number, min: number, max: number) {
   }
 }
 
+/** `null` if not set; `defaultText` says what that means. */
+export function optionalInteger(defaultText: string, min: number, max: number) {
+  const type = integer(min, min, max)
+  return {
+    allowed: type.allowed,
+    defaultText,
+    read: (text: string | undefined): number | null => (text === undefined ? null : type.read(text)),
+  }
+}
+
 const byteUnits: Record<string, number> = { '': 1, B: 1, KIB: 1024, MIB: 1024 ** 2, GIB: 1024 ** 3 }
 
 export function bytes(defaultText: string, min: number, max: number) {

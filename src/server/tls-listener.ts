@@ -69,6 +69,8 @@ export function createListener(
   let pair = readCertificate(files)
   const options = { ...pair, ALPNProtocols: ['http/1.1'], noDelay: true, highWaterMark }
   const listener = createServer(options, (socket) => void server.emit('connection', socket))
+  // node:http only checks the timeouts of connections once its server listens.
+  listener.on('listening', () => void server.emit('listening'))
   // Clients that do not speak TLS, or disconnect during the handshake, are not reported.
   listener.on('tlsClientError', () => {})
   let reported = ''

@@ -22,6 +22,8 @@ export interface FastPathOptions {
   /** The maximum time for a request's head to arrive. */
   readonly headTimeoutMs: number
   readonly bodyTimeoutMs: number
+  /** How long it may take to receive this many bytes of a body. */
+  readonly maxBodyMs: (bytes: number) => number
   readonly lingerMs: number
   /** A response is abandoned if the caller reads nothing of it for this time. */
   readonly writeTimeoutMs: number
@@ -53,6 +55,7 @@ export class FastConnection implements CallerConnection {
   readonly #context: FastPathContext
   #state: ConnectionState = 'idle'
   #sinceMs: number
+  #bodySinceMs = 0
   /** Received bytes that belong to no request yet. */
   #pending: Buffer | null = null
   #request: FastRequest | null = null
@@ -138,8 +141,16 @@ export class FastConnection implements CallerConnection {
     const { nowMs, options } = this.#context
     const ageMs = nowMs - this.#sinceMs
     if (this.#state === 'idle') this.#sweepIdle(ageMs)
-    else if (this.#state === 'serving' && ageMs > options.bodyTimeoutMs) this.#request?.fail(bodyTimeoutError)
+    else if (this.#state === 'serving') this.#sweepBody(ageMs)
     else if (this.#state === 'lingering' && ageMs > options.lingerMs) this.socket.destroy()
+  }
+
+  #sweepBody(ageMs: number): void {
+    const { nowMs, options } = this.#context
+    const request = this.#request
+    if (request === null || request.isComplete) return
+    const isTooSlow = nowMs - this.#bodySinceMs > options.maxBodyMs(request.receivedBytes)
+    if (ageMs > options.bodyTimeoutMs || isTooSlow) request.fail(bodyTimeoutError)
   }
 
   #sweepIdle(ageMs: number): void {
@@ -190,6 +201,7 @@ export class FastConnection implements CallerConnection {
     this.#pending = null
     this.#state = 'serving'
     const request = new FastRequest(head, this)
+    this.#bodySinceMs = this.#context.nowMs
     this.#request = request
     this.#receiveBody(bytes.subarray(head.end))
     this.#context.handleRequest(request)

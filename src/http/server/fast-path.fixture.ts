@@ -168,6 +168,14 @@ export class RawClient {
     }
   }
 
+  /** Sends a head, then its body byte by byte until the connection closes. */
+  async trickle(requestLine: string): Promise<void> {
+    await this.write(`${requestLine} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n`)
+    const timer = setInterval(() => this.socket.write('x'), 5)
+    await this.#closed
+    clearInterval(timer)
+  }
+
   async waitForClose(): Promise<void> {
     await this.#closed
   }

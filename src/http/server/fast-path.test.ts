@@ -193,6 +193,17 @@ describe('fast path', () => {
     assert.equal(silent.received, '')
   })
 
+  test('body that only trickles – 400', async (t) => {
+    const { port } = await startFastPath(t, echo(), {
+      maxBodyMs: (bytes) => 60 + bytes / 1000,
+      lingerMs: 20,
+      sweepIntervalMs: 10,
+    })
+    const client = new RawClient(t, port)
+    await client.trickle('POST /v1/chat/completions')
+    assert.equal(client.responses[0]?.status, 400)
+  })
+
   test('half-closed during the head – 400', async (t) => {
     const { port } = await startFastPath(t)
     const client = new RawClient(t, port)

@@ -5,14 +5,18 @@
  */
 import type { Server, Socket } from 'node:net'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { lingerMs, bodyTimeoutMs } from '../body.ts'
+import { lingerMs, bodyTimeoutMs, maxBodyMs } from '../body.ts'
 import { FastConnection, type FastPathContext, type FastPathOptions } from './fast-connection.ts'
 import type { FastResponseWriter } from './fast-response-writer.ts'
 
+/** The maximum time for a request's head to arrive. */
+export const headTimeoutMs = 60_000
+
 const defaultOptions: FastPathOptions = {
   idleTimeoutMs: 75_000,
-  headTimeoutMs: 60_000,
+  headTimeoutMs,
   bodyTimeoutMs,
+  maxBodyMs,
   lingerMs,
   writeTimeoutMs: 60_000,
   sweepIntervalMs: 1000,

@@ -31,6 +31,10 @@ export class FastRequest implements IncomingRequest {
     return this.#connection.peer
   }
 
+  get receivedBytes(): number {
+    return this.#receivedBytes
+  }
+
   get isComplete(): boolean {
     return this.#receivedBytes === this.#head.contentLength
   }

@@ -2,8 +2,6 @@
  * A worker thread: the listener, the router, the relay. It has no state of its own: it can reload everything, and if it
  * exits, the main thread settles its requests.
  */
-import { createServer, type Server } from 'node:http'
-import type { Server as Listener } from 'node:net'
 import { once } from 'node:events'
 import { parentPort } from 'node:worker_threads'
 import { loadDirectory } from '../../accounts/directory.ts'
@@ -15,7 +13,6 @@ import type { Db } from '../../db/db.ts'
 import { createHonoListener } from '../../http/server/hono-listener.ts'
 import { consoleListener } from '../../http/static-files.ts'
 import { Router } from '../../http/router.ts'
-import { FastPath } from '../../http/server/fast-path.ts'
 import type { AppContext } from '../../http/app-context.ts'
 import type { CallHealth } from '../../health/call-health.ts'
 import type { CreditReceipt } from '../../ledger/credits/credit-request.ts'
@@ -25,10 +22,8 @@ import type { Wallet } from '../../ledger/wallet.ts'
 import type { NodeRecord } from '../../db/postgres/nodes.ts'
 import { remoteBackupService } from '../../db/backups.ts'
 import { remoteAuthThrottle } from '../../http/auth-throttle.ts'
-import { rejectMalformedRequest } from '../../http/server/malformed-request.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
 import { memoizeFor } from '../../lib/memoize-for.ts'
-import { closeGracefully } from '../../lib/graceful-close.ts'
 import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
 import { defaultClientBounds, HttpClient } from '../../lib/http-client/http-client.ts'
 import { createLog, type Log } from '../../lib/log.ts'
@@ -38,20 +33,16 @@ import type { RelayDeps, ActiveRequest } from '../../relay/relay-request.ts'
 import { StoredResponses } from '../../usage/stored-responses.ts'
 import type { NodeState, WorkerInit } from './protocol.ts'
 import { fetchModels } from '../upstreams/fetch-models.ts'
-import { createListener, type HttpListener } from '../tls-listener.ts'
 import { testUpstream } from '../upstreams/test-upstream.ts'
 import { version } from '../version.ts'
 import { ConfigCache } from './config-cache.ts'
 import { rejectedLogFields, rejectedOutcome, requestLogFields } from './request-outcomes.ts'
+import { createWorkerListener } from './http-listener.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { WorkerQuirks } from './worker-quirks.ts'
 import { WorkerMetrics } from './worker-metrics.ts'
 import { MainChannel } from './main-channel.ts'
 
-/** Longer than reverse proxies keep an idle connection open, so that they close it first. */
-const keepAliveMs = 75_000
-/** How much a socket buffers for a client that does not read. The stream writer buffers the rest; then the upstream waits. */
-const socketBufferBytes = 16_384
 /** Requests with unknown keys ask the main thread at most this often. */
 const freshnessCacheMs = 200
 const drain = { tokens: 8192, ms: 30_000 }
@@ -178,19 +169,7 @@ async function start(init: WorkerInit): Promise<void> {
     },
     isDraining: () => state.isDraining,
   })
-  const options = {
-    keepAliveTimeout: keepAliveMs,
-    requestTimeout: 0,
-    noDelay: true,
-    highWaterMark: socketBufferBytes,
-  }
-  const server = createServer(options, (incoming, outgoing) => void router.handle(incoming, outgoing))
-  const { listener, reloadCertificate } = openListener(server, config, log)
-  server.on('clientError', rejectMalformedRequest)
-  const fastPath = new FastPath(server, (request) => void router.handleRequest(request), {
-    idleTimeoutMs: keepAliveMs,
-    writeTimeoutMs: config.slowClientMs,
-  })
+  const listener = createWorkerListener(router, config, log)
   channel.listen({
     async onChanges(changes) {
       await configCache.applyChanges(changes)
@@ -200,48 +179,15 @@ async function start(init: WorkerInit): Promise<void> {
     onState: (next) => (state = next),
     onCircuitChanges: (changes) => health.onCircuitChanges(changes),
     onWithoutStreamOptions: (upstreams) => quirks.onWithoutStreamOptions(upstreams),
-    onReloadCertificate: reloadCertificate,
-    onDrain: () =>
-      void drainConnections({ listener, server, fastPath }, running).then(() =>
-        channel.send({ kind: 'idle' }),
-      ),
+    onReloadCertificate: listener.reloadCertificate,
+    onDrain: () => void listener.drain(() => running.size === 0).then(() => channel.send({ kind: 'idle' })),
     onAbort: () => {
       for (const request of running) request.end({ kind: 'shutdown' })
     },
   })
-  await listen(listener, config)
+  await listener.open()
   channel.send({ kind: 'ready' })
   collectGarbageWhenIdle()
-}
-
-function openListener(server: Server, config: Config, log: Log): HttpListener {
-  return createListener(server, { config, highWaterMark: socketBufferBytes }, (error) =>
-    log.error({ err: error }, 'TLS certificate reload failed'),
-  )
-}
-
-function listen(listener: Listener, { host, port, workers }: WorkerInit['config']): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  listener.once('error', reject)
-  listener.listen({ host, port, reusePort: workers > 1, backlog: 4096 }, resolve)
-  return promise
-}
-
-/** Resolves when all connections are closed. */
-function drainConnections(
-  { listener, server, fastPath }: { listener: Listener; server: Server; fastPath: FastPath },
-  running: SlotMap<ActiveRequest>,
-): Promise<void> {
-  const closeIdle = (): void => {
-    server.closeIdleConnections()
-    fastPath.closeIdle()
-  }
-  const closed = closeGracefully(listener)
-  const idle = setInterval(() => {
-    if (running.size === 0) closeIdle()
-  }, 50)
-  closeIdle()
-  return closed.finally(() => clearInterval(idle))
 }
 
 if (parentPort === null) throw new Error('A worker is a thread.')
