@@ -10,6 +10,11 @@ export function publicUrlOf(config: Config): string {
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${config.port}`
 }
 
+/** True if browsers reach the relay over HTTPS only: by its own TLS, or by a proxy's, as PUBLIC_URL says. */
+export function isHttps({ tlsCertFile, publicUrl }: Config): boolean {
+  return tlsCertFile !== null || (publicUrl?.startsWith('https:') ?? false)
+}
+
 /** The base URLs for applications, ending in `/v1`, the primary one first. */
 export function baseUrlsOf(config: Config): string[] {
   const urls = config.publicUrls.length > 0 ? config.publicUrls : [publicUrlOf(config)]

@@ -12,6 +12,9 @@ import { errorMessage } from '../lib/error-message.ts'
 /** How often the files are checked for changes. */
 const checkFilesEveryMs = 5000
 
+/** Browsers that came over HTTPS once never use plain HTTP again for a year (RFC 6797). */
+const strictTransportSecurity = 'max-age=31536000'
+
 interface CertificatePair {
   readonly cert: Buffer
   readonly key: Buffer
@@ -69,6 +72,10 @@ export function createListener(
   let pair = readCertificate(files)
   const options = { ...pair, ALPNProtocols: ['http/1.1'], noDelay: true, highWaterMark }
   const listener = createServer(options, (socket) => void server.emit('connection', socket))
+  // Here, and not in the endpoints: it belongs to the connection, and a browser gets it with any of its requests.
+  server.prependListener('request', (_incoming, outgoing) => {
+    outgoing.setHeader('strict-transport-security', strictTransportSecurity)
+  })
   // node:http only checks the timeouts of connections once its server listens.
   listener.on('listening', () => void server.emit('listening'))
   // Clients that do not speak TLS, or disconnect during the handshake, are not reported.

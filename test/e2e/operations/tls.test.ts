@@ -2,6 +2,7 @@
 /** TLS termination by the relay itself. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,17 +18,21 @@ const adminKey = 'admin-key-of-the-tests-0123456789'
 interface TlsResponse {
   readonly status: number
   readonly text: string
+  readonly headers?: IncomingHttpHeaders
 }
 
 /** One request over TLS that trusts only this certificate. */
 function sendRequest(port: number, ca: string, path: string, body?: object): Promise<TlsResponse> {
   const { promise, resolve, reject } = Promise.withResolvers<TlsResponse>()
-  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' }
+  const origin = `https://127.0.0.1:${port}`
+  const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json', origin }
   const options = { port, host: '127.0.0.1', path, ca, headers, method: body ? 'POST' : 'GET', agent: false }
   const outgoing = request(options, (incoming) => {
     let text = ''
     incoming.setEncoding('utf8').on('data', (part: string) => (text += part))
-    incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, text }))
+    incoming.on('end', () => {
+      resolve({ status: incoming.statusCode ?? 0, text, headers: incoming.headers })
+    })
   })
   outgoing.on('error', reject)
   outgoing.end(body ? JSON.stringify(body) : undefined)
@@ -105,6 +110,25 @@ describe('TLS', () => {
 
     const { code } = await relay.stop()
     assert.equal(code, 0)
+  })
+
+  test('Browser – gets a secure cookie and strict transport security', async (t) => {
+    const { folder, certFile, keyFile } = createCertificate(t)
+    const port = await freePort()
+    const env = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, SIGN_UP: 'open' }
+    const relay = new RelayProcess({ dataDir: join(folder, 'data'), env }, port)
+    t.after(() => relay.kill())
+    await waitUntil(async () => (await sendRequest(port, cert, '/readyz')).status === 200)
+    const body = { email: 'ann@example.com', password: 'a long harbour name' }
+    const signUp = await sendRequest(port, cert, '/api/console/sign-up', body)
+    assert.equal(signUp.status, 200, signUp.text)
+    assert.match(String(signUp.headers?.['set-cookie']), /^__Host-sluice=[\w-]{43}; .*; Secure;/)
+    for (const path of ['/console/', '/api/console/session', '/'])
+      assert.match(
+        String((await sendRequest(port, cert, path)).headers?.['strict-transport-security']),
+        /^max-age=\d{8}/,
+        path,
+      )
   })
 
   test('SIGHUP – reloads the certificate, even if the times of its files are the same', async (t) => {

@@ -3,13 +3,10 @@
  * with `__Host-`, so that neither another host of the domain nor a plain connection can set it.
  */
 import type { Config } from '../../../config.ts'
-
-function isSecure(config: Config): boolean {
-  return config.publicUrl?.startsWith('https:') ?? false
-}
+import { isHttps } from '../../public-urls.ts'
 
 function getCookieName(config: Config): string {
-  return isSecure(config) ? '__Host-sluice' : 'sluice'
+  return isHttps(config) ? '__Host-sluice' : 'sluice'
 }
 
 /** Reads the token from a `Cookie` header. */
@@ -21,13 +18,13 @@ export function readSessionToken(config: Config, cookies: string | undefined): s
 
 /** The `Set-Cookie` header for a token. It expires with the session, whose end the server checks itself. */
 export function buildSessionCookie(config: Config, token: string, expiresAt: number): string {
-  const secure = isSecure(config) ? '; Secure' : ''
+  const secure = isHttps(config) ? '; Secure' : ''
   const expires = new Date(expiresAt).toUTCString()
   return `${getCookieName(config)}=${token}; Path=/; HttpOnly; SameSite=Strict${secure}; Expires=${expires}`
 }
 
 /** The `Set-Cookie` header that removes the cookie. */
 export function buildExpiredSessionCookie(config: Config): string {
-  const secure = isSecure(config) ? '; Secure' : ''
+  const secure = isHttps(config) ? '; Secure' : ''
   return `${getCookieName(config)}=; Path=/; HttpOnly; SameSite=Strict${secure}; Max-Age=0`
 }
