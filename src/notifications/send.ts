@@ -13,6 +13,7 @@ import {
   type HttpRequest,
   type ChannelTarget,
 } from './webhook-channels.ts'
+import { toBoundedText } from '../lib/valid-text.ts'
 import { errorCode } from '../lib/error-message.ts'
 
 export interface SendContext {
@@ -86,7 +87,7 @@ function describeError(error: unknown): string {
 function redactSecrets(problem: string, { address, secret }: ChannelTarget): string {
   let redacted = problem.replaceAll(address, '[address]')
   if (secret !== null && secret !== '') redacted = redacted.replaceAll(secret, '[secret]')
-  return redacted.slice(0, maxProblemLength)
+  return toBoundedText(redacted, maxProblemLength)
 }
 
 async function sendEmail(
