@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
-import { chatRequest, startFastPath, startNodeServer, RawClient } from './fast-path.fixture.ts'
+import { chatRequest, headerNames, startFastPath, startNodeServer, RawClient } from './fast-path.fixture.ts'
 
 const line = 'POST /v1/chat/completions HTTP/1.1\r\n'
 const closingRequest = 'GET /bye HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
@@ -107,6 +107,9 @@ describe('fast path compared with node:http', () => {
     'an empty line before': `\r\n${chatRequest('{}')}`,
     'no body': request('Host: x\r\nContent-Length: 0\r\n', ''),
     'bytes beyond ASCII': request('Host: x\r\nAuthorization: Bearer \xe4\xff\r\nContent-Length: 2\r\n'),
+    'x-api-key and another Authorization': request(
+      'Host: x\r\nX-Api-Key: a\r\nAuthorization: Bearer b\r\nContent-Length: 2\r\n',
+    ),
     'HTTP/1.0': chatRequest('{}').replace('HTTP/1.1', 'HTTP/1.0'),
     'a query': chatRequest('{}').replace('completions', 'completions?a=b'),
   }
@@ -114,6 +117,16 @@ describe('fast path compared with node:http', () => {
   for (const [what, bytes] of Object.entries(accepted)) {
     test(`${what} – same response from both`, async (t) => {
       await compare(t, await startBoth(t), [bytes])
+    })
+  }
+
+  for (const name of headerNames) {
+    test(`${name} – same value from both`, async (t) => {
+      const host = name === 'host' ? '' : 'Host: x\r\n'
+      const [response] = await compare(t, await startBoth(t), [
+        request(`${host}${name}: of-${name}\r\nContent-Length: 2\r\n`),
+      ])
+      assert.ok(response?.includes(`"of-${name}"`), response)
     })
   }
 
@@ -136,6 +149,9 @@ describe('fast path compared with node:http', () => {
     'Upgrade: h2c\r\n',
     'Authorization: Bearer k \t\r\n',
     'Authorization:\r\n',
+    'X-Api-Key: a\r\n',
+    'Cookie: a=b\r\n',
+    'Anthropic-Version: 1\r\n',
     'X-A: b\r\n c\r\n',
     'X-A: b\n',
     'X-A\t: b\r\n',

@@ -5,7 +5,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { asApiError } from '../../errors.ts'
 import type { ResponseWriter } from '../../relay/response-writer.ts'
-import type { IncomingRequest } from '../incoming-request.ts'
+import type { HeaderName, IncomingRequest } from '../incoming-request.ts'
 import { BodyBudget } from '../body.ts'
 import { FastRequest } from './fast-request.ts'
 import type { FastPathOptions } from './fast-connection.ts'
@@ -33,6 +33,22 @@ export function withErrorResponses(
 
 export const bodyLimitBytes = 20 * 1024 * 1024
 
+const everyName: Readonly<Record<HeaderName, true>> = {
+  authorization: true,
+  'content-type': true,
+  'idempotency-key': true,
+  origin: true,
+  'x-forwarded-for': true,
+  'x-api-key': true,
+  'anthropic-version': true,
+  'anthropic-beta': true,
+  cookie: true,
+  host: true,
+  'sec-fetch-site': true,
+}
+/** All headers that handlers may read. */
+export const headerNames = Object.keys(everyName) as HeaderName[]
+
 /** Responds with what it has received. */
 export function echo(
   budget = new BodyBudget({ bodyLimitBytes, bodiesLimitBytes: 4 * bodyLimitBytes }),
@@ -40,8 +56,8 @@ export function echo(
   return withErrorResponses(async (request, response) => {
     const body = await request.body(budget)
     const { method, path, query } = request
-    const key = request.header('authorization') ?? null
-    const said = { method, path, query, key, bytes: body.length, text: body.toString('latin1', 0, 64) }
+    const headers = headerNames.map((name) => request.header(name) ?? null)
+    const said = { method, path, query, headers, bytes: body.length, text: body.toString('latin1', 0, 64) }
     response.send(200, ['content-type', 'application/json'], JSON.stringify(said))
     budget.release(body.length)
   })

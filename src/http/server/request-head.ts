@@ -28,13 +28,25 @@ const requestLines = ['/v1/chat/completions', '/chat/completions'].map((path) =>
 }))
 
 /** The headers whose values are recorded. */
-const headerNames: readonly HeaderName[] = [
+const recordedNames = [
   'origin',
   'content-type',
   'authorization',
   'x-forwarded-for',
   'idempotency-key',
-]
+  'x-api-key',
+  'host',
+] as const satisfies readonly HeaderName[]
+const searchedNames: readonly HeaderName[] = recordedNames
+const hostIndex = recordedNames.indexOf('host')
+
+/** The other headers that handlers read. A request with one is unsupported, so that none is ever overlooked. */
+const unsupportedNames: Readonly<Record<Exclude<HeaderName, (typeof recordedNames)[number]>, string>> = {
+  cookie: 'cookie',
+  'sec-fetch-site': 'sec-fetch-site',
+  'anthropic-version': 'anthropic-version',
+  'anthropic-beta': 'anthropic-beta',
+}
 
 export class RequestHead {
   path = ''
@@ -42,10 +54,9 @@ export class RequestHead {
   /** The offset of the body. */
   end = 0
   #bytes: Buffer | null = null
-  #hostCount = 0
   #hasConnection = false
-  /** Start and end of the value of each of `headerNames`; 0 if absent. */
-  readonly #valueRanges = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+  /** Start and end of the value of each of `recordedNames`; 0 if absent. */
+  readonly #valueRanges = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 
   /** Parses the head at the start of `bytes`. Call it once per object. */
   parse(bytes: Buffer): ParseResult {
@@ -61,7 +72,7 @@ export class RequestHead {
   }
 
   header(name: HeaderName): string | undefined {
-    const index = headerNames.indexOf(name)
+    const index = searchedNames.indexOf(name)
     if (index === -1) return undefined
     const offset = 2 * index
     const [start = 0, end = 0] = [this.#valueRanges[offset], this.#valueRanges[offset + 1]]
@@ -95,7 +106,7 @@ export class RequestHead {
   #parseEnd(bytes: Buffer, at: number, limit: number): ParseResult {
     if (at + 1 >= limit) return bytes.length < maxHeadBytes ? 'partial' : 'unsupported'
     this.end = at + 2
-    return bytes[at + 1] === LF && this.#hostCount === 1 && this.contentLength !== -1
+    return bytes[at + 1] === LF && this.#valueRanges[2 * hostIndex] !== 0 && this.contentLength !== -1
       ? 'complete'
       : 'unsupported'
   }
@@ -104,12 +115,17 @@ export class RequestHead {
   #checkHeader(bytes: Buffer, start: number, nameEnd: number, lineEnd: number): boolean {
     switch (nameEnd - start) {
       case 4:
-        if (hasName(bytes, start, 'host')) this.#hostCount += 1
-        return this.#hostCount <= 1
+        return this.#recordValue(hostIndex, bytes, start, lineEnd)
       case 6:
-        return !hasName(bytes, start, 'expect') && this.#recordValue(0, bytes, start, lineEnd)
+        return (
+          !hasName(bytes, start, 'expect') &&
+          !hasName(bytes, start, unsupportedNames.cookie) &&
+          this.#recordValue(0, bytes, start, lineEnd)
+        )
       case 7:
         return !hasName(bytes, start, 'upgrade')
+      case 9:
+        return this.#recordValue(5, bytes, start, lineEnd)
       case 10:
         return !hasName(bytes, start, 'connection') || this.#checkConnection(bytes, nameEnd + 1, lineEnd)
       case 12:
@@ -118,22 +134,27 @@ export class RequestHead {
         return this.#recordValue(2, bytes, start, lineEnd)
       case 14:
         return (
-          !hasName(bytes, start, 'content-length') || this.#parseContentLength(bytes, nameEnd + 1, lineEnd)
+          !hasName(bytes, start, unsupportedNames['sec-fetch-site']) &&
+          !hasName(bytes, start, unsupportedNames['anthropic-beta']) &&
+          (!hasName(bytes, start, 'content-length') || this.#parseContentLength(bytes, nameEnd + 1, lineEnd))
         )
       case 15:
         return this.#recordValue(3, bytes, start, lineEnd) && this.#recordValue(4, bytes, start, lineEnd)
       case 16:
         return !hasName(bytes, start, 'proxy-connection')
       case 17:
-        return !hasName(bytes, start, 'transfer-encoding')
+        return (
+          !hasName(bytes, start, 'transfer-encoding') &&
+          !hasName(bytes, start, unsupportedNames['anthropic-version'])
+        )
       default:
         return true
     }
   }
 
-  /** Records the range of a header's value if its name is `headerNames[index]`. False if it occurs twice. */
+  /** Records the range of a header's value if its name is `recordedNames[index]`. False if it occurs twice. */
   #recordValue(index: number, bytes: Buffer, nameStart: number, lineEnd: number): boolean {
-    const name = headerNames[index] ?? ''
+    const name = recordedNames[index] ?? ''
     if (!hasName(bytes, nameStart, name)) return true
     if (this.#valueRanges[2 * index] !== 0) return false
     let start = nameStart + name.length + 1
