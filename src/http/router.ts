@@ -35,6 +35,8 @@ export interface RouterDeps extends ChatDeps {
   readonly onInternalError: (error: unknown, requestId: string) => void
   /** Called for each chat request of an authenticated caller that was rejected before it was admitted. */
   readonly onRejected: (error: ApiError, request: RejectedRequest) => void
+  /** Called for each request without a valid API key, with the caller's address. */
+  readonly onUnauthenticated: (address: string) => void
   readonly isDraining: () => boolean
 }
 
@@ -242,10 +244,16 @@ export class Router {
     }
   }
 
+  #onUnauthenticated(request: IncomingRequest): void {
+    const address = this.apiKeys.clientAddress(request.peer, request.header('x-forwarded-for'))
+    this.#deps.onUnauthenticated(address)
+  }
+
   #sendError(context: RequestContext, thrown: unknown): void {
     const error = toApiError(thrown)
     if (error !== thrown && !isUnavailable(thrown)) this.#deps.onInternalError(thrown, context.id)
     const { request, response, id, caller, progress } = context
+    if (error.code === 'invalid_api_key') this.#onUnauthenticated(request)
     const isRelayed = /\/(?:chat\/completions|messages)$/.test(request.path)
     if (isRelayed && caller && !progress.isAdmitted) this.#deps.onRejected(error, { id, caller, progress })
     if (response.isStarted || response.isDisconnected) return

@@ -66,6 +66,7 @@ export async function openLocalAdmin(config: Config): Promise<LocalAdmin> {
     config,
     broadcast: () => Promise.resolve(),
     workerMetrics: () => Promise.resolve([]),
+    isLedgerConsistent: () => true,
   })
   const close = async (): Promise<void> => {
     await control.backups.close()

@@ -60,8 +60,8 @@ export async function serve(config: Config): Promise<void> {
     core,
     config,
     broadcast: async (changes) => state.workerPool?.broadcast(changes),
-    workerMetrics: async () =>
-      (await state.workerPool?.requestAll<object>((callId) => ({ kind: 'collect-metrics', callId }))) ?? [],
+    workerMetrics: async () => (await state.workerPool?.collectMetrics()) ?? [],
+    isLedgerConsistent: () => state.isLedgerConsistent,
   })
   const demo = await startDemo(config, core, controlHandler)
   const keyUsage = new KeyUsage(core.store.db, log)

@@ -4,6 +4,7 @@
  * cluster: cluster/cluster-core.ts.
  */
 import type { MessagePort } from 'node:worker_threads'
+import type { Histogram } from '@prometheus-io/client'
 import type { Directory } from '../../accounts/directory.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { Changes } from '../../db/change.ts'
@@ -39,7 +40,7 @@ export interface Core {
   readonly dataKey: Uint8Array
   /** The open holds of this node, and what could not be charged. */
   readonly state: Pick<LedgerState, 'holds' | 'overrun'>
-  readonly commits: { readonly durable: number; readonly isAdmitting: boolean }
+  readonly commits: { readonly durable: number; readonly isAdmitting: boolean; readonly latency: Histogram }
   readonly authority: CoreAuthority
   readonly credits: Pick<Credits, 'enter' | 'enterWithId' | 'endTrial'>
   /** The health of upstreams as this node sees it. */

@@ -1,5 +1,5 @@
 /** Handles the control requests that HTTP handlers and commands send to the main thread. */
-import { Gauge, Registry } from '@prometheus-io/client'
+import { Registry } from '@prometheus-io/client'
 import type { Config } from '../../config.ts'
 import type { Change, Changes } from '../../db/change.ts'
 import { handleBackupRequest } from '../../db/backups.ts'
@@ -13,6 +13,7 @@ import { BackupRunner } from '../backup/backup-runner.ts'
 import type { Core } from '../ledger/core.ts'
 import type { ControlRequest } from './protocol.ts'
 import { CreditService } from '../ledger/credit-service.ts'
+import { NodeMetrics } from '../metrics/node-metrics.ts'
 
 export interface ControlHandlerDeps {
   readonly core: Core
@@ -21,30 +22,7 @@ export interface ControlHandlerDeps {
   readonly broadcast: (changes: Changes) => Promise<void>
   /** The metrics of every worker. */
   readonly workerMetrics: () => Promise<object[]>
-}
-
-function nodeMetrics(core: Core): Registry {
-  const registry = new Registry()
-  const gauge = (name: string, help: string, value: number): void =>
-    new Gauge({ name, help, registers: [registry] }).set(value)
-  gauge('sluice_open_holds', 'Requests with an open hold', core.state.holds.size)
-  gauge(
-    'sluice_overrun_yuan',
-    'Cost of delivered responses that could not be charged, since the ledger began',
-    Number(core.state.overrun) / 1e9,
-  )
-  gauge('sluice_ledger_commits', 'Ledger commits on disk', core.commits.durable)
-  gauge('sluice_admitting', '1: the store accepts commits', core.commits.isAdmitting ? 1 : 0)
-  for (const { name, help, value } of core.gauges()) gauge(name, help, value)
-  core.health.addMetrics(registry)
-  gauge('process_resident_memory_bytes', 'Resident memory', process.memoryUsage.rss())
-  gauge('process_cpu_seconds_total', 'CPU time of all threads', cpuSeconds())
-  return registry
-}
-
-function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1e6
+  readonly isLedgerConsistent: () => boolean
 }
 
 export class ControlHandler {
@@ -52,12 +30,14 @@ export class ControlHandler {
   readonly creditService: CreditService
   readonly backups: BackupRunner
   readonly authThrottle: AuthThrottle
+  readonly #nodeMetrics: NodeMetrics
 
   constructor(deps: ControlHandlerDeps) {
     this.#deps = deps
     const { core } = deps
     const loginThrottle = new LoginThrottle(core.store.db)
     this.backups = new BackupRunner(deps.config)
+    this.#nodeMetrics = new NodeMetrics({ ...deps, backups: this.backups })
     this.authThrottle = createAuthThrottle(loginThrottle)
     this.creditService = new CreditService({
       core,
@@ -120,8 +100,7 @@ export class ControlHandler {
   }
 
   async metrics(): Promise<string> {
-    const own = await nodeMetrics(this.#deps.core).getMetricsAsJSON()
-    const fromWorkers = await this.#deps.workerMetrics()
-    return Registry.aggregate([own, ...fromWorkers]).metrics()
+    const [own, fromWorkers] = await Promise.all([this.#nodeMetrics.collect(), this.#deps.workerMetrics()])
+    return Registry.aggregate([...own, ...fromWorkers]).metrics()
   }
 }

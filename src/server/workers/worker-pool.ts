@@ -3,6 +3,7 @@
  * throws fails only its own requests.
  */
 import { MessageChannel, type Worker } from 'node:worker_threads'
+import { Counter, Registry } from '@prometheus-io/client'
 import { startThread } from '../../lib/thread.ts'
 import type { Config } from '../../config.ts'
 import type { Changes } from '../../db/change.ts'
@@ -57,6 +58,7 @@ export class WorkerPool {
   readonly #withoutStreamOptions = new Set<string>()
   #state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
   #isClosing = false
+  #replaced = 0
 
   constructor(deps: WorkerPoolDeps) {
     this.#deps = deps
@@ -117,6 +119,7 @@ export class WorkerPool {
   #respawn(number: number, uptimeMs: number): void {
     this.#workers.delete(number)
     if (this.#isClosing || !this.#state.isReady) return
+    this.#replaced += 1
     setTimeout(
       () => {
         if (!this.#isClosing) this.#use(loadWorker(number), number)
@@ -142,6 +145,15 @@ export class WorkerPool {
   /** Resolves when every worker has applied the changes. */
   async broadcast(changes: Changes): Promise<void> {
     await this.requestAll((callId) => ({ kind: 'changed', callId, changes }))
+  }
+
+  /** The metrics of all workers, in the format that `Registry.aggregate` takes. */
+  async collectMetrics(): Promise<object[]> {
+    const registry = new Registry()
+    const help = 'Workers that exited unexpectedly and were replaced'
+    new Counter({ name: 'sluice_workers_replaced_total', help, registers: [registry] }).inc(this.#replaced)
+    const replies = await this.requestAll<object>((callId) => ({ kind: 'collect-metrics', callId }))
+    return [await registry.getMetricsAsJSON(), ...replies]
   }
 
   /** The replies of all workers, except those that exit in the meantime. */

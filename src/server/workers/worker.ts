@@ -40,7 +40,9 @@ import { rejectedLogFields, rejectedOutcome, requestLogFields } from './request-
 import { createWorkerListener } from './http-listener.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { WorkerQuirks } from './worker-quirks.ts'
-import { WorkerMetrics } from './worker-metrics.ts'
+import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
+import { addressNetwork } from '../../lib/address-network.ts'
+import { WorkerMetrics } from '../metrics/worker-metrics.ts'
 import { MainChannel } from './main-channel.ts'
 
 /** Requests with unknown keys ask the main thread at most this often. */
@@ -142,7 +144,7 @@ async function start(init: WorkerInit): Promise<void> {
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
   const configCache = new ConfigCache({ db, sealer, directory, catalog })
   const log = createLog(config.logLevel, { worker: init.number })
-  const metrics = new WorkerMetrics()
+  const metrics = new WorkerMetrics(init.number, (id) => catalog.upstream(id)?.name)
   const channel = new MainChannel(init.mainPort)
   const running = new SlotMap<ActiveRequest>()
   let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
@@ -154,6 +156,9 @@ async function start(init: WorkerInit): Promise<void> {
   const onInternalError = (error: unknown, request: string): void =>
     log.error({ err: error, request }, 'internal error')
   let consoleFiles: ReturnType<typeof consoleListener> | undefined
+  const unauthenticated = new AuthenticationFailureLog((network) =>
+    log.warn({ network }, 'authentication failed'),
+  )
   const router = new Router({
     ctx,
     relay,
@@ -167,6 +172,10 @@ async function start(init: WorkerInit): Promise<void> {
       channel.recordRejection(call.id, call.caller.keyId, rejectedOutcome(error, call))
       log.line(rejectedLogFields(error, call), 'request rejected')
     },
+    onUnauthenticated(address) {
+      metrics.countAuthenticationFailure()
+      unauthenticated.record(addressNetwork(address))
+    },
     isDraining: () => state.isDraining,
   })
   const listener = createWorkerListener(router, config, log)
@@ -174,6 +183,7 @@ async function start(init: WorkerInit): Promise<void> {
     async onChanges(changes) {
       await configCache.applyChanges(changes)
       router.apiKeys.clearCache()
+      metrics.onConfigChange()
     },
     collectMetrics: () => metrics.registry.getMetricsAsJSON(),
     onState: (next) => (state = next),

@@ -20,6 +20,7 @@ import type { CommitAttempt, SharedLedgerDeps } from './shared-ledger-deps.ts'
 import { NodeHolds } from './node-holds.ts'
 import { abandon, isSavedSettlement, type QueuedOperation, type QueuedSettle } from './queued-operations.ts'
 import { errorMessage } from '../../../lib/error-message.ts'
+import { createCommitLatency } from '../../metrics/commit-latency.ts'
 
 /** Bounds how long the rows of a batch are locked. */
 const maxOperations = 1000
@@ -32,6 +33,7 @@ const marksEveryMs = 1000
 export class SharedLedger {
   /** This node's open holds, and the owners as it last saw them. */
   readonly state: LedgerState = emptyState()
+  readonly latency = createCommitLatency()
   /** Gets the marks of streams once they are on this node's disk, and uploads them with the next batch. */
   readonly holds: NodeHolds = new NodeHolds(this.state.holds)
   readonly #deps: SharedLedgerDeps
@@ -174,7 +176,9 @@ export class SharedLedger {
     this.#areMarksDue = false
     this.#inFlight = operations
     try {
+      const startedMs = performance.now()
       const attempt = await this.#commitBatch(client, operations)
+      if (!attempt.batch.isEmpty) this.latency.observe((performance.now() - startedMs) / 1000)
       this.#applyAttempt(attempt)
       return !attempt.batch.isEmpty
     } catch (error) {

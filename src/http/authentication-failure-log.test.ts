@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { AuthenticationFailureLog } from './authentication-failure-log.ts'
+
+describe('authentication failure log', () => {
+  test('one network – has one line a minute', () => {
+    const lines: string[] = []
+    const failures = new AuthenticationFailureLog((network) => lines.push(network))
+    for (const nowMs of [0, 1, 59_999, 60_000, 60_001]) failures.record('192.0.2.1', nowMs)
+    assert.deepEqual(lines, ['192.0.2.1', '192.0.2.1'])
+  })
+
+  test('many networks – have 20 lines a minute together', () => {
+    const lines: string[] = []
+    const failures = new AuthenticationFailureLog((network) => lines.push(network))
+    for (let network = 0; network < 1000; network += 1) failures.record(`2001:db8:0:${network}::/64`, 0)
+    assert.equal(lines.length, 20)
+    assert.equal(new Set(lines).size, 20)
+  })
+})

@@ -1,0 +1,11 @@
+/** How long commits of the ledger take, without the wait for earlier ones. */
+import { Histogram } from '@prometheus-io/client'
+
+export function createCommitLatency(): Histogram {
+  return new Histogram({
+    name: 'sluice_ledger_commit_seconds',
+    help: 'Duration of a ledger commit: a disk sync, or a transaction in the cluster database',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers: [],
+  })
+}
