@@ -16,7 +16,6 @@ import {
   type ControlSocketResponse,
 } from '../server/control-socket.ts'
 import { DataDirLockedError, acquireLock, type DataDirLock } from '../server/lock.ts'
-import { hasStore } from '../server/store-location.ts'
 import { errorMessage } from '../lib/error-message.ts'
 import {
   CommandError,
@@ -152,12 +151,6 @@ async function lockUnlessRelay(
     }
     await wait(retryMs)
   }
-}
-
-export const hasDatabase = hasStore
-
-export function noDatabaseError(config: Config): CommandError {
-  return new CommandError(`No database found in ${config.dataDir}, or this user cannot read it.`)
 }
 
 /** For a cluster: throws if its database is unreachable or empty. */

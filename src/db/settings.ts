@@ -43,6 +43,17 @@ function tryUnwrapDataKey(wrapped: string, secret: string | undefined): Uint8Arr
   }
 }
 
+/** Whether these secrets open the data key; `null` without a secret or a data key. Reads only. */
+export async function testDataKey(
+  db: Db,
+  { dataDir, encryptionKey }: SealingOptions,
+): Promise<boolean | null> {
+  const secrets = [encryptionKey, readKeyFile(dataDir)].filter((secret) => (secret ?? '') !== '')
+  const wrapped = await getSetting(db, dataKeyName)
+  if (wrapped === undefined || secrets.length === 0) return null
+  return secrets.some((secret) => tryUnwrapDataKey(wrapped, secret) !== undefined)
+}
+
 async function createDataKey(db: Db, secret: string): Promise<Uint8Array> {
   const dataKey = generateDataKey()
   const value = wrapDataKey(dataKey, secret)
@@ -65,7 +76,9 @@ export async function openDataKey(db: Db, options: SealingOptions): Promise<Uint
   if (keyFromConfigured !== undefined) return keyFromConfigured
   const keyFromFile = tryUnwrapDataKey(wrapped, keyFileSecret)
   if (keyFromFile === undefined) {
-    throw new Error('ENCRYPTION_KEY (or the key file in DATA_DIR) does not decrypt the stored credentials.')
+    throw new SealError(
+      'ENCRYPTION_KEY (or the key file in DATA_DIR) does not decrypt the stored credentials.',
+    )
   }
   if (configuredSecret !== undefined)
     await setSetting(db, dataKeyName, wrapDataKey(keyFromFile, configuredSecret))
@@ -104,7 +117,8 @@ export async function openSharedDataKey(db: Db, encryptionKey: string | null): P
   const keyFromConfigured = tryUnwrapDataKey(wrapped, configuredSecret)
   if (keyFromConfigured !== undefined) return keyFromConfigured
   const keyFromStored = tryUnwrapDataKey(wrapped, storedSecret ?? secret)
-  if (keyFromStored === undefined) throw new Error('ENCRYPTION_KEY does not decrypt the stored credentials.')
+  if (keyFromStored === undefined)
+    throw new SealError('ENCRYPTION_KEY does not decrypt the stored credentials.')
   if (configuredSecret !== undefined) {
     await db.write(
       sql

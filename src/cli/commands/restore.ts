@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { readConfig } from '../../config.ts'
 import {
   checkBackupFolder,
+  checkEncryptionKey,
   describeStep,
   type BackupManifest,
   type BackupStep,
@@ -50,8 +51,13 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
     () => describeStep(step),
     () => checkBackupFolder(folder, (next) => (step = next)),
   )
+  const isKeyValid = await checkEncryptionKey(folder, config.encryptionKey)
   if (options.check === true) {
-    printResult({ ok: true, ...backup }, options, () => `${folder} is intact, and its ledger is consistent.`)
+    const keyText = isKeyValid
+      ? 'The encryption key opens its credentials.'
+      : 'Its credentials were not checked: set ENCRYPTION_KEY to the value that the relay had.'
+    const text = `${folder} is intact, and its ledger is consistent. ${keyText}`
+    printResult({ ok: true, ...backup }, options, () => text)
     return
   }
   if (url !== null) {
@@ -82,8 +88,9 @@ export function configureRestore(command: Command): void {
     .option(...progressOption)
     .addHelpText(
       'after',
-      '\nThe backup is verified before anything is changed. No relay may be running on DATA_DIR. With DATABASE_URL it is\n' +
-        'restored to that database, which must be empty. A backup of either kind of store can be restored to both.',
+      '\nThe backup, and ENCRYPTION_KEY if it is set, are verified before anything is changed. No relay may be running on\n' +
+        'DATA_DIR. With DATABASE_URL it is restored to that database, which must be empty. A backup of either kind of store\n' +
+        'can be restored to both.',
     )
     .action(restore)
 }

@@ -9,6 +9,7 @@ import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
 import { errorMessage } from '../../lib/error-message.ts'
+import { SealError } from '../../lib/encryption.ts'
 import { parseProxy } from '../../lib/http-client/proxy.ts'
 import { isRelayRunning } from '../../server/control-socket.ts'
 import { findLockHolder } from '../../server/lock.ts'
@@ -174,6 +175,12 @@ interface UpstreamChecks {
   readonly allow: ReturnType<typeof parseCidrs>
 }
 
+function serviceAdvice(error: Error): string {
+  if (error instanceof SealError)
+    return 'Set ENCRYPTION_KEY to the value that the relay had before, or restore sealing.key from a backup.'
+  return error instanceof CommandError ? "See the relay's log." : 'Start the relay and check its output.'
+}
+
 /** Checks the models and upstreams through the admin API. */
 export async function checkService(config: Config, calls: boolean): Promise<Finding[]> {
   try {
@@ -192,8 +199,6 @@ export async function checkService(config: Config, calls: boolean): Promise<Find
     }
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    const advice =
-      error instanceof CommandError ? "See the relay's log." : 'Start the relay and check its output.'
-    return [fail('service', error.message, advice)]
+    return [fail('service', error.message, serviceAdvice(error))]
   }
 }

@@ -8,6 +8,7 @@ import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, writeFi
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { checkBackup } from '../../db/sqlite/backup-file.ts'
+import { testDataKey } from '../../db/settings.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { verifyLedger } from '../verification/verify-ledger.ts'
 
@@ -167,6 +168,24 @@ export async function checkDatabase(path: string): Promise<DatabaseReport> {
   } finally {
     reader.close()
   }
+}
+
+/** Whether the key was tried: without one, nothing can be said. Throws a BackupError if it does not open the credentials. */
+export async function checkEncryptionKey(folder: string, encryptionKey: string | null): Promise<boolean> {
+  const reader = openReadOnly(join(folder, databaseFile))
+  try {
+    const isOpen = await testDataKey(reader.db, {
+      dataDir: folder,
+      encryptionKey: encryptionKey ?? undefined,
+    })
+    if (isOpen !== false) return isOpen === true
+  } finally {
+    reader.close()
+  }
+  const problem = encryptionKey === null ? `The ${keyFile} of ${folder}` : 'ENCRYPTION_KEY'
+  throw new BackupError(
+    `${problem} does not decrypt the credentials in ${folder}. Set ENCRYPTION_KEY to the value that the relay had when the backup was made.`,
+  )
 }
 
 /** Checks a whole backup: hashes, database and ledger. Throws a BackupError that says what is wrong. */

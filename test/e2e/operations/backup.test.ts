@@ -10,7 +10,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test, type TestContext } from 'node:test'
 
 import { CommandLine } from '../../support/server/command-line.ts'
-import { sharedTestServer, type Verification } from '../../support/server/test-server.ts'
+import { sharedTestServer, startTestServer, type Verification } from '../../support/server/test-server.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
@@ -107,6 +107,30 @@ describe('Backup and restore', () => {
     await rm(manifestPath)
     assert.match(await target.expectFailure(['restore', path]), /is not a backup/)
     await assert.rejects(stat(join(folder, 'data')), { code: 'ENOENT' })
+  })
+
+  test('Wrong ENCRYPTION_KEY – is named by restore, restore --check and doctor', async (t) => {
+    const folder = await createFolder(t)
+    const key = { ENCRYPTION_KEY: 'the passphrase of this relay' }
+    const wrongKey = { ENCRYPTION_KEY: 'the passphrase of another relay' }
+    const sealed = await startTestServer(t, { env: key })
+    const sluice = new CommandLine(sealed.dataDir, { ...key, PORT: String(sealed.relay.port) })
+    const { path } = await sluice.json<Backup>(['backup', join(folder, 'copy')])
+    const target = join(folder, 'data')
+    for (const args of [[path], [path, '--check']]) {
+      const error = await new CommandLine(target, wrongKey).expectFailure(['restore', ...args])
+      assert.match(
+        error,
+        /^sluice: ENCRYPTION_KEY does not decrypt the credentials in .*Set ENCRYPTION_KEY to/,
+      )
+    }
+    await assert.rejects(stat(target), { code: 'ENOENT' })
+    const check = ['restore', path, '--check']
+    assert.match(await new CommandLine(target, key).output(check), /The encryption key opens its credentials/)
+    assert.match(await new CommandLine(target).output(check), /not checked: set ENCRYPTION_KEY/)
+    await sealed.stop()
+    const { output } = await new CommandLine(sealed.dataDir, wrongKey).run(['doctor', '--no-calls'])
+    assert.match(output, /^fail +service +ENCRYPTION_KEY .*\n +→ Set ENCRYPTION_KEY to the value/m)
   })
 
   test('Second relay on the same DATA_DIR – reports the first; a killed one releases it', async () => {
