@@ -1,12 +1,17 @@
 /**
  * Counts the tokens of a request in Anthropic's format: by the upstream that would be tried first, if it has that
- * format, else by the estimate. It holds and charges nothing but counts in the rate limits.
+ * format, else by the estimate. It holds and charges nothing, but counts in the rate limits and, like a chat request,
+ * needs a balance unless the model is free: it uses the operator's credential.
  */
+import type { Caller } from '../accounts/directory.ts'
 import type { PricedModel } from '../catalog/catalog.ts'
+import { apiError } from '../errors.ts'
+import { maxCostOf } from '../ledger/price.ts'
 import type { Provider } from '../providers/provider.ts'
 import { providerForModel } from '../providers/registry.ts'
 import { isObject } from '../providers/usage.ts'
 import { UpstreamAttempt } from './routing/attempt.ts'
+import type { LedgerClient } from './ledger-client.ts'
 import type { ResponseWriter } from './response-writer.ts'
 import { UpstreamSelector } from './routing/upstream-selector.ts'
 import type { AttemptDeps } from './routing/failover.ts'
@@ -36,14 +41,24 @@ function tokenCounter(provider: Provider): Provider | null {
   }
 }
 
-/** The body of the response. Throws an `ApiError` if the provider rejects the request as invalid. */
+export interface TokenCount {
+  readonly caller: Caller
+  readonly model: PricedModel
+  readonly request: MessagesRequest
+}
+
+/**
+ * The body of the response. Throws an `ApiError` if the account has no balance, or if the provider rejects the request
+ * as invalid.
+ */
 export async function countTokens(
-  deps: AttemptDeps & { readonly health: HealthClient },
-  model: PricedModel,
-  request: MessagesRequest,
+  deps: AttemptDeps & { readonly health: HealthClient; readonly ledger: LedgerClient },
+  { caller, model, request }: TokenCount,
   writer: ResponseWriter,
 ): Promise<Buffer | string> {
-  const { health, now } = deps
+  const { health, ledger, now } = deps
+  const isFree = maxCostOf(model.price, 1, 1, caller.priceFactorPpm) === 0n
+  if (!isFree && (await ledger.balanceOf(caller.accountId)) <= 0n) throw apiError('insufficient_quota')
   const options = { health, latencyOf: () => null, conversation: null, now, random: Math.random }
   const first = new UpstreamSelector([model], options).next(true)
   const provider = first && providerForModel(first.route.upstream.provider, first.route.upstreamModel)

@@ -93,6 +93,8 @@ export interface LedgerClient {
   hold(request: HoldRequest): Promise<HoldResponse>
   /** Counts a request in the rate limits of a key and its account, without a hold. Rejects if a limit is exceeded. */
   takeRateLimit(id: string, keyId: string): Promise<RateStatus>
+  /** The balance of an account in nanos. */
+  balanceOf(accountId: string): Promise<bigint>
   /**
    * Extends a stream's hold by the next chunk. Resolves with the new total of output tokens that are paid for,
    * unchanged if the account cannot pay for more. `remaining`: output tokens that the stream may still write.

@@ -34,9 +34,10 @@ export async function messageTokens(
   response: ResponseWriter,
 ): Promise<void> {
   const request = readMessagesRequest(context.body, { headers: headersOf(context), isTokenCount: true })
-  const model = requireModel(deps.catalog, context.caller, request.model)
-  const rates = await deps.relay.ledger.takeRateLimit(context.id, context.caller.keyId)
-  const body = await countTokens(deps.relay, model, request, response)
+  const { caller } = context
+  const model = requireModel(deps.catalog, caller, request.model)
+  const rates = await deps.relay.ledger.takeRateLimit(context.id, caller.keyId)
+  const body = await countTokens(deps.relay, { caller, model, request }, response)
   const headers = ['content-type', 'application/json', ...rateLimitHeaders(rates), ...context.headers]
   response.send(200, headers, body)
 }

@@ -110,7 +110,7 @@ export const messagesPaths: Json = {
             'input_tokens',
           ]),
         }),
-        ...errorResponses(400, 401, 403, 404, 413, 429, 500, 503),
+        ...errorResponses(400, 401, 402, 403, 404, 413, 429, 500, 503),
       },
     },
   },

@@ -14,6 +14,7 @@ import type {
   RequestOutcome,
   SettleRequest,
 } from '../../relay/ledger-client.ts'
+import type { Wallet } from '../../ledger/wallet.ts'
 import type { RateStatus } from '../../limits/rate-limiter.ts'
 import type { FromWorker, NodeState, ControlRequest, FromWorkerUnbatched, ToWorker } from './protocol.ts'
 
@@ -65,6 +66,10 @@ export class MainChannel implements LedgerClient {
 
   async takeRateLimit(id: string, keyId: string): Promise<RateStatus> {
     return (await this.sendControlRequest({ kind: 'take-rate-limit', id, key: keyId })) as RateStatus
+  }
+
+  async balanceOf(account: string): Promise<bigint> {
+    return ((await this.sendControlRequest({ kind: 'wallet', account, key: null })) as Wallet).balance
   }
 
   async extend(id: string, remaining: number): Promise<number> {

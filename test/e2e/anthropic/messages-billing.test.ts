@@ -268,4 +268,19 @@ describe('Messages API billing', () => {
     )
     assert.deepEqual(claude.requests.at(-1)?.json['thinking'], { type: 'disabled' })
   })
+
+  test('Token counting – needs a balance before an upstream is called, unless the model is free', async () => {
+    await server.model('free', { upstreams: [claude], prices: ['0', '0'] })
+    const penniless = await server.account()
+    const count = (model: string): Promise<Response> => {
+      const body = { model, messages: [{ role: 'user', content: 'Hi' }] }
+      return postMessages(penniless, body, { path: '/v1/messages/count_tokens' })
+    }
+    const requestsBefore = claude.requests.length
+    const rejected = await count('claude')
+    assert.deepEqual([rejected.status, (await readMessagesError(rejected)).code], [402, 'insufficient_quota'])
+    assert.equal(claude.requests.length, requestsBefore)
+    assert.equal((await count('free')).status, 200)
+    assert.equal(claude.requests.length, requestsBefore + 1)
+  })
 })

@@ -273,7 +273,7 @@ describe('Messages API', () => {
     assert.equal(openai.requests.length, requestsBefore)
     assert.equal(await alice.balance(), before)
 
-    const limited = await server.account({ key: { limits: { rpm: 1 } } })
+    const limited = await server.account({ balance: '1', key: { limits: { rpm: 1 } } })
     const once = { model: 'other', messages: [{ role: 'user', content: 'Hi' }] }
     const path = { path: '/v1/messages/count_tokens' }
     assert.deepEqual(
