@@ -28,6 +28,15 @@ import { readSettings, renderSettingsPage } from './lib/settings.ts'
 export { ConfigError } from './lib/settings.ts'
 export type { Environment }
 
+/** The URLs of another setting, which reports itself if they are invalid. */
+function validUrls(text: string | undefined): string[] {
+  try {
+    return urlList(text)
+  } catch {
+    return []
+  }
+}
+
 /** In the order of the documentation page. */
 export const settings = {
   host: {
@@ -51,7 +60,7 @@ export const settings = {
     allowed: 'an http or https URL',
     defaultText: 'the first of `PUBLIC_URLS`, otherwise built from `HOST` and `PORT`',
     read(text: string | undefined, environment: Environment): string | null {
-      return (text === undefined ? urlList(environment['PUBLIC_URLS']) : urlList(text))[0] ?? null
+      return (text === undefined ? validUrls(environment['PUBLIC_URLS']) : urlList(text))[0] ?? null
     },
   },
   publicUrls: {
@@ -61,7 +70,7 @@ export const settings = {
     allowed: 'comma-separated http or https URLs',
     defaultText: '`PUBLIC_URL`',
     read(text: string | undefined, environment: Environment): string[] {
-      const primary = urlList(environment['PUBLIC_URL'])
+      const primary = validUrls(environment['PUBLIC_URL'])
       return [...new Set([...primary, ...urlList(text)])]
     },
   },

@@ -160,6 +160,11 @@ describe('address guard', () => {
       'The name localhost. means a loopback address, which is not allowed.',
     )
     assert.match(upstreamUrlProblem('ftp://x/', []) ?? '', /https:\/\//)
+    for (const url of ['http://10.0.0.5/', 'http://localhost/'])
+      assert.match(
+        upstreamUrlProblem(url, [], 'UPSTREAM_ALLOW') ?? '',
+        /allow private addresses in UPSTREAM_ALLOW\.$/,
+      )
   })
 
   test('upstreamUrlProblem – accepts listed networks in every notation, and nothing else', () => {

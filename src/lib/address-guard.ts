@@ -146,9 +146,11 @@ export function createGuardedLookup(
 
 /**
  * Returns why a URL is not allowed for an upstream, or null if it is. Literal addresses are checked here; names are
- * checked at each connection by {@link createGuardedLookup}.
+ * checked at each connection by {@link createGuardedLookup}. `setting`: where the operator can allow private addresses,
+ * for those who may read it.
  */
-export function upstreamUrlProblem(url: string, allow: readonly Cidr[]): string | null {
+export function upstreamUrlProblem(url: string, allow: readonly Cidr[], setting?: string): string | null {
+  const advice = setting === undefined ? '' : ` Operators can allow private addresses in ${setting}.`
   // eslint-disable-next-line no-control-regex -- URL parsing drops tabs and newlines silently, and reads \ as /
   if (/[\u0000-\u0020\u007f\\]/.test(url))
     return 'The address must not contain spaces, backslashes or control characters.'
@@ -163,12 +165,12 @@ export function upstreamUrlProblem(url: string, allow: readonly Cidr[]): string 
   const literal = parseHostLiteral(parsed.hostname)
   if (literal !== null) {
     const reason = forbiddenReason(literal, allow)
-    return reason === null ? null : `The address ${literal} is ${reason}, which is not allowed.`
+    return reason === null ? null : `The address ${literal} is ${reason}, which is not allowed.${advice}`
   }
   const name = trimTrailing(parsed.hostname, '.')
   const isLocal = name === 'localhost' || name.endsWith('.localhost')
   if (isLocal && ['127.0.0.1', '::1'].every((loopback) => forbiddenReason(loopback, allow) !== null)) {
-    return `The name ${parsed.hostname} means a loopback address, which is not allowed.`
+    return `The name ${parsed.hostname} means a loopback address, which is not allowed.${advice}`
   }
   return null
 }

@@ -16,6 +16,13 @@ function readProblems(environment: Record<string, string>): readonly string[] {
 }
 
 describe('settings', () => {
+  test('PUBLIC_URL and PUBLIC_URLS – an invalid one is one error', () => {
+    for (const name of ['PUBLIC_URL', 'PUBLIC_URLS']) {
+      const problems = readProblems({ [name]: 'relay.example' })
+      assert.deepEqual([problems.length, problems[0]?.startsWith(`Invalid ${name}: `)], [1, true])
+    }
+  })
+
   test('networks – are separated by commas or spaces', () => {
     const { upstreamAllow } = readConfig({ UPSTREAM_ALLOW: ' 127.0.0.0/8, 10.1.2.3 fd00::/8,' })
     assert.deepEqual(upstreamAllow, ['127.0.0.0/8', '10.1.2.3', 'fd00::/8'])

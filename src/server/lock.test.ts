@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { holderFileName, DataDirLockedError, acquireLock } from './lock.ts'
+import { holderFileName, lockFileName, DataDirLockedError, acquireLock } from './lock.ts'
 
 const fixture = fileURLToPath(new URL('./lock.fixture.ts', import.meta.url))
 
@@ -52,6 +52,19 @@ describe('data directory lock', () => {
       message,
     )
     assert.match(message, /Stop that process, or set DATA_DIR/)
+  })
+
+  test('directory or file that cannot be opened – is named with the reason', (t) => {
+    const dataDir = folder(t)
+    writeFileSync(dataDir, '')
+    const path = dataDir.replaceAll('/', String.raw`\/`)
+    assert.throws(
+      () => acquireLock(dataDir),
+      new RegExp(`Cannot use DATA_DIR \\(EEXIST: .*'${path}'\\)\\. Run`),
+    )
+    rmSync(dataDir)
+    mkdirSync(join(dataDir, lockFileName), { recursive: true })
+    assert.throws(() => acquireLock(dataDir), new RegExp(`Cannot open ${path}/${lockFileName} \\(unable to`))
   })
 
   test('kill -9 of the holder – frees the lock at once', async (t) => {

@@ -3,10 +3,12 @@
  * kill -9; the file next to it only names the holder.
  */
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { tryAcquireFileLock } from '../db/sqlite/file-lock.ts'
+import { findAccessProblem } from '../db/sqlite/open-database.ts'
+import { errorMessage } from '../lib/error-message.ts'
 import { version } from './version.ts'
 
 export const lockFileName = 'lock.db'
@@ -87,9 +89,24 @@ function writeHolder(dataDir: string, holder: LockHolder): void {
   renameSync(`${path}.new`, path)
 }
 
+/** Creates the directory (0700) if it does not exist. Throws unless this user can read and write it. */
+function openDataDir(dataDir: string): void {
+  let problem: string | null
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    problem = findAccessProblem(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    problem = errorMessage(error)
+  }
+  if (problem === null) return
+  throw new Error(
+    `Cannot use DATA_DIR (${problem}). Run sluice as the owner of that folder, or set DATA_DIR to another one.`,
+  )
+}
+
 /** Locks the data directory, creating it (0700) if it does not exist. Throws DataDirLockedError if another process uses it. */
 export function acquireLock(dataDir: string, options: DataDirLockOptions = {}): DataDirLock {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  openDataDir(dataDir)
   const lock = tryAcquireFileLock(join(dataDir, lockFileName), options.waitMs ?? 500)
   if (lock === undefined) throw new DataDirLockedError(dataDir, readHolder(dataDir))
   const holder: LockHolder = {

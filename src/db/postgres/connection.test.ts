@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test, type TestContext } from 'node:test'
 import { openTcpProxy } from '../../lib/tcp-proxy.fixture.ts'
 import { openClient, openPool } from './connection.ts'
-import { isTransient } from './errors.ts'
+import { isTransient, toPostgresFailure } from './errors.ts'
 import { startPostgres, postgresSkipReason, type PostgresServer } from './postgres.fixture.ts'
 
 const skip = postgresSkipReason
@@ -51,6 +51,18 @@ async function connectionError(url: string): Promise<unknown> {
 }
 
 describe('PostgreSQL connections', () => {
+  test('server without free connections – the error says what to do', { skip }, async () => {
+    const admin = await openClient({ url: server.databaseUrl('postgres'), ...options })
+    await admin.query('create role crowded login connection limit 0')
+    await admin.end()
+    const url = server.databaseUrl('postgres').replace(/\/\/\w+@/, '//crowded@')
+    const error: unknown = await openClient({ url, ...options }).catch((thrown: unknown) => thrown)
+    assert.match(String(error), /DATABASE_URL: too many connections for role .*\. Raise max_connections/)
+    assert.equal(isTransient(error), true)
+    const failure = toPostgresFailure(error)
+    assert.deepEqual([failure.class, failure.message], ['full', (error as Error).message])
+  })
+
   test('pooler – is rejected permanently if it drops the connection settings', { skip }, async (t) => {
     const url = server.databaseUrl('postgres')
     const error = await connectionError(await startPooler(t, url))

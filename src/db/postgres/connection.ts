@@ -5,9 +5,8 @@
 
 import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
 import type { Parameter, Row, Statement, StatementResult } from '../statement.ts'
-import { UnusableServerError } from './errors.ts'
+import { postgresErrorMessage, UnusableServerError } from './errors.ts'
 import { numberParameters } from './sql-text.ts'
-import { errorMessage } from '../../lib/error-message.ts'
 
 /** int8, int2, int4, numeric: the column's name, not the width, decides between bigint and number. */
 const integerTypes: ReadonlySet<number> = new Set([20, 21, 23, 1700])
@@ -84,7 +83,7 @@ function clientConfig(options: ConnectionOptions): ClientConfig {
 
 /** Adds the setting's name to an error. */
 function withSettingName(error: unknown): unknown {
-  if (error instanceof Error) error.message = `DATABASE_URL: ${errorMessage(error)}`
+  if (error instanceof Error) error.message = `DATABASE_URL: ${postgresErrorMessage(error)}`
   return error
 }
 

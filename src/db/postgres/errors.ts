@@ -45,6 +45,16 @@ function classifySqlState(state: string | undefined): StoreErrorClass {
   return 'full'
 }
 
+const connectionsAdvice =
+  'Raise max_connections in PostgreSQL, or run fewer nodes or workers; docs/capacity.md says how many connections a node needs.'
+
+/** The error's message, with advice where PostgreSQL's own does not say what to do. */
+export function postgresErrorMessage(error: unknown): string {
+  const message = errorMessage(error)
+  const isComplete = sqlState(error) !== tooManyConnections || message.includes(connectionsAdvice)
+  return isComplete ? message : `${message}. ${connectionsAdvice}`
+}
+
 function field(error: unknown, name: string): string {
   const fields = new Map<string, unknown>(error instanceof Error ? Object.entries(error) : [])
   const value = fields.get(name)
@@ -62,7 +72,7 @@ export function toPostgresFailure(error: unknown, statement?: number): StoreFail
   if (error instanceof StoreError) {
     return { class: error.class, message: error.message, constraint: error.constraint, statement }
   }
-  const message = errorMessage(error)
+  const message = postgresErrorMessage(error)
   const state = sqlState(error)
   const kind = error instanceof TypeError ? 'invalid' : classifySqlState(state)
   if (kind !== 'conflict' || state === undefined) return { class: kind, message, statement }

@@ -4,8 +4,9 @@
  */
 
 import { closeSync, openSync } from 'node:fs'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Row, Statement, StatementResult } from '../statement.ts'
+import { openDatabase } from './open-database.ts'
 
 /** "SLUI", which distinguishes our database from any other. */
 export const applicationId = 0x534c5549
@@ -117,7 +118,7 @@ function createConnection(database: DatabaseSync): Connection {
 /** Opens the only writing connection; creates the file, readable only by its owner, if it does not exist. */
 export function openWriter(path: string): Connection {
   closeSync(openSync(path, 'a', 0o600))
-  const database = new DatabaseSync(path, { timeout: 5000, enableForeignKeyConstraints: true })
+  const database = openDatabase(path, { timeout: 5000, enableForeignKeyConstraints: true })
   checkSqliteRelease(String(database.prepare('select sqlite_version() as release').get()?.['release']))
   database.exec(writerPragmas)
   return createConnection(database)
@@ -128,7 +129,7 @@ export const cacheKiB = { default: 32_768, readOnce: 4096 } as const
 
 /** Opens a read-only connection. The writer must be open, or the file must have been closed cleanly. */
 export function openReader(path: string, cache: number = cacheKiB.default): Connection {
-  const database = new DatabaseSync(path, { timeout: 5000, readOnly: true })
+  const database = openDatabase(path, { timeout: 5000, readOnly: true })
   database.exec(`pragma cache_size = -${cache};${readerPragmas}`)
   return createConnection(database)
 }

@@ -4,7 +4,8 @@
  */
 
 import { chmodSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
+import { openDatabase } from './open-database.ts'
 
 export interface FileLock {
   release(): void
@@ -25,7 +26,7 @@ function isBusy(error: unknown): boolean {
  * No other code in this process may open the file, not even to read it: closing any descriptor of it releases the lock.
  */
 export function tryAcquireFileLock(path: string, waitMs: number): FileLock | undefined {
-  const database = new DatabaseSync(path, { timeout: waitMs })
+  const database = openDatabase(path, { timeout: waitMs })
   try {
     chmodSync(path, 0o600)
     // Nothing is ever written, so no rollback journal is needed on disk.

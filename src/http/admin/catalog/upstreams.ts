@@ -235,7 +235,7 @@ export function upstreamRoutes(admin: AdminContext): OpenAPIHono {
   const rules: UpstreamContext = {
     by: admin.by,
     sealer,
-    checkUrl: (url) => upstreamUrlProblem(url, allow),
+    checkUrl: (url) => upstreamUrlProblem(url, allow, 'UPSTREAM_ALLOW'),
   }
 
   const require = (idOrName: string): Promise<Upstream> => requireUpstream(admin, idOrName)
