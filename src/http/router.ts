@@ -16,6 +16,7 @@ import { isConsolePath } from './static-files.ts'
 import { authenticateBySession } from './console/account/playground.ts'
 import { corsHeaders } from './cors.ts'
 import type { AppContext } from './app-context.ts'
+import { decodePathSegment, requireValidTarget, stripVersions } from './request-target.ts'
 import { NodeRequest } from './server/node-request.ts'
 import { statusPathOf } from './status/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
@@ -144,8 +145,9 @@ export class Router {
     const { ctx } = this.#deps
     const { request, response } = context
     const { method } = request
-    // Anthropic's clients append /v1 to the base URL, even if it ends with /v1 already.
-    const path = stripVersion(stripVersion(request.path))
+    requireValidTarget(request.path)
+    requireValidTarget(request.query)
+    const path = stripVersions(request.path)
     if (method === 'OPTIONS' && ctx.config.corsOrigins.length > 0) return response.send(204, [], '')
     switch (path) {
       case '/chat/completions':
@@ -266,10 +268,6 @@ export class Router {
   }
 }
 
-function stripVersion(path: string): string {
-  return path.startsWith('/v1/') ? path.slice('/v1'.length) : path
-}
-
 /** Anthropic's clients send `anthropic-version` with every request. */
 function isAnthropicRequest(request: IncomingRequest): boolean {
   const { path } = request
@@ -291,12 +289,4 @@ function errorHeaders(error: ApiError): string[] {
   if (retryAfterMs === undefined) return headers
   const ms = Math.max(1, Math.ceil(retryAfterMs))
   return [...headers, 'retry-after', String(Math.ceil(ms / 1000)), 'retry-after-ms', String(ms)]
-}
-
-function decodePathSegment(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    throw apiError('invalid_request', { message: 'Invalid URL: malformed percent-encoding.' })
-  }
 }

@@ -2,6 +2,7 @@
 import { limitNames, type LimitName, type OwnLimits } from '../../accounts/limits.ts'
 import { apiError } from '../../errors.ts'
 import { formatAmount, parseAmount } from '../../lib/money.ts'
+import { isValidText } from '../../lib/valid-text.ts'
 import { noSpend, type KeySpend } from '../../usage/key-spend.ts'
 
 /** Parses a validated RFC 3339 time to milliseconds since the epoch. */
@@ -48,7 +49,7 @@ export function encodeCursor(position: string | null): string | null {
 export function decodeCursor(cursor: string | undefined, pattern: RegExp): string | undefined {
   if (cursor === undefined) return undefined
   const position = Buffer.from(cursor, 'base64url').toString()
-  if (pattern.test(position)) return position
+  if (pattern.test(position) && isValidText(position)) return position
   throw apiError('invalid_request', {
     param: 'cursor',
     message: 'Invalid `cursor`: not a cursor of this list.',

@@ -126,7 +126,7 @@ describe('fast path compared with node:http', () => {
       const [response] = await compare(t, await startBoth(t), [
         request(`${host}${name}: of-${name}\r\nContent-Length: 2\r\n`),
       ])
-      assert.ok(response?.includes(`"of-${name}"`), response)
+      assert.match(response ?? '', new RegExp(`"of-${name}"`))
     })
   }
 

@@ -1,23 +1,39 @@
 /** Adapts a handler from `Request` to `Response` to a listener of node:http. Not for the hot path. */
 
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, RequestError } from '@hono/node-server'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { asApiError } from '../../errors.ts'
+import { apiError, asApiError, type ApiError } from '../../errors.ts'
+import { newId } from '../../lib/ids.ts'
+import { requireValidTarget } from '../request-target.ts'
 
 /** `peer`: the remote address of the connection. */
 export type FetchHandler = (request: Request, peer: string | undefined) => Promise<Response>
 
-/** What the handler throws is returned as an API error; errors that are not an `ApiError` reveal nothing. */
+/** The response to a request that no application handled. */
+export function errorResponse(error: ApiError): Response {
+  const headers = { 'x-request-id': newId('req'), 'cache-control': 'no-store' }
+  return Response.json(error.toBody(), { status: error.status, headers })
+}
+
+/**
+ * What the handler throws is returned as an API error; errors that are not an `ApiError` reveal nothing. A `Host` or a
+ * path from which no URL can be built is the client's error.
+ */
 export function fetchListener(
   handler: FetchHandler,
 ): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   const listener = getRequestListener(
-    (request, { incoming }) => handler(request, incoming.socket.remoteAddress),
+    async (request, { incoming }) => {
+      requireValidTarget(incoming.url ?? '')
+      return handler(request, incoming.socket.remoteAddress)
+    },
     {
       overrideGlobalObjects: false,
       errorHandler(error) {
-        const apiError = asApiError(error)
-        return Response.json(apiError.toBody(), { status: apiError.status })
+        if (!(error instanceof RequestError)) return errorResponse(asApiError(error))
+        return errorResponse(
+          apiError('invalid_request', { message: `Malformed HTTP request: ${error.message}.` }),
+        )
       },
     },
   )

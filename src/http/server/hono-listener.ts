@@ -11,7 +11,7 @@ import { checkSameSite } from '../console/auth/csrf.ts'
 import { adminPath, createAdminApp } from '../admin/app.ts'
 import { apiErrorFromThrown } from '../api/thrown-errors.ts'
 import { ApiKeyAuth } from '../api-key-auth.ts'
-import { fetchListener, type FetchHandler } from './fetch-listener.ts'
+import { errorResponse, fetchListener, type FetchHandler } from './fetch-listener.ts'
 import type { AppContext } from '../app-context.ts'
 import { createStatusHandler } from '../status/handler.ts'
 import { statusPathOf } from '../status/paths.ts'
@@ -67,8 +67,9 @@ export function createHonoListener(
       return await (statusPathOf(pathname) === undefined ? adminApi : status)(request, peer)
     } catch (thrown) {
       const { error, isBug } = apiErrorFromThrown(thrown)
-      if (isBug) onInternalError(thrown, '')
-      return Response.json(error.toBody(), { status: error.status })
+      const response = errorResponse(error)
+      if (isBug) onInternalError(thrown, response.headers.get('x-request-id') ?? '')
+      return response
     }
   })
   listeners.set(ctx, listener)

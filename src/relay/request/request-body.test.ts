@@ -122,6 +122,22 @@ describe('readChatRequest', () => {
     }
     assert.equal(errorOf({ model: 'm', messages, models: [], STOP: 'x' }), 'accepted')
   })
+
+  test('fields and models with U+0000 or half a character – are rejected', () => {
+    for (const [key, shown] of [
+      ['model\0', 'model\\u0000'],
+      ['\ud800model', '\\ud800model'],
+      ['mo\udc00del', 'mo\\udc00del'],
+      ['\0', '\\u0000'],
+      [`${'x'.repeat(200)}\0`, 'x'.repeat(100)],
+    ] as const) {
+      assert.equal(errorOf({ model: 'm', messages, [key]: 1 }), `invalid_request ${shown}`)
+    }
+    for (const model of ['m\0', '\ud800', 'm\udc00m']) {
+      assert.equal(errorOf({ model, messages }), 'invalid_request model')
+    }
+    assert.equal(errorOf({ model: '模型', messages, '\u{1f600}': 1 }), 'accepted')
+  })
 })
 
 describe('ChatCompletionRequest.encode', () => {
@@ -214,7 +230,9 @@ describe('ChatCompletionRequest.encode', () => {
 
   test('random members – the encoded body is the parsed one with exactly the edits', () => {
     const ours = /^(?:n|model|messages|stream|stream_options|top_p)$/i
-    const key = fc.string({ unit: 'binary', maxLength: 6 }).filter((name) => !ours.test(name))
+    const key = fc
+      .string({ unit: 'binary', maxLength: 6 })
+      .filter((name) => !ours.test(name) && !name.includes('\0'))
     const bodies = fc
       .record({
         others: fc.dictionary(key, fc.jsonValue({ maxDepth: 2 })),

@@ -4,6 +4,7 @@
  */
 import { apiError, type ApiError } from '../../errors.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
+import { escapeInvalidText, isValidText } from '../../lib/valid-text.ts'
 
 /** The fields for the maximum of output tokens. */
 export type OutputMaximumField = 'max_tokens' | 'max_completion_tokens'
@@ -98,8 +99,9 @@ export function parseModel(body: Buffer, member: JsonMember): string {
   // A character takes at most six bytes.
   const readable = body[member.start] === quote && member.end - member.start <= 6 * maxModelLength + 2
   const model = readable ? parseValue(body, member) : undefined
-  if (typeof model === 'string' && model !== '' && model.length <= maxModelLength) return model
-  throw invalidModel()
+  if (typeof model !== 'string' || model === '' || model.length > maxModelLength) throw invalidModel()
+  if (!isValidText(model)) throw invalidField('model', 'well-formed Unicode without U+0000')
+  return model
 }
 
 export function parseNumber(body: Buffer, member: JsonMember): number | undefined {
@@ -150,14 +152,24 @@ function smallerField(old: number | undefined, current: number | undefined): Out
 
 /**
  * Some parsers match names case-insensitively (Go's encoding/json, with Unicode folding: `ſ` is `s`). For them
- * `"Model"` would be the model, but not the one that was paid for.
+ * `"Model"` would be the model, but not the one that was paid for. Others end a name at U+0000, or drop characters that
+ * have no encoding.
  */
 export function assertNoLookalike(key: string, known: ReadonlySet<string>): void {
+  if (!isValidText(key)) throw invalidKey(key)
   if (key.length > maxKnownFieldLength) return
   const folded = key.toUpperCase().toLowerCase()
   if (!known.has(folded)) return
   const message = `Invalid field ${JSON.stringify(key)}: some parsers read it as \`${folded}\`. Use \`${folded}\`.`
   throw apiError('invalid_request', { param: key, message })
+}
+
+const maxShownKeyLength = 100
+
+function invalidKey(key: string): ApiError {
+  const param = escapeInvalidText(key).slice(0, maxShownKeyLength)
+  const message = `Invalid field \`${param}\`: its name must be well-formed Unicode without U+0000.`
+  return apiError('invalid_request', { param, message })
 }
 
 export function invalidModel(): ApiError {
