@@ -102,6 +102,9 @@ function toAuditDetail(set: Partial<UpstreamsTable>): object {
   }
 }
 
+/** Where an upstream's requests go, and the secret that they carry. */
+const destinationFields = ['base_url', 'provider', 'proxy', 'credential'] as const
+
 /**
  * True if the credentials would be sent to another server than they were stored for: another origin, provider or proxy.
  * Then the stored ones are deleted, so that nobody who may change an upstream can read them that way.
@@ -195,14 +198,13 @@ export async function updateUpstream(
   const set = { ...toColumns(patch, id, context), updated_at: Date.now() }
   const deletesCredentials = changesDestination(before, set, context)
   if (deletesCredentials) set.credential ??= context.sealer.seal('', id)
-  // The comparison holds only for the destination that was read: a concurrent change of it is a conflict.
-  let update = sql
-    .updateTable('upstreams')
-    .set(set)
-    .where('id', '=', id)
-    .where('base_url', '=', before.base_url)
-    .where('provider', '=', before.provider)
-    .where('proxy', 'is not distinct from', before.proxy)
+  let update = sql.updateTable('upstreams').set(set).where('id', '=', id)
+  // The comparison, and a new credential, hold only for the destination that was read.
+  if (destinationFields.some((field) => set[field] !== undefined))
+    update = update
+      .where('base_url', '=', before.base_url)
+      .where('provider', '=', before.provider)
+      .where('proxy', 'is not distinct from', before.proxy)
   if (patch.timeouts !== undefined) update = update.set(mergeTimeouts(patch.timeouts))
   const additional = sql.deleteFrom('upstream_credentials').where('upstream_id', '=', id)
   const detail = { ...toAuditDetail(set), ...(deletesCredentials ? { credentials: 'deleted' } : {}) }
