@@ -11,6 +11,7 @@ import { newId } from '../../lib/ids.ts'
 import { bodyLimit, requireAdminKey } from '../middleware.ts'
 import type { AppContext } from '../app-context.ts'
 import { openapiDocument } from '../openapi/document.ts'
+import { RenderedDocument } from '../rendered-documents.ts'
 import { creditRoutes } from './money/credits.ts'
 import { accountRoutes } from './accounts/accounts.ts'
 import { limitRequestRoutes } from './accounts/limit-requests.ts'
@@ -145,8 +146,12 @@ export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIH
     c.header('cache-control', 'no-store')
     await next()
   })
-  let document: object | undefined
-  app.get('/openapi.json', (c) => c.json((document ??= openapiDocument(app, ctx.version))))
+  let document: RenderedDocument | undefined
+  app.get('/openapi.json', async (c) => {
+    document ??= new RenderedDocument(JSON.stringify(openapiDocument(app, ctx.version)))
+    const { bytes, headers } = await document.encode(c.req.header('accept-encoding'))
+    return c.body(bytes, 200, { 'content-type': 'application/json', vary: 'accept-encoding', ...headers })
+  })
   if (options.authenticate) app.use(requireAdminKey(ctx.config.adminApiKey))
   app.use(bodyLimit)
   for (const routes of routeGroups) {

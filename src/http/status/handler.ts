@@ -1,7 +1,8 @@
-/** Serves the public status to everybody, cached for a few seconds. */
+/** Serves the public status to everybody. Its data and the documents rendered from it are cached for a few seconds. */
 import { apiError } from '../../errors.ts'
 import type { FetchHandler } from '../server/fetch-listener.ts'
 import type { AppContext } from '../app-context.ts'
+import { RenderedDocuments } from '../rendered-documents.ts'
 import { publicUrlOf } from '../public-urls.ts'
 import { statusJson, renderRss } from './feeds.ts'
 import { renderStatusPage } from './page.ts'
@@ -12,7 +13,7 @@ import { negotiateLanguage, statusMessages } from './locales.ts'
 
 const commonHeaders = {
   'cache-control': 'public, max-age=5',
-  vary: 'accept-language',
+  vary: 'accept-language, accept-encoding',
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
 }
@@ -25,6 +26,7 @@ const contentTypes: Readonly<Record<StatusPath, string>> = {
 
 export function createStatusHandler(ctx: AppContext): FetchHandler {
   const cache = new StatusCache(ctx)
+  const documents = new RenderedDocuments()
 
   function renderBody(
     path: StatusPath,
@@ -46,13 +48,22 @@ export function createStatusHandler(ctx: AppContext): FetchHandler {
       return Response.json(error.toBody(), { status: error.status, headers: { allow: 'GET, HEAD' } })
     }
     const language = negotiateLanguage(searchParams.get('lang'), headers.get('accept-language'))
-    const body = renderBody(path, await cache.get(Date.now()), language)
+    const snapshot = await cache.get(Date.now())
+    const document = documents.get(snapshot, `${path} ${language}`, () =>
+      renderBody(path, snapshot, language),
+    )
+    const encoded = await document.encode(headers.get('accept-encoding'))
     // Public data: monitors and pages of any origin may read it.
     const extraHeaders =
       path === '/status'
         ? { 'content-security-policy': statusContentSecurityPolicy, 'content-language': language }
         : { 'access-control-allow-origin': '*' }
-    const responseHeaders = { ...commonHeaders, ...extraHeaders, 'content-type': contentTypes[path] }
-    return new Response(method === 'HEAD' ? null : body, { headers: responseHeaders })
+    const responseHeaders = {
+      ...commonHeaders,
+      ...extraHeaders,
+      ...encoded.headers,
+      'content-type': contentTypes[path],
+    }
+    return new Response(method === 'HEAD' ? null : encoded.bytes, { headers: responseHeaders })
   }
 }

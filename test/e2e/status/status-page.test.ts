@@ -211,6 +211,22 @@ describe('Status page', () => {
     assert.ok(banner.includes(`Also at ${second.url}/v1`))
   })
 
+  test('Compression – gzip for clients that accept it, the same content for others', async () => {
+    for (const path of ['/status', '/status.json', '/status.rss', '/openapi.json']) {
+      const compressed = await get(path, { 'accept-encoding': 'gzip' })
+      const plain = await get(path, { 'accept-encoding': 'identity' })
+      assert.equal(compressed.headers.get('content-encoding'), 'gzip', path)
+      assert.equal(plain.headers.get('content-encoding'), null, path)
+      const [short, long] = [compressed, plain].map(({ headers }) => Number(headers.get('content-length')))
+      assert.ok((short ?? 0) > 0 && (short ?? 0) < (long ?? 0), path)
+      for (const { headers } of [compressed, plain])
+        assert.match(headers.get('vary') ?? '', /accept-encoding/)
+      const pair = await Promise.all([compressed.text(), plain.text()])
+      if (path === '/openapi.json') assert.equal(pair[0], pair[1])
+      else assert.equal(pair[0].length, pair[1].length, path)
+    }
+  })
+
   test('HTTP behavior – cached for seconds, supports HEAD, rejects POST, 404 when disabled', async () => {
     const head = await fetch(`${server.url}/status`, { method: 'HEAD' })
     assert.deepEqual([head.status, await head.text()], [200, ''])
