@@ -75,6 +75,8 @@ describe('LoginThrottle', () => {
     assert.equal(await count('203.0.113.1'), 900_000)
     assert.equal(await count('203.0.113.2'), 0)
     for (let host = 10; host < 98; host += 1) await count(`203.0.113.${host}`)
+    for (let tries = 0; tries < 12; tries += 1)
+      await waitOf(nodes[0].count('sign-in-email', { id: 'ann@example.com 2001:db8:0:0::/64' }))
     // More than 100 from all networks together: only the owner's network passes, on every node.
     assert.deepEqual([await count('203.0.113.99'), await count('203.0.113.98', 1)], [900_000, 900_000])
     for (const node of [0, 1] as const)

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Db, Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { apiError, type ApiError } from '../errors.ts'
-import { networksOf } from './client-network.ts'
+import { addressNetwork, siteNetwork } from '../lib/address-network.ts'
 
 interface Limit {
   /** At most so many within `windowMs`: by subject, by network, or by both, as the attempt names them. */
@@ -50,22 +50,24 @@ interface Counter {
 }
 
 const successDays = 90
+/** How many times the limit of a network a whole site may use. */
+const siteScale = 10
 /** The number of blocked counters kept in memory, which spares the database under a flood. */
 const maxBlocked = 10_000
 
+/** Parts of a caller's choice cannot pass for others, because JSON quotes them. */
 function hashName(...parts: readonly string[]): string {
-  return createHash('sha256').update(parts.join(' ')).digest('base64url')
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
 }
 
 function countersOf(rule: ThrottleRule, { id = '', address }: ThrottleSubject): Counter[] {
   const { maxAttempts, maxFromAnywhere }: Limit = limits[rule]
-  const networks = address === undefined ? [{ network: '', scale: 1 }] : networksOf(address)
-  const counters: Counter[] = networks.map(({ network, scale }) => ({
-    name: hashName(rule, id, network),
-    maxAttempts: maxAttempts * scale,
-  }))
+  const network = address === undefined ? '' : addressNetwork(address)
+  const site = address === undefined ? null : siteNetwork(address)
+  const counters: Counter[] = [{ name: hashName(rule, id, network), maxAttempts }]
+  if (site !== null) counters.push({ name: hashName(rule, id, site), maxAttempts: maxAttempts * siteScale })
   if (maxFromAnywhere === undefined) return counters
-  const successName = hashName(rule, id, networks[0]?.network ?? '', 'success')
+  const successName = hashName(rule, id, network, 'success')
   return [...counters, { name: hashName(rule, id), maxAttempts: maxFromAnywhere, successName }]
 }
 
