@@ -3,13 +3,10 @@
  * and serves until a signal; then drains. The order of this file is the order of the process's life.
  */
 import type { Config } from '../config.ts'
-import type { Db } from '../db/db.ts'
-import { createOperatorLink } from '../users/access-links.ts'
-import { consoleLink } from '../http/public-urls.ts'
+import { baseUrlsOf } from '../http/public-urls.ts'
 import { collectGarbageWhenIdle } from '../lib/idle-garbage-collection.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { formatAmount } from '../lib/money.ts'
-import { hasOperator } from '../users/users.ts'
 import type { Core, CoreListener } from './ledger/core.ts'
 import { serveControlSocket } from './control-socket.ts'
 import { loadWorkers, WorkerPool } from './workers/worker-pool.ts'
@@ -25,7 +22,7 @@ import { findPortProblem } from './connection-checks.ts'
 import { closeAll, drain, exitOnStoreFailure, handleSignals } from './shutdown.ts'
 import { findMissingDatabaseUrl } from './store-location.ts'
 import { findTlsProblem } from './tls-listener.ts'
-import { printStartupBanner } from './startup-banner.ts'
+import { announceStart, createSetupLink } from './startup-banner.ts'
 import { version } from './version.ts'
 import { waitForDatabase } from './wait-for-database.ts'
 
@@ -86,8 +83,9 @@ export async function serve(config: Config): Promise<void> {
     workerPool.updateState({ isAdmitting: false })
   })
   const stopLeaderJobs = startLeaderJobs(config, core, controlHandler, log)
-  log.info({ version, host: config.host, port: config.port, workers, data: config.dataDir }, 'ready')
-  printStartupBanner(config, demo, setupLink)
+  const { host, port, dataDir: data } = config
+  log.info({ version, host, port, workers, data, urls: baseUrlsOf(config) }, 'ready')
+  announceStart(config, { demo, setupLink, log })
   collectGarbageWhenIdle()
   await signal
   await drain(workerPool, config, log)
@@ -136,13 +134,6 @@ function coreListener(state: RelayState, log: Log): CoreListener {
 function logRecovery({ recoveredHolds, health }: Core, log: Log): void {
   if (recoveredHolds > 0) log.warn({ holds: recoveredHolds }, 'recovered open holds')
   health.logChangesTo(log)
-}
-
-/** A link that creates the first operator; `null` if there is one. */
-async function createSetupLink(config: Config, db: Db): Promise<string | null> {
-  if (await hasOperator(db)) return null
-  const { token } = await createOperatorLink(db, null)
-  return consoleLink(config, 'set-up', token)
 }
 
 /** Verifies the ledger as it grows. Calls `onMismatch` once, when the ledger does not add up. */

@@ -54,7 +54,7 @@ let hasOperator = false
 async function openAsOperator(...args: Parameters<typeof openBrowser>): Promise<BrowserSession> {
   const browser = await openBrowser(...args)
   if (hasOperator) await signInAsOperator(browser)
-  else await setUpOperator(browser, testServer().log)
+  else await setUpOperator(browser, testServer())
   hasOperator = true
   return browser
 }

@@ -128,7 +128,7 @@ describe('Operator in a browser', () => {
     async (t) => {
       const browser = await openBrowser(t, testServer().url)
       const { page } = browser
-      await setUpOperator(browser, testServer().log)
+      await setUpOperator(browser, testServer())
       assert.equal(new URL(page.url()).hash, '', 'the token is not kept in the history')
       await page.getByRole('button', { name: 'operator@example.com' }).click()
       await page.getByRole('menuitem', { name: 'Sign out' }).click()

@@ -214,7 +214,7 @@ describe('Page states in a browser', () => {
     async (t) => {
       assert.ok(server)
       const browser = await openBrowser(t, server.url)
-      await setUpOperator(browser, server.log)
+      await setUpOperator(browser, server)
       assert.deepEqual(await inTwoBrowsers(t, browser, operatorPages, checkAllPages), [])
     },
   )

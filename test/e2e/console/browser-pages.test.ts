@@ -96,7 +96,7 @@ describe('Pages in a browser', () => {
     async (t) => {
       assert.ok(server && customer)
       const browser = await openBrowser(t, server.url)
-      await setUpOperator(browser, server.log)
+      await setUpOperator(browser, server)
       const model = encodeURIComponent('family-a/with-a-long-name-16k')
       const paths = [
         '/operator/dashboard',

@@ -244,7 +244,7 @@ describe('Sign-in in a browser', () => {
     await createKey(customer.page, 'website')
     const browser = await openBrowser(t, testServer().url)
     const { page } = browser
-    await setUpOperator(browser, testServer().log)
+    await setUpOperator(browser, testServer())
     await goToPage(page, 'Accounts')
     await page.getByRole('link', { name: 'emma@example.com' }).click()
     await page.getByRole('button', { name: 'View as customer' }).click()

@@ -134,7 +134,7 @@ describe('Click counts', () => {
     t.after(() => upstream.close())
     const browser = await openBrowser(t, testServer().url)
     const { page } = browser
-    await setUpOperator(browser, testServer().log)
+    await setUpOperator(browser, testServer())
     const dialog = findDialog(page)
     await assertMaxClicks(t, browser, 5, async () => {
       await goToPage(page, 'Upstreams')

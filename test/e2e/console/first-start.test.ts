@@ -1,9 +1,13 @@
 // @backend both (cluster in long runs)
-/** A relay behind https, without ADMIN_API_KEY and with invites: set-up by the printed link, and its first restart. */
+/** A relay behind https, without ADMIN_API_KEY and with invites: set-up by a link, and its first restart. */
 import assert from 'node:assert/strict'
-import { mkdtemp } from 'node:fs/promises'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { after, before, describe, test } from 'node:test'
 import { billingContract } from '../../../src/http/console/contract/billing.ts'
 import { authContract } from '../../../src/http/console/contract/auth.ts'
@@ -13,9 +17,16 @@ import {
   readError,
   readSetUpToken,
 } from '../../support/console/console-session.ts'
+import { setupLinkFileName } from '../../../src/server/startup-banner.ts'
+import { eventually } from '../../support/client/responses.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { TestServer } from '../../support/server/test-server.ts'
+import { freePort } from '../../support/upstream/unreachable-addresses.ts'
 
+const program = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
+/** Runs a program on a terminal. */
+const scriptSkipReason =
+  spawnSync('script', ['--version']).status === 0 ? false : 'script of util-linux is not installed'
 const publicUrl = 'https://relay.example'
 const env = { ADMIN_API_KEY: '', SIGN_UP: 'invite', PUBLIC_URL: publicUrl }
 const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
@@ -35,11 +46,55 @@ async function createInvite(uses = 1): Promise<string> {
 }
 
 describe('First start', () => {
-  test('First start – prints a link that creates the operator once; there is no default password', async () => {
+  test('Set-up link without a terminal – is in a file of the owner, and the output is JSON lines', async () => {
+    const path = join(dataDir, setupLinkFileName)
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    assert.match(readFileSync(path, 'utf8'), /^https:\/\/relay\.example\/console\/set-up#\S+\n$/)
+    const line = await eventually('the path of the file', async () =>
+      server.log.find((each) => each.includes('open the one-time link')),
+    )
+    assert.equal((JSON.parse(line) as { file: string }).file, path)
+    for (const each of server.log) assert.equal(typeof JSON.parse(each), 'object')
+    assert.ok(!server.log.join().includes('set-up#'))
+  })
+
+  test('Set-up link with a terminal – is printed, and in no file', { skip: scriptSkipReason }, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+    const command = `${process.execPath} ${program} serve`
+    const { PATH } = process.env
+    const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+      env: {
+        PATH,
+        DATA_DIR: folder,
+        PORT: String(await freePort()),
+        DEMO: '0',
+        WORKERS: '1',
+        DRAIN_DELAY: '0s',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    // The relay outlives its terminal.
+    const holder = join(folder, 'lock.json')
+    const relayPid = (): number => (JSON.parse(readFileSync(holder, 'utf8')) as { pid: number }).pid
+    t.after(async () => {
+      child.kill('SIGKILL')
+      if (existsSync(holder)) process.kill(relayPid(), 'SIGKILL')
+      await rm(folder, { recursive: true, force: true })
+    })
+    let output = ''
+    child.stdout.on('data', (part: Buffer) => (output += part.toString()))
+    await eventually('the link', async () => /\/console\/set-up#\S+/.exec(output) ?? undefined)
+    assert.deepEqual(readdirSync(folder).includes(setupLinkFileName), false)
+    const exited = once(child, 'exit')
+    process.kill(relayPid(), 'SIGTERM')
+    await exited
+  })
+
+  test('First start – has a link that creates the operator once; there is no default password', async () => {
     const anonymous = await operator.session()
     assert.equal(anonymous.person, null)
     assert.equal(anonymous.platform.features.set_up_needed, true)
-    const token = await readSetUpToken(server)
+    const token = readSetUpToken(server)
     const body = { token, email: 'Boss@Example.com', password: validPassword, name: 'The boss' }
     const weak = await operator.expectError(authContract.setUp, { body: { ...body, password: 'short' } })
     assert.deepEqual([weak.status, weak.code, weak.param], [400, 'password_refused', 'password'])
@@ -112,12 +167,9 @@ describe('First start', () => {
   describe('Restart with SIGN_UP=closed', () => {
     before(() => server.restart({ SIGN_UP: 'closed', ADMIN_API_KEY: 'admin-key-of-the-tests-0123456789' }))
 
-    test('Restart – prints no set-up link, and a session survives it', async () => {
+    test('Restart – has no set-up link, and a session survives it', async () => {
       assert.equal((await operator.session()).person?.role, 'operator')
-      assert.equal(
-        server.relay.lines.some((line) => line.includes('/set-up#')),
-        false,
-      )
+      assert.equal(existsSync(join(dataDir, setupLinkFileName)), false)
     })
 
     test('SIGN_UP=closed – closes sign-up, also for an invite', async () => {

@@ -206,9 +206,9 @@ describe('Status page', () => {
         [false, 'up', true],
       ],
     )
-    const banner = server.log.join('\n')
-    assert.match(banner, /http:\/\/one\.example\/v1/)
-    assert.ok(banner.includes(`Also at ${second.url}/v1`))
+    const ready = server.log.find((line) => line.includes('"msg":"ready"')) ?? '{}'
+    const { urls } = JSON.parse(ready) as { urls: string[] }
+    assert.deepEqual(urls, ['http://one.example/v1', `${second.url}/v1`])
   })
 
   test('Compression – gzip for clients that accept it, the same content for others', async () => {

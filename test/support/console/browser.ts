@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs'
 import { after, type TestContext } from 'node:test'
 import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 import { sharedTestServer, type TestServer, type TestServerSettings } from '../server/test-server.ts'
+import { readSetUpToken } from './console-session.ts'
 import { ensureConsoleBuilt } from './console-build.ts'
 
 const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
@@ -167,18 +168,14 @@ export async function openSecondBrowser(
   return second
 }
 
-/** The path of the set-up link that the relay prints when it starts. */
-export function setUpPath(log: readonly string[]): string {
-  const line = log.find((each) => each.includes('/console/set-up#'))
-  assert.ok(line, 'the relay prints a set-up link')
-  return line.slice(line.indexOf('/set-up#')).trim()
-}
-
 export const operatorPassword = 'a gate holds the water back'
 
 /** Creates the first operator with the printed link and signs in. */
-export async function setUpOperator({ page, open }: BrowserSession, log: readonly string[]): Promise<void> {
-  await open(setUpPath(log))
+export async function setUpOperator(
+  { page, open }: BrowserSession,
+  server: { readonly dataDir: string },
+): Promise<void> {
+  await open(`/set-up#${readSetUpToken(server)}`)
   await page.getByLabel('E-mail').fill('operator@example.com')
   await page.getByRole('textbox', { name: 'Password' }).fill(operatorPassword)
   await page.getByRole('button', { name: 'Create operator' }).click()

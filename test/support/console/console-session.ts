@@ -3,6 +3,8 @@
  * every response against the schema of its endpoint. The browser tests load the pages.
  */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type {
   EndpointContract,
   ResponseOf,
@@ -10,7 +12,7 @@ import type {
   QueryOf,
 } from '../../../src/http/console/contract/endpoint.ts'
 import { authContract, type Session } from '../../../src/http/console/contract/auth.ts'
-import { eventually } from '../client/responses.ts'
+import { setupLinkFileName } from '../../../src/server/startup-banner.ts'
 
 export interface CallOptions<One extends EndpointContract = EndpointContract> {
   body?: BodyOf<One>
@@ -130,12 +132,10 @@ export async function readError(response: Response): Promise<ReceivedError> {
 
 export const validPassword = 'a quiet harbour at noon'
 
-/** The token of the set-up link, which the relay prints shortly after it is ready. */
-export function readSetUpToken(server: { readonly log: readonly string[] }): Promise<string> {
-  return eventually('the set-up link in the output', async () => {
-    const link = server.log.findLast((line) => line.includes('/set-up#'))
-    return link?.slice(link.indexOf('#') + 1).trim()
-  })
+/** The token of the set-up link, which a start without a terminal writes to a file. */
+export function readSetUpToken({ dataDir }: { readonly dataDir: string }): string {
+  const link = readFileSync(join(dataDir, setupLinkFileName), 'utf8').trim()
+  return link.slice(link.indexOf('#') + 1)
 }
 
 /** The status of an attempt to create an operator with the token of a set-up link. */
@@ -150,13 +150,13 @@ export async function redeemSetUpLink(
   return response.status
 }
 
-/** Creates the first operator with the printed set-up link. */
+/** Creates the first operator with the set-up link. */
 export async function setUpOperator(
-  server: { readonly url: string; readonly log: string[] },
+  server: { readonly url: string; readonly dataDir: string },
   email = 'boss@example.com',
 ): Promise<ConsoleSession> {
   const session = new ConsoleSession(server.url)
-  const body = { token: await readSetUpToken(server), email, password: validPassword }
+  const body = { token: readSetUpToken(server), email, password: validPassword }
   await session.call(authContract.setUp, { body })
   return session
 }
