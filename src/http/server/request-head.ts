@@ -37,16 +37,43 @@ const recordedNames = [
   'x-api-key',
   'host',
 ] as const satisfies readonly HeaderName[]
-const searchedNames: readonly HeaderName[] = recordedNames
-const hostIndex = recordedNames.indexOf('host')
 
 /** The other headers that handlers read. A request with one is unsupported, so that none is ever overlooked. */
-const unsupportedNames: Readonly<Record<Exclude<HeaderName, (typeof recordedNames)[number]>, string>> = {
-  cookie: 'cookie',
-  'sec-fetch-site': 'sec-fetch-site',
-  'anthropic-version': 'anthropic-version',
-  'anthropic-beta': 'anthropic-beta',
+const unreadNames: Readonly<Record<Exclude<HeaderName, (typeof recordedNames)[number]>, true>> = {
+  cookie: true,
+  'sec-fetch-site': true,
+  'anthropic-version': true,
+  'anthropic-beta': true,
 }
+const unsupportedNames = [
+  ...Object.keys(unreadNames),
+  'expect',
+  'upgrade',
+  'proxy-connection',
+  'transfer-encoding',
+]
+
+type HeaderRule = number | 'connection' | 'content-length' | 'unsupported'
+
+interface CheckedHeader {
+  readonly name: string
+  /** A number: record the value at this index. */
+  readonly rule: HeaderRule
+}
+
+const checkedHeaders: readonly CheckedHeader[] = [
+  ...recordedNames.map((name, rule) => ({ name, rule })),
+  ...unsupportedNames.map((name) => ({ name, rule: 'unsupported' as const })),
+  { name: 'connection', rule: 'connection' },
+  { name: 'content-length', rule: 'content-length' },
+]
+const longestName = Math.max(...checkedHeaders.map(({ name }) => name.length))
+/** By the length of the name, which rules most headers out at once. */
+const headersByLength = Array.from({ length: longestName + 1 }, (_, length) =>
+  checkedHeaders.filter(({ name }) => name.length === length),
+)
+const searchedNames: readonly HeaderName[] = recordedNames
+const hostIndex = searchedNames.indexOf('host')
 
 export class RequestHead {
   path = ''
@@ -113,51 +140,28 @@ export class RequestHead {
 
   /** Checks a header and records its value. False: it makes the request unsupported. */
   #checkHeader(bytes: Buffer, start: number, nameEnd: number, lineEnd: number): boolean {
-    switch (nameEnd - start) {
-      case 4:
-        return this.#recordValue(hostIndex, bytes, start, lineEnd)
-      case 6:
-        return (
-          !hasName(bytes, start, 'expect') &&
-          !hasName(bytes, start, unsupportedNames.cookie) &&
-          this.#recordValue(0, bytes, start, lineEnd)
-        )
-      case 7:
-        return !hasName(bytes, start, 'upgrade')
-      case 9:
-        return this.#recordValue(5, bytes, start, lineEnd)
-      case 10:
-        return !hasName(bytes, start, 'connection') || this.#checkConnection(bytes, nameEnd + 1, lineEnd)
-      case 12:
-        return this.#recordValue(1, bytes, start, lineEnd)
-      case 13:
-        return this.#recordValue(2, bytes, start, lineEnd)
-      case 14:
-        return (
-          !hasName(bytes, start, unsupportedNames['sec-fetch-site']) &&
-          !hasName(bytes, start, unsupportedNames['anthropic-beta']) &&
-          (!hasName(bytes, start, 'content-length') || this.#parseContentLength(bytes, nameEnd + 1, lineEnd))
-        )
-      case 15:
-        return this.#recordValue(3, bytes, start, lineEnd) && this.#recordValue(4, bytes, start, lineEnd)
-      case 16:
-        return !hasName(bytes, start, 'proxy-connection')
-      case 17:
-        return (
-          !hasName(bytes, start, 'transfer-encoding') &&
-          !hasName(bytes, start, unsupportedNames['anthropic-version'])
-        )
-      default:
-        return true
+    const length = nameEnd - start
+    if (length > longestName) return true
+    const candidates = headersByLength[length] ?? []
+    for (let i = 0; i < candidates.length; i += 1) {
+      const candidate = candidates[i]
+      if (candidate && hasName(bytes, start, candidate.name))
+        return this.#applyRule(candidate.rule, bytes, nameEnd + 1, lineEnd)
     }
+    return true
   }
 
-  /** Records the range of a header's value if its name is `recordedNames[index]`. False if it occurs twice. */
-  #recordValue(index: number, bytes: Buffer, nameStart: number, lineEnd: number): boolean {
-    const name = recordedNames[index] ?? ''
-    if (!hasName(bytes, nameStart, name)) return true
+  #applyRule(rule: HeaderRule, bytes: Buffer, start: number, end: number): boolean {
+    if (rule === 'unsupported') return false
+    if (rule === 'connection') return this.#checkConnection(bytes, start, end)
+    if (rule === 'content-length') return this.#parseContentLength(bytes, start, end)
+    return this.#recordValue(rule, bytes, start, end)
+  }
+
+  /** Records the range of the value of `recordedNames[index]`. False if it occurs twice. */
+  #recordValue(index: number, bytes: Buffer, valueStart: number, lineEnd: number): boolean {
     if (this.#valueRanges[2 * index] !== 0) return false
-    let start = nameStart + name.length + 1
+    let start = valueStart
     let end = lineEnd
     while (start < end && isSpace(bytes[start])) start += 1
     while (start < end && isSpace(bytes[end - 1])) end -= 1
