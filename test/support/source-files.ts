@@ -10,6 +10,11 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
+/** The text of a file of the project. */
+export function readText(path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
 export interface Import {
   /** As it is written: `./client/parallel-requests.ts`, `node:net`, `zod`. */
   readonly specifier: string

@@ -29,7 +29,7 @@ function withValue(values: Json, [path, value]: readonly [string, string | numbe
 
 /** Renders values, `range`, `if`, `quote`, `sha256sum` and `toYaml … | nindent`. */
 function renderTemplate(template: string, context: Json): string {
-  const value = (path: string): unknown => valueAt(context, path.replace(/^\./, ''))
+  const value = (path: string): unknown => valueAt(context, path.replace(/^\$?\./, ''))
   const withRanges = template.replace(
     /\{\{- range \$name, \$value := (\S+) \}\}([\s\S]*?)\{\{- end \}\}/g,
     (_whole, path: string, inner: string) =>
@@ -39,7 +39,12 @@ function renderTemplate(template: string, context: Json): string {
         )
         .join(''),
   )
-  const withIfs = withRanges.replace(
+  const withLists = withRanges.replace(
+    /\{\{- range \$(\w+) := (\S+) \}\}([\s\S]*?)\{\{- end \}\}/g,
+    (_whole, name: string, path: string, inner: string) =>
+      (value(path) as string[]).map((each) => inner.replaceAll(`{{ $${name} }}`, each)).join(''),
+  )
+  const withIfs = withLists.replace(
     /\{\{- if (?:gt \(int (\S+)\) 1|(\S+)) \}\}([\s\S]*?)\{\{- end \}\}/g,
     (_whole, many: string | undefined, path: string | undefined, inner: string) =>
       (many === undefined ? value(path ?? '') : Number(value(many)) > 1) ? inner : '',

@@ -1,0 +1,31 @@
+/** The pages for operators name only what exists. */
+import assert from 'node:assert/strict'
+import { existsSync, globSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { assertSettings, settingNames } from '../support/deploy/setting-names.ts'
+import { readText, root } from '../support/source-files.ts'
+
+describe('Operator documentation', () => {
+  test('Pages – name only existing settings and commands, and no dead links', () => {
+    const groups = [...readText('src/main.ts').matchAll(/^ {4}name: '(\w+)'/gm)].map(([, name]) => name)
+    const pages = ['README.md', 'README.zh-CN.md', ...globSync('docs/{*,operations/*}.md', { cwd: root })]
+    for (const page of pages) {
+      const content = readText(page)
+      const variables = [
+        ...content.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g),
+        ...content.matchAll(/(?:^|[ ;(])([A-Z]+(?:_[A-Z]+)+)=/gm),
+      ].map(([, name]) => name ?? '')
+      assertSettings(
+        variables
+          .filter((name) => !name.startsWith('ANTHROPIC_') && name !== 'RECORDINGS_DIR')
+          .map((name) => (settingNames.has(name) ? name : name.replace(/_FILE$/, ''))),
+        page,
+      )
+      for (const [, command] of content.matchAll(/(?:^|npx |`|exec \w+ )sluice (\w+)/gm))
+        assert.ok(groups.includes(command), `${page}: sluice ${command}`)
+      for (const [, link = ''] of content.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
+        assert.ok(existsSync(join(root, dirname(page), link)), `${page}: ${link}`)
+    }
+  })
+})
