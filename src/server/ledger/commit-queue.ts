@@ -17,7 +17,7 @@ import type {
 import { StoreError } from '../../db/store-error.ts'
 import { encodeHolds } from '../../ledger/checkpoint.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import { createCommitLatency } from '../metrics/commit-latency.ts'
+import { CommitLatency } from '../metrics/commit-latency.ts'
 
 /** How long a hold waits for other events before it is written. */
 const lingerMs = 4
@@ -91,7 +91,7 @@ export function entryRowsOf(event: LedgerEvent, account: string): EntryRow[] {
 }
 
 export class CommitQueue {
-  readonly latency = createCommitLatency()
+  readonly latency = new CommitLatency()
   readonly #state: LedgerState
   readonly #sink: CommitSink
   readonly #listener: CommitListener
@@ -225,9 +225,7 @@ export class CommitQueue {
   async #persist(commit: LedgerCommit): Promise<boolean> {
     for (;;) {
       try {
-        const startedMs = performance.now()
-        await this.#sink.commit(commit)
-        this.latency.observe((performance.now() - startedMs) / 1000)
+        await this.latency.time(() => this.#sink.commit(commit))
         this.#setAdmitting(true, '')
         return true
       } catch (error) {

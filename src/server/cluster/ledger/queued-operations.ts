@@ -107,3 +107,8 @@ export function abandon(operation: QueuedHold | QueuedCredit | QueuedTrialEnd): 
 export function isSavedSettlement(operation: QueuedOperation): operation is QueuedSettle {
   return operation.kind === 'settle' && operation.isSavedLocally
 }
+
+/** Whether somebody still waits for the operation. */
+export function isStillWanted(operation: QueuedOperation): boolean {
+  return !('isAbandoned' in operation) || !operation.isAbandoned
+}

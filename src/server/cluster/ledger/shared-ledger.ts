@@ -18,9 +18,10 @@ import { FencedError, isDuplicateRequestRow, isLedgerBug } from './ledger-errors
 import { KnownOwners } from './shared-rows.ts'
 import type { CommitAttempt, SharedLedgerDeps } from './shared-ledger-deps.ts'
 import { NodeHolds } from './node-holds.ts'
-import { abandon, isSavedSettlement, type QueuedOperation, type QueuedSettle } from './queued-operations.ts'
+import { abandon, isSavedSettlement, isStillWanted } from './queued-operations.ts'
+import type { QueuedOperation, QueuedSettle } from './queued-operations.ts'
 import { errorMessage } from '../../../lib/error-message.ts'
-import { createCommitLatency } from '../../metrics/commit-latency.ts'
+import { CommitLatency } from '../../metrics/commit-latency.ts'
 
 /** Bounds how long the rows of a batch are locked. */
 const maxOperations = 1000
@@ -33,7 +34,7 @@ const marksEveryMs = 1000
 export class SharedLedger {
   /** This node's open holds, and the owners as it last saw them. */
   readonly state: LedgerState = emptyState()
-  readonly latency = createCommitLatency()
+  readonly latency = new CommitLatency()
   /** Gets the marks of streams once they are on this node's disk, and uploads them with the next batch. */
   readonly holds: NodeHolds = new NodeHolds(this.state.holds)
   readonly #deps: SharedLedgerDeps
@@ -176,9 +177,7 @@ export class SharedLedger {
     this.#areMarksDue = false
     this.#inFlight = operations
     try {
-      const startedMs = performance.now()
-      const attempt = await this.#commitBatch(client, operations)
-      if (!attempt.batch.isEmpty) this.latency.observe((performance.now() - startedMs) / 1000)
+      const attempt = await this.latency.time(() => this.#commitBatch(client, operations))
       this.#applyAttempt(attempt)
       return !attempt.batch.isEmpty
     } catch (error) {
@@ -231,8 +230,7 @@ export class SharedLedger {
     const ended = this.holds.applyBatch(batch, marks)
     this.state.overrun += batch.state.overrun
     // Saved settlements are no longer needed, even those of holds that had ended before.
-    const saved = operations.filter(isSavedSettlement).map(({ request }) => request.id)
-    const done = new Set([...ended, ...saved])
+    const done = new Set([...ended, ...operations.filter(isSavedSettlement).map(({ request }) => request.id)])
     if (done.size > 0) this.#deps.removeLocal([...done])
     for (const reply of batch.replies) reply()
     for (const operation of operations) this.#releaseIfAbandoned(operation)
@@ -248,14 +246,12 @@ export class SharedLedger {
   }
 
   #requeue(operations: readonly QueuedOperation[]): void {
-    const wanted = operations.filter((operation) => !('isAbandoned' in operation) || !operation.isAbandoned)
-    this.#queue = [...wanted, ...this.#queue]
+    this.#queue = [...operations.filter(isStillWanted), ...this.#queue]
   }
 
   async #onError(error: unknown): Promise<void> {
-    const client = this.#client
+    void this.#client?.end().catch(() => undefined)
     this.#client = null
-    void client?.end().catch(() => undefined)
     if (error instanceof FencedError) {
       this.#endEpoch()
       this.#startOutage(error.message, true)
