@@ -178,6 +178,24 @@ describe('Operations in a browser', () => {
     },
   )
 
+  test('Upstream form – says that a new server or provider deletes the credentials', skip, async (t) => {
+    const { page } = await openAsOperator(t, testServer().url)
+    await goToPage(page, 'Upstreams')
+    await page.getByRole('link', { name: upstream?.name ?? '', exact: true }).click()
+    await page.getByRole('button', { name: 'Edit' }).first().click()
+    const form = findDialog(page, `Edit ${upstream?.name}`)
+    const warning = form.getByText('Saving deletes all stored credentials of this upstream', { exact: false })
+    const url = form.getByLabel('Base URL')
+    await url.fill(`${upstream?.url}/other-path`)
+    assert.equal(await warning.count(), 0)
+    await url.fill('https://other.example/v1')
+    await warning.waitFor()
+    await url.fill(upstream?.url ?? '')
+    await warning.waitFor({ state: 'detached' })
+    await form.getByLabel('Provider').selectOption('vllm')
+    await warning.waitFor()
+  })
+
   test(
     'Refund – in part from the page of the request, the rest from that of the account',
     skip,
