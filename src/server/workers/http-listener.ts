@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Router } from '../../http/router.ts'
 import { connectionBounds, limitConnections } from '../../http/server/connection-limiter.ts'
 import { FastPath } from '../../http/server/fast-path.ts'
+import { addressNetwork } from '../../lib/address-network.ts'
 import { closeGracefully } from '../../lib/graceful-close.ts'
 import type { Log } from '../../lib/log.ts'
 import { createHttpServer } from '../http-server.ts'
@@ -72,7 +73,7 @@ function createRejectionLog(log: Log): (address: string) => void {
     rejected += 1
     const nowMs = performance.now()
     if (nowMs < nextLineMs) return
-    log.warn({ address, rejected }, 'too many open connections: rejected new ones')
+    log.warn({ network: addressNetwork(address), rejected }, 'too many open connections: rejected new ones')
     nextLineMs = nowMs + rejectionLogIntervalMs
     rejected = 0
   }
