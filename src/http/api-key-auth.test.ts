@@ -18,4 +18,21 @@ describe('ApiKeyAuth', () => {
     assert.equal(auth.isLocalOrProxy('127.0.0.1'), true)
     assert.equal(auth.isLocalOrProxy('203.0.113.7'), false)
   })
+
+  test('client address – the last one that is not a trusted proxy’s', () => {
+    const auth = new ApiKeyAuth(new Directory(), ['10.0.0.0/8', '2001:db8::/32'])
+    for (const [peer, forwardedFor, expected] of [
+      ['203.0.113.7', '198.51.100.1', '203.0.113.7'],
+      ['10.0.0.1', '198.51.100.1', '198.51.100.1'],
+      ['::ffff:10.0.0.1', '192.0.2.1, 198.51.100.1:4711', '198.51.100.1'],
+      ['10.0.0.1', '192.0.2.1,198.51.100.1, 10.0.0.2 ,[2001:db8::1]:80', '198.51.100.1'],
+      ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+      ['10.0.0.1', '192.0.2.1, unknown, 10.0.0.2', '10.0.0.2'],
+      ['10.0.0.1', ',10.0.0.2', '10.0.0.2'],
+      ['10.0.0.1', '', '10.0.0.1'],
+      ['10.0.0.1', undefined, '10.0.0.1'],
+      [undefined, '198.51.100.1', ''],
+    ] as const)
+      assert.equal(auth.clientAddress(peer, forwardedFor), expected, `${peer} ${forwardedFor}`)
+  })
 })

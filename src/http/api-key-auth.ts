@@ -77,11 +77,14 @@ export class ApiKeyAuth {
     const trusted = this.#trustedProxies
     let address = normalizeAddress(peer)
     if (!trusted) return address
-    const hops = forwardedFor.split(',').map((hop) => normalizeAddress(hop.trim()))
-    while (hops.length > 0 && isIP(address) !== 0 && allowsAddress(trusted, address)) {
-      const hop = hops.pop() ?? ''
+    // From the end: a caller may have sent thousands of addresses before those of the proxies.
+    let end = forwardedFor.length
+    while (end >= 0 && isIP(address) !== 0 && allowsAddress(trusted, address)) {
+      const comma = end === 0 ? -1 : forwardedFor.lastIndexOf(',', end - 1)
+      const hop = normalizeAddress(forwardedFor.slice(comma + 1, end).trim())
       if (isIP(hop) === 0) break
       address = hop
+      end = comma
     }
     return address
   }
