@@ -23,10 +23,12 @@ import {
   type Environment,
   type Setting,
 } from './lib/setting-types.ts'
-import { readSettings, renderSettingsPage } from './lib/settings.ts'
+import { findMisspelledNames, readSettings, renderSettingsPage } from './lib/settings.ts'
 
 export { ConfigError } from './lib/settings.ts'
 export type { Environment }
+
+const minAdminKeyChars = 16
 
 /** The URLs of another setting, which reports itself if they are invalid. */
 function validUrls(text: string | undefined): string[] {
@@ -147,7 +149,12 @@ export const settings = {
     group: 'Access',
     doc: 'The key of scripts for the admin API at `/api/admin`. Without it, the admin API only accepts operators’ console sessions.',
     ...secret,
-    read: (text: string | undefined): string | null => (text === undefined || text === '' ? null : text),
+    allowed: `at least ${minAdminKeyChars} characters, required with \`NODE_ENV=production\``,
+    read(text: string | undefined, environment: Environment): string | null {
+      const isShort = text !== undefined && text.length < minAdminKeyChars
+      if (isShort && environment['NODE_ENV'] === 'production') throw new InvalidSettingError()
+      return text ?? null
+    },
   },
   signUp: {
     env: 'SIGN_UP',
@@ -251,6 +258,25 @@ export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Na
 /** Throws one `ConfigError` that names every invalid setting and its allowed values. */
 export function readConfig(environment: Environment = process.env): Config {
   return readSettings(settings, environment) as Config
+}
+
+export interface SettingWarning {
+  readonly problem: string
+  readonly advice: string
+}
+
+/** What is valid and probably a mistake. Contains no values. */
+export function findSettingWarnings(
+  { adminApiKey }: Config,
+  environment: Environment = process.env,
+): SettingWarning[] {
+  const warnings = findMisspelledNames(Object.values(settings), environment).map(({ variable, setting }) => ({
+    problem: `${variable} is not a setting and has no effect`,
+    advice: `Did you mean ${setting}?`,
+  }))
+  if (adminApiKey === null || adminApiKey.length >= minAdminKeyChars) return warnings
+  const problem = `ADMIN_API_KEY has fewer than ${minAdminKeyChars} characters and can be guessed`
+  return [...warnings, { problem, advice: 'Set a longer one; production does not start with it.' }]
 }
 
 /** Renders `docs/configuration.md`. */

@@ -1,6 +1,7 @@
 /** Reads a table of settings from the environment, and renders its documentation. */
 import { readFileSync } from 'node:fs'
 import { errorCode, errorMessage } from './error-message.ts'
+import { findSimilarName } from './similar-names.ts'
 import { InvalidSettingError, type Environment, type Setting } from './setting-types.ts'
 
 /** All problems of the environment, one line per setting. */
@@ -44,6 +45,20 @@ function describeProblem(setting: Setting<unknown>, environment: Environment, er
   const subject = file === undefined ? '' : `the content of ${file} `
   const detail = error.message === '' ? '' : ` (${error.message})`
   return `Invalid ${name}: ${subject}must be ${setting.allowed}${detail}`
+}
+
+/** Variables that are no settings and resemble one: their values have no effect. */
+export function findMisspelledNames(
+  settings: readonly Setting<unknown>[],
+  environment: Environment,
+): { readonly variable: string; readonly setting: string }[] {
+  const names = new Set(
+    settings.flatMap(({ env, secret }) => (secret === true ? [env, `${env}_FILE`] : [env])),
+  )
+  return Object.keys(environment).flatMap((variable) => {
+    const setting = names.has(variable) ? undefined : findSimilarName(variable, names)
+    return setting === undefined ? [] : [{ variable, setting }]
+  })
 }
 
 /** Reads all settings; throws one `ConfigError` that names every invalid setting and its allowed values. */

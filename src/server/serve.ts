@@ -2,7 +2,7 @@
  * `sluice serve`: locks the data directory, opens the core while threads load the workers' modules, starts the workers,
  * and serves until a signal; then drains. The order of this file is the order of the process's life.
  */
-import type { Config } from '../config.ts'
+import { findSettingWarnings, type Config } from '../config.ts'
 import { baseUrlsOf } from '../http/public-urls.ts'
 import { collectGarbageWhenIdle } from '../lib/idle-garbage-collection.ts'
 import { createLog, type Log } from '../lib/log.ts'
@@ -42,6 +42,7 @@ export async function serve(config: Config): Promise<void> {
   const problem = findMissingDatabaseUrl(config)
   if (problem !== null) throw new Error(problem)
   const log = createLog(config.logLevel)
+  for (const warning of findSettingWarnings(config)) log.warn(warning, 'check your settings')
   const lock = acquireLock(config.dataDir, { command: 'serve' })
   const signals = handleSignals()
   const state: RelayState = { workerPool: null, isLedgerConsistent: true }

@@ -8,6 +8,7 @@ import { findMissingDatabaseUrl, hasStore } from '../../server/store-location.ts
 import { checkClock, checkDirectory, checkDisk, checkPort, checkVersions } from './machine.ts'
 import { checkDatabase, checkRelay, checkNode, checkService } from './relay.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
+import { checkSettings } from './settings.ts'
 import { withJsonOption, progressOption } from '../options.ts'
 import {
   formatCell,
@@ -79,6 +80,7 @@ async function runChecks(options: DoctorOptions, report: (step: string) => void)
   const { config, finding } = checkConfiguration()
   const findings = [checkVersions(), ...finding]
   if (config === null) return findings
+  findings.push(...checkSettings(config))
   const { dataDir, databaseUrl } = config
   const directory = checkDirectory(dataDir)
   findings.push(directory)

@@ -1,0 +1,36 @@
+// @backend sqlite – commands without a database
+/** Settings that are valid and probably a mistake: at the start and in `sluice doctor`. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+
+import { CommandLine } from '../../support/server/command-line.ts'
+
+const mistakes = { TRUSTED_PROXY: '10.0.0.0/8', ADMIN_API_KEY: 'too short' }
+
+describe('Questionable settings', () => {
+  test('Misspelled name and short ADMIN_API_KEY – are warnings of the start and of doctor', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-cli-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    // No folder: the start ends after it has read its settings.
+    await writeFile(join(folder, 'data'), '')
+    const started = await new CommandLine(join(folder, 'data'), mistakes).run(['serve'])
+    assert.equal(started.code, 1)
+    const doctor = await new CommandLine(folder, mistakes).run(['doctor'])
+    for (const { output } of [started, doctor]) {
+      assert.match(output, /TRUSTED_PROXY is not a setting and has no effect/)
+      assert.match(output, /Did you mean TRUST_PROXY\?/)
+      assert.match(output, /ADMIN_API_KEY has fewer than 16 characters/)
+      assert.doesNotMatch(output, /too short|10\.0\.0\.0/)
+    }
+  })
+
+  test('Short ADMIN_API_KEY in production – ends the start', async () => {
+    const error = await new CommandLine('/nowhere', { ...mistakes, NODE_ENV: 'production' }).expectFailure([
+      'serve',
+    ])
+    assert.match(error, /^sluice: Invalid ADMIN_API_KEY: must be at least 16 characters/)
+  })
+})
