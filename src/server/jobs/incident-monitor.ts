@@ -49,6 +49,9 @@ const checkEveryMs = 2000
 const checkBurnRateEveryMs = 30_000
 const deleteOldEveryMs = 60_000
 
+/** Requests that were rejected before their model was read, for example while the store accepts no commits. */
+const noModel = ''
+
 const ranks: Record<IncidentSeverity, number> = { minor: 0, major: 1, critical: 2 }
 
 export class IncidentMonitor {
@@ -105,8 +108,7 @@ export class IncidentMonitor {
   async #evaluateModels(objectives: Objectives, now: number): Promise<void> {
     const watched = await listMonitoredIncidents(this.#deps.db, now)
     for (const model of new Set([...this.#recent.models(), ...watched.keys()])) {
-      // Requests that were rejected before their model was read belong to no model.
-      if (model !== '')
+      if (model !== noModel)
         await this.#evaluateModel(model, watched.get(model), objectiveFor(objectives, model), now)
     }
   }
@@ -146,6 +148,7 @@ export class IncidentMonitor {
         sumByModelSince(db, now - rule.longMs),
         sumByModelSince(db, now - rule.shortMs),
       ])
+      longs.delete(noModel)
       for (const [model, long] of longs) {
         const objective = objectiveFor(objectives, model)
         const counts = { long, short: shorts.get(model) ?? noOutcomes }
