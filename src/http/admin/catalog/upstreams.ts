@@ -212,6 +212,8 @@ const update = createRoute({
   method: 'patch',
   path: '/upstreams/{id}',
   summary: 'Update an upstream',
+  description:
+    'A new origin (scheme, host or port of `base_url`), provider or proxy deletes all stored credentials, except a `credential` sent in the same call.',
   request: { params: idParams, body: jsonBody(upstreamPatch) },
   responses: okResponse(upstreamSchema, 'The updated upstream.'),
 })

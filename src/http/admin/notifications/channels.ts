@@ -43,7 +43,9 @@ const patchFields = {
     description:
       'webhook: the signing secret (generated if omitted); feishu, dingtalk: the signing secret; telegram: the bot token. Never returned.',
   }),
-  server: z.string().max(2000).nullish().meta({ description: 'telegram: a self-hosted Bot API server.' }),
+  server: z.string().max(2000).nullish().meta({
+    description: 'telegram: a self-hosted Bot API server. A new one requires `secret` in the same call.',
+  }),
   notices: z.array(z.string()).nullish().meta({
     description: 'The kinds of notification to deliver unless a preference overrides it; null: every kind.',
   }),
