@@ -3,14 +3,10 @@
 // understand, checks the version of Node.js and enables the compile cache.
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { nodeVersionProblem } from './node-version.js'
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-
-if (major < 24 || (major === 24 && minor < 15)) {
-  console.error(
-    `sluice needs Node.js 24.15 or newer, and this is ${process.version}: run \`npm ci\` once, then \`npm start\` or ` +
-      '`npx sluice`, which use the Node.js version that npm ci installed.',
-  )
+if (nodeVersionProblem !== null) {
+  console.error(`Sluice cannot start: ${nodeVersionProblem}`)
   process.exit(1)
 }
 

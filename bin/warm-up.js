@@ -2,10 +2,9 @@
 // first start fills the cache.
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
+import { nodeVersionProblem } from './node-version.js'
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-
-if (major > 24 || (major === 24 && minor >= 15)) {
+if (nodeVersionProblem === null) {
   // The same folder as in bin/sluice.js.
   const folder = fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url))
   module.enableCompileCache(process.env['NODE_COMPILE_CACHE'] ?? folder)
