@@ -96,7 +96,7 @@ export const auth = {
     idempotency_key_reused: 'This Idempotency-Key was already used with a different request body.',
     idempotency_conflict:
       'A request with this Idempotency-Key is still in progress, or its response was not stored.',
-    permission_denied: 'You cannot change anything in the customer view. Exit it first.',
+    permission_denied: 'You do not have permission to do this.',
     account_suspended: 'This account is suspended.',
     not_found: 'Not found.',
     model_not_found: 'The model does not exist.',

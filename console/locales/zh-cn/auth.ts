@@ -90,7 +90,7 @@ export const auth: typeof english = {
     unsupported_media_type: '不支持的内容类型，请使用 application/json。',
     idempotency_key_reused: '该 Idempotency-Key 已用于内容不同的请求。',
     idempotency_conflict: '使用该 Idempotency-Key 的请求仍在处理，或其响应未被保存。',
-    permission_denied: '以客户身份查看时不能进行更改，请先退出客户身份。',
+    permission_denied: '您没有权限执行此操作。',
     account_suspended: '该账户已停用。',
     not_found: '未找到该内容。',
     model_not_found: '模型不存在。',
