@@ -2,6 +2,7 @@
  * The logger: buffered JSON lines on standard output. Callers log named fields only; request bodies, responses, keys and
  * credentials are never logged. Logging never stops the relay, even if nobody reads its output.
  */
+import { isMainThread } from 'node:worker_threads'
 import pino from 'pino'
 import { openLogOutput } from './log-output.ts'
 
@@ -25,6 +26,8 @@ export function createLog(level: string, bindings: Readonly<Record<string, unkno
   )
   const encodeLine = (name: string, encodedFields: string, message: string): string =>
     `{"level":${pino.levels.values[name]},"time":"${new Date().toISOString()}",${encodedBindings.join('')}${encodedFields},"msg":"${message}"}\n`
+  // The first access makes a pipe non-blocking, for all threads: otherwise one that nobody reads would block writes.
+  if (isMainThread) void process.stdout
   const output = openLogOutput(1, {
     maxBufferedChars,
     droppedLine: (count) => encodeLine('warn', `"lines":${count}`, 'dropped log lines: nobody read them'),
