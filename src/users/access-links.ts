@@ -24,7 +24,7 @@ export async function createAccessLink(
 
 /**
  * Creates a link to set up an operator. If an operator creates it, earlier links become void. With `by` null it is for
- * the first operator: each start prints one and keeps those of other nodes and earlier starts, any of which may be used.
+ * the first operator: each start creates one and keeps those of other nodes and earlier starts, any of which may be used.
  */
 export async function createOperatorLink(db: Db, by: string | null): Promise<IssuedToken> {
   if (by === null) return issueOneTimeToken(db, { kind: 'set-up', detail: firstOperatorDetail })
@@ -34,10 +34,10 @@ export async function createOperatorLink(db: Db, by: string | null): Promise<Iss
 
 const firstOperatorDetail = { isForFirst: true }
 
-/** Throws 404 for an invalid link. A link that a start printed is invalid once there is an operator. */
+/** Throws 404 for an invalid link. A link that a start created is invalid once there is an operator. */
 export async function checkOperatorLink(db: Db, token: string): Promise<void> {
   const { detail } = await findOneTimeToken(db, token, 'set-up')
-  // A start may have printed its link just before the first operator was created.
+  // A start may have created its link just before the first operator was created.
   if (detail['isForFirst'] === true && (await hasOperator(db))) throw apiError('link_invalid')
 }
 

@@ -58,8 +58,8 @@ export const auth = {
     lead: 'Create the first operator. This link works once.',
     submit: 'Create operator',
     noToken:
-      'Open the one-time link that was printed at the first start. To print a new one, run: npx sluice admin link',
-    needed: 'No operator is set up yet. Open the one-time link that was printed at the first start.',
+      'Open the one-time link that was created at the first start. To create a new one, run: npx sluice admin link',
+    needed: 'No operator is set up yet. Open the one-time link that was created at the first start.',
   },
   offline: {
     title: 'Service unreachable',

@@ -57,8 +57,8 @@ export const auth: typeof english = {
     title: '初始化 Sluice',
     lead: '创建第一个管理员。此链接仅可使用一次。',
     submit: '创建管理员',
-    noToken: '请打开首次启动时输出的一次性链接。如需重新生成，请运行：npx sluice admin link',
-    needed: '尚未设置管理员，请打开首次启动时输出的一次性链接。',
+    noToken: '请打开首次启动时生成的一次性链接。如需重新生成，请运行：npx sluice admin link',
+    needed: '尚未设置管理员，请打开首次启动时生成的一次性链接。',
   },
   offline: {
     title: '无法连接服务',

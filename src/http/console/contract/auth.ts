@@ -40,7 +40,7 @@ const platform = z.object({
     mail: z.boolean(),
     /** Demonstration mode: the upstream responds with fixed text. */
     demo: z.boolean(),
-    /** No operator is set up yet: the relay printed a set-up link when it started. */
+    /** No operator is set up yet: the relay created a set-up link when it started. */
     set_up_needed: z.boolean(),
   }),
 })
