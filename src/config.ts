@@ -39,6 +39,8 @@ function validUrls(text: string | undefined): string[] {
   }
 }
 
+const signUpModes = oneOf('invite', ['open', 'invite', 'closed'])
+
 /** In the order of the documentation page. */
 export const settings = {
   host: {
@@ -160,7 +162,12 @@ export const settings = {
     env: 'SIGN_UP',
     group: 'Access',
     doc: 'Who can sign up in the console: anyone, anyone with an invite code from an operator, or nobody.',
-    ...oneOf('open', ['open', 'invite', 'closed']),
+    ...signUpModes,
+    defaultText: '`open` if `SMTP_URL` is set, otherwise `invite`, because addresses are not verified',
+    read(text: string | undefined, environment: Environment): ReturnType<typeof signUpModes.read> {
+      const hasMail = [environment['SMTP_URL'], environment['SMTP_URL_FILE']].some(Boolean)
+      return signUpModes.read(text ?? (hasMail ? 'open' : 'invite'))
+    },
   },
   smtpUrl: {
     env: 'SMTP_URL',

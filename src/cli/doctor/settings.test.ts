@@ -30,6 +30,14 @@ describe('checkSettings', () => {
     assert.match(closed.join(), /^warn e-mail: SMTP_URL is not set: the relay sends no e-mail/)
   })
 
+  test('sign-up – is open by default only where addresses can be verified', () => {
+    const environments = [{}, { SMTP_URL: 'smtp://127.0.0.1' }, { SMTP_URL: '' }, { SIGN_UP: 'open' }]
+    assert.deepEqual(
+      environments.map((environment) => readConfig(environment).signUp),
+      ['invite', 'open', 'invite', 'open'],
+    )
+  })
+
   test('certificate – is a warning before it ends, and a failure if the key is another one’s', (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
     t.after(() => rmSync(folder, { recursive: true }))

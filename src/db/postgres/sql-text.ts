@@ -67,9 +67,7 @@ const inArrays = /["\\]/g
 
 /** Formats texts as an array parameter: `{"a","b"}`. */
 export function formatArray(texts: readonly string[]): string {
-  return toValidText(
-    `{${texts.map((text) => `"${text.replaceAll(inArrays, '\\$&')}"`).join(',')}}`,
-  )
+  return toValidText(`{${texts.map((text) => `"${text.replaceAll(inArrays, '\\$&')}"`).join(',')}}`)
 }
 
 const inCopies = /[\\\t\n\r\0]/
@@ -84,10 +82,7 @@ const copyEscapes = new Map([
 function formatCopyCell(value: Parameter | undefined): string {
   if (typeof value !== 'string') return value === null || value === undefined ? '\\N' : String(value)
   if (!inCopies.test(value)) return value
-  return toValidText(value).replaceAll(
-    allInCopies,
-    (special) => copyEscapes.get(special) ?? special,
-  )
+  return toValidText(value).replaceAll(allInCopies, (special) => copyEscapes.get(special) ?? special)
 }
 
 /** Formats rows for `copy … from stdin` (PostgreSQL, COPY, text format), at half the cost of an insert. */

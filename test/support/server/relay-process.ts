@@ -76,6 +76,7 @@ export class RelayProcess {
       ADMIN_API_KEY: 'admin-key-of-the-tests-0123456789',
       UPSTREAM_ALLOW: '127.0.0.0/8',
       DEMO: '0',
+      SIGN_UP: 'open',
       WORKERS: '1',
       DRAIN_DELAY: '0s',
       ...settings.env,
