@@ -1,4 +1,5 @@
 // @backend both (cluster in long runs)
+// @suite all – starts a relay for each test
 /** Signals that must not end the relay, and a relay whose output nobody reads. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
