@@ -64,10 +64,10 @@ export function openLogOutput(fd: number, { maxBufferedChars, droppedLine }: Log
     },
     flush,
     flushSync() {
-      // A write in progress completes by itself.
-      const unwritten = isWriting ? nothing : pending
+      // A write in progress completes by itself, or leaves its bytes in `pending`.
+      const [unwritten, inProgress] = isWriting ? [nothing, pending] : [pending, nothing]
       const rest = writeOut(fd, Buffer.concat([unwritten, takeBuffered()]))
-      if (!isWriting) pending = rest
+      pending = Buffer.concat([inProgress, rest])
     },
   }
 }
