@@ -7,6 +7,7 @@ import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import { createSecureContext, createServer } from 'node:tls'
 import type { Config } from '../config.ts'
+import { headTimeoutMs } from '../http/server/fast-path.ts'
 import { errorMessage } from '../lib/error-message.ts'
 
 /** How often the files are checked for changes. */
@@ -70,7 +71,13 @@ export function createListener(
   const files = certificateFilesOf(config)
   if (!files) return { listener: server, reloadCertificate: () => {} }
   let pair = readCertificate(files)
-  const options = { ...pair, ALPNProtocols: ['http/1.1'], noDelay: true, highWaterMark }
+  const options = {
+    ...pair,
+    ALPNProtocols: ['http/1.1'],
+    noDelay: true,
+    highWaterMark,
+    handshakeTimeout: headTimeoutMs,
+  }
   const listener = createServer(options, (socket) => void server.emit('connection', socket))
   // Here, and not in the endpoints: it belongs to the connection, and a browser gets it with any of its requests.
   server.prependListener('request', (_incoming, outgoing) => {
