@@ -151,7 +151,7 @@ export const settings = {
     group: 'Access',
     doc: 'The key of scripts for the admin API at `/api/admin`. Without it, the admin API only accepts operators’ console sessions.',
     ...secret,
-    allowed: `text; at least ${minAdminKeyChars} characters with \`NODE_ENV=production\``,
+    allowed: `at least ${minAdminKeyChars} characters with \`NODE_ENV=production\``,
     read(text: string | undefined, environment: Environment): string | null {
       const isShort = text !== undefined && text.length < minAdminKeyChars
       if (isShort && environment['NODE_ENV'] === 'production') throw new InvalidSettingError()
