@@ -19,7 +19,7 @@ import {
 } from '../../test/support/console/console-steps.ts'
 import { respondWith } from '../../test/support/upstream/scripted-responses.ts'
 
-const server = await sharedBrowserServer()
+const server = await sharedBrowserServer({ env: { SIGN_UP: 'invite' } })
 
 /** The time in which cost and usage must be shown after a response: two seconds, on a machine ten times slower. */
 const maxUpdateMs = 20_000
@@ -81,10 +81,11 @@ describe('Customer with the OpenAI client', () => {
     const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 100 }))
     await server.model('test-model', { prices: ['10', '10'], upstreams: [upstream] })
     await server.admin('POST', '/promotions', { name: 'Welcome', amount: '4.4', code: 'HELLO' })
+    const { code: invite } = await server.admin<{ code: string }>('POST', '/invites', { note: 'test' })
     const browser = await openBrowser(t, server.url)
     const { page } = browser
 
-    await signUp(browser, 'customer@example.com', 'HELLO')
+    await signUp(browser, 'customer@example.com', { invite, promotion: 'HELLO' })
     await findFigure(page, 'Balance').getByText('¥4.40', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'Get started' }).waitFor()
     await goToPage(page, 'Billing')

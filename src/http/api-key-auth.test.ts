@@ -9,7 +9,7 @@ describe('ApiKeyAuth', () => {
     const local = ['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1']
     const proxies = ['203.0.113.7', '::ffff:203.0.113.7', '2001:db8::1']
     for (const address of [...local, ...proxies]) assert.equal(auth.isLocalOrProxy(address), true, address)
-    for (const address of ['203.0.114.7', '10.0.0.1', '2001:db9::1', 'fe80::1%eth0', ''])
+    for (const address of ['203.0.114.7', '10.0.0.1', '2001:db9::1', 'fe80::1%eth0', 'fe80::1%br-lan', ''])
       assert.equal(auth.isLocalOrProxy(address), false, address)
   })
 
@@ -29,6 +29,8 @@ describe('ApiKeyAuth', () => {
       ['10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
       ['10.0.0.1', '192.0.2.1, unknown, 10.0.0.2', '10.0.0.2'],
       ['10.0.0.1', ',10.0.0.2', '10.0.0.2'],
+      ['10.0.0.1', 'fe80::1%a-b, 10.1.2.3', 'fe80::1'],
+      ['10.0.0.1', 'fe80::1%25a.b', 'fe80::1'],
       ['10.0.0.1', '', '10.0.0.1'],
       ['10.0.0.1', undefined, '10.0.0.1'],
       [undefined, '198.51.100.1', ''],

@@ -2,7 +2,7 @@
  * Authenticates callers by their API key, and checks that the key may be used now and from this address. Lookups are
  * cached by the raw header until any key, account or tier changes.
  */
-import { isIP } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { allowsAddress, cleanNetworks, compileNetworks, type NetworkList } from '../accounts/allowlists.ts'
 import type { Caller, Directory } from '../accounts/directory.ts'
@@ -90,9 +90,14 @@ export class ApiKeyAuth {
   }
 }
 
-/** Without port and brackets; IPv4-mapped addresses become IPv4. */
+/**
+ * Without port, brackets and the zone of a link-local address; IPv4-mapped addresses become IPv4. Text that is not an
+ * address is returned as it is.
+ */
 function normalizeAddress(address: string): string {
   const bare =
     /^\[([^\]]+)\](?::\d+)?$/.exec(address)?.[1] ?? /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(address)?.[1] ?? address
-  return isIP(bare) === 0 ? bare : ipaddr.process(bare).toString()
+  // Zones are names of interfaces, which a caller may choose and ipaddr.js may reject.
+  const plain = isIPv6(bare) ? (bare.split('%', 1)[0] ?? '') : bare
+  return isIP(plain) === 0 ? bare : ipaddr.process(plain).toString()
 }

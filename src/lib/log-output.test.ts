@@ -95,6 +95,25 @@ describe('openLogOutput', () => {
     closeSync(next)
   })
 
+  test('reader that is slow – gets every line without another flush', async (t) => {
+    const { writer, reader } = createPipe(t)
+    const output = openLogOutput(writer, { ...options, maxBufferedChars: 1024 ** 2 })
+    const text = line.repeat(3000)
+    output.write(text)
+    const bytes = Buffer.alloc(65_536)
+    let received = ''
+    for (const start = performance.now(); received.length < text.length; await delay(20)) {
+      assert.ok(performance.now() - start < 60_000, `read ${received.length} bytes`)
+      try {
+        received += bytes.toString('utf8', 0, readSync(reader, bytes))
+      } catch (error) {
+        assert.equal(errorCode(error), 'EAGAIN')
+      }
+    }
+    assert.ok(received === text)
+    closeSync(reader)
+  })
+
   test('flushSync during a write that fails – loses nothing', async (t) => {
     const { writer, reader, openReader } = createPipe(t)
     const output = openLogOutput(writer, options)

@@ -23,14 +23,14 @@ export interface LogOutputOptions {
 
 /** Fewer system calls under load, and lines that are still fresh otherwise. */
 const flushChars = 8192
-const exitPauseMs = 10
+const retryMs = 10
 const maxExitMs = 1000
 const nothing = Buffer.alloc(0)
 
 export function openLogOutput(fd: number, { maxBufferedChars, droppedLine }: LogOutputOptions): LogOutput {
   let buffered = ''
   let dropped = 0
-  /** What the system has not taken yet. It is retried by `flush` only, so a failing output costs nothing per line. */
+  /** What the system has not taken yet. A failing output costs nothing per line. */
   let pending: Buffer = nothing
   let isWriting = false
 
@@ -49,7 +49,11 @@ export function openLogOutput(fd: number, { maxBufferedChars, droppedLine }: Log
   }
   const onWritten = (error: Error | null, written: number): void => {
     isWriting = false
-    if (error !== null) return
+    if (error !== null) {
+      // The pipe is full and its reader reads. Without a reader there is nothing to wait for.
+      if (errorCode(error) === 'EAGAIN') setTimeout(flush, retryMs).unref()
+      return
+    }
     pending = pending.subarray(written)
     if (pending.length > 0 || buffered.length >= flushChars) flush()
   }
@@ -81,7 +85,7 @@ function writeOut(fd: number, bytes: Buffer): Buffer {
       rest = rest.subarray(writeSync(fd, rest))
     } catch (error) {
       if (errorCode(error) !== 'EAGAIN' || performance.now() > end) return rest
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, exitPauseMs)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs)
     }
   }
   return rest

@@ -178,13 +178,13 @@ export async function checkEncryptionKey(folder: string, encryptionKey: string |
       dataDir: folder,
       encryptionKey: encryptionKey ?? undefined,
     })
-    if (isOpen !== false) return isOpen === true
+    // Without ENCRYPTION_KEY, the folder's key file may be one that the relay no longer used.
+    if (isOpen !== false || encryptionKey === null) return isOpen === true
   } finally {
     reader.close()
   }
-  const problem = encryptionKey === null ? `The ${keyFile} of ${folder}` : 'ENCRYPTION_KEY'
   throw new BackupError(
-    `${problem} does not decrypt the credentials in ${folder}. Set ENCRYPTION_KEY to the value that the relay had when the backup was made.`,
+    `ENCRYPTION_KEY does not decrypt the credentials in ${folder}. Set ENCRYPTION_KEY to the value that the relay had when the backup was made.`,
   )
 }
 

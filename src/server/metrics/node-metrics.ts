@@ -1,7 +1,6 @@
 /** The metrics of a node that its workers do not know: process, ledger, disk, backups, incidents and notifications. */
 import { X509Certificate } from 'node:crypto'
-import { readdirSync } from 'node:fs'
-import { readFile, statfs } from 'node:fs/promises'
+import { readdir, readFile, statfs } from 'node:fs/promises'
 import { getHeapStatistics } from 'node:v8'
 import { Counter, Gauge, Registry } from '@prometheus-io/client'
 import type { Config } from '../../config.ts'
@@ -49,12 +48,7 @@ function addProcess({ gauge, counter }: MetricWriter): void {
   gauge('process_resident_memory_bytes', 'Resident memory', process.memoryUsage.rss())
   const startedAtSeconds = (Date.now() - performance.now()) / 1000
   gauge('process_start_time_seconds', 'Start of the process, in seconds since the epoch', startedAtSeconds)
-  gauge('process_open_fds', 'Open file descriptors', countOpenFiles())
   gauge('nodejs_heap_size_used_bytes', 'Heap in use on the main thread', getHeapStatistics().used_heap_size)
-}
-
-function countOpenFiles(): number | undefined {
-  return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : undefined
 }
 
 /** `undefined` if the value cannot be read: a scrape never fails because of one metric. */
@@ -78,6 +72,8 @@ function countRows(db: Db, condition: string): Promise<number | undefined> {
 }
 
 async function addStorage({ gauge }: MetricWriter, { config, backups }: NodeMetricsSource): Promise<void> {
+  const openFiles = await readable(() => readdir('/proc/self/fd'))
+  gauge('process_open_fds', 'Open file descriptors', openFiles?.length)
   const disk = await readable(() => statfs(config.dataDir))
   gauge('sluice_disk_free_bytes', 'Free space of DATA_DIR', disk && disk.bavail * disk.bsize)
   const newest = (await readable(() => backups.list()))?.find(({ state }) => state === 'whole')

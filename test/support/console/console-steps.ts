@@ -28,14 +28,15 @@ export function findDialog(page: Page, title?: string): Locator {
 export async function signUp(
   { page, open }: BrowserSession,
   email: string,
-  promotion?: string,
+  codes?: { readonly invite: string; readonly promotion: string },
 ): Promise<void> {
   await open('/sign-up')
   await page.getByLabel('E-mail').fill(email)
   await page.getByRole('textbox', { name: 'Password' }).fill(customerPassword)
-  if (promotion !== undefined) {
+  if (codes !== undefined) {
+    await page.getByLabel('Invite code').fill(codes.invite)
     await page.getByRole('button', { name: 'I have a promotion code' }).click()
-    await page.getByLabel('Promotion code').fill(promotion)
+    await page.getByLabel('Promotion code').fill(codes.promotion)
   }
   await page.getByRole('button', { name: 'Create account' }).click()
   await waitUntilSignedIn(page)
