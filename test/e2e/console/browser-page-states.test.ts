@@ -3,7 +3,7 @@
 /** Every page of the console without content: empty, loading, or after an error. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Page, Route } from 'playwright-core'
+import type { Locator, Page, Route } from 'playwright-core'
 import {
   setUpOperator,
   openBrowser,
@@ -118,6 +118,14 @@ async function startLoading({ page }: BrowserSession, path: string): Promise<voi
   if (path === '/operator/ledger') await page.getByRole('main').getByRole('button').first().click()
 }
 
+/** Clicks, unless the button disappears first: pages that poll recover by themselves. */
+async function clickIfPresent(button: Locator): Promise<void> {
+  const outcomes = [button.click(), button.waitFor({ state: 'detached' })]
+  // The other one fails when it times out or the page closes.
+  for (const outcome of outcomes) outcome.catch(() => undefined)
+  await Promise.any(outcomes)
+}
+
 /** Checks the error state in one view: each error offers a retry. */
 async function checkErrorState(
   browser: BrowserSession,
@@ -140,7 +148,7 @@ async function checkErrorState(
   requests.mode = 'pass'
   const retry = page.getByRole('alert').getByRole('button', { name: /Try again|重试/ })
   while ((await retry.count()) > 0) {
-    await retry.first().click()
+    await clickIfPresent(retry.first())
     await waitUntilReady()
     if (path.endsWith('none')) break
   }
