@@ -47,7 +47,7 @@ export const processSettings = {
   production: {
     env: 'NODE_ENV',
     group: 'Process',
-    doc: '`production` disables demo mode unless `DEMO=1`.',
+    doc: 'With `production`, an empty `DATA_DIR` starts without demo mode unless `DEMO=1`, and `ADMIN_API_KEY` must have at least 16 characters.',
     allowed: 'text',
     defaultText: 'none',
     read: (text: string | undefined): boolean => text === 'production',

@@ -70,7 +70,7 @@ async function verify(options: OutputOptions & ProgressOptions): Promise<void> {
   printResult(report, options, () => formatReport(report))
   if (report['ok'] !== true) {
     throw new CommandError(
-      'The ledger is inconsistent. Keep this directory unchanged and restore a backup elsewhere.',
+      'The ledger is inconsistent. Keep this directory unchanged and restore a backup elsewhere. If only texts differ, see sluice repair.',
     )
   }
 }
