@@ -1,7 +1,7 @@
 /**
- * What the start tells operators. A terminal gets the URLs of the relay and a link to set it up. Elsewhere, standard output
- * leads to log collectors: it carries JSON lines only, and the link is in a file that only this user can read. The text of
- * a demonstration, which is not for production, is printed everywhere.
+ * What the start prints for operators. A terminal gets the URLs of the relay and a link to set it up. Elsewhere, standard
+ * output leads to log collectors: it carries JSON lines only, and the link is in a file that only this user can read. The
+ * text of a demonstration, which is not for production, is printed everywhere.
  */
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

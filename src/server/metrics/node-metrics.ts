@@ -6,6 +6,8 @@ import { Counter, Gauge, Registry } from '@prometheus-io/client'
 import type { Config } from '../../config.ts'
 import type { BackupService } from '../../db/backups.ts'
 import type { Db } from '../../db/db.ts'
+import { memoizeFor } from '../../lib/memoize-for.ts'
+import { tryRead } from '../../lib/try-read.ts'
 import type { Core } from '../ledger/core.ts'
 import { version } from '../version.ts'
 import { registerEventLoopLag } from './event-loop-lag.ts'
@@ -16,6 +18,11 @@ export interface NodeMetricsSource {
   readonly backups: Pick<BackupService, 'list'>
   readonly isLedgerConsistent: () => boolean
 }
+
+/** What is read from disks and the database is kept this long, since anybody may request the metrics. */
+const ioCacheMs = 2000
+/** Less than Prometheus waits for a scrape. */
+const maxReadMs = 1000
 
 interface MetricWriter {
   readonly gauge: (name: string, help: string, value: number | undefined) => void
@@ -51,13 +58,9 @@ function addProcess({ gauge, counter }: MetricWriter): void {
   gauge('nodejs_heap_size_used_bytes', 'Heap in use on the main thread', getHeapStatistics().used_heap_size)
 }
 
-/** `undefined` if the value cannot be read: a scrape never fails because of one metric. */
-async function readable<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await read()
-  } catch {
-    return undefined
-  }
+/** A scrape never fails or waits because of one metric, least of all while the disk or the database is unavailable. */
+function readable<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
+  return tryRead(read, maxReadMs)
 }
 
 /** The number of rows that `condition` selects. */
@@ -99,13 +102,22 @@ async function addDatabase({ gauge }: MetricWriter, { core, config }: NodeMetric
   gauge('sluice_cluster_open_holds', 'Requests with an open hold on all nodes', holds)
 }
 
+async function collectIoMetrics(source: NodeMetricsSource): Promise<object> {
+  const registry = new Registry()
+  const writer = writerFor(registry)
+  await Promise.all([addStorage(writer, source), addDatabase(writer, source)])
+  return registry.getMetricsAsJSON()
+}
+
 export class NodeMetrics {
   readonly #source: NodeMetricsSource
+  readonly #ioMetrics: () => Promise<object>
   /** The lag is measured between two scrapes. */
   readonly #lag = new Registry()
 
   constructor(source: NodeMetricsSource) {
     this.#source = source
+    this.#ioMetrics = memoizeFor(ioCacheMs, () => collectIoMetrics(source))
     registerEventLoopLag(this.#lag, 'main')
   }
 
@@ -125,7 +137,6 @@ export class NodeMetrics {
       labelNames: ['version', 'node'] as const,
       registers: [registry],
     }).set({ version, node: process.versions.node }, 1)
-    await Promise.all([addStorage(writer, this.#source), addDatabase(writer, this.#source)])
-    return Promise.all([registry.getMetricsAsJSON(), this.#lag.getMetricsAsJSON()])
+    return Promise.all([registry.getMetricsAsJSON(), this.#lag.getMetricsAsJSON(), this.#ioMetrics()])
   }
 }
