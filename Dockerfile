@@ -26,7 +26,8 @@ USER node
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+# The port opens when the start is complete. The first one of a newer release migrates the database, which may take long.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=1h \
   CMD ["node", "-e", "const { PORT, TLS_CERT_FILE } = process.env; require(TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: PORT, path: '/healthz', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["node", "bin/sluice.js"]
 CMD ["serve"]

@@ -87,7 +87,8 @@ function serve(load: LedgerLoad, parent: MessagePort): void {
     onCircuitChanges: nothing,
     onWithoutStreamOptions: nothing,
     onReloadCertificate: nothing,
-    onDrain: nothing,
+    onListen: done,
+    onDrain: done,
     onAbort: nothing,
   })
   parent.on('message', (request: LedgerLoadRequest) => {

@@ -19,6 +19,7 @@ import { createLog } from '../src/lib/log.ts'
 import { noopCoreListener, type Core } from '../src/server/ledger/core.ts'
 import { openEmbeddedCore } from '../src/server/ledger/embedded-core.ts'
 import { KeyUsage } from '../src/server/workers/key-usage.ts'
+import { RejectionRecorder } from '../src/server/workers/rejection-recorder.ts'
 import type { WorkerChannel } from '../src/server/workers/worker-channel.ts'
 import { median } from './figures.ts'
 import type { LedgerLoadRequest, LedgerLoad, LedgerSample } from './ledger-load.ts'
@@ -91,7 +92,8 @@ export interface OpenLoad {
 
 /** A worker thread that runs only the load. */
 export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
-  const keyUsage = new KeyUsage(core.store.db, createLog('silent'))
+  const log = createLog('silent')
+  const keyUsage = new KeyUsage(core.store.db, log)
   const { port1, port2 } = new MessageChannel()
   const nothing = (): void => undefined
   const rejectControl = (): Promise<unknown> =>
@@ -99,8 +101,10 @@ export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
   const line = core.openWorkerChannel(port1, {
     handleControlRequest: rejectControl,
     keyUsage,
+    rejections: new RejectionRecorder(core, log, Date.now),
     health: core.health,
     onReady: nothing,
+    onListening: nothing,
     onLearnedWithoutStreamOptions: nothing,
     onIdle: nothing,
   })

@@ -79,7 +79,7 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/audit',
-    validateSearch: stringParams('object'),
+    validateSearch: stringParams('object', 'actor', 'from', 'to'),
     component: lazyRouteComponent(() => import('./pages/operator/system/audit-log.tsx'), 'AuditLog'),
   }),
   createRoute({

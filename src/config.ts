@@ -4,7 +4,7 @@
  * values.
  */
 import { availabilitySettings } from './config/availability.ts'
-import { backupSettings, retentionSettings, slotSettings } from './config/data.ts'
+import { backupSettings, encryptionSettings, retentionSettings, slotSettings } from './config/data.ts'
 import { notificationSettings } from './config/notifications.ts'
 import { processSettings } from './config/process.ts'
 import { tlsSettings } from './config/tls.ts'
@@ -132,18 +132,7 @@ export const settings = {
     },
   },
   ...slotSettings,
-  encryptionKey: {
-    env: 'ENCRYPTION_KEY',
-    group: 'Data',
-    doc: 'Encrypts the key that encrypts upstream credentials. Without it, the first start creates a key file in `DATA_DIR`, or, in a cluster, stores the key in the database next to the credentials. Keep the one you use with your backups.',
-    ...secret,
-    read(text: string | undefined): string | null {
-      if (text === undefined) return null
-      if (text.length < 16) throw new InvalidSettingError()
-      return text
-    },
-    allowed: 'at least 16 characters',
-  },
+  ...encryptionSettings,
   ...retentionSettings,
   ...backupSettings,
   adminApiKey: {
@@ -210,12 +199,12 @@ export const settings = {
     env: 'BODY_LIMIT',
     group: 'Limits',
     doc: 'The maximum size of a request body. Larger requests are rejected with 413.',
-    ...bytes('20MiB', 1024, 1024 ** 3),
+    ...bytes('32MiB', 1024, 1024 ** 3),
   },
   bodiesLimitBytes: {
     env: 'BODIES_LIMIT',
     group: 'Limits',
-    doc: 'The maximum total size of the request bodies that a worker holds in memory. Requests beyond it are rejected with 503.',
+    doc: 'The maximum total size of the request bodies that a worker holds in memory. One account holds at most an eighth, or one body of `BODY_LIMIT` if that is more, and gets 429 beyond it; other requests beyond the total get 503. An eighth is reserved for bodies under 64 KiB. Set it to at least eight times `BODY_LIMIT`.',
     ...bytes('256MiB', 1024 ** 2, 64 * 1024 ** 3),
   },
   answerLimitBytes: {

@@ -8,8 +8,6 @@ interface ErrorDefinition {
   readonly status: number
   readonly type: string
   readonly message: string
-  /** Sent as `x-should-retry: false`: a retry cannot succeed. */
-  readonly final?: boolean
   /** Default for `ApiErrorDetail.retryAfterMs`. */
   readonly retryAfterMs?: number
 }
@@ -25,7 +23,6 @@ const definitions = {
     status: 422,
     type: 'invalid_request_error',
     message: 'This Idempotency-Key was already used with a different request body.',
-    final: true,
   },
   idempotency_conflict: {
     status: 409,
@@ -58,18 +55,21 @@ const definitions = {
     status: 402,
     type: 'insufficient_quota',
     message: 'Insufficient balance for this request. Add funds and try again.',
-    final: true,
   },
   spend_cap_exceeded: {
     status: 402,
     type: 'insufficient_quota',
     message: 'A spend cap has been reached.',
-    final: true,
   },
   permission_denied: {
     status: 403,
     type: 'permission_error',
     message: 'You do not have permission to do this.',
+  },
+  password_required: {
+    status: 403,
+    type: 'permission_error',
+    message: 'Enter your password again to do this.',
   },
   cross_site: {
     status: 403,
@@ -137,6 +137,9 @@ const definitions = {
   },
 } as const satisfies Record<string, ErrorDefinition>
 
+/** Sent with `x-should-retry: false`: the same request would fail again. */
+const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422])
+
 export type ApiErrorCode = keyof typeof definitions
 
 export interface ApiErrorDetail {
@@ -150,8 +153,10 @@ export interface ApiErrorDetail {
   readonly code?: string
   /** Milliseconds until a retry can succeed; sent as `Retry-After`. */
   readonly retryAfterMs?: number
-  /** Replaces the table's `final`. */
+  /** Replaces what follows from the status. */
   readonly final?: boolean
+  /** `error.details` of Anthropic's format, which its client libraries read. */
+  readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** An error that is returned to the caller. Everything in it is public. */
@@ -173,8 +178,7 @@ export class ApiError extends Error {
 
   /** True if a retry cannot succeed. */
   get final(): boolean {
-    const definition: ErrorDefinition = definitions[this.code]
-    return this.detail.final ?? definition.final ?? false
+    return this.detail.final ?? finalStatuses.has(this.status)
   }
 
   /** The response body: `{"error": {message, type, param, code}}`. */

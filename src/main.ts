@@ -54,6 +54,11 @@ const groups: readonly Group[] = [
     load: async () => (await import('./cli/commands/restore.ts')).configureRestore,
   },
   {
+    name: 'rotate-key',
+    summary: 'replace the encryption key of stored credentials, even while the relay is running',
+    load: async () => (await import('./cli/commands/rotate-key.ts')).configureRotateKey,
+  },
+  {
     name: 'move',
     summary: 'migrate all data from SQLite to PostgreSQL, or back',
     needsStore: false,

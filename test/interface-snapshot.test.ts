@@ -145,6 +145,7 @@ const journalRows = [
   '[["s","req_1",4,"estimate",9,1,"6/4",3,"2/3","5","1",7,"1","2",null,null,null,"0"]]',
   '[["s","req_1",4,"mark",9,1,6,3,0,"5","0"],["r","req_2",5]]',
   '[["c","crd_1",6,"acc_1","-5","credit","reason"],["l","req_1",7,"acc_1","3"]]',
+  '[["p","a:acc_1",8,9,"5",2,10,"7"]]',
 ]
 
 const server = await sharedTestServer()

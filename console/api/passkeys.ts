@@ -8,12 +8,20 @@ interface PasskeyChallenge {
 }
 
 /** Throws the browser's DOMException if the user cancels. */
-export async function signInWithPasskey(): Promise<Session> {
+async function authenticate(): Promise<{ readonly ticket: string; readonly response: object }> {
   const { startAuthentication } = await import('@simplewebauthn/browser')
   const { ticket, options } = await call<PasskeyChallenge>('POST', '/console/sign-in/passkey/options', {})
-  const response = await startAuthentication({ optionsJSON: options })
-  const result = await call<{ session: Session }>('POST', '/console/sign-in/passkey', { ticket, response })
-  return result.session
+  return { ticket, response: await startAuthentication({ optionsJSON: options }) }
+}
+
+export async function signInWithPasskey(): Promise<Session> {
+  const proof = await authenticate()
+  return (await call<{ session: Session }>('POST', '/console/sign-in/passkey', proof)).session
+}
+
+/** Proves again who the user is. */
+export async function confirmWithPasskey(): Promise<void> {
+  await call('POST', '/console/me/confirm', await authenticate())
 }
 
 export async function addPasskey(name: string, password: string): Promise<void> {

@@ -164,7 +164,9 @@ describe('audit log and mailboxes', () => {
         ['root', 'account.create'],
       ],
     )
-    assert.deepEqual(lines[0]?.detail, { cap_daily_nanos: '5' })
+    assert.deepEqual(lines[0]?.detail, { 'caps.daily': { before: null, after: '0.000000005' } })
+    const { value, changes } = await updateAccount(db, id, { caps: { dailyNanos: 5n }, name: '' }, 'bob')
+    assert.deepEqual([changes, value.caps.dailyNanos], [[], 5n], 'nothing has changed')
     assert.equal((await listAudit(db, { limit: 10 })).length, 2)
   })
 

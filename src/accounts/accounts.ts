@@ -7,12 +7,13 @@ import { sql as fragment } from 'kysely'
 import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
 import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { sql, type AccountsTable } from '../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { cleanEmail, cleanName, cleanPriceFactor, cleanTimezone, cleanCap, invalid } from './fields.ts'
-import { limitsOf, limitsPatchJson, type LimitsPatch, type OwnLimits } from './limits.ts'
+import { limitsOf, limitsPatchJson, patchLimits, type LimitsPatch, type OwnLimits } from './limits.ts'
 
 export interface Account {
   readonly id: string
@@ -211,7 +212,10 @@ function toColumns(patch: AccountPatch): Partial<AccountsTable> {
   return set
 }
 
-/** Throws 404 for an unknown id, 400 naming the field, or 409 if another account has the e-mail address. */
+/**
+ * Throws 404 for an unknown id, 400 naming the field, or 409 if another account has the e-mail address. A patch that
+ * changes nothing writes nothing.
+ */
 export async function updateAccount(
   db: Db,
   id: string,
@@ -220,6 +224,11 @@ export async function updateAccount(
 ): Promise<Changed<Account>> {
   if (patch.tier !== undefined) await checkTier(db, patch.tier)
   const set = toColumns(patch)
+  const before = await db.first(sql.selectFrom('accounts').selectAll().where('id', '=', id))
+  if (before === undefined) throw accountNotFound()
+  const limits = patchLimits(before.limits, patch.limits)
+  const changes = auditChanges(accountOf(before), accountOf({ ...before, ...set, limits }))
+  if (changes === null) return { value: accountOf(before), changes: [] }
   let update = sql
     .updateTable('accounts')
     .set({ ...set, updated_at: Date.now() })
@@ -228,10 +237,7 @@ export async function updateAccount(
     update = update.set({ limits: fragment<string>`json_patch(limits, ${limitsPatchJson(patch.limits)})` })
   }
   try {
-    await db.write(
-      expectChanges(update, 1),
-      auditStatement(by, 'account.update', id, { ...set, limits: patch.limits }),
-    )
+    await db.write(expectChanges(update, 1), auditStatement(by, 'account.update', id, changes))
   } catch (error) {
     throw toApiError(error)
   }

@@ -7,13 +7,15 @@ import { sql as fragment } from 'kysely'
 import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type KeysTable } from '../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../db/store-error.ts'
 import { cleanModels, cleanNetworks } from './allowlists.ts'
 import { cleanCap, cleanRequiredName, invalid } from './fields.ts'
-import { limitsOf, limitsPatchJson, ownLimits, type LimitsPatch, type OwnLimits } from './limits.ts'
+import { limitsOf, limitsPatchJson, ownLimits, patchLimits } from './limits.ts'
+import type { LimitsPatch, OwnLimits } from './limits.ts'
 import { hashKey, generateSecret, visiblePrefixLength } from './key-secret.ts'
 
 export interface KeyCaps {
@@ -213,9 +215,14 @@ export async function namesOfKeys(db: Db, ids: readonly string[]): Promise<Map<s
   return new Map(rows.map((row) => [row.id, row.name]))
 }
 
-/** Throws 404 for an unknown or deleted key, 400 naming the field. */
+/** Throws 404 for an unknown or deleted key, 400 naming the field. A patch that changes nothing writes nothing. */
 export async function updateKey(db: Db, id: string, patch: KeyPatch, by: string): Promise<Changed<Key>> {
   const set = toColumns(patch)
+  const before = await db.first(liveKeys().where('id', '=', id))
+  if (before === undefined) throw keyNotFound()
+  const after = { ...before, ...set, limits: patchLimits(before.limits, patch.limits) }
+  const changes = auditChanges(keyOf(before), keyOf(after))
+  if (changes === null) return { value: keyOf(before), changes: [] }
   const limits =
     patch.limits === undefined
       ? fragment<string>`limits`
@@ -226,10 +233,7 @@ export async function updateKey(db: Db, id: string, patch: KeyPatch, by: string)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
   try {
-    await db.write(
-      expectChanges(update, 1),
-      auditStatement(by, 'key.update', id, { ...set, limits: patch.limits }),
-    )
+    await db.write(expectChanges(update, 1), auditStatement(by, 'key.update', id, changes))
   } catch (error) {
     throw isExpectationFailureOf(error, 0) ? keyNotFound() : error
   }

@@ -3,6 +3,7 @@
  * or absent: the tier's; "unlimited": none). A key's limit applies in addition (null or absent: none).
  */
 
+import { patchJson } from '../db/audit-changes.ts'
 import { apiError } from '../errors.ts'
 
 export const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
@@ -38,6 +39,11 @@ export function limitsPatchJson(patch: LimitsPatch): string {
     if (value !== undefined && value !== null) checkLimit(name, value)
   }
   return JSON.stringify(patch, [...limitNames])
+}
+
+/** The stored limits after a patch. Throws 400 naming the field. */
+export function patchLimits(stored: string, patch: LimitsPatch | undefined): string {
+  return patch === undefined ? stored : patchJson(stored, limitsPatchJson(patch))
 }
 
 /** What a new row stores. */

@@ -3,6 +3,7 @@
 import { apiError } from '../errors.ts'
 import type { Changed } from '../db/change.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges, auditFields } from '../db/audit-changes.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type TiersTable } from '../db/schema/schema.ts'
 import { isUniqueViolation } from '../db/store-error.ts'
@@ -77,7 +78,8 @@ export async function createTier(db: Db, input: TierInput, by: string): Promise<
   })
   await checkSuccessor(db, row.after_payment)
   try {
-    await db.write(sql.insertInto('tiers').values(row), auditStatement(by, 'tier.create', row.name, row))
+    const audit = auditStatement(by, 'tier.create', row.name, auditFields(apiTier(row)))
+    await db.write(sql.insertInto('tiers').values(row), audit)
   } catch (error) {
     if (!isUniqueViolation(error, 'tiers.name')) throw error
     throw apiError('conflict', { param: 'name', message: `A tier named "${row.name}" already exists.` })
@@ -85,7 +87,13 @@ export async function createTier(db: Db, input: TierInput, by: string): Promise<
   return { value: tierOf(row), changes: [{ kind: 'tier', id: row.name }] }
 }
 
-/** Throws 404 for an unknown name. */
+/** A tier as the API has it. */
+function apiTier(row: TiersTable): object {
+  const { limits, ...tier } = tierOf(row)
+  return { ...tier, ...limits }
+}
+
+/** Throws 404 for an unknown name. A patch that changes nothing writes nothing. */
 export async function updateTier(db: Db, name: string, patch: TierPatch, by: string): Promise<Changed<Tier>> {
   const before = await db.first(sql.selectFrom('tiers').selectAll().where('name', '=', name))
   if (before === undefined) throw apiError('not_found', { param: 'name', message: 'Tier not found.' })
@@ -95,11 +103,9 @@ export async function updateTier(db: Db, name: string, patch: TierPatch, by: str
   if (patch.afterPayment !== undefined) set.after_payment = patch.afterPayment
   const after = validate({ ...before, ...set })
   await checkSuccessor(db, after.after_payment)
-  // Sets the name to itself, so that an empty patch is a valid statement too.
-  const update = sql
-    .updateTable('tiers')
-    .set({ name, ...set })
-    .where('name', '=', name)
-  await db.write(expectChanges(update, 1), auditStatement(by, 'tier.update', name, set))
+  const changes = auditChanges(apiTier(before), apiTier(after))
+  if (changes === null) return { value: tierOf(before), changes: [] }
+  const update = sql.updateTable('tiers').set(set).where('name', '=', name)
+  await db.write(expectChanges(update, 1), auditStatement(by, 'tier.update', name, changes))
   return { value: tierOf(after), changes: [{ kind: 'tier', id: name }] }
 }

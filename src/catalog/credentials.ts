@@ -7,6 +7,7 @@ import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type UpstreamCredentialsTable } from '../db/schema/schema.ts'
@@ -95,9 +96,9 @@ function toColumns(
   return set
 }
 
-/** The part of a change that the audit log may contain. */
-function toAuditDetail(id: string, { credential, ...open }: Partial<UpstreamCredentialsTable>): object {
-  return { credential_id: id, ...open, ...(credential === undefined ? {} : { credential: 'changed' }) }
+/** What the audit log may contain. */
+function toAuditDetail({ label, weight, enabled }: UpstreamCredentialsTable): object {
+  return { label, weight, enabled: enabled === 1 }
 }
 
 async function loadChangedCredential(db: Db, upstreamId: string, id: string): Promise<Changed<Credential>> {
@@ -135,7 +136,10 @@ export async function addCredential(
   try {
     await db.write(
       expectChanges(sql.insertInto('upstream_credentials').values(row), 1),
-      auditStatement(context.by, 'upstream.credential.add', upstreamId, toAuditDetail(id, row)),
+      auditStatement(context.by, 'upstream.credential.add', upstreamId, {
+        credential_id: id,
+        ...toAuditDetail(row),
+      }),
     )
   } catch (error) {
     throw isForeignKeyViolation(error) ? apiError('not_found', { message: 'Upstream not found.' }) : error
@@ -143,7 +147,7 @@ export async function addCredential(
   return loadChangedCredential(db, upstreamId, id)
 }
 
-/** Throws 404 for an unknown id, 400 naming the field. */
+/** Throws 404 for an unknown id, 400 naming the field. A patch that changes nothing writes nothing. */
 export async function updateCredential(
   db: Db,
   at: { readonly upstreamId: string; readonly id: string },
@@ -151,12 +155,24 @@ export async function updateCredential(
   context: CredentialContext,
 ): Promise<Changed<Credential>> {
   const { upstreamId, id } = at
-  const set = { ...toColumns(patch, id, context), updated_at: Date.now() }
-  const update = sql.updateTable('upstream_credentials').set(set).where('id', '=', id)
+  const set = toColumns(patch, id, context)
+  const rows = sql.selectFrom('upstream_credentials').selectAll().where('id', '=', id)
+  const before = await db.first(rows.where('upstream_id', '=', upstreamId))
+  if (before === undefined) throw credentialNotFound()
+  const after = { ...before, ...set }
+  const { sealer } = context
+  const isReplaced = sealer.unseal(after.credential, id) !== sealer.unseal(before.credential, id)
+  const changes = auditChanges(toAuditDetail(before), toAuditDetail(after))
+  if (changes === null && !isReplaced) return { value: credentialOf(before), changes: [] }
+  const detail = { credential_id: id, ...changes, ...(isReplaced ? { credential: 'changed' } : {}) }
+  const update = sql
+    .updateTable('upstream_credentials')
+    .set({ ...set, updated_at: Date.now() })
+    .where('id', '=', id)
   try {
     await db.write(
       expectChanges(update.where('upstream_id', '=', upstreamId), 1),
-      auditStatement(context.by, 'upstream.credential.update', upstreamId, toAuditDetail(id, set)),
+      auditStatement(context.by, 'upstream.credential.update', upstreamId, detail),
     )
   } catch (error) {
     throw isExpectationFailureOf(error, 0) ? credentialNotFound() : error

@@ -7,15 +7,16 @@
 import { sql as fragment } from 'kysely'
 import { apiError, type ApiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges, auditFields, patchJson } from '../db/audit-changes.ts'
 import type { Change, Changed } from '../db/change.ts'
 import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { sql, type ModelsTable } from '../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../db/store-error.ts'
 import { loadCatalogDelta, type ModelDelta } from './catalog.ts'
 import {
-  currentPrice,
   priceFromRow,
   pricesRequired,
+  toDecimalPrices,
   toPrice,
   priceRow,
   isSamePrice,
@@ -123,6 +124,17 @@ function updateStatement(id: string, set: Partial<ModelsTable>, patch: ModelPatc
   return update.set({ limits: fragment<string>`json_patch(limits, ${limitsPatchJson(patch.limits)})` })
 }
 
+/** The columns that `updateStatement` merges, as they are afterwards. */
+function patchedJson(
+  { routing, limits }: ModelsTable,
+  patch: ModelPatch,
+): Pick<ModelsTable, 'routing' | 'limits'> {
+  const patched = { routing: patchJson(routing, routingJson(patch)), limits }
+  if (patch.limits === undefined) return patched
+  if (patch.limits === null) return { ...patched, limits: '{}' }
+  return { ...patched, limits: patchJson(limits, limitsPatchJson(patch.limits)) }
+}
+
 /** Inserts a model. A deleted row with the same id is reused, with its price history. */
 function insertStatement(row: ModelsTable): Query {
   const { id: _id, ...rest } = row
@@ -169,7 +181,7 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
       expectChanges(insertStatement(row), 1),
       sql.insertInto('prices').values(priceRow(row.id, price, now)),
       ...replaceRoutes(row.id, routes),
-      auditStatement(by, 'model.create', row.id, { ...row, price, routes }),
+      auditStatement(by, 'model.create', row.id, auditFields(apiModel(modelFrom(row, price, routes)))),
     )
   } catch (error) {
     if (!isExpectationFailureOf(error, 0)) throw error
@@ -184,7 +196,18 @@ async function loadChangedModel(db: Db, id: string): Promise<Changed<Model>> {
   return { value: model, changes: [{ kind: 'model', id }] }
 }
 
-/** Throws 404 for an unknown id, 400 naming the field. Equal prices create no new version. */
+/** A model as the API has it; its routes in an order of their own. */
+function apiModel({ price, routing, routes, ...model }: Omit<Model, 'priceVersion'>): object {
+  const apiRoutes = routes
+    .map(({ upstreamId: upstream, upstreamModel: name, ...route }) => ({ upstream, model: name, ...route }))
+    .toSorted((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1))
+  return { ...model, ...routing, prices: toDecimalPrices(price), routes: apiRoutes }
+}
+
+/**
+ * Throws 404 for an unknown id, 400 naming the field. Equal prices create no new version; a patch that changes nothing
+ * writes nothing.
+ */
 export async function updateModel(
   db: Db,
   id: string,
@@ -192,28 +215,26 @@ export async function updateModel(
   by: string,
 ): Promise<Changed<Model>> {
   const now = Date.now()
-  if ((await modelById(db, id)) === undefined) throw modelNotFound()
+  const [delta] = (await loadCatalogDelta(db, [{ kind: 'model', id }])).models
+  const [before] = delta === undefined ? [] : modelOf(delta)
+  if (delta === undefined || before === undefined) throw modelNotFound()
   await checkFallbacks(db, id, patch.fallbacks ?? [])
-  const set: Partial<ModelsTable> = { ...toColumns(patch), updated_at: now }
-  const { prefer, affinity, fallbacks, limits } = patch
-  const price = patch.prices === undefined ? undefined : toPrice(patch.prices)
-  const before = price === undefined ? undefined : await currentPrice(db, id)
-  const isPriceChanged = price !== undefined && (before === undefined || !isSamePrice(before.price, price))
+  const set = toColumns(patch)
+  const price = patch.prices === undefined ? before.price : toPrice(patch.prices)
+  const isPriceChanged = !isSamePrice(before.price, price)
   const routes = patch.routes === undefined ? undefined : await resolveRoutes(db, patch.routes)
+  const row = { ...delta.model, ...set, ...patchedJson(delta.model, patch) }
+  const changes = auditChanges(
+    apiModel(modelFrom(delta.model, before.price, before.routes)),
+    apiModel(modelFrom(row, price, routes ?? before.routes)),
+  )
+  if (changes === null) return { value: before, changes: [] }
   try {
     await db.write(
-      expectChanges(updateStatement(id, set, patch), 1),
+      expectChanges(updateStatement(id, { ...set, updated_at: now }, patch), 1),
       ...(isPriceChanged ? [sql.insertInto('prices').values(priceRow(id, price, now))] : []),
       ...(routes === undefined ? [] : replaceRoutes(id, routes)),
-      auditStatement(by, 'model.update', id, {
-        ...set,
-        prefer,
-        affinity,
-        fallbacks,
-        limits,
-        price: isPriceChanged ? price : undefined,
-        routes,
-      }),
+      auditStatement(by, 'model.update', id, changes),
     )
   } catch (error) {
     throw isExpectationFailureOf(error, 0) ? modelNotFound() : error
@@ -255,21 +276,23 @@ export async function listModels(db: Db): Promise<Model[]> {
 
 function modelOf({ model: row, price, routes }: ModelDelta): Model[] {
   if (row.deleted_at !== null || price === undefined) return []
-  return [
-    {
-      id: row.id,
-      contextTokens: row.context_tokens,
-      maxOutputTokens: row.max_output_tokens,
-      hiddenReasoning: row.hidden_reasoning === 1,
-      ownedBy: row.owned_by,
-      listed: row.listed === 1,
-      price: priceFromRow(price),
-      priceVersion: price.version,
-      routes: routes.map(routeOf),
-      routing: parseRouting(row.routing),
-      limits: parseModelLimits(row.limits),
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    },
-  ]
+  return [{ ...modelFrom(row, priceFromRow(price), routes.map(routeOf)), priceVersion: price.version }]
+}
+
+/** Without the version of its price. */
+function modelFrom(row: ModelsTable, price: Price, routes: readonly Route[]): Omit<Model, 'priceVersion'> {
+  return {
+    id: row.id,
+    contextTokens: row.context_tokens,
+    maxOutputTokens: row.max_output_tokens,
+    hiddenReasoning: row.hidden_reasoning === 1,
+    ownedBy: row.owned_by,
+    listed: row.listed === 1,
+    price,
+    routes,
+    routing: parseRouting(row.routing),
+    limits: parseModelLimits(row.limits),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
 }

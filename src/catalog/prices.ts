@@ -151,15 +151,12 @@ export function priceRow(modelId: string, price: Price, effectiveAt: number): Om
   }
 }
 
-/** The newest version of a price, which is in force. */
-export async function currentPrice(db: Db, modelId: string): Promise<PriceVersion | undefined> {
-  return (await priceHistory(db, modelId, 1))[0]
-}
+const maxVersions = 100
 
 /** Newest first. */
-export async function priceHistory(db: Db, modelId: string, limit = 100): Promise<PriceVersion[]> {
+export async function priceHistory(db: Db, modelId: string): Promise<PriceVersion[]> {
   const query = sql.selectFrom('prices').selectAll().where('model_id', '=', modelId)
-  const rows = await db.all(query.orderBy('version', 'desc').limit(limit))
+  const rows = await db.all(query.orderBy('version', 'desc').limit(maxVersions))
   return rows.map((row) => ({
     version: row.version,
     modelId: row.model_id,

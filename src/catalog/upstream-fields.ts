@@ -50,6 +50,8 @@ export interface UpstreamContext {
   readonly sealer: Sealer
   /** Returns why an address must not be called, or null if it may be. */
   readonly checkUrl: (url: string) => string | null
+  /** Rejects if the actor must not give an existing upstream another origin, provider or proxy. Absent: they may. */
+  readonly authorizeNewDestination?: () => Promise<void>
 }
 
 /**
@@ -142,7 +144,8 @@ function checkInteger(value: number, param: string, [min, max]: readonly [number
   throw invalid(param, `must be an integer from ${min} to ${max}`)
 }
 
-function timeoutsJson(timeouts: NonNullable<UpstreamPatch['timeouts']>): string {
+/** A validated patch as JSON. Throws 400 naming the field. */
+export function timeoutsJson(timeouts: NonNullable<UpstreamPatch['timeouts']>): string {
   for (const name of timeoutNames) {
     const value = timeouts[name]
     if (value !== undefined && value !== null) checkInteger(value, timeoutParams[name], [1, maxTimeoutMs])

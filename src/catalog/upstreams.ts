@@ -7,6 +7,7 @@ import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges, auditFields, patchJson } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type UpstreamsTable } from '../db/schema/schema.ts'
@@ -20,6 +21,7 @@ import {
   parseTimeouts,
   redactProxy,
   mergeTimeouts,
+  timeoutsJson,
   type UpstreamCosts,
   type UpstreamPatch,
   type UpstreamContext,
@@ -92,14 +94,27 @@ function toApiError(error: unknown): unknown {
   return isExpectationFailureOf(error, 0) ? upstreamNotFound() : error
 }
 
-/** What the audit log may contain: the changed fields with their values, except secrets. */
-function toAuditDetail(set: Partial<UpstreamsTable>): object {
-  const { credential, proxy, ...open } = set
-  return {
-    ...open,
-    ...(credential === undefined ? {} : { credential: 'changed' }),
-    ...(proxy === undefined ? {} : { proxy: proxy === null ? null : 'changed' }),
+/** What the audit log may contain: the upstream as the API has it, without secrets. */
+function toAuditDetail(row: UpstreamsTable, sealer: Sealer): object {
+  const { lastFour: _credential, createdAt: _created, updatedAt: _updated, ...open } = upstreamOf(row, sealer)
+  return open
+}
+
+/** The changed fields; of a credential or a proxy's password, only that it has changed. null: nothing has. */
+function toAuditChanges(before: UpstreamsTable, after: UpstreamsTable, sealer: Sealer): object | null {
+  const isChanged = (name: 'credential' | 'proxy'): boolean =>
+    unsealed(before, name, sealer) !== unsealed(after, name, sealer)
+  const changes = {
+    ...(isChanged('credential') ? { credential: 'changed' } : {}),
+    ...(isChanged('proxy') ? { proxy: 'changed' } : {}),
+    ...auditChanges(toAuditDetail(before, sealer), toAuditDetail(after, sealer)),
   }
+  return Object.keys(changes).length === 0 ? null : changes
+}
+
+function unsealed(row: UpstreamsTable, name: 'credential' | 'proxy', sealer: Sealer): string | null {
+  const sealed = row[name]
+  return sealed === null ? null : sealer.unseal(sealed, row.id)
 }
 
 /** Where an upstream's requests go, and the secret that they carry. */
@@ -114,13 +129,11 @@ function changesDestination(
   set: Partial<UpstreamsTable>,
   { sealer }: UpstreamContext,
 ): boolean {
-  const { base_url: baseUrl = before.base_url, provider = before.provider, proxy = before.proxy } = set
-  const unsealed = (sealed: string | null): string | null =>
-    sealed === null ? null : sealer.unseal(sealed, before.id)
+  const after = { ...before, ...set }
   return (
-    new URL(baseUrl).origin !== new URL(before.base_url).origin ||
-    provider !== before.provider ||
-    (proxy !== before.proxy && unsealed(proxy) !== unsealed(before.proxy))
+    new URL(after.base_url).origin !== new URL(before.base_url).origin ||
+    after.provider !== before.provider ||
+    unsealed(after, 'proxy', sealer) !== unsealed(before, 'proxy', sealer)
   )
 }
 
@@ -154,7 +167,7 @@ export async function createUpstream(
   try {
     await db.write(
       expectChanges(sql.insertInto('upstreams').values(row), 1),
-      auditStatement(context.by, 'upstream.create', id, toAuditDetail(row)),
+      auditStatement(context.by, 'upstream.create', id, auditFields(toAuditDetail(row, context.sealer))),
     )
   } catch (error) {
     throw toApiError(error)
@@ -185,7 +198,8 @@ export async function listUpstreams(db: Db, sealer: Sealer): Promise<Upstream[]>
 
 /**
  * A new origin, provider or proxy deletes the stored credentials, the additional ones included, and keeps only the one
- * of the same patch. Throws 404 for an unknown id, 400 naming the field, 409 if the name is taken.
+ * of the same patch. Throws 404 for an unknown id, 400 naming the field, 409 if the name is taken. A patch that changes
+ * nothing writes nothing.
  */
 export async function updateUpstream(
   db: Db,
@@ -195,10 +209,20 @@ export async function updateUpstream(
 ): Promise<Changed<Upstream>> {
   const before = await db.first(sql.selectFrom('upstreams').selectAll().where('id', '=', id))
   if (before === undefined) throw upstreamNotFound()
-  const set = { ...toColumns(patch, id, context), updated_at: Date.now() }
+  const set = toColumns(patch, id, context)
   const deletesCredentials = changesDestination(before, set, context)
-  if (deletesCredentials) set.credential ??= context.sealer.seal('', id)
-  let update = sql.updateTable('upstreams').set(set).where('id', '=', id)
+  if (deletesCredentials) {
+    await context.authorizeNewDestination?.()
+    set.credential ??= context.sealer.seal('', id)
+  }
+  const timeouts =
+    patch.timeouts === undefined ? before.timeouts : patchJson(before.timeouts, timeoutsJson(patch.timeouts))
+  const changes = toAuditChanges(before, { ...before, ...set, timeouts }, context.sealer)
+  if (changes === null) return { value: upstreamOf(before, context.sealer), changes: [] }
+  let update = sql
+    .updateTable('upstreams')
+    .set({ ...set, updated_at: Date.now() })
+    .where('id', '=', id)
   // The comparison, and a new credential, hold only for the destination that was read.
   if (destinationFields.some((field) => set[field] !== undefined))
     update = update
@@ -207,7 +231,7 @@ export async function updateUpstream(
       .where('proxy', 'is not distinct from', before.proxy)
   if (patch.timeouts !== undefined) update = update.set(mergeTimeouts(patch.timeouts))
   const additional = sql.deleteFrom('upstream_credentials').where('upstream_id', '=', id)
-  const detail = { ...toAuditDetail(set), ...(deletesCredentials ? { credentials: 'deleted' } : {}) }
+  const detail = { ...changes, ...(deletesCredentials ? { credentials: 'deleted' } : {}) }
   try {
     await db.write(
       expectChanges(update, 1),

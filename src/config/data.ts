@@ -1,9 +1,10 @@
-/** Settings for stored data: backups, retention, and the lease of requests counted in Redis. */
+/** Settings for stored data: encryption, backups, retention, and the lease of requests counted in Redis. */
 import { join } from 'node:path'
 import {
   duration,
   integer,
   InvalidSettingError,
+  secret,
   type Environment,
   type Setting,
 } from '../lib/setting-types.ts'
@@ -58,5 +59,32 @@ export const slotSettings = {
     group: 'Data',
     doc: 'How long the active requests of a killed node, if it is neither restarted nor retired, still count against concurrency limits in Redis. Nodes renew the lease of an active request three times within it.',
     ...duration('30s', 1000, 3_600_000),
+  },
+} as const satisfies Record<string, Setting<unknown>>
+
+export const encryptionSettings = {
+  encryptionKey: {
+    env: 'ENCRYPTION_KEY',
+    group: 'Data',
+    doc: 'Encrypts the key that encrypts upstream credentials. Without it, the first start creates a key file in `DATA_DIR`, or, in a cluster, stores the key in the database next to the credentials. Keep the one you use with your backups.',
+    ...secret,
+    read(text: string | undefined): string | null {
+      if (text === undefined) return null
+      if (text.length < 16) throw new InvalidSettingError()
+      return text
+    },
+    allowed: 'at least 16 characters',
+  },
+  encryptionKeyPrevious: {
+    env: 'ENCRYPTION_KEY_PREVIOUS',
+    group: 'Data',
+    doc: 'While the encryption key is rotated, the `ENCRYPTION_KEY` before it, until `sluice rotate-key` says that it can be removed.',
+    ...secret,
+    allowed: 'the previous value, together with a new `ENCRYPTION_KEY`',
+    read(text: string | undefined, environment: Environment): string | null {
+      const hasNew = [environment['ENCRYPTION_KEY'], environment['ENCRYPTION_KEY_FILE']].some(Boolean)
+      if (text !== undefined && !hasNew) throw new InvalidSettingError('set ENCRYPTION_KEY to the new key')
+      return text ?? null
+    },
   },
 } as const satisfies Record<string, Setting<unknown>>

@@ -33,6 +33,11 @@ export interface AuditPage {
   /** Only records older than this id. */
   readonly before?: number
   readonly object?: string
+  readonly actor?: string
+  /** At or after this time, in milliseconds since the epoch. */
+  readonly from?: number
+  /** Before this time. */
+  readonly to?: number
 }
 
 /** Lists records, newest first. */
@@ -40,6 +45,9 @@ export async function listAudit(db: Db, page: AuditPage): Promise<AuditRecord[]>
   let query = sql.selectFrom('audit').selectAll().orderBy('id', 'desc').limit(page.limit)
   if (page.before !== undefined) query = query.where('id', '<', page.before)
   if (page.object !== undefined) query = query.where('object', '=', page.object)
+  if (page.actor !== undefined) query = query.where('actor', '=', page.actor)
+  if (page.from !== undefined) query = query.where('at', '>=', page.from)
+  if (page.to !== undefined) query = query.where('at', '<', page.to)
   const rows = await db.report(query)
   return rows.map((row) => ({ ...row, detail: JSON.parse(row.detail) as Record<string, unknown> }))
 }

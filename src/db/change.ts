@@ -4,7 +4,8 @@
  */
 
 export interface Change {
-  readonly kind: 'account' | 'key' | 'tier' | 'model' | 'upstream'
+  /** `data_key`: the data keys of a rotation; its id is empty. */
+  readonly kind: 'account' | 'key' | 'tier' | 'model' | 'upstream' | 'data_key'
   readonly id: string
 }
 

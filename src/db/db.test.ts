@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { expectChanges } from './db.ts'
+import { ApiError } from '../errors.ts'
+import { expectChanges, reportsOfAccount, type Query } from './db.ts'
 import { sql } from './schema/schema.ts'
 import { setSetting, getSetting } from './settings.ts'
 import {
@@ -18,6 +19,12 @@ function isConflict(error: unknown): boolean {
 }
 
 const insertTier = (name: string) => sql.insertInto('tiers').values({ name, price_factor_ppm: 1 })
+/** Takes some milliseconds. */
+const slowReport: Query<{ found: number }> = {
+  sql: `with recursive counter (n) as (select 1 union all select n + 1 from counter where n < 20000)
+    select count(*) as found from counter`,
+  parameters: [],
+}
 const tierNames = sql.selectFrom('tiers').select('name').orderBy('name')
 
 describe('Db', () => {
@@ -65,6 +72,37 @@ describe('Db', () => {
     assert.equal(entry?.amount_nanos, 9_007_199_254_740_993n)
     assert.equal(entry.seq, 1)
     assert.equal(entry.at, 1001)
+  })
+
+  test('report – accounts take turns, however many reports one of them has requested', async (t) => {
+    const db = await openTemporaryDb(t)
+    const ended: string[] = []
+    const report = async (account: string): Promise<void> => {
+      await reportsOfAccount(db, account).report(slowReport)
+      ended.push(account)
+    }
+    const reports = Array.from({ length: 40 }, () => report('many'))
+    await Promise.all([...reports, report('one'), report('other')])
+    assert.ok(ended.indexOf('one') <= 4 && ended.indexOf('other') <= 5, ended.join())
+  })
+
+  test('report – too many of an account are rejected with 429, those of operators are not', async (t) => {
+    const db = await openTemporaryDb(t)
+    const reports = Array.from({ length: 300 }, () => reportsOfAccount(db, 'many').report(slowReport))
+    const operators = Array.from({ length: 300 }, () =>
+      db.report<{ found: number }>({ sql: 'select 1 as found', parameters: [] }),
+    )
+    const outcomes = await Promise.allSettled(reports)
+    const reasons = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason as unknown] : [],
+    )
+    assert.ok(reasons.length > 0 && reasons.length <= 199, `${reasons.length} were rejected`)
+    for (const reason of reasons) {
+      assert.ok(reason instanceof ApiError)
+      assert.equal(reason.code, 'rate_limit_exceeded')
+      assert.match(reason.message, /Too many reports of this account/)
+    }
+    for (const rows of await Promise.all(operators)) assert.deepEqual(rows, [{ found: 1 }])
   })
 
   test('reads – reject statements that write', async (t) => {

@@ -4,7 +4,9 @@
  */
 
 import type { Compilable } from 'kysely'
+import { apiError } from '../errors.ts'
 import type { Parameter, Statement, StatementResult } from './statement.ts'
+import { StoreError } from './store-error.ts'
 
 /** A Kysely query not yet compiled, or SQL with its bound parameters. */
 export type Query<Result = unknown> = Compilable<Result> | Statement
@@ -13,13 +15,23 @@ export interface Db {
   /** Returns all rows. Sees every write that was acknowledged before. */
   all<Result>(query: Query<Result>): Promise<Result[]>
   first<Result>(query: Query<Result>): Promise<Result | undefined>
-  /** Like `all`, on the thread or connection for heavy statistics, so that they delay only each other. */
-  report<Result>(query: Query<Result>): Promise<Result[]>
+  /**
+   * Like `all`, on the thread or connection for heavy statistics, so that they delay only each other. Accounts take turns
+   * (fair-queue.ts). `account`: whose report it is; absent: an operator's or the relay's own. Rejects with StoreError `busy`.
+   */
+  report<Result>(query: Query<Result>, account?: string): Promise<Result[]>
   /**
    * Runs statements in order in one transaction; resolves when it is durable, with the rows and changes of each.
    * Rejects with StoreError: `conflict` if a constraint or an expectation (see `expectChanges`) fails.
    */
   write(...queries: Query[]): Promise<StatementResult[]>
+}
+
+/** The database as a worker uses it. */
+export interface WorkerDb {
+  readonly db: Db
+  /** For what a relayed request waits for: neither pages nor reports delay it. */
+  readonly lookups: Pick<Db, 'first'>
 }
 
 function toParameter(value: unknown): Parameter {
@@ -41,6 +53,25 @@ export function compileQuery(query: Query): Statement {
   if (!('compile' in query)) return query
   const compiled = query.compile()
   return { sql: compiled.sql, parameters: compiled.parameters.map(toParameter) }
+}
+
+/** How long to wait before the next report, if too many of the account are waiting. */
+const busyRetryMs = 5000
+
+/** The same database; its reports are those of this account. They reject with 429 if too many of them are waiting. */
+export function reportsOfAccount(db: Db, account: string): Db {
+  return {
+    ...db,
+    async report(query) {
+      try {
+        return await db.report(query, account)
+      } catch (error) {
+        if (!(error instanceof StoreError) || error.class !== 'busy') throw error
+        const message = 'Too many reports of this account are being computed. Try again in a few seconds.'
+        throw apiError('rate_limit_exceeded', { message, retryAfterMs: busyRetryMs })
+      }
+    },
+  }
 }
 
 /** Returns a statement that rolls its batch back (`conflict`) unless it changes, or returns, exactly `changes` rows. */

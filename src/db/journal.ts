@@ -70,6 +70,7 @@ export const requestColumns = [
   'fault',
   'fault_upstream',
   'cache_write_1h_tokens',
+  'count',
 ] as const satisfies (keyof RequestRow)[]
 
 export const storedResponseColumns = [

@@ -1,5 +1,5 @@
 /**
- * How a request row counts for availability: answered, failed, or `apart`. Client errors, requests rejected for balance or
+ * How a request row counts for availability: answered, failed, or `apart`, each for as many requests as it stands for. Client errors, requests rejected for balance or
  * rate limits, and responses that the client abandoned are counted as `apart`: they affect neither side.
  */
 
@@ -8,17 +8,17 @@ const slowFirstTokenMs = 30_000
 
 /** Failures with status 400, 413 or 422 are client errors; all others are ours, including an upstream's 404 for our model name. */
 const failedSql = `case
-  when outcome = 'truncated' then 1
-  when outcome = 'failed' and http_status not in (400, 413, 422) then 1
-  when outcome = 'refused' and http_status >= 500 then 1
-  when outcome = 'ended' and error_code = 'service_unavailable' then 1
-  when outcome = 'aborted' and http_status = 499 and stream = 1 and duration_ms >= ${slowFirstTokenMs} then 1
+  when outcome = 'truncated' then count
+  when outcome = 'failed' and http_status not in (400, 413, 422) then count
+  when outcome = 'refused' and http_status >= 500 then count
+  when outcome = 'ended' and error_code = 'service_unavailable' then count
+  when outcome = 'aborted' and http_status = 499 and stream = 1 and duration_ms >= ${slowFirstTokenMs} then count
   else 0 end`
-const answeredSql = `case when outcome = 'ok' then 1 else 0 end`
+const answeredSql = `case when outcome = 'ok' then count else 0 end`
 
 /** Sums of answered, failed and other requests, for a grouped select over request rows. */
 export const availabilitySumsSql = `sum(${answeredSql}) as answered, sum(${failedSql}) as failed,
-  count(*) - sum(${answeredSql}) - sum(${failedSql}) as apart`
+  sum(count) - sum(${answeredSql}) - sum(${failedSql}) as apart`
 /** A request counts at its end, so that a past minute does not change. */
 export const requestEndSql = '(at + duration_ms)'
 /**

@@ -77,6 +77,7 @@ export function createRequestRow(requestId: string, fields: Partial<RequestRow> 
     fault: null,
     fault_upstream: null,
     cache_write_1h_tokens: 0,
+    count: 1,
     ...fields,
   }
 }

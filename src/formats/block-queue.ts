@@ -5,7 +5,7 @@
  */
 import { newId } from '../lib/ids.ts'
 import type { Json } from '../providers/json-fields.ts'
-import { encodeCallId } from './tool-call-ids.ts'
+import { encodeCallId } from '../providers/tool-call-ids.ts'
 import { JsonEndDetector } from './json-end-detector.ts'
 import { wrapSignature, withoutText } from './thinking-signature.ts'
 import { contentBlockStop, encodeMessagesEvent, type BlockLog } from './messages-events.ts'

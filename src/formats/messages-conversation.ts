@@ -1,7 +1,7 @@
 /** Translates the conversation of a request in Anthropic's format into messages of the OpenAI format. */
 import { omitUndefined, getString, type Json } from '../providers/json-fields.ts'
 import { isObject } from '../providers/usage.ts'
-import { decodeCallId, shortCallId } from './tool-call-ids.ts'
+import { decodeCallId, shortCallId } from '../providers/tool-call-ids.ts'
 import { unwrapSignature, withText } from './thinking-signature.ts'
 import {
   parseBlocks,
@@ -11,6 +11,7 @@ import {
   type LocatedBlock,
 } from './messages-blocks.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
+import { shortToolName } from './tool-names.ts'
 
 const paragraph = '\n\n'
 
@@ -52,7 +53,10 @@ function callIdFor(id = '', { shortCallIds }: ProviderCapabilities): string {
 }
 
 function translateToolUse({ block }: LocatedBlock, capabilities: ProviderCapabilities): Json {
-  const called = { name: getString(block, 'name') ?? '', arguments: JSON.stringify(block['input'] ?? {}) }
+  const called = {
+    name: shortToolName(getString(block, 'name') ?? ''),
+    arguments: JSON.stringify(block['input'] ?? {}),
+  }
   return { id: callIdFor(getString(block, 'id'), capabilities), type: 'function', function: called }
 }
 

@@ -20,7 +20,9 @@ function errorFields(apiError: ApiError, requestId: string): Json {
   const { status } = apiError
   const { message, param, code } = apiError.toBody().error
   const type = errorTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
-  return { error: omitUndefined({ type, message, param: param ?? undefined, code }), request_id: requestId }
+  const { details } = apiError.detail
+  const error = omitUndefined({ type, message, param: param ?? undefined, code, details })
+  return { error, request_id: requestId }
 }
 
 export function messagesErrorBody(apiError: ApiError, requestId: string): Json {

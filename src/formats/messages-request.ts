@@ -15,6 +15,7 @@ import {
 import { translateMessages } from './messages-conversation.ts'
 import { parseBlocks, encodeContent, translateBlock, unsupported } from './messages-blocks.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
+import { shortToolName } from './tool-names.ts'
 
 /** OpenAI's maximum length of `user`. */
 const maxUserLength = 64
@@ -31,10 +32,13 @@ function translateTool(tool: Json, index: number, capabilities: ProviderCapabili
   const path = `tools[${index}]`
   const type = tool['type']
   if (type !== undefined && type !== null && type !== 'custom') {
-    throw unsupported(`${path}.type`, 'must be "custom" for this provider')
+    throw unsupported(
+      `${path}.type`,
+      `${getString(tool, 'type') ?? 'the tool'} is run by Anthropic; the provider of this model has no such tool`,
+    )
   }
   const about = omitUndefined({
-    name: getString(tool, 'name'),
+    name: shortToolName(getString(tool, 'name') ?? ''),
     description: getString(tool, 'description'),
     parameters: getObject(tool, 'input_schema'),
     strict: tool['strict'] === true ? true : undefined,
@@ -50,7 +54,7 @@ function translateToolChoice(choice: Json | undefined): unknown {
     case 'any':
       return 'required'
     case 'tool':
-      return { type: 'function', function: { name: getString(choice ?? {}, 'name') ?? '' } }
+      return { type: 'function', function: { name: shortToolName(getString(choice ?? {}, 'name') ?? '') } }
     case 'auto':
     case 'none':
       return choice?.['type']
@@ -125,9 +129,6 @@ function translateUser(request: Json): string | undefined {
 function rejectUnsupported(request: Json): void {
   if (getObjects(request, 'mcp_servers').length > 0)
     throw unsupported('mcp_servers', 'not supported by this provider')
-  if (request['container'] !== undefined && request['container'] !== null) {
-    throw unsupported('container', 'not supported by this provider')
-  }
 }
 
 /** Translates the request; the model's name is the caller's. Throws `UnsupportedFeatureError` naming the field. */

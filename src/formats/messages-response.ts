@@ -2,7 +2,8 @@
 import { newId } from '../lib/ids.ts'
 import { getObject, getObjects, getString, type Json, lookup } from '../providers/json-fields.ts'
 import { parseUsage } from '../providers/usage.ts'
-import { encodeCallId } from './tool-call-ids.ts'
+import { encodeCallId } from '../providers/tool-call-ids.ts'
+import { originalToolName } from './tool-names.ts'
 import { wrapSignature, withoutText } from './thinking-signature.ts'
 import { serializeMessagesUsage, type StopReason } from './messages-events.ts'
 
@@ -10,8 +11,10 @@ import { serializeMessagesUsage, type StopReason } from './messages-events.ts'
 export interface ResponseContext {
   /** The provider of the response. */
   readonly provider: string
-  /** The caller's stop sequences. */
-  readonly stopSequences: readonly string[]
+  /** The caller's request, in Anthropic's format. */
+  readonly request: Json
+  /** The relay's estimate of the input, which streams begin with: providers report it at the end. */
+  inputTokens(): number
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -22,6 +25,11 @@ const reasons: Readonly<Record<string, string>> = {
 }
 /** Anthropic's stop reasons that other providers use unchanged. */
 const sharedReasons = new Set(['stop_sequence', 'pause_turn', 'model_context_window_exceeded'])
+
+export function stopSequencesOf(request: Json): readonly string[] {
+  const stops = request['stop_sequences']
+  return Array.isArray(stops) ? stops.filter((each) => typeof each === 'string') : []
+}
 
 /** Maps the finish reason. `hasCalls`: some providers report `stop` after tool calls. */
 export function mapStopReason(choice: Json, hasCalls: boolean, stops: readonly string[]): StopReason {
@@ -92,7 +100,7 @@ function parseToolInput(text: string): unknown {
   }
 }
 
-function encodeContent(message: Json, provider: string): Json[] {
+function encodeContent(message: Json, { provider, request }: ResponseContext): Json[] {
   const details = getObjects(message, 'reasoning_details')
   const calls = getObjects(message, 'tool_calls')
   const ids = new Set(calls.map((call) => call['id']))
@@ -111,7 +119,8 @@ function encodeContent(message: Json, provider: string): Json[] {
       const id = getString(call, 'id') || newId('toolu')
       const hiddenDetails = details.filter((detail) => isEncrypted(detail) && detail['id'] === id)
       const input = parseToolInput(getString(called, 'arguments') ?? '')
-      const use = { type: 'tool_use', id: encodeCallId(id), name: getString(called, 'name') ?? '', input }
+      const name = originalToolName(getString(called, 'name') ?? '', request)
+      const use = { type: 'tool_use', id: encodeCallId(id), name, input }
       return [...hiddenDetails.map((detail) => encodeRedactedThinking(provider, detail)), use]
     }),
   ]
@@ -121,20 +130,20 @@ function encodeContent(message: Json, provider: string): Json[] {
 const noUsage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /** Translates a non-streaming response. */
-export function translateChatResponse(response: Json, { provider, stopSequences }: ResponseContext): Json {
+export function translateChatResponse(response: Json, context: ResponseContext): Json {
   const [choice = {}] = getObjects(response, 'choices')
   const message = getObject(choice, 'message') ?? {}
   const { reason, sequence } = mapStopReason(
     choice,
     getObjects(message, 'tool_calls').length > 0,
-    stopSequences,
+    stopSequencesOf(context.request),
   )
   return {
     id: getString(response, 'id') ?? newId('msg'),
     type: 'message',
     role: 'assistant',
     model: getString(response, 'model') ?? '',
-    content: encodeContent(message, provider),
+    content: encodeContent(message, context),
     stop_reason: reason,
     stop_sequence: sequence,
     usage: serializeMessagesUsage(parseUsage(response['usage']) ?? noUsage),

@@ -4,7 +4,14 @@ import { getNumber, getObject, getObjects, getString, type Json } from '../provi
 import { isObject, type TokenUsage } from '../providers/usage.ts'
 import { wrapSignature } from './thinking-signature.ts'
 import { BlockQueue } from './block-queue.ts'
-import { isEncrypted, extractPieces, mapStopReason, type ResponseContext } from './messages-response.ts'
+import { originalToolName } from './tool-names.ts'
+import {
+  isEncrypted,
+  extractPieces,
+  mapStopReason,
+  stopSequencesOf,
+  type ResponseContext,
+} from './messages-response.ts'
 import {
   BlockLog,
   contentBlockStop,
@@ -79,7 +86,7 @@ export class MessagesStreamEncoder {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: serializeMessagesUsage(noUsage),
+      usage: serializeMessagesUsage({ ...noUsage, input: this.#context.inputTokens() }),
     }
     this.#start = encodeMessagesEvent('message_start', { message })
     this.#events.push(this.#start)
@@ -89,7 +96,7 @@ export class MessagesStreamEncoder {
     this.#onDelta(getObject(choice, 'delta') ?? {})
     if (this.#stop !== null || (getString(choice, 'finish_reason') ?? '') === '') return
     this.#blocks.finish()
-    this.#stop = mapStopReason(choice, this.#blocks.hasCalls, this.#context.stopSequences)
+    this.#stop = mapStopReason(choice, this.#blocks.hasCalls, stopSequencesOf(this.#context.request))
   }
 
   #onDelta(delta: Json): void {
@@ -102,7 +109,7 @@ export class MessagesStreamEncoder {
       const called = getObject(call, 'function') ?? {}
       this.#blocks.addToolCall(getNumber(call, 'index') ?? position, {
         id: getString(call, 'id'),
-        name: getString(called, 'name') ?? '',
+        name: originalToolName(getString(called, 'name') ?? '', this.#context.request),
         input: getString(called, 'arguments') ?? '',
       })
     }

@@ -1,9 +1,14 @@
-/** Incidents that the incident monitor opens and closes. At most one per model is open at any time. */
+/**
+ * Incidents that the incident monitor opens and closes. At most one per model is open at any time, and one of the relay's
+ * own API, whose monitored model is `noModel`; it affects the whole service.
+ */
 import { auditStatement } from '../db/audit.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type IncidentsTable } from '../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
+import { isLongOutage, type AdmissionOutage } from './admission-outage.ts'
+import { noModel, relayApi } from './availability.ts'
 import { incidentById, postRow, type Incident, type IncidentSeverity, type PostCode } from './incidents.ts'
 
 /** If a model fails again within this time, its last incident is reopened. */
@@ -21,17 +26,62 @@ export interface MonitoredIncident {
   readonly updatedAt: number
 }
 
-/** The English messages of posts. The console translates them by code. */
-const messages: Record<PostCode, string> = {
+/** The English messages of posts. The status page translates them by code. */
+const modelMessages: Record<PostCode, string> = {
   failing: 'Requests to this model are failing more often than its objective allows. We are investigating.',
   failing_again: 'Requests to this model are failing again.',
   recovered: 'This model has recovered.',
   quiet: 'There have been no requests to this model for a while, and therefore no failures.',
 }
+const relayApiMessages: Record<PostCode, string> = {
+  failing: 'The service is rejecting requests. We are investigating.',
+  failing_again: 'The service is rejecting requests again.',
+  recovered: 'The service is accepting requests again.',
+  quiet: 'There have been no requests for a while, and therefore no failures.',
+}
+
+function messageOf(model: string, code: PostCode): string {
+  return (model === noModel ? relayApiMessages : modelMessages)[code]
+}
 
 /** The default title. */
 export function automaticTitle(model: string): string {
-  return `${model}: requests are failing`
+  return model === noModel ? `${relayApi}: requests are rejected` : `${model}: requests are failing`
+}
+
+/** The incidents, newest first, with that of a current outage of this node if the store could not take it yet. */
+export function withOutageIncident(
+  incidents: readonly Incident[],
+  outage: AdmissionOutage | null,
+  now: number,
+): readonly Incident[] {
+  if (outage === null || !isLongOutage(outage, now)) return incidents
+  const isRecorded = incidents.some(
+    ({ watchedModel, closedAt }) => watchedModel === noModel && closedAt === null,
+  )
+  return isRecorded ? incidents : [outageIncident(outage), ...incidents]
+}
+
+function outageIncident({ id, since }: AdmissionOutage): Incident {
+  const firstPost = {
+    id: id.replace('inc', 'post'),
+    at: since,
+    status: 'investigating',
+    code: 'failing',
+  } as const
+  return {
+    id,
+    title: automaticTitle(noModel),
+    status: 'investigating',
+    severity: 'critical',
+    models: [],
+    watchedModel: noModel,
+    isPublic: true,
+    openedAt: since,
+    closedAt: null,
+    updatedAt: since,
+    posts: [{ ...firstPost, message: messageOf(noModel, 'failing') }],
+  }
 }
 
 /** Open incidents, and those closed so recently that they may be reopened; by model. */
@@ -57,37 +107,48 @@ export async function listMonitoredIncidents(db: Db, now: number): Promise<Map<s
   return watched
 }
 
-/** Opens an incident, or reopens the previous one; null if another node just did. */
+/** Whether incidents of a model are public: an unlisted model is not. */
+async function isPublic(db: Db, model: string): Promise<boolean> {
+  if (model === noModel) return true
+  const query = sql.selectFrom('models').select('listed').where('id', '=', model)
+  return (await db.first(query.where('deleted_at', 'is', null)))?.listed === 1
+}
+
+/** Opens an incident, or reopens the previous one; null if another node just did. `id`: of a new one. */
 export async function openAutomaticIncident(
   db: Db,
-  about: { readonly model: string; readonly severity: IncidentSeverity; readonly at: number },
+  about: {
+    readonly model: string
+    readonly severity: IncidentSeverity
+    readonly at: number
+    readonly id?: string | undefined
+  },
   previous: MonitoredIncident | undefined,
 ): Promise<Incident | null> {
-  const { model, severity, at } = about
+  const { model, severity, at, id = newId('inc') } = about
   try {
     if (previous !== undefined) return await reopenIncident(db, previous.id, about)
-    const listed = await db.first(
-      sql.selectFrom('models').select('listed').where('id', '=', model).where('deleted_at', 'is', null),
-    )
     const row: IncidentsTable = {
-      id: newId('inc'),
+      id,
       title: automaticTitle(model),
       status: 'investigating',
       severity,
-      models: JSON.stringify([model]),
+      models: JSON.stringify(model === noModel ? [] : [model]),
       watched_model: model,
-      // An unlisted model is not public.
-      is_public: listed?.listed ?? 0,
+      is_public: (await isPublic(db, model)) ? 1 : 0,
       opened_at: at,
       closed_at: null,
       updated_at: at,
     }
     await db.write(
       sql.insertInto('incidents').values(row),
-      postRow(row.id, { at, status: 'investigating', code: 'failing', message: messages.failing }),
-      auditStatement(auditActor, 'incident.open', row.id, { model, severity }),
+      postRow(id, { at, status: 'investigating', code: 'failing', message: messageOf(model, 'failing') }),
+      auditStatement(auditActor, 'incident.open', id, {
+        model: model === noModel ? relayApi : model,
+        severity,
+      }),
     )
-    return await incidentById(db, row.id)
+    return await incidentById(db, id)
   } catch (error) {
     if (isUniqueViolation(error, 'incidents.watched_model') || isExpectationFailureOf(error, 0)) return null
     throw error
@@ -97,13 +158,15 @@ export async function openAutomaticIncident(
 async function reopenIncident(
   db: Db,
   id: string,
-  { severity, at }: { readonly severity: IncidentSeverity; readonly at: number },
+  about: { readonly model: string; readonly severity: IncidentSeverity; readonly at: number },
 ): Promise<Incident> {
+  const { model, severity, at } = about
+  const message = messageOf(model, 'failing_again')
   const set = { status: 'investigating', severity, closed_at: null, updated_at: at } as const
   const update = sql.updateTable('incidents').set(set).where('id', '=', id)
   await db.write(
     expectChanges(update.where('closed_at', 'is not', null), 1),
-    postRow(id, { at, status: 'investigating', code: 'failing_again', message: messages.failing_again }),
+    postRow(id, { at, status: 'investigating', code: 'failing_again', message }),
     auditStatement(auditActor, 'incident.reopen', id, { severity }),
   )
   return incidentById(db, id)
@@ -117,7 +180,7 @@ export async function raiseAutomaticSeverity(db: Db, id: string, severity: Incid
 /** Closes an incident; null if it was just closed by someone else. */
 export async function closeAutomaticIncident(
   db: Db,
-  id: string,
+  { id, model }: Pick<MonitoredIncident, 'id' | 'model'>,
   code: 'recovered' | 'quiet',
   at: number,
 ): Promise<Incident | null> {
@@ -126,7 +189,7 @@ export async function closeAutomaticIncident(
   try {
     await db.write(
       expectChanges(update, 1),
-      postRow(id, { at, status: 'resolved', code, message: messages[code] }),
+      postRow(id, { at, status: 'resolved', code, message: messageOf(model, code) }),
       auditStatement(auditActor, 'incident.close', id, { code }),
     )
   } catch (error) {

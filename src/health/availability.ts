@@ -24,6 +24,11 @@ export interface ModelSpan extends SpanOutcomeCounts {
   readonly start: number
 }
 
+/** In roll-ups and request rows: the requests that were rejected before their model was known. */
+export const noModel = ''
+/** The relay's own API as a component next to the models. No model can have this name, because it contains a space. */
+export const relayApi = 'Relay API'
+
 export const minuteMs = 60_000
 export const dayMs = 86_400_000
 
@@ -52,6 +57,35 @@ export function sumCounts(spans: Iterable<SpanOutcomeCounts>): SpanOutcomeCounts
     sum.apart += span.apart
   }
   return sum
+}
+
+/**
+ * The counts of the relay's API itself: it failed where it rejected requests before their model was known, and it served
+ * all others that count, whatever became of them upstream.
+ */
+export function relayApiCounts(
+  spans: Iterable<SpanOutcomeCounts & { readonly model: string }>,
+): SpanOutcomeCounts {
+  const sum = { answered: 0, failed: 0, apart: 0 }
+  for (const span of spans) {
+    if (span.model === noModel) {
+      sum.failed += span.failed
+      sum.apart += span.apart
+    } else sum.answered += totalOf(span)
+  }
+  return sum
+}
+
+/** The sums by model, with those of the relay's API. */
+export function withRelayApi(sums: ReadonlyMap<string, SpanOutcomeCounts>): Map<string, SpanOutcomeCounts> {
+  const counts = relayApiCounts(Array.from(sums, ([model, sum]) => ({ model, ...sum })))
+  return new Map([...sums, [relayApi, counts]])
+}
+
+/** The spans of the relay's API, from those of all models. */
+export function relayApiSpans(spans: readonly ModelSpan[]): ModelSpan[] {
+  const byStart = Map.groupBy(spans, ({ start }) => start)
+  return Array.from(byStart, ([start, all]) => ({ model: relayApi, start, ...relayApiCounts(all) }))
 }
 
 export interface SpanFilter {

@@ -30,7 +30,9 @@ describe('incidents', () => {
     assert.deepEqual([incident.isPublic, incident.title], [true, automaticTitle('ill')])
 
     const closed = await Promise.all(
-      [1, 2].map(() => closeAutomaticIncident(db, incident.id, 'recovered', about.at + 1)),
+      [1, 2].map(() =>
+        closeAutomaticIncident(db, { id: incident.id, model: 'ill' }, 'recovered', about.at + 1),
+      ),
     )
     assert.equal(closed.filter((one) => one !== null).length, 1)
     const latest = (await listMonitoredIncidents(db, about.at + 2)).get('ill')

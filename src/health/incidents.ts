@@ -4,6 +4,7 @@
  */
 import { apiError, type ApiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges, auditFields } from '../db/audit-changes.ts'
 import { expectChanges, type Db, type Query } from '../db/db.ts'
 import {
   sql,
@@ -82,6 +83,11 @@ function encodeModels(names: readonly string[]): string {
   return JSON.stringify([...new Set(names)])
 }
 
+/** An incident as the audit log has it. */
+function auditedIncident({ title, status, severity, models, is_public: isPublic }: IncidentsTable): object {
+  return { title, status, severity, models: JSON.parse(models) as unknown, public: isPublic === 1 }
+}
+
 export function postRow(incidentId: string, post: Omit<IncidentPost, 'id'>): Query {
   return sql.insertInto('incident_posts').values({ id: newId('post'), incident_id: incidentId, ...post })
 }
@@ -110,7 +116,7 @@ export async function createIncident(db: Db, input: IncidentInput, by: string): 
   await db.write(
     sql.insertInto('incidents').values(row),
     ...newPostRows(row.id, input, { at: now, status }),
-    auditStatement(by, 'incident.create', row.id, row),
+    auditStatement(by, 'incident.create', row.id, auditFields({ ...auditedIncident(row), openedAt })),
   )
   return incidentById(db, row.id)
 }
@@ -126,7 +132,8 @@ function newPostRows(
 }
 
 /**
- * Throws 404 for an unknown id and 400 naming the field. `resolved` closes the incident, any other status reopens it.
+ * Throws 404 for an unknown id and 400 naming the field. `resolved` closes the incident, any other status reopens it. A
+ * patch that changes nothing writes nothing.
  */
 export async function updateIncident(
   db: Db,
@@ -134,7 +141,8 @@ export async function updateIncident(
   patch: IncidentPatch,
   by: string,
 ): Promise<Incident> {
-  const before = await incidentById(db, id)
+  const before = await db.first(sql.selectFrom('incidents').selectAll().where('id', '=', id))
+  if (before === undefined) throw incidentNotFound()
   const now = Date.now()
   const status = patch.status ?? before.status
   const set: Partial<IncidentsTable> = { status, updated_at: now }
@@ -142,14 +150,16 @@ export async function updateIncident(
   if (patch.severity !== undefined) set.severity = patch.severity
   if (patch.models !== undefined) set.models = encodeModels(patch.models)
   if (patch.isPublic !== undefined) set.is_public = patch.isPublic ? 1 : 0
-  set.closed_at = status === 'resolved' ? (before.closedAt ?? now) : null
+  set.closed_at = status === 'resolved' ? (before.closed_at ?? now) : null
   // At most one automatic incident per model is open: one that is reopened manually is closed manually.
-  if (before.closedAt !== null && set.closed_at === null) set.watched_model = null
+  if (before.closed_at !== null && set.closed_at === null) set.watched_model = null
+  const changes = auditChanges(auditedIncident(before), auditedIncident({ ...before, ...set }))
+  if (changes === null && patch.message === undefined) return incidentById(db, id)
   try {
     await db.write(
       expectChanges(sql.updateTable('incidents').set(set).where('id', '=', id), 1),
       ...newPostRows(id, patch, { at: now, status }),
-      auditStatement(by, 'incident.update', id, { ...set, message: patch.message }),
+      auditStatement(by, 'incident.update', id, { ...changes, message: patch.message }),
     )
   } catch (error) {
     throw isExpectationFailureOf(error, 0) ? incidentNotFound() : error

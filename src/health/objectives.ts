@@ -1,6 +1,7 @@
 /** Availability objectives (SLOs): the share of requests that must be answered, by model or for all models. */
 import { apiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges } from '../db/audit-changes.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 
@@ -17,20 +18,30 @@ export function objectiveFor({ perModel, fallback }: Objectives, model: string):
   return perModel.get(model) ?? fallback
 }
 
+/** `percent`: AVAILABILITY_OBJECTIVE. */
+export function defaultObjectives(percent: number): Objectives {
+  return { fallback: Math.round(percent * 10_000) / partsPerUnit, perModel: new Map() }
+}
+
 /** `defaultPercent`: AVAILABILITY_OBJECTIVE. */
 export async function readObjectives(db: Db, defaultPercent: number): Promise<Objectives> {
   const rows = await db.all(sql.selectFrom('objectives').selectAll())
   const perModel = new Map(rows.map((row) => [row.model, row.parts_per_million / partsPerUnit]))
-  return { fallback: Math.round(defaultPercent * 10_000) / partsPerUnit, perModel }
+  return { ...defaultObjectives(defaultPercent), perModel }
 }
 
-/** `percent` null: restores the default. Throws 400 naming the field, 404 for an unknown model. */
+/** `percent` null: restores the default. Writes nothing if it is set already. Throws 400 naming the field, 404 for an unknown model. */
 export async function setObjective(db: Db, model: string, percent: number | null, by: string): Promise<void> {
   const known = await db.first(
     sql.selectFrom('models').select('id').where('id', '=', model).where('deleted_at', 'is', null),
   )
   if (known === undefined) throw apiError('not_found', { param: 'model', message: 'Model not found.' })
-  const audit = auditStatement(by, 'objective.set', model, { percent })
+  const query = sql.selectFrom('objectives').select('parts_per_million').where('model', '=', model)
+  const before = await db.first(query)
+  const percentBefore = before === undefined ? null : before.parts_per_million / 10_000
+  const changes = auditChanges({ objectivePercent: percentBefore }, { objectivePercent: percent })
+  if (changes === null) return
+  const audit = auditStatement(by, 'objective.set', model, changes)
   if (percent === null) {
     await db.write(sql.deleteFrom('objectives').where('model', '=', model), audit)
     return

@@ -4,7 +4,7 @@
  */
 import type { Db } from '../db/db.ts'
 import { availabilitySumsSql, isKnownModelSql, requestEndSql } from '../db/request-outcomes.ts'
-import type { OutcomeCounts } from './availability.ts'
+import { relayApiCounts, type OutcomeCounts } from './availability.ts'
 
 /** How long outcomes are kept. */
 export const retentionMs = 30 * 60_000
@@ -64,6 +64,13 @@ export class RecentOutcomes {
       sum.failed += bucket.failed
     }
     return sum
+  }
+
+  /** The outcomes of the relay's API since a time. */
+  relayApiSince(from: number): OutcomeCounts {
+    return relayApiCounts(
+      Array.from(this.#models.keys(), (model) => ({ model, apart: 0, ...this.since(model, from) })),
+    )
   }
 
   /** The latest possible time of the last failure; null without failures. */

@@ -7,6 +7,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import type { Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
+import type { AdmissionOutage } from '../health/admission-outage.ts'
 import type { CircuitKeys } from '../health/call-reports.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { BackupService } from '../db/backups.ts'
@@ -55,4 +56,6 @@ export interface AppContext {
   /** The metrics of the whole process in Prometheus' text format. */
   metrics(): Promise<string>
   isReady(): boolean
+  /** Since when this node has rejected all requests; null if it admits them. */
+  admissionOutage(): AdmissionOutage | null
 }

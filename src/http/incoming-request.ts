@@ -4,6 +4,7 @@ import type { BodyBudget } from './body.ts'
 
 /** The headers that handlers read. */
 export type HeaderName =
+  | 'access-control-request-headers'
   | 'authorization'
   | 'content-type'
   | 'idempotency-key'
@@ -27,8 +28,8 @@ export interface IncomingRequest {
   readonly isComplete: boolean
   /** The first header of this name. */
   header(name: HeaderName): string | undefined
-  /** The whole body, reserved in the budget until the caller releases it. Throws 400, 413 or 503. */
-  body(budget: BodyBudget): Buffer | Promise<Buffer>
+  /** The whole body, reserved for the account until the caller releases it. Throws 400, 413, 429 or 503. */
+  body(budget: BodyBudget, accountId: string): Buffer | Promise<Buffer>
   /** The writer of the response; called once. `commonHeaders`: headers of every response, as a flat list. */
   respond(commonHeaders: readonly string[]): ResponseWriter
   /** After an early response: reads and discards a little more, so that the response arrives, then disconnects. */

@@ -15,9 +15,15 @@ export function decodePathSegment(text: string): string {
   }
 }
 
-/** Anthropic's clients append /v1 to the base URL, even if it ends with /v1 already. */
-export function stripVersions(path: string): string {
-  return stripVersion(stripVersion(path))
+/**
+ * The path of an endpoint below `/v1`. Anthropic's clients append /v1 to the base URL, even if it ends with /v1 already,
+ * and others join it with too many slashes. A path that is not below `/v1` is returned unchanged, because proxies block
+ * some of those by their exact path.
+ */
+export function endpointPath(path: string): string {
+  const isJoined = !path.includes('//') && !path.endsWith('/')
+  const joined = isJoined ? path : path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '')
+  return joined.startsWith('/v1/') ? stripVersion(stripVersion(joined)) : path
 }
 
 function stripVersion(path: string): string {

@@ -16,7 +16,7 @@ import { isConsolePath } from './static-files.ts'
 import { authenticateBySession } from './console/account/playground.ts'
 import { corsHeaders } from './cors.ts'
 import type { AppContext } from './app-context.ts'
-import { decodePathSegment, requireValidTarget, stripVersions } from './request-target.ts'
+import { decodePathSegment, endpointPath, requireValidTarget } from './request-target.ts'
 import { NodeRequest } from './server/node-request.ts'
 import { statusPathOf } from './status/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
@@ -50,6 +50,8 @@ export interface RejectedRequest {
 interface RequestContext {
   readonly id: string
   readonly request: IncomingRequest
+  /** Without its version: see `endpointPath`. */
+  readonly path: string
   readonly response: ResponseWriter
   /** Headers of every response, such as the request's id. */
   readonly commonHeaders: string[]
@@ -62,18 +64,20 @@ interface RequestContext {
 }
 
 const jsonHeaders = ['content-type', 'application/json']
+const noGeminiFormat =
+  "This API does not speak Gemini's format. Use /v1/chat/completions (OpenAI) or /v1/messages (Anthropic)."
 /** Called by the console's pages with their session. */
 const playgroundPath = '/api/console/chat/completions'
 
 export class Router {
   readonly #deps: RouterDeps
-  readonly #bodies: BodyBudget
+  readonly bodies: BodyBudget
   readonly apiKeys: ApiKeyAuth
 
   constructor(deps: RouterDeps) {
     this.#deps = deps
     const { config, directory } = deps.ctx
-    this.#bodies = new BodyBudget(config)
+    this.bodies = new BodyBudget(config)
     this.apiKeys = new ApiKeyAuth(directory, config.trustProxy)
   }
 
@@ -82,6 +86,7 @@ export class Router {
     // Some proxies send the absolute form (RFC 9112, 3.2.2).
     if (!incoming.url?.startsWith('/')) incoming.url = incoming.url?.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
     const { url = '/' } = incoming
+    if (this.#deps.isDraining()) outgoing.setHeader('connection', 'close')
     const isApi = url.startsWith('/api') && url !== playgroundPath
     if (isApi || url === '/openapi.json' || this.#isStatus(url)) {
       return this.#deps.honoListener()(incoming, outgoing)
@@ -99,15 +104,17 @@ export class Router {
     const id = newId('req')
     const { corsOrigins } = this.#deps.ctx.config
     const commonHeaders = ['x-request-id', id]
-    if (corsOrigins.length > 0) commonHeaders.push(...corsHeaders(corsOrigins, request.header('origin')))
+    if (corsOrigins.length > 0) commonHeaders.push(...corsHeaders(corsOrigins, request))
     if (this.#deps.isDraining()) commonHeaders.push('connection', 'close')
     const progress: RequestProgress = { model: '', stream: false, isAdmitted: false }
-    const isAnthropic = isAnthropicRequest(request)
+    const path = endpointPath(request.path)
+    const isAnthropic = isAnthropicRequest(request, path)
     if (isAnthropic) commonHeaders.push('request-id', id)
     const response = request.respond(commonHeaders)
     const context: RequestContext = {
       id,
       request,
+      path,
       response,
       commonHeaders,
       headers: [],
@@ -147,7 +154,7 @@ export class Router {
     const { method } = request
     requireValidTarget(request.path)
     requireValidTarget(request.query)
-    const path = stripVersions(request.path)
+    const { path } = context
     if (method === 'OPTIONS' && ctx.config.corsOrigins.length > 0) return response.send(204, [], '')
     switch (path) {
       case '/chat/completions':
@@ -183,6 +190,7 @@ export class Router {
       }
     }
     if (path.startsWith('/models/')) {
+      if (method === 'POST' && path.includes(':')) throw apiError('not_found', { message: noGeminiFormat })
       requireMethod(context, 'GET')
       const name = decodePathSegment(path.slice('/models/'.length))
       const body = context.isAnthropic ? anthropicModelBody : modelBody
@@ -227,7 +235,7 @@ export class Router {
     }
     if (!this.#deps.ctx.isReady() && !this.#deps.isDraining())
       throw apiError('service_unavailable', { retryAfterMs: 1000 })
-    const body = await request.body(this.#bodies)
+    const body = await request.body(this.bodies, caller.accountId)
     try {
       const startedMs = performance.now()
       const chatContext = {
@@ -242,7 +250,7 @@ export class Router {
       }
       await handle(this.#deps, chatContext, response)
     } finally {
-      this.#bodies.release(body.length)
+      this.bodies.release(caller.accountId, body.length)
     }
   }
 
@@ -254,9 +262,9 @@ export class Router {
   #sendError(context: RequestContext, thrown: unknown): void {
     const error = toApiError(thrown)
     if (error !== thrown && !isUnavailable(thrown)) this.#deps.onInternalError(thrown, context.id)
-    const { request, response, id, caller, progress } = context
+    const { request, path, response, id, caller, progress } = context
     if (error.code === 'invalid_api_key') this.#onUnauthenticated(request)
-    const isRelayed = /\/(?:chat\/completions|messages)$/.test(request.path)
+    const isRelayed = /\/(?:chat\/completions|messages)$/.test(path)
     if (isRelayed && caller && !progress.isAdmitted) this.#deps.onRejected(error, { id, caller, progress })
     if (response.isStarted || response.isDisconnected) return
     const headers = [...jsonHeaders, ...context.headers, ...errorHeaders(error)]
@@ -269,10 +277,9 @@ export class Router {
 }
 
 /** Anthropic's clients send `anthropic-version` with every request. */
-function isAnthropicRequest(request: IncomingRequest): boolean {
-  const { path } = request
+function isAnthropicRequest(request: IncomingRequest, path: string): boolean {
   if (path.endsWith('/chat/completions')) return false
-  return /^(?:\/v1){0,2}\/messages(?:\/|$)/.test(path) || request.header('anthropic-version') !== undefined
+  return /^\/messages(?:\/|$)/.test(path) || request.header('anthropic-version') !== undefined
 }
 
 function requireMethod({ request: { method }, headers }: RequestContext, allowed: 'GET' | 'POST'): void {

@@ -3,7 +3,7 @@
  * same function runs live, over the journal at startup, in `verify` and in the simulator.
  */
 import type { PeriodEnds } from './caps.ts'
-import type { Credited, Extended, Held, LedgerEvent, Settled } from './events.ts'
+import type { Credited, Extended, Held, LedgerEvent, Reopened, Settled } from './events.ts'
 import { costOf } from './price.ts'
 import {
   accountOwner,
@@ -182,6 +182,15 @@ function applyCredited(state: LedgerState, event: Credited): void {
   assertCovered(account, event.id)
 }
 
+function applyReopened(state: LedgerState, event: Reopened): void {
+  const owner = getOrCreateOwner(state, event.id)
+  const { dayEnd, monthEnd } = owner
+  openPeriods(owner, event)
+  const { daySpent, dayRequests, monthSpent } = event
+  if (dayEnd !== event.dayEnd) Object.assign(owner, { daySpent, dayRequests })
+  if (monthEnd !== event.monthEnd) owner.monthSpent = monthSpent
+}
+
 /**
  * Applies one event. Throws `LedgerInvariantError` if it cannot follow from the state, which is unusable
  * afterwards.
@@ -206,5 +215,7 @@ export function apply(state: LedgerState, event: LedgerEvent): void {
       state.overrun += event.overrun
       return undefined
     }
+    case 'reopened':
+      return applyReopened(state, event)
   }
 }

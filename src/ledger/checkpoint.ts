@@ -67,6 +67,7 @@ export function applyToHolds({ holds, claims }: LedgerState, event: LedgerEvent)
     }
     case 'credited':
     case 'late':
+    case 'reopened':
   }
 }
 

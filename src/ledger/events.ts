@@ -103,4 +103,20 @@ export interface Late {
   readonly overrun: bigint
 }
 
-export type LedgerEvent = Held | Extended | Marked | Settled | Released | Credited | Late
+/**
+ * The clock had been ahead and is right again: the periods of an owner are those of the present once more. What was spent
+ * in them was read from the request rows; it applies to a period that the owner had left.
+ */
+export interface Reopened {
+  readonly kind: 'reopened'
+  /** The owner's id. */
+  readonly id: string
+  readonly at: number
+  readonly dayEnd: number
+  readonly daySpent: bigint
+  readonly dayRequests: number
+  readonly monthEnd: number
+  readonly monthSpent: bigint
+}
+
+export type LedgerEvent = Held | Extended | Marked | Settled | Released | Credited | Late | Reopened

@@ -25,6 +25,9 @@ const dayMs = 24 * hourMs
 /** Upper bounds for the length of a local day and a local month. */
 export const longestDayMs: number = 2 * dayMs
 export const longestMonthMs: number = 33 * dayMs
+/** More than the length of any local day or month of our time: a period that ends later has not begun. */
+export const maxOpenDayMs: number = 26 * hourMs
+export const maxOpenMonthMs: number = 31 * dayMs + 2 * hourMs
 
 /** The local date of an instant, such as `2026-11-21`. */
 export function dateOf(timezone: string, at: number): string {
@@ -45,6 +48,29 @@ function nextChange(nameOf: (at: number) => string, at: number, maxMs: number): 
     else after = middle
   }
   return after
+}
+
+/** The first instant of the period that contains `at`, which is at most `maxMs` long. Exact to the millisecond. */
+function periodStart(nameOf: (at: number) => string, at: number, maxMs: number): number {
+  const name = nameOf(at)
+  let before = at - maxMs
+  let start = at
+  while (start - before > 1) {
+    const middle = Math.floor((before + start) / 2)
+    if (nameOf(middle) === name) start = middle
+    else before = middle
+  }
+  return start
+}
+
+/** When the local day that contains `at` began. */
+export function dayStartOf(timezone: string, at: number): number {
+  return periodStart((each) => dateOf(timezone, each), at, longestDayMs)
+}
+
+/** When the local month that contains `at` began. */
+export function monthStartOf(timezone: string, at: number): number {
+  return periodStart((each) => dateOf(timezone, each).slice(0, 7), at, longestMonthMs)
 }
 
 /** Cached results by zone and date: a page needs those of a whole month, and computing one is slow. */

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import {
-  readKeyFile,
-  createKeyFile,
-  generateDataKey,
-  SealError,
+  appendDataKey,
   createSealer,
-  unwrapDataKey,
-  wrapDataKey,
+  dataKeyIds,
+  generateDataKey,
+  newestDataKeys,
+  SealError,
+  sealedPrefixChars,
+  unwrapDataKeys,
+  wrapDataKeys,
 } from './encryption.ts'
 
 describe('encryption', () => {
@@ -39,31 +38,50 @@ describe('encryption', () => {
     assert.throws(() => createSealer(generateDataKey()).unseal(sealed, 'ups_1'), SealError)
   })
 
-  test('wrapped data key – opens only with its secret', () => {
-    const dataKey = generateDataKey()
-    const wrapped = wrapDataKey(dataKey, 'a passphrase')
-    assert.deepEqual(Buffer.from(unwrapDataKey(wrapped, 'a passphrase')), Buffer.from(dataKey))
-    assert.throws(() => unwrapDataKey(wrapped, 'another passphrase'), SealError)
+  test('wrapped data keys – open only with their secret', async () => {
+    const one = generateDataKey()
+    for (const keys of [one, appendDataKey(one)]) {
+      const wrapped = await wrapDataKeys(keys, 'a passphrase')
+      assert.deepEqual(Buffer.from(await unwrapDataKeys(wrapped, 'a passphrase')), Buffer.from(keys))
+      await assert.rejects(unwrapDataKeys(wrapped, 'another passphrase'), SealError)
+    }
   })
 
-  test('key file – is readable only by its owner and never replaced', (t) => {
-    const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
-    t.after(() => rmSync(dir, { recursive: true }))
-    assert.equal(readKeyFile(dir), undefined)
-    const secret = createKeyFile(dir)
-    assert.equal(readKeyFile(dir), secret)
-    assert.equal(statSync(join(dir, 'sealing.key')).mode & 0o777, 0o600)
-    assert.throws(() => createKeyFile(dir))
-    assert.deepEqual(readdirSync(dir), ['sealing.key'])
+  test('second data key – opens before it seals, and names itself in what it seals', () => {
+    const first = generateDataKey()
+    const keys = appendDataKey(first)
+    const bytes = Buffer.from('a response')
+    const old = createSealer(first)
+    const sealer = createSealer(keys, true)
+    assert.equal(sealer.prefix, '')
+    assert.equal(old.unseal(sealer.seal('secret', 'ups_1'), 'ups_1'), 'secret')
+    assert.deepEqual(old.unsealBytes(sealer.sealBytes(bytes, 'req_1'), 'req_1'), bytes)
+    const rotated = createSealer(keys)
+    const [sealed, sealedBytes] = [rotated.seal('secret', 'ups_1'), rotated.sealBytes(bytes, 'req_1')]
+    assert.match(sealed, /^s2\.[\w-]{8}\../)
+    assert.ok(sealed.startsWith(rotated.prefix))
+    assert.equal(sealedPrefixChars, rotated.prefix.length)
+    for (const each of [sealer, rotated]) {
+      assert.equal(each.unseal(sealed, 'ups_1'), 'secret')
+      assert.deepEqual(each.unsealBytes(sealedBytes, 'req_1'), bytes)
+      assert.equal(each.unseal(old.seal('before', 'ups_1'), 'ups_1'), 'before')
+      assert.deepEqual(each.unsealBytes(old.sealBytes(bytes, 'req_1'), 'req_1'), bytes)
+    }
+    assert.throws(() => old.unseal(sealed, 'ups_1'), SealError)
+    assert.throws(() => old.unsealBytes(sealedBytes, 'req_1'), SealError)
+    assert.throws(() => rotated.unseal(sealed, 'ups_2'), SealError)
+    sealer.replaceKeys(rotated.keys)
+    assert.equal(sealer.prefix, rotated.prefix)
   })
 
-  test('key file – a truncated one is rejected, and an unfinished one is created again', (t) => {
-    const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
-    t.after(() => rmSync(dir, { recursive: true }))
-    writeFileSync(join(dir, 'sealing.key.new'), 'half a se')
-    assert.equal(readKeyFile(dir), undefined)
-    assert.equal(createKeyFile(dir), readKeyFile(dir))
-    writeFileSync(join(dir, 'sealing.key'), '')
-    assert.throws(() => readKeyFile(dir), SealError)
+  test('newest data keys – are the last two, with which later values still open', () => {
+    const two = appendDataKey(generateDataKey())
+    const three = appendDataKey(two)
+    const sealed = createSealer(two).seal('secret', 'ups_1')
+    const kept = newestDataKeys(three)
+    const idsOf = (bytes: Uint8Array): string[] => dataKeyIds({ bytes, isNewestReadOnly: false }).all
+    assert.deepEqual(idsOf(kept), idsOf(three).slice(1))
+    assert.equal(createSealer(kept).unseal(sealed, 'ups_1'), 'secret')
+    assert.throws(() => createSealer(kept.slice(-32)).unseal(sealed, 'ups_1'), SealError)
   })
 })

@@ -44,6 +44,21 @@ describe('closeGracefully', () => {
     assert.equal(server.listening, false)
   })
 
+  test('long turns of the event loop – do not close, as connections may arrive in them', async () => {
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const closed = closeGracefully(server)
+    const startMs = performance.now()
+    for (let turns = 0; turns < 20; turns += 1) {
+      await new Promise((resolve) => setImmediate(resolve))
+      for (const turnStartMs = performance.now(); performance.now() - turnStartMs < 1;);
+      // On a busy machine, the turns last longer than it waits for a short one.
+      assert.ok(server.listening || performance.now() - startMs > 500)
+    }
+    await closed
+    assert.equal(server.listening, false)
+  })
+
   test('constant new connections – do not prevent closing', async () => {
     const server = createServer((socket) => {
       socket.end()

@@ -78,4 +78,12 @@ describe('settings', () => {
       'sixteen characters',
     )
   })
+
+  test('previous encryption key – is rejected without a new one', () => {
+    const previous = { ENCRYPTION_KEY_PREVIOUS: 'the key until now' }
+    assert.match(readProblems(previous).join(), /^Invalid ENCRYPTION_KEY_PREVIOUS: .*\(set ENCRYPTION_KEY to/)
+    const both = { ...previous, ENCRYPTION_KEY: 'sixteen characters' }
+    assert.equal(readConfig(both).encryptionKeyPrevious, 'the key until now')
+    assert.equal(readConfig({ ENCRYPTION_KEY_PREVIOUS: '' }).encryptionKeyPrevious, null)
+  })
 })

@@ -2,7 +2,15 @@
  * The rate limiter of a node without Redis: it admits its share of every limit, so that all nodes together do not
  * exceed it. The remainder of the division goes to the first nodes.
  */
-import { RateLimiter, type RateLimitSubject, type RateDenial, type RateStatus } from './rate-limiter.ts'
+import {
+  RateLimiter,
+  slotRetryMs,
+  type RateDenial,
+  type RateLimits,
+  type RateLimitSubject,
+  type RateStatus,
+} from './rate-limiter.ts'
+import { windowSeconds } from './sliding-window.ts'
 
 export interface RateLimitResult {
   readonly denial: RateDenial | null
@@ -38,6 +46,28 @@ function shareOf(limit: number | null, { nodes, index }: NodePosition): number |
   return Math.floor(limit / nodes) + (index < limit % nodes ? 1 : 0)
 }
 
+const limitNames = {
+  'requests per minute': 'rpm',
+  'tokens per minute': 'tpm',
+  'concurrent requests': 'concurrency',
+} as const satisfies Record<RateDenial['rate'], keyof RateLimits>
+
+/**
+ * Names the whole limit instead of this node's share, which callers do not know. A request that only the share is too
+ * small for may be admitted by another node or, if it is its tokens, when Redis is back.
+ */
+function denialOfWholeLimit(
+  denial: RateDenial,
+  subjects: readonly RateLimitSubject[],
+  tokens: number,
+): RateDenial {
+  const limits = subjects.find(({ subject }) => subject === denial.subject)?.limits
+  const limit = limits?.[limitNames[denial.rate]] ?? denial.limit
+  const isTokens = denial.rate === 'tokens per minute'
+  if (denial.retryAfterMs !== null || limit < (isTokens ? tokens : 1)) return { ...denial, limit }
+  return { ...denial, limit, retryAfterMs: isTokens ? windowSeconds * 1000 : slotRetryMs }
+}
+
 export class LocalRateLimiter implements ClusterRateLimiter {
   readonly isShared = false
   readonly #limiter = new RateLimiter()
@@ -64,7 +94,10 @@ export class LocalRateLimiter implements ClusterRateLimiter {
       },
     }))
     const denial = this.#limiter.reserve(id, sharedSubjects, tokens, now)
-    return { denial, status: this.#limiter.status(sharedSubjects, now) }
+    return {
+      denial: denial && denialOfWholeLimit(denial, subjects, tokens),
+      status: this.#limiter.status(sharedSubjects, now),
+    }
   }
 
   /** Counts a request that Redis admitted. */

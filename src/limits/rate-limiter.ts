@@ -14,6 +14,10 @@ export interface RateLimits {
 
 export const accountSubject = (accountId: string): string => `account:${accountId}`
 export const keySubject = (keyId: string): string => `key:${keyId}`
+/** Replays of stored responses to requests with a key. They count in no other window. */
+export const replaySubject = (keyId: string): string => `replay:${keyId}`
+/** Token counts of an account or a key. They count in no other window. */
+export const tokenCountSubject = (subject: string): string => `count-${subject}`
 /** An account's use of a model. The model has the limits, and each account has its own windows. */
 export const modelSubject = (accountId: string, model: string): string => `model:${accountId}:${model}`
 
@@ -23,7 +27,7 @@ export function subjectsOf(request: { account: string; key: string; model: strin
   return [accountSubject(account), keySubject(key), modelSubject(account, model)]
 }
 
-/** A subject (`account:…`, `key:…`, `model:…`) and its limits. */
+/** A subject (`account:…`, `key:…`, `replay:…`, `count-key:…`, `model:…`) and its limits. */
 export interface RateLimitSubject {
   readonly subject: string
   readonly limits: RateLimits

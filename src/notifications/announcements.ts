@@ -2,6 +2,7 @@
 import { apiError, type ApiError } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges, auditFields } from '../db/audit-changes.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { isExpectationFailure } from '../db/store-error.ts'
@@ -65,10 +66,10 @@ function announcementNotFound(): ApiError {
   return apiError('not_found', { message: 'Announcement not found.' })
 }
 
-async function announcementById(db: Db, id: string): Promise<Announcement> {
+async function announcementRow(db: Db, id: string): Promise<AnnouncementsTable> {
   const row = await db.first(sql.selectFrom('announcements').selectAll().where('id', '=', id))
   if (row === undefined) throw announcementNotFound()
-  return announcementOf(row)
+  return row
 }
 
 /** Throws 400 if a text is missing. */
@@ -86,28 +87,36 @@ export async function createAnnouncement(
   const row: AnnouncementsTable = { id: newId('ann'), ...defaults, ...toColumns(input), ...texts }
   await db.write(
     sql.insertInto('announcements').values(row),
-    auditStatement(by, 'announcement.create', row.id, input),
+    auditStatement(by, 'announcement.create', row.id, auditFields(apiAnnouncement(row))),
   )
   return announcementOf(row)
 }
 
-/** Throws 404 for an unknown id. */
+/** An announcement as the API has it. */
+function apiAnnouncement(row: AnnouncementsTable): object {
+  const { from, to, ...announcement } = announcementOf(row)
+  const timeText = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+  return { ...announcement, from: timeText(from), to: timeText(to) }
+}
+
+/** Throws 404 for an unknown id. A patch that changes nothing writes nothing. */
 export async function updateAnnouncement(
   db: Db,
   id: string,
   patch: AnnouncementPatch,
   by: string,
 ): Promise<Announcement> {
-  const update = sql
-    .updateTable('announcements')
-    .set({ id, ...toColumns(patch) })
-    .where('id', '=', id)
+  const before = await announcementRow(db, id)
+  const set = toColumns(patch)
+  const changes = auditChanges(apiAnnouncement(before), apiAnnouncement({ ...before, ...set }))
+  if (changes === null) return announcementOf(before)
+  const update = sql.updateTable('announcements').set(set).where('id', '=', id)
   try {
-    await db.write(expectChanges(update, 1), auditStatement(by, 'announcement.update', id, patch))
+    await db.write(expectChanges(update, 1), auditStatement(by, 'announcement.update', id, changes))
   } catch (error) {
     throw isExpectationFailure(error) ? announcementNotFound() : error
   }
-  return announcementById(db, id)
+  return announcementOf(await announcementRow(db, id))
 }
 
 export async function deleteAnnouncement(db: Db, id: string, by: string): Promise<void> {

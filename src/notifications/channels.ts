@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { apiError, type ApiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditChanges } from '../db/audit-changes.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type ChannelKind, type ChannelsTable } from '../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
@@ -203,7 +204,14 @@ export async function loadChannelTarget(db: Db, sealer: Sealer, id: string): Pro
   return JSON.parse(sealer.unseal(row.target, id)) as ChannelTarget
 }
 
-/** Throws 404 for an unknown id, 400 naming the field. */
+/** A channel as the audit log has it: without its target, which may be secret. */
+function auditedChannel(row: ChannelsTable): object {
+  const { name, kinds, language, enabled } = row
+  const kindList: unknown = kinds === null ? null : JSON.parse(kinds)
+  return { name, kinds: kindList, language, enabled: enabled === 1 }
+}
+
+/** Throws 404 for an unknown id, 400 naming the field. A patch that changes nothing writes nothing. */
 export async function updateChannel(
   { db, sealer, allow }: ChannelContext,
   id: string,
@@ -211,7 +219,7 @@ export async function updateChannel(
   by: string,
 ): Promise<Channel> {
   const before = await channelRow(db, id)
-  const set: Partial<ChannelsTable> = { updated_at: Date.now() }
+  const set: Partial<ChannelsTable> = {}
   if (patch.name !== undefined) set.name = cleanName(patch.name)
   if (patch.kinds !== undefined) set.kinds = cleanKinds(before.audience, patch.kinds)
   if (patch.language !== undefined) set.language = patch.language
@@ -225,11 +233,18 @@ export async function updateChannel(
     set.target = sealer.seal(JSON.stringify(target), id)
     set.hint = addressHint(before.kind, target)
   }
-  const { target: _sealed, ...auditDetail } = set
-  const update = expectChanges(sql.updateTable('channels').set(set).where('id', '=', id), 1)
+  const after = { ...before, ...set }
+  const isTargetChanged = sealer.unseal(after.target, id) !== sealer.unseal(before.target, id)
+  const changes = auditChanges(auditedChannel(before), auditedChannel(after))
+  if (changes === null && !isTargetChanged) return channelOf(before)
+  const detail = { ...changes, ...(isTargetChanged ? { address: 'changed' } : {}) }
+  const update = sql
+    .updateTable('channels')
+    .set({ ...set, updated_at: Date.now() })
+    .where('id', '=', id)
   await rejectIfTaken(
-    set.name ?? before.name,
-    db.write(update, auditStatement(by, 'channel.update', id, auditDetail)),
+    after.name,
+    db.write(expectChanges(update, 1), auditStatement(by, 'channel.update', id, detail)),
   )
   return channelById(db, id)
 }

@@ -65,11 +65,17 @@ interface Incident {
 
 const severities = { minor: 'warning', major: 'warning', critical: 'critical' } as const
 
+function automaticCode({ watchedModel, closedAt, posts }: Incident): NotificationInput['code'] {
+  const isClosed = closedAt !== null
+  if (watchedModel === '') return isClosed ? 'relay_well' : 'relay_failing'
+  if (!isClosed) return 'model_failing'
+  return posts[0]?.code === 'quiet' ? 'model_quiet' : 'model_well'
+}
+
 /** Notifies of an incident that the incident monitor has opened or closed. */
 export async function notifyAutomaticIncident(db: Db, incident: Incident): Promise<void> {
   const { id, isPublic, updatedAt, posts } = incident
   const isClosed = incident.closedAt !== null
-  const closingCode = posts[0]?.code === 'quiet' ? 'model_quiet' : 'model_well'
   // A reopened incident counts from when it was reopened.
   const startedAt = posts.find(({ code }) => code === 'failing' || code === 'failing_again')?.at
   await notifyIncident(db, {
@@ -77,9 +83,10 @@ export async function notifyAutomaticIncident(db: Db, incident: Incident): Promi
     isPublic,
     period: String(updatedAt),
     severity: isClosed ? 'info' : severities[incident.severity],
-    code: isClosed ? closingCode : 'model_failing',
+    code: automaticCode(incident),
     params: {
-      model: incident.watchedModel ?? '',
+      // Of the relay's own API there is none.
+      ...(incident.watchedModel === '' ? {} : { model: incident.watchedModel ?? '' }),
       since: new Date(startedAt ?? incident.openedAt).toISOString(),
       until: new Date(updatedAt).toISOString(),
     },

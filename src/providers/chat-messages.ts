@@ -118,15 +118,14 @@ function parseParts(content: unknown, path: string): Part[] {
   return content.map((part, index) => parsePart(part, `${path}[${index}]`))
 }
 
-function parseArguments(text: string, path: string): Json {
-  if (text.trim() === '' || text.trim() === 'null') return {}
+/** Arguments that were cut at the maximum of a response, or are no object, are none: callers cannot correct them. */
+function parseArguments(text: string): Json {
   try {
     const input: unknown = JSON.parse(text)
-    if (isObject(input)) return input
+    return isObject(input) ? input : {}
   } catch {
-    // Reported below, like JSON that is not an object.
+    return {}
   }
-  throw unsupported(path, 'must be a JSON object')
 }
 
 function parseToolCalls(message: Json, path: string): ToolCall[] {
@@ -137,7 +136,7 @@ function parseToolCalls(message: Json, path: string): ToolCall[] {
     return {
       id: getString(call, 'id') ?? '',
       name: getString(called, 'name') ?? '',
-      input: parseArguments(getString(called, 'arguments') ?? '', `${callPath}.function.arguments`),
+      input: parseArguments(getString(called, 'arguments') ?? ''),
     }
   })
 }

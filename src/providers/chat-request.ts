@@ -5,6 +5,7 @@
  */
 import { parseMessages, type ChatMessage } from './chat-messages.ts'
 import { getNumber, getObject, getObjects, getString, type Json } from './json-fields.ts'
+import { withTools } from './legacy-functions.ts'
 import { UnsupportedFeatureError, type UpstreamCall } from './provider.ts'
 import { isObject } from './usage.ts'
 
@@ -152,15 +153,7 @@ function parseReasoning(json: Json): Reasoning | null {
 
 /** Parses the caller's request. Throws `UnsupportedFeatureError` for features that no other API format has. */
 export function parseChatRequest(call: UpstreamCall): ParsedChatRequest {
-  const json = call.body.parsed()
-  for (const old of ['functions', 'function_call']) {
-    if (json[old] !== undefined && json[old] !== null) {
-      throw new UnsupportedFeatureError(
-        old,
-        `Invalid \`${old}\`: not supported by this provider. Use \`tools\`.`,
-      )
-    }
-  }
+  const json = withTools(call.body.parsed())
   return {
     json,
     messages: parseMessages(json),

@@ -3,12 +3,13 @@
  * chunks of a stream. Next to the OpenAI finish reason they have the provider's own (`native_finish_reason`).
  */
 import { newId } from '../lib/ids.ts'
-import { omitUndefined, type Json } from './json-fields.ts'
+import { getObject, getObjects, omitUndefined, type Json } from './json-fields.ts'
+import { usesFunctions } from './legacy-functions.ts'
 import type { UpstreamCall, Chunk } from './provider.ts'
 import type { TokenUsage } from './usage.ts'
 
 /** The finish reasons that OpenAI's clients know. Others are mapped to one of these. */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'
 
 export interface Finish {
   readonly reason: FinishReason
@@ -48,14 +49,24 @@ export function usageJson(usage: TokenUsage): Json {
   }
 }
 
-function encodeMessage(result: ChatResult): Json {
+/** `calls`: of a message or a delta. */
+function encodeCalls(calls: readonly Json[], asFunction: boolean): Json {
+  if (!asFunction) return { tool_calls: calls }
+  return { function_call: calls[0] && getObject(calls[0], 'function') }
+}
+
+function encodeReason({ reason }: Finish, asFunction: boolean): FinishReason {
+  return asFunction && reason === 'tool_calls' ? 'function_call' : reason
+}
+
+function encodeMessage(result: ChatResult, asFunction: boolean): Json {
   return omitUndefined({
     role: 'assistant',
     content: result.text === '' && result.toolCalls.length > 0 ? null : result.text,
     refusal: result.refusal ?? null,
     reasoning_content: result.reasoning === '' ? undefined : result.reasoning,
     reasoning_details: result.reasoningDetails.length === 0 ? undefined : result.reasoningDetails,
-    tool_calls: result.toolCalls.length === 0 ? undefined : result.toolCalls,
+    ...(result.toolCalls.length === 0 ? {} : encodeCalls(result.toolCalls, asFunction)),
   })
 }
 
@@ -66,6 +77,7 @@ export function chatCompletion(
   usage: TokenUsage | null,
   call: UpstreamCall,
 ): Json {
+  const asFunction = usesFunctions(call.body.parsed())
   return {
     id: identity.id ?? newId('chatcmpl'),
     object: 'chat.completion',
@@ -73,9 +85,9 @@ export function chatCompletion(
     model: identity.model ?? call.model,
     choices: results.map((result, index) => ({
       index,
-      message: encodeMessage(result),
+      message: encodeMessage(result, asFunction),
       logprobs: null,
-      finish_reason: result.finish.reason,
+      finish_reason: encodeReason(result.finish, asFunction),
       native_finish_reason: result.finish.native,
     })),
     ...(usage === null ? {} : { usage: usageJson(usage) }),
@@ -86,12 +98,20 @@ export function chatCompletion(
 export class ChunkWriter {
   readonly #created: number
   readonly #started = new Set<number>()
+  /** A caller who asked for the usage finds `usage` in every chunk (OpenAI, "stream_options"). */
+  readonly #noUsage: { readonly usage?: null }
+  /** The caller gets `function_call` instead of `tool_calls`. */
+  readonly #asFunction: boolean
   #id: string | undefined
   #model: string
 
   constructor(call: UpstreamCall) {
     this.#created = Math.floor(call.nowMs / 1000)
     this.#model = call.model
+    const request = call.body.parsed()
+    const options = getObject(request, 'stream_options')
+    this.#asFunction = usesFunctions(request)
+    this.#noUsage = options?.['include_usage'] === true ? { usage: null } : {}
   }
 
   /** Sets the provider's id and model of the response, as soon as they are known. */
@@ -109,7 +129,9 @@ export class ChunkWriter {
 
   delta(delta: Json, index = 0): Chunk[] {
     const chunks = this.start(index)
-    chunks.push(this.#chunk([streamChoice(index, delta, null)]))
+    const calls = this.#asFunction ? getObjects(delta, 'tool_calls') : []
+    const encoded = calls.length > 0 ? encodeCalls(calls, true) : delta
+    chunks.push(this.#chunk([streamChoice(index, encoded, null)]))
     return chunks
   }
 
@@ -122,7 +144,8 @@ export class ChunkWriter {
   }
 
   finish(finish: Finish, index = 0): Chunk[] {
-    return [...this.start(index), this.#chunk([streamChoice(index, {}, finish)])]
+    const reason = encodeReason(finish, this.#asFunction)
+    return [...this.start(index), this.#chunk([streamChoice(index, {}, { ...finish, reason })])]
   }
 
   usage(usage: TokenUsage): Chunk[] {
@@ -137,6 +160,7 @@ export class ChunkWriter {
       created: this.#created,
       model: this.#model,
       choices,
+      ...this.#noUsage,
     }
   }
 }

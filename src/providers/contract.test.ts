@@ -180,12 +180,13 @@ describe('provider contract', () => {
     test(`${name} – rejects unsupported features by their field`, () => {
       const audio = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }
       const cases: [param: RegExp, fields: Record<string, unknown>][] = [
-        [/^functions$/, { functions: [] }],
+        [/^functions\[0\]\.name$/, { functions: [{}] }],
+        [/^function_call$/, { function_call: 'auto' }],
         [
           /^messages\[0\]\.content\[0\]\.type$/,
           { messages: [{ role: 'user', content: [{ type: 'video' }] }] },
         ],
-        [/^messages\[0\]\.role$/, { messages: [{ role: 'function', content: 'x' }] }],
+        [/^messages\[0\]\.role$/, { messages: [{ role: 'critic', content: 'x' }] }],
         [/^tools\[0\]\.type$/, { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
       ]
       const isGoogle = name === 'gemini' || name === 'vertex'

@@ -97,7 +97,6 @@ describe('requests by provider', () => {
       ],
       tool_choice: { type: 'tool', name: 'place', disable_parallel_tool_use: true },
       temperature: 1,
-      top_p: 0.9,
       stop_sequences: ['END'],
       metadata: { user_id: 'u-1' },
     })

@@ -9,19 +9,23 @@ import { storedBody, holdWithClaim } from './idempotency.ts'
 import { rateLimitHeaders } from './rate-headers.ts'
 import { replay } from './streaming/response-capture.ts'
 
-/** Sends a stored response again. Nothing is sent upstream, held or charged. */
-export function replayResponse(
+/**
+ * Sends a stored response again. Nothing is sent upstream, held or charged. Throws an `ApiError` if it was not stored, or
+ * if the key has had too many replays.
+ */
+export async function replayResponse(
   deps: RelayDeps,
   relayRequest: RelayRequest,
   writer: ResponseWriter,
   stored: StoredResponse,
-): void {
-  const { claim, commonHeaders, progress } = relayRequest
+): Promise<void> {
+  const { id, caller, claim, commonHeaders, progress } = relayRequest
   if (!claim) throw new Error('Only a request with an Idempotency-Key can be replayed.')
   const body = storedBody(stored, claim)
+  await deps.ledger.takeReplay(id, caller.keyId)
   progress.isAdmitted = true
   for (const [index, value] of commonHeaders.entries()) {
-    if (value === relayRequest.id) commonHeaders[index] = stored.requestId
+    if (value === id) commonHeaders[index] = stored.requestId
   }
   replay(body, stored.cost, writer, ['idempotent-replayed', 'true'])
   deps.onReplay(relayRequest, stored.requestId)

@@ -22,7 +22,7 @@ const digest = (...bytes: (string | Buffer)[]): string => {
   return hash.digest('base64url')
 }
 
-/** The claim of a request. `path` and `body`: as received, with `/v1` or without. Throws 400 naming the header. */
+/** The claim of a request. `path` and `body`: as received; `/v1` does not count. Throws 400 naming the header. */
 export function createClaim(key: string, path: string, body: Buffer): IdempotencyClaim {
   if (!validKey.test(key)) {
     const message = `${headerName} must be 1 to 255 visible ASCII characters.`
@@ -53,12 +53,17 @@ export async function holdWithClaim(
   }
 }
 
+/** Throws 422 unless this is the hash of the body of the first request with the key. */
+export function requireSameBody({ requestId, body }: StoredResponse, bodyHash: string): void {
+  if (body === bodyHash) return
+  const message = `This ${headerName} was used by request ${requestId} with a different body. Use a new key.`
+  throw apiError('idempotency_key_reused', { message })
+}
+
 /** The response to replay. Throws 422 if the body differs, 409 if the response was not stored. */
-export function storedBody({ requestId, body, response }: StoredResponse, claim: IdempotencyClaim): Buffer {
-  if (body !== claim.body) {
-    const message = `This ${headerName} was used by request ${requestId} with a different body. Use a new key.`
-    throw apiError('idempotency_key_reused', { message })
-  }
+export function storedBody(stored: StoredResponse, claim: IdempotencyClaim): Buffer {
+  requireSameBody(stored, claim.body)
+  const { requestId, response } = stored
   if (response) return response
   const message = `Request ${requestId} with this ${headerName} was charged, but its response cannot be replayed: it was truncated or is larger than 1 MiB.`
   throw apiError('idempotency_conflict', { message, final: true })

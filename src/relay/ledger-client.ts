@@ -91,8 +91,10 @@ export interface ResponseToStore {
 /** Every promise rejects with `service_unavailable` if the store does not accept commits. */
 export interface LedgerClient {
   hold(request: HoldRequest): Promise<HoldResponse>
-  /** Counts a request in the rate limits of a key and its account, without a hold. Rejects if a limit is exceeded. */
-  takeRateLimit(id: string, keyId: string): Promise<RateStatus>
+  /** Counts a token count in the windows that a key and its account have for them. Rejects if one is full. */
+  takeTokenCount(id: string, keyId: string): Promise<RateStatus>
+  /** Counts a replay of a stored response in the window that a key has for replays alone. Rejects if it is full. */
+  takeReplay(id: string, keyId: string): Promise<void>
   /** The balance of an account in nanos. */
   balanceOf(accountId: string): Promise<bigint>
   /**
@@ -104,8 +106,6 @@ export interface LedgerClient {
   mark(id: string, inputTokens: number, outputTokens: number): Promise<void>
   /** Settles a hold; resolves with the nanos charged. The response is stored if the hold claimed a key. */
   settle(request: SettleRequest, response: ResponseToStore | null): Promise<bigint>
-  /** Records a request that was rejected without a hold, for the statistics. */
-  recordRejection(id: string, keyId: string, outcome: RequestOutcome): void
   /** The last commit that is known to be durable. */
   readonly lastDurableCommit: number
   /** Is this commit durable? */

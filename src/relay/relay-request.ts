@@ -6,6 +6,7 @@ import type { Bill } from './bill.ts'
 import type { RequestOutcome } from './ledger-client.ts'
 import type { CallerRequest } from './request/caller-format.ts'
 import type { EndReason } from './end-reason.ts'
+import type { AttemptRecord } from './routing/attempt-record.ts'
 import type { FailoverDeps } from './routing/failover.ts'
 import type { IdempotencyDeps } from './idempotency.ts'
 
@@ -55,6 +56,7 @@ export interface RequestLogLine {
   readonly cost: bigint
   readonly usage: Bill['usage'] | null
   readonly fault: string | null
+  readonly attempts: readonly AttemptRecord[]
 }
 
 /** A request that the relay can end when it shuts down. */

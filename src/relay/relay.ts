@@ -257,6 +257,7 @@ class RelaySession implements ActiveRequest {
       cost: charge,
       usage: bill?.usage ?? null,
       fault: extras.fault ?? null,
+      attempts: this.#failover.attempts,
     })
     return charge
   }

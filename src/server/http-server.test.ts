@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { Hono } from 'hono'
 import { apiErrorFromThrown } from '../http/api/thrown-errors.ts'
@@ -11,7 +11,12 @@ import { RawClient } from '../http/server/fast-path.fixture.ts'
 import { fetchListener } from '../http/server/fetch-listener.ts'
 import { createHttpServer } from './http-server.ts'
 
-const limits = { idleTimeoutMs: 75_000, highWaterMark: 16_384, bodyLimitBytes: 20 * 1024 * 1024 }
+const limits = {
+  idleTimeoutMs: 75_000,
+  highWaterMark: 16_384,
+  bodyLimitBytes: 20 * 1024 * 1024,
+  writeTimeoutMs: 60_000,
+}
 
 async function listen(t: TestContext, listener: RequestListener, timeouts = {}): Promise<number> {
   const server = createHttpServer({ ...limits, ...timeouts }, listener).listen(0, '127.0.0.1')
@@ -41,19 +46,54 @@ describe('createHttpServer', () => {
   })
 })
 
+describe('clients that do not read', () => {
+  for (const sendsMore of [false, true]) {
+    const name = sendsMore ? 'pending response of a client that sends more' : 'pending response'
+    test(`${name} – the connection is closed after the write timeout`, async (t) => {
+      const connected = Promise.withResolvers<Socket>()
+      const port = await listen(
+        t,
+        (incoming, outgoing) => {
+          connected.resolve(incoming.socket)
+          outgoing.end(Buffer.alloc(50 * 1024 * 1024))
+        },
+        { writeTimeoutMs: 100, maxSendMs: () => 100 },
+      )
+      const client = new RawClient(t, port)
+      client.socket.pause()
+      await client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      const sending = setInterval(() => sendsMore && client.socket.write('G'), 10)
+      const socket = await connected.promise
+      if (!socket.destroyed) await once(socket, 'close')
+      clearInterval(sending)
+    })
+  }
+
+  test('late response – a client that waits for it is not disconnected', async (t) => {
+    const port = await listen(t, (_, outgoing) => void outgoing.on('timeout', () => outgoing.end('late')), {
+      writeTimeoutMs: 50,
+    })
+    const client = new RawClient(t, port)
+    for (const count of [1, 2]) {
+      await client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+      assert.equal((await client.waitForResponses(count)).at(-1)?.body, 'late')
+    }
+  })
+})
+
 describe('bodies over node:http', () => {
   test('relayed body that only trickles – is rejected and releases the budget', async (t) => {
     const budget = new BodyBudget({ bodyLimitBytes: 2_000_000, bodiesLimitBytes: 2_000_000 })
     const errors: string[] = []
     const port = await listen(t, (incoming, outgoing) => {
-      readBody(incoming, budget, slow).catch((error: unknown) => {
+      readBody(incoming, budget, 'a', slow).catch((error: unknown) => {
         errors.push(String(error))
         outgoing.writeHead(400, { connection: 'close' }).end()
       })
     })
     await new RawClient(t, port).trickle('POST /')
     assert.match(errors.join(), /Timed out while reading the request body/)
-    budget.reserve(2_000_000)
+    assert.equal(budget.heldBytes, 0)
   })
 
   test('body of the console and admin API that stalls or trickles – 400, then closed', async (t) => {

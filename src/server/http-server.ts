@@ -1,5 +1,5 @@
 /** The server of node:http behind the fast path, with a time limit for everything that a client sends. */
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { maxBodyMs } from '../http/body.ts'
 import { headTimeoutMs } from '../http/server/fast-path.ts'
 import { rejectMalformedRequest } from '../http/server/malformed-request.ts'
@@ -13,8 +13,31 @@ export interface HttpServerOptions {
   /** How much a socket buffers for a client that does not read. */
   readonly highWaterMark: number
   readonly bodyLimitBytes: number
+  /** A client that reads nothing of a pending response for this long is disconnected. */
+  readonly writeTimeoutMs: number
+  /** How long it may take to send what remains of a response of which everything is written, in addition. */
+  readonly maxSendMs?: (bytes: number) => number
   readonly headTimeoutMs?: number
   readonly checkIntervalMs?: number
+}
+
+/** Destroys the connection of a client that does not read the response. Node resets the time limit after each response. */
+function limitWriteTime(
+  response: ServerResponse,
+  { writeTimeoutMs: timeoutMs, maxSendMs = maxBodyMs }: HttpServerOptions,
+): void {
+  const { socket } = response.req
+  socket.setTimeout(timeoutMs)
+  response.on('timeout', () => {
+    // Without unsent bytes, it is the client that waits.
+    if (socket.writableLength > 0) socket.destroy()
+  })
+  // What the client sends extends the timeout, but not this time limit.
+  response.on('prefinish', () => {
+    if (socket.writableLength === 0) return
+    const timer = setTimeout(() => socket.destroy(), timeoutMs + maxSendMs(socket.writableLength))
+    response.on('close', () => clearTimeout(timer))
+  })
 }
 
 export function createHttpServer(options: HttpServerOptions, listener: RequestListener): Server {
@@ -29,7 +52,10 @@ export function createHttpServer(options: HttpServerOptions, listener: RequestLi
       noDelay: true,
       highWaterMark: options.highWaterMark,
     },
-    listener,
+    (request, response) => {
+      limitWriteTime(response, options)
+      listener(request, response)
+    },
   )
   server.on('clientError', rejectMalformedRequest)
   return server

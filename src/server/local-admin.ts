@@ -1,5 +1,6 @@
 /** The admin API without a listener: for the control socket of a running relay, and for commands if none is running. */
 import type { Config } from '../config.ts'
+import { AdmissionOutages } from '../health/admission-outage.ts'
 import type { AppContext } from '../http/app-context.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.ts'
@@ -10,12 +11,15 @@ import { fetchModels } from './upstreams/fetch-models.ts'
 import { testUpstream } from './upstreams/test-upstream.ts'
 import { version } from './version.ts'
 
+/** Not part of the admin API: only commands on this machine may rotate the encryption key. */
+const rotationPath = '/api/admin/rotate-key'
+
 export interface LocalAdmin {
   readonly fetch: (request: Request) => Promise<Response>
   close(): Promise<void>
 }
 
-/** The admin API over a core, without authentication: for users who can open the data directory. */
+/** The admin API and `/rotate-key` over a core, without authentication: for users who can open the data directory. */
 export function createAdminHandler(
   config: Config,
   core: Core,
@@ -47,12 +51,19 @@ export function createAdminHandler(
     metrics: () => control.metrics(),
     callHealth: (circuits) => Promise.resolve(circuits.map((each) => core.health.callHealth(each))),
     isReady: () => core.commits.isAdmitting,
+    admissionOutage: () => control.outages.current,
   }
   const openApp = async () =>
     (await import('../http/admin/app.ts')).createAdminApp(ctx, { authenticate: false, onInternalError })
+  const openRotation = async () =>
+    (await import('./key-rotation/rotation-endpoint.ts')).createRotationEndpoint(ctx, onInternalError)
   // Loaded with the first request, so that it does not delay the start.
   let app: ReturnType<typeof openApp> | undefined
-  return async (request) => (await (app ??= openApp())).fetch(request)
+  let rotation: ReturnType<typeof openRotation> | undefined
+  return async (request) =>
+    new URL(request.url).pathname === rotationPath
+      ? (await (rotation ??= openRotation()))(request)
+      : (await (app ??= openApp())).fetch(request)
 }
 
 /** Opens a data directory that the caller has locked, for one command. */
@@ -67,6 +78,7 @@ export async function openLocalAdmin(config: Config): Promise<LocalAdmin> {
     broadcast: () => Promise.resolve(),
     workerMetrics: () => Promise.resolve([]),
     isLedgerConsistent: () => true,
+    outages: new AdmissionOutages(),
   })
   const close = async (): Promise<void> => {
     await control.backups.close()

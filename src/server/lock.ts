@@ -59,6 +59,12 @@ export function findLockHolder(dataDir: string): string | null {
   return lock === undefined ? describeHolder(readHolder(dataDir)) : null
 }
 
+/** The process that uses the data directory, as its file names it; `null` if that is absent, or of another machine. */
+export function findLockingPid(dataDir: string): number | null {
+  const holder = readHolder(dataDir)
+  return holder?.host === hostname() ? holder.pid : null
+}
+
 /** For example `sluice serve (pid 4711 on relay-1, since …, version 0.1.0)`. */
 function describeHolder(holder: LockHolder | undefined): string {
   if (holder === undefined) return 'another process'

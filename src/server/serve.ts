@@ -4,10 +4,12 @@
  */
 import { findSettingWarnings, type Config } from '../config.ts'
 import { baseUrlsOf } from '../http/public-urls.ts'
+import { AdmissionOutages } from '../health/admission-outage.ts'
 import { collectGarbageWhenIdle } from '../lib/idle-garbage-collection.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { formatAmount } from '../lib/money.ts'
-import type { Core, CoreListener } from './ledger/core.ts'
+import { wallClock, type Core, type CoreListener } from './ledger/core.ts'
+import { monitorClock } from './clock-monitor.ts'
 import { serveControlSocket } from './control-socket.ts'
 import { loadWorkers, WorkerPool } from './workers/worker-pool.ts'
 import { startDemo } from './demo/demo.ts'
@@ -15,10 +17,12 @@ import { startLeaderJobs } from './jobs/leader-jobs.ts'
 import { acquireLock } from './lock.ts'
 import { createAdminHandler } from './local-admin.ts'
 import { KeyUsage } from './workers/key-usage.ts'
+import { RejectionRecorder } from './workers/rejection-recorder.ts'
 import { openCore } from './ledger/open-core.ts'
 import { ControlHandler } from './workers/control-handler.ts'
 import type { ControlRequest } from './workers/protocol.ts'
 import { findPortProblem } from './connection-checks.ts'
+import { listenIfSlow } from './startup-listener.ts'
 import { closeAll, drain, exitOnStoreFailure, handleSignals } from './shutdown.ts'
 import { findMissingDatabaseUrl } from './store-location.ts'
 import { findTlsProblem } from './tls-listener.ts'
@@ -35,6 +39,7 @@ const storeTimeoutMs = 30_000
 interface RelayState {
   workerPool: WorkerPool | null
   isLedgerConsistent: boolean
+  readonly outages: AdmissionOutages
 }
 
 /** Resolves when the relay has stopped. */
@@ -45,44 +50,47 @@ export async function serve(config: Config): Promise<void> {
   for (const warning of findSettingWarnings(config)) log.warn(warning, 'check your settings')
   const lock = acquireLock(config.dataDir, { command: 'serve' })
   const signals = handleSignals()
-  const state: RelayState = { workerPool: null, isLedgerConsistent: true }
+  const state: RelayState = { workerPool: null, isLedgerConsistent: true, outages: new AdmissionOutages() }
   reloadOnHangup(config, state, log)
   await checkPort(config)
   // Only Linux spreads the connections of one port over several listeners.
   const workers = process.platform === 'linux' ? config.workers : 1
   const loadedWorkers = loadWorkers(workers)
-  await waitForDatabase(config, log)
-  const core = await openCore(config, coreListener(state, log))
-  logRecovery(core, log)
+  const core = await openStore(config, coreListener(state, log), log)
   const controlHandler = new ControlHandler({
     core,
     config,
     broadcast: async (changes) => state.workerPool?.broadcast(changes),
     workerMetrics: async () => (await state.workerPool?.collectMetrics()) ?? [],
     isLedgerConsistent: () => state.isLedgerConsistent,
+    outages: state.outages,
   })
   const demo = await startDemo(config, core, controlHandler)
   const keyUsage = new KeyUsage(core.store.db, log)
+  const rejections = new RejectionRecorder(core, log, wallClock())
   const upstreamAllow = [...config.upstreamAllow, ...(demo?.allow ?? [])]
   const workerConfig = { ...config, workers, upstreamAllow }
   const handleControlRequest = (request: ControlRequest): Promise<unknown> => controlHandler.handle(request)
-  const workerPool = new WorkerPool({ core, config: workerConfig, log, handleControlRequest, keyUsage })
+  const pool = { core, config: workerConfig, log, handleControlRequest, keyUsage, rejections }
+  const workerPool = new WorkerPool(pool)
   state.workerPool = workerPool
   await workerPool.start(loadedWorkers)
   const onInternalError = (error: unknown, request: string): void =>
     log.error({ err: error, request }, 'internal error')
   const adminHandler = createAdminHandler(workerConfig, core, controlHandler, onInternalError)
   const controlSocket = await serveControlSocket(config.dataDir, adminHandler)
-  // Before the relay reports that it is ready: a signal from then on must start a drain.
+  // Before the relay admits requests: a signal from then on must start a drain.
   const signal = signals()
   const setupLink = await createSetupLink(config, core.store.db)
   workerPool.updateState({ isReady: true })
+  await workerPool.listen()
   const stopReconciliation = controlHandler.creditService.startReconciliation(log)
   const stopLedgerMonitor = monitorLedger(core, log, () => {
     state.isLedgerConsistent = false
     core.authority.haltAdmission()
-    workerPool.updateState({ isAdmitting: false })
+    updateAdmission(state, false)
   })
+  monitorClock((jumpMs) => log.warn({ seconds: Math.round(jumpMs / 1000) }, 'clock jumped'))
   const stopLeaderJobs = startLeaderJobs(config, core, controlHandler, log)
   const { host, port, dataDir: data } = config
   log.info({ version, host, port, workers, data, urls: baseUrlsOf(config) }, 'ready')
@@ -98,6 +106,7 @@ export async function serve(config: Config): Promise<void> {
     'key usage': () => keyUsage.close(),
     'control socket': () => controlSocket.close(),
     demo: () => demo?.close(),
+    rejections: () => rejections.close(),
     ledger: () => core.close(),
   })
   lock.release()
@@ -113,6 +122,11 @@ function reloadOnHangup({ tlsCertFile }: Config, state: RelayState, log: Log): v
   })
 }
 
+function updateAdmission({ workerPool, isLedgerConsistent, outages }: RelayState, isOpen: boolean): void {
+  outages.onAdmissionChange(isOpen && isLedgerConsistent, Date.now())
+  workerPool?.updateState({ outage: outages.current })
+}
+
 function coreListener(state: RelayState, log: Log): CoreListener {
   let storeTimeout: NodeJS.Timeout | undefined
   return {
@@ -123,13 +137,21 @@ function coreListener(state: RelayState, log: Log): CoreListener {
       clearInterval(storeTimeout)
       // What was decided is written when the store is back, so callers wait for it until the timeout.
       if (!isOpen) storeTimeout = setInterval(() => state.workerPool?.failPending(), storeTimeoutMs)
-      state.workerPool?.updateState({ isAdmitting: isOpen && state.isLedgerConsistent })
+      updateAdmission(state, isOpen)
     },
     onFailure: (why) => exitOnStoreFailure(log, why),
     onChanges: async (changes) => state.workerPool?.broadcast(changes),
     onRequestsDeleted: (requests) => log.info({ requests }, 'deleted expired request rows'),
     onWarning: (what, about) => log.warn(about, what),
   }
+}
+
+async function openStore(config: Config, listener: CoreListener, log: Log): Promise<Core> {
+  const hasWaited = await waitForDatabase(config, log)
+  const opening = openCore(config, listener)
+  const core = await (hasWaited ? listenIfSlow(config, opening) : opening)
+  logRecovery(core, log)
+  return core
 }
 
 function logRecovery({ recoveredHolds, health }: Core, log: Log): void {

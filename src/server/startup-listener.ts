@@ -8,6 +8,8 @@ import { apiError } from '../errors.ts'
 import { createListener } from './tls-listener.ts'
 
 const socketBufferBytes = 16_384
+/** Supervisors restart a process whose `/healthz` has responded before and no longer does, typically after a minute. */
+const slowStartMs = 20_000
 
 export interface StartupListener {
   close(): Promise<void>
@@ -41,5 +43,27 @@ export async function openStartupListener(config: Config): Promise<StartupListen
       server.closeAllConnections()
       await closed
     },
+  }
+}
+
+/**
+ * For a node that has responded while it waited: the port stays closed during the rest of its start, so that a load
+ * balancer uses other nodes, unless that takes so long that a supervisor would restart the process, as a large migration
+ * may. Returns the result of `start`.
+ */
+export async function listenIfSlow<Result>(
+  config: Config,
+  start: Promise<Result>,
+  afterMs: number = slowStartMs,
+): Promise<Result> {
+  let listener: Promise<StartupListener> | undefined
+  const timer = setTimeout(() => {
+    listener = openStartupListener(config)
+  }, afterMs)
+  try {
+    return await start
+  } finally {
+    clearTimeout(timer)
+    await (await listener)?.close()
   }
 }

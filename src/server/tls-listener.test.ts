@@ -20,7 +20,7 @@ describe('createListener', () => {
     const config = readConfig({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile })
     const timeouts = { headTimeoutMs: 50, checkIntervalMs: 10 }
     const limits = { idleTimeoutMs: 60_000, highWaterMark: 16_384, bodyLimitBytes: 1024 }
-    const server = createHttpServer({ ...limits, ...timeouts }, () => undefined)
+    const server = createHttpServer({ ...limits, ...timeouts, writeTimeoutMs: 60_000 }, () => undefined)
     const { listener } = createListener(server, { config, highWaterMark: 16_384 }, () => undefined)
     listener.listen(0, '127.0.0.1')
     await once(listener, 'listening')

@@ -1,4 +1,7 @@
-/** A cluster node that starts before its database waits for it, with its port open. */
+/**
+ * A cluster node that starts before its database waits for it, with its port open. Otherwise the port is closed until the
+ * relay is ready, so that a load balancer without active checks uses other nodes.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { isTransient } from '../db/postgres/errors.ts'
@@ -9,12 +12,12 @@ import { openStartupListener, type StartupListener } from './startup-listener.ts
 const retryMs = 300
 
 /**
- * Resolves when the database is available. Throws permanent errors: a wrong password, a missing database, an untrusted
- * certificate.
+ * Resolves when the database is available, with whether that took time. Throws permanent errors: a wrong password, a
+ * missing database, an untrusted certificate.
  */
-export async function waitForDatabase(config: Config, log: Log): Promise<void> {
+export async function waitForDatabase(config: Config, log: Log): Promise<boolean> {
   const { databaseUrl: url } = config
-  if (url === null) return
+  if (url === null) return false
   const { openClient } = await import('../db/postgres/connection.ts')
   let listener: StartupListener | null = null
   let lastWhy = ''
@@ -23,7 +26,7 @@ export async function waitForDatabase(config: Config, log: Log): Promise<void> {
       try {
         const client = await openClient({ url, name: 'sluice start', statementMs: 3000 })
         await client.end()
-        return
+        return listener !== null
       } catch (error) {
         if (!isTransient(error)) throw error
         const why = errorMessage(error)

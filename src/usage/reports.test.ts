@@ -7,23 +7,25 @@ import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { usageBetween, usageBy, usageByDay, type UsageFilter } from './reports.ts'
 import { openRolledUpStore } from './rollups/rolled-up-store.fixture.ts'
-import { trafficBy } from './traffic.ts'
+import { countRequestsSince, trafficBy } from './traffic.ts'
 import { keysUsedInHour, findSpendAnomalies } from './spend-anomalies.ts'
 import { loadTrafficFlows } from './traffic-flows.ts'
 
 const hourMs = 3_600_000
 const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as const
 
-/** Rows over two days, with several accounts, keys and models, and costs beyond the precision of a double. */
+/** Rows over two days, with several accounts, keys and models, costs beyond the precision of a double, and rejections that share a row. */
 function rowsOf(first: number, count: number): RequestRow[] {
   return Array.from({ length: count }, (_, index) => {
     const number = first + index
+    const outcome = outcomes[number % outcomes.length] ?? 'ok'
     return createRequestRow(`req_${number}`, {
       at: (number * 7_919_017) % (48 * hourMs),
       account_id: `acc_${number % 3}`,
       key_id: `key_${number % 5}`,
       model: `model-${number % 2}`,
-      outcome: outcomes[number % outcomes.length] ?? 'ok',
+      outcome,
+      count: outcome === 'refused' ? 1 + (number % 7) : 1,
       prompt_tokens: number,
       completion_tokens: number % 11,
       cost_nanos: 9_007_199_254_740_993n + BigInt(number),
@@ -68,8 +70,10 @@ function matches(row: RequestRow, filter: UsageFilter): boolean {
 
 function sumOf(rows: readonly RequestRow[]) {
   return {
-    requests: rows.length,
-    errors: rows.filter((row) => ['refused', 'failed', 'truncated'].includes(row.outcome)).length,
+    requests: rows.reduce((sum, row) => sum + row.count, 0),
+    errors: rows
+      .filter((row) => ['refused', 'failed', 'truncated'].includes(row.outcome))
+      .reduce((sum, row) => sum + row.count, 0),
     promptTokens: rows.reduce((sum, row) => sum + row.prompt_tokens, 0),
     completionTokens: rows.reduce((sum, row) => sum + row.completion_tokens, 0),
     costNanos: rows.reduce((sum, row) => sum + row.cost_nanos, 0n),
@@ -178,8 +182,24 @@ describe('usage reports', () => {
     const accounts = await usageBy(store.db, 'account', {})
     assert.equal(
       accounts.reduce((sum, group) => sum + group.requests, 0),
-      rows.length,
+      sumOf(rows).requests,
     )
+  })
+
+  test('traffic – counts every rejected request of a row', async (t) => {
+    const store = await openRolledUpStore(t)
+    const rejected = { outcome: 'refused', http_status: 429, cost_nanos: 0n, at: 10 } as const
+    const rows = [
+      createRequestRow('req_1', { ...rejected, count: 7940 }),
+      createRequestRow('req_2', rejected),
+      createRequestRow('req_3', { at: 20 }),
+    ]
+    await store.commit(createLedgerCommit(1, { requests: rows }))
+    const flow = await loadTrafficFlows(store.db, { from: 0, to: hourMs, isModel: () => true })
+    assert.deepEqual([flow.requests, flow.isComplete, flow.from], [7942, true, 0])
+    assert.deepEqual([flow.flows[0]?.requests, flow.flows[0]?.failures], [7942, 7941])
+    assert.equal(await countRequestsSince(store.db, 10), 7942)
+    assert.equal(await countRequestsSince(store.db, 21), 0)
   })
 
   test('usageByDay – groups by calendar day and adds up its hours', async (t) => {

@@ -51,8 +51,8 @@ const rollupQueries = {
   usage_hourly: `select hour, account_id, key_id, model, ${sumsOfHour} from usage_hourly`,
   traffic_hourly: `select hour, '' as account_id, '' as key_id, model, ${sumsOfHour} from traffic_hourly`,
 } as const
-const rowColumns = `at - at % ${hourMs} as hour, account_id, key_id, model, 1 as requests,
-  case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end as errors,
+const rowColumns = `at - at % ${hourMs} as hour, account_id, key_id, model, count as requests,
+  case when outcome in ('refused', 'failed', 'truncated') then count else 0 end as errors,
   prompt_tokens, completion_tokens, cost_nanos, coalesce(upstream_cost_nanos, 0) as upstream_cost_nanos`
 const sumColumns = `coalesce(sum(requests), 0) as requests, coalesce(sum(errors), 0) as errors,
   coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,

@@ -40,6 +40,7 @@ describe('request records', () => {
       currency: 'CNY',
       first_token_ms: 7,
       duration_ms: 12,
+      count: 1,
       attempts,
     })
     assert.equal(await requestById(store.db, 'req_two'), undefined)

@@ -1,7 +1,7 @@
 /**
- * Request records: one row per request, as in the admin API. Operators read everything; a key holder reads
- * the records of their own account, without attempts. Rows are written in the commit that ends a hold
- * (db/journal.ts).
+ * Request records, as in the admin API: one row per request, except that many rejected ones may share a row. Operators
+ * read everything; a key holder reads the records of their own account, without attempts. Rows are written in the commit
+ * that ends a hold (db/journal.ts).
  */
 import type { Db } from '../db/db.ts'
 import { sql, type Outcome, type RequestsTable } from '../db/schema/schema.ts'
@@ -39,6 +39,8 @@ export interface RequestRecord {
   readonly currency: string
   readonly first_token_ms: number | null
   readonly duration_ms: number
+  /** How many rejected requests share the record; 1 in all others. */
+  readonly count: number
   readonly attempts: readonly AttemptRecord[]
 }
 
@@ -54,6 +56,10 @@ export interface AttemptRecord {
   readonly clamped?: true
   /** Web searches, if there were any. */
   readonly searches?: number
+  /** Why it failed: the upstream's message, or ours; for invalid requests the upstream's error code and field. */
+  readonly error?: string
+  /** The id under which the upstream knows a failed call. */
+  readonly upstream_request_id?: string
 }
 
 /** Omitted fields do not filter. Times in milliseconds since the epoch. */
@@ -118,6 +124,7 @@ function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
     currency,
     first_token_ms: row.first_token_ms,
     duration_ms: row.duration_ms,
+    count: row.count,
     attempts: JSON.parse(row.attempts) as AttemptRecord[],
   }
 }

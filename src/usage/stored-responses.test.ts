@@ -28,6 +28,7 @@ describe('stored responses', () => {
     assert.deepEqual(await responses.find('acc', 'now'), {
       requestId: 'req_now',
       body: 'body',
+      at: now,
       cost: 5n,
       response: answer,
     })

@@ -41,6 +41,7 @@ interface Row {
   key_id: string
   model: string
   upstream: string
+  rows_read: number
   requests: number
   failures: number
   cost_yuan: number
@@ -67,11 +68,11 @@ export async function loadTrafficFlows(
   { from, to, isModel }: TrafficFlowFilter,
 ): Promise<TrafficFlows> {
   const rows = await db.report<Row>({
-    sql: `select account_id, key_id, model, upstream, count(*) as requests,
-        sum(case when outcome in ('refused', 'failed', 'truncated', 'ended') then 1 else 0 end) as failures,
+    sql: `select account_id, key_id, model, upstream, count(*) as rows_read, sum(count) as requests,
+        sum(case when outcome in ('refused', 'failed', 'truncated', 'ended') then count else 0 end) as failures,
         ${splitSumSql('cost_nanos', 'cost')}, min(at) as first_at
       from (select account_id, key_id, model, coalesce(upstream_id, fault_upstream, '') as upstream, outcome,
-          cost_nanos, at
+          cost_nanos, at, count
         from requests where at >= ? and at < ? order by at desc limit ${maxRows}) as newest
       group by account_id, key_id, model, upstream`,
     parameters: [from, to],
@@ -90,7 +91,7 @@ export async function loadTrafficFlows(
     flows.set(flowKey(flow), mergeFlows(flows.get(flowKey(flow)), flow))
   }
   const requests = rows.reduce((sum, row) => sum + row.requests, 0)
-  const isComplete = requests < maxRows
+  const isComplete = rows.reduce((sum, row) => sum + row.rows_read, 0) < maxRows
   return {
     from: isComplete ? from : Math.min(...rows.map((row) => row.first_at)),
     requests,

@@ -117,10 +117,10 @@ export async function failureGroups(db: Db, filter: FailureFilter): Promise<Fail
   }))
 }
 
-/** The number of request rows written since a given time. */
+/** The number of requests since a given time, as far as their rows are written. */
 export async function countRequestsSince(db: Db, since: number): Promise<number> {
   const [row] = await db.report<{ requests: number }>({
-    sql: 'select count(*) as requests from requests where at >= ?',
+    sql: 'select coalesce(sum(count), 0) as requests from requests where at >= ?',
     parameters: [since],
   })
   return row?.requests ?? 0

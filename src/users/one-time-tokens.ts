@@ -23,6 +23,8 @@ const tokenKinds = {
   'second-factor': { ms: 5 * minuteMs, attempts: 5 },
   'passkey-sign-in': { ms: 5 * minuteMs, attempts: 1 },
   'passkey-new': { ms: 5 * minuteMs, attempts: 1 },
+  /** Not handed out: for as long as the row exists, its session is confirmed (session-confirmation.ts). */
+  confirmation: { ms: 5 * minuteMs, attempts: 1 },
 } as const
 
 export type OneTimeTokenKind = keyof typeof tokenKinds

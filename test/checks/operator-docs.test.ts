@@ -8,7 +8,7 @@ import { readText, root } from '../support/source-files.ts'
 
 describe('Operator documentation', () => {
   test('Pages – name only existing settings and commands, and no dead links', () => {
-    const groups = [...readText('src/main.ts').matchAll(/^ {4}name: '(\w+)'/gm)].map(([, name]) => name)
+    const groups = [...readText('src/main.ts').matchAll(/^ {4}name: '([\w-]+)'/gm)].map(([, name]) => name)
     const pages = ['README.md', 'README.zh-CN.md', ...globSync('docs/{*,operations/*}.md', { cwd: root })]
     for (const page of pages) {
       const content = readText(page)
@@ -22,7 +22,7 @@ describe('Operator documentation', () => {
           .map((name) => (settingNames.has(name) ? name : name.replace(/_FILE$/, ''))),
         page,
       )
-      for (const [, command] of content.matchAll(/(?:^|npx |`|exec \w+ )sluice (\w+)/gm))
+      for (const [, command] of content.matchAll(/(?:^|npx |`|exec \w+ )sluice (\w+(?:-\w+)*)/gm))
         assert.ok(groups.includes(command), `${page}: sluice ${command}`)
       for (const [, link = ''] of content.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
         assert.ok(existsSync(join(root, dirname(page), link)), `${page}: ${link}`)

@@ -6,10 +6,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { assessConnections } from '../../src/cli/doctor/database.ts'
 import { openClient, runScript } from '../../src/db/postgres/connection.ts'
 import { postgresSkipReason } from '../../src/db/postgres/postgres.fixture.ts'
 import { sharedCluster, type Cluster } from '../support/server/cluster.ts'
 import { CommandLine, commandLineFor } from '../support/server/command-line.ts'
+import { executeSql } from '../support/server/database-access.ts'
 
 const skip = postgresSkipReason
 
@@ -18,6 +20,25 @@ let cluster: Cluster
 if (skip === false) cluster = await sharedCluster(2)
 
 describe('Command line with a cluster', () => {
+  test('doctor – reports a silent node, and how many connections are in use', { skip }, async () => {
+    const [node] = cluster.nodes
+    assert.ok(node)
+    const insert = `insert into nodes (id, name, version, epoch, state, started_at, seen_at)
+      values ('node_gone', 'rack-7', '0', 1, 'running', 0, (extract(epoch from clock_timestamp()) - 100) * 1000)`
+    await executeSql(node, insert)
+    const output = await commandLineFor(node).output(['doctor', '--no-calls'])
+    assert.match(
+      output,
+      /^warn +nodes +node_gone \(rack-7\) has been silent for 1\d\d s\n +→ .* sluice node retire node_gone\./m,
+    )
+    assert.match(output, /^ok +connections +\d+ of \d+ connections of PostgreSQL are in use$/m)
+    await executeSql(node, `delete from nodes where id = 'node_gone'`)
+    assert.deepEqual(
+      [assessConnections(79, 100), assessConnections(80, 100)].map(({ state }) => state),
+      ['ok', 'warn'],
+    )
+  })
+
   test('doctor – names the node of its DATA_DIR', { skip }, async () => {
     const { nodes } = cluster
     const ids: string[] = []
@@ -25,7 +46,10 @@ describe('Command line with a cluster', () => {
       const sluice = commandLineFor(node)
       const output = await sluice.output(['doctor', '--no-calls'])
       const [, id = ''] = /^ok +node +(node_\w+) \(see sluice node list\)$/m.exec(output) ?? []
-      assert.match(await sluice.output(['node', 'list']), new RegExp(`^${id} .* running `, 'm'))
+      const list = await sluice.output(['node', 'list'])
+      const address = `127\\.0\\.0\\.1:${node.port}`
+      assert.match(list, new RegExp(`^${id} +\\S+ +${address} .* running .* yes$`, 'm'))
+      assert.equal(list.match(/ yes$/gm)?.length, 1)
       ids.push(id)
     }
     const [one, other] = ids

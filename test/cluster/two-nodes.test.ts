@@ -10,6 +10,7 @@ import {
   type BlackholeProxy,
 } from '../../src/server/cluster/ledger/faulty-connection.fixture.ts'
 import { chatRequest } from '../support/server/account.ts'
+import type { RelayProcess } from '../support/server/relay-process.ts'
 import {
   type Cluster,
   addModel,
@@ -63,6 +64,29 @@ describe('Two nodes', () => {
     assert.ok(cost <= parseAmount(balance), `${cost}`)
     assert.equal(parseAmount(await account.balance()), parseAmount(balance) - cost)
     await server.assertNoOpenHolds()
+  })
+
+  test('One Idempotency-Key at both nodes – creates one voucher', { skip }, async () => {
+    const { server, nodes } = cluster
+    const create = ({ url, adminKey }: RelayProcess): Promise<Response> =>
+      fetch(`${url}/api/admin/vouchers`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${adminKey}`,
+          'content-type': 'application/json',
+          'idempotency-key': 'both',
+        },
+        body: JSON.stringify({ amount: '1', count: 1 }),
+      })
+    const responses = await Promise.all(
+      nodes.flatMap((node) => Array.from({ length: 10 }, () => create(node))),
+    )
+    const bodies = await Promise.all(responses.map((response) => response.text()))
+    const created = bodies.filter((_, index) => responses[index]?.status === 201)
+    assert.equal(new Set(created).size, 1)
+    assert.ok(responses.every(({ status }) => status === 201 || status === 409))
+    for (const node of nodes) assert.equal(await (await create(node)).text(), created[0])
+    assert.equal((await server.admin<{ data: object[] }>('GET', '/vouchers')).data.length, 1)
   })
 
   test('Credit, price, cap and revocation – apply on another node within a second', { skip }, async () => {

@@ -2,6 +2,7 @@
 import { Button, Modal } from '@mantine/core'
 import { useSyncExternalStore, type ReactNode } from 'react'
 import { useMessages } from '../../locales/messages.ts'
+import { ConfirmIdentity } from '../forms/confirm-identity.tsx'
 import { useAction } from '../forms/use-action.ts'
 import { ErrorMessage } from './empty-state.tsx'
 import { showToast } from './toast.tsx'
@@ -50,6 +51,7 @@ export function ConfirmDialog() {
     setCurrent(null)
     if (successMessage !== undefined) showToast(successMessage)
   }
+  const needsConfirmation = action.error?.code === 'password_required'
   return (
     <Modal
       opened={options !== null}
@@ -57,23 +59,27 @@ export function ConfirmDialog() {
       title={options?.title}
       closeButtonProps={{ 'aria-label': t.close }}
     >
-      <div className="stack">
-        <div>{options?.description}</div>
-        {action.error && <ErrorMessage error={action.error} />}
-        <div className="row end">
-          <Button variant="default" onClick={close}>
-            {t.cancel}
-          </Button>
-          <Button
-            color={options?.isSafe === true ? 'accent' : 'red'}
-            loading={action.isRunning}
-            onClick={() => void submit()}
-            data-autofocus
-          >
-            {options?.confirmLabel}
-          </Button>
+      {needsConfirmation ? (
+        <ConfirmIdentity onConfirmed={() => void submit()} cancel={close} />
+      ) : (
+        <div className="stack">
+          <div>{options?.description}</div>
+          {action.error && <ErrorMessage error={action.error} />}
+          <div className="row end">
+            <Button variant="default" onClick={close}>
+              {t.cancel}
+            </Button>
+            <Button
+              color={options?.isSafe === true ? 'accent' : 'red'}
+              loading={action.isRunning}
+              onClick={() => void submit()}
+              data-autofocus
+            >
+              {options?.confirmLabel}
+            </Button>
+          </div>
         </div>
-      </div>
+      )}
     </Modal>
   )
 }

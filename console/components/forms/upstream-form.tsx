@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { mutateAdmin, providersQuery } from '../../api/admin-queries.ts'
 import type { Upstream, UpstreamModels, UpstreamTestResult } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
+import { ConfirmIdentity } from './confirm-identity.tsx'
 import { submitHandler, useAction, useFieldError } from './use-action.ts'
 import { AmountField, SelectField, Form, isDecimal, useDraft, IntegerField } from './fields.tsx'
 import { formatDuration } from '../format.ts'
@@ -93,6 +94,8 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
   const fieldError = useFieldError(save.error)
   const defaultBaseUrl = providers.find(({ name }) => name === draft.provider)?.base_url ?? null
   if (saved !== null) return <UpstreamTest upstream={saved} close={close} />
+  if (save.error?.code === 'password_required')
+    return <ConfirmIdentity onConfirmed={() => void save.run()} cancel={save.reset} />
   const hints: Readonly<Record<string, string>> = t.credentialHints
   return (
     <Form

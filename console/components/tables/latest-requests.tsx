@@ -42,7 +42,9 @@ export function LatestRequests() {
           },
           {
             header: t.usage.outcome,
-            cell: ({ outcome, http_status: status }) => <RequestOutcome outcome={outcome} status={status} />,
+            cell: ({ outcome, http_status: status, count }) => (
+              <RequestOutcome outcome={outcome} status={status} count={count} />
+            ),
           },
           { header: t.usage.model, cell: ({ model }) => model },
           { header: t.usage.key, wideOnly: true, cell: (request) => request.key_name },

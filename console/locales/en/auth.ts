@@ -24,6 +24,13 @@ export const auth = {
     code: 'Code',
     submit: 'Continue',
   },
+  confirm: {
+    lead: 'To confirm that it is you, enter your password again.',
+    submit: 'Continue',
+    wrongPassword: 'Incorrect password.',
+    passkey: 'Use a passkey',
+    passkeyFailed: 'The passkey could not be verified. Try again, or use your password.',
+  },
   signUp: {
     title: 'Create an account',
     submit: 'Create account',
@@ -84,6 +91,7 @@ export const auth = {
     insufficient_quota: 'Insufficient balance for this request. Add funds and try again.',
     spend_cap_exceeded: 'A spend cap has been reached.',
     password_refused: 'This password is not allowed. Choose a different one.',
+    password_required: 'Enter your password again to do this.',
     cross_site: 'Cross-site requests are not allowed. Use the console at its own address.',
     operators_only: 'Only operators can do this.',
     no_account: 'You do not have an account. Sign in to one to view its pages.',

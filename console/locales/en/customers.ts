@@ -186,6 +186,7 @@ export const customers = {
     number: 'No.',
     upstream: 'Upstream',
     attemptCost: 'Your cost',
+    failure: 'Upstream’s error and request ID',
     unknownCost: 'Unknown',
     bill: 'Bill',
     billLead: 'What the customer was charged, and your margin.',

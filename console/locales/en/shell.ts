@@ -96,5 +96,6 @@ export const shell = {
     aborted: 'Client disconnected',
     ended: 'Stopped by the relay',
   },
+  sharedRecord: (count: string) => `${count} requests were rejected like this within a minute.`,
   status: { active: 'Active', suspended: 'Suspended', disabled: 'Disabled', expired: 'Expired' },
 }

@@ -25,6 +25,13 @@ export const auth: typeof english = {
     code: '验证码',
     submit: '继续',
   },
+  confirm: {
+    lead: '为确认是您本人操作，请再次输入密码。',
+    submit: '继续',
+    wrongPassword: '密码错误。',
+    passkey: '使用通行密钥',
+    passkeyFailed: '通行密钥验证失败，请重试或输入密码。',
+  },
   signUp: {
     title: '注册账户',
     submit: '注册',
@@ -79,6 +86,7 @@ export const auth: typeof english = {
     insufficient_quota: '余额不足，请充值后重试。',
     spend_cap_exceeded: '已达到消费上限。',
     password_refused: '该密码不可用，请换一个（至少 10 个字符，且不能是常见密码）。',
+    password_required: '请再次输入密码以执行此操作。',
     cross_site: '不允许跨站请求，请通过控制台地址访问。',
     operators_only: '仅管理员可执行此操作。',
     no_account: '当前用户没有账户，请使用有账户的用户登录后查看。',

@@ -41,7 +41,9 @@ function RequestContent({ request }: { readonly request: RequestDetail }) {
         stats={[
           {
             name: t.outcome,
-            value: <RequestOutcome outcome={request.outcome} status={request.http_status} />,
+            value: (
+              <RequestOutcome outcome={request.outcome} status={request.http_status} count={request.count} />
+            ),
           },
           { name: t.cost, value: <Money amount={request.cost} /> },
           {

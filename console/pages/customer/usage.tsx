@@ -186,7 +186,9 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRow[] }
         },
         {
           header: t.outcome,
-          cell: ({ outcome, http_status: status }) => <RequestOutcome outcome={outcome} status={status} />,
+          cell: ({ outcome, http_status: status, count }) => (
+            <RequestOutcome outcome={outcome} status={status} count={count} />
+          ),
         },
         { header: t.model, cell: ({ model }) => model },
         { header: t.key, wideOnly: true, cell: (request) => request.key_name },

@@ -5,14 +5,24 @@ import { withAdminClient } from '../admin-client.ts'
 import { withJsonOption } from '../options.ts'
 import { asFields, printResult, rowsIn, formatTable, type OutputOptions } from '../output.ts'
 
+const columns = [
+  ['ID', 'id'],
+  ['MACHINE', 'name'],
+  ['ADDRESS', 'address'],
+  ['VERSION', 'version'],
+  ['STATE', 'state'],
+  ['STARTED', 'started_at'],
+  ['LAST SEEN', 'seen_at'],
+  ['OPEN HOLDS', 'open_holds'],
+  ['THIS NODE', 'self'],
+] as const
+
 async function list(format: OutputOptions): Promise<void> {
   const response = await withAdminClient({ command: 'node list' }, (client) => client.call('GET', '/nodes'))
   printResult(response, format, () =>
     formatTable(
-      ['ID', 'MACHINE', 'VERSION', 'STATE', 'STARTED', 'LAST SEEN', 'OPEN HOLDS'],
-      rowsIn(response).map((node) =>
-        ['id', 'name', 'version', 'state', 'started_at', 'seen_at', 'open_holds'].map((name) => node[name]),
-      ),
+      columns.map(([title]) => title),
+      rowsIn(response).map((node) => columns.map(([, name]) => node[name])),
     ),
   )
 }

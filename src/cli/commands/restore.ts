@@ -34,7 +34,7 @@ function formatRestored(backup: BackupManifest, where: string, restored: Restore
   ]
   if (restored.moved_aside !== null) lines.push(`The previous data is in ${restored.moved_aside}.`)
   if (backup.sealed_by === 'ENCRYPTION_KEY')
-    lines.push('Start the relay with the same ENCRYPTION_KEY as before.')
+    lines.push('Start the relay with the ENCRYPTION_KEY that it had when the backup was made.')
   return lines.join('\n')
 }
 
@@ -51,7 +51,7 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
     () => describeStep(step),
     () => checkBackupFolder(folder, (next) => (step = next)),
   )
-  const isKeyValid = await checkEncryptionKey(folder, config.encryptionKey)
+  const isKeyValid = await checkEncryptionKey(folder, config)
   if (options.check === true) {
     const keyText = isKeyValid
       ? 'The encryption key opens its credentials.'

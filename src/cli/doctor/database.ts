@@ -12,18 +12,59 @@ import { errorMessage } from '../../lib/error-message.ts'
 
 const minRelease = 13
 
-async function readSettings(url: string): Promise<Row | undefined> {
+/** From this part of the connections on, a start of a node or a burst of requests may use up the rest. */
+const maxConnectionsUsed = 0.8
+/** A running node sends a heartbeat every two seconds. */
+const silentAfterSeconds = 15
+
+async function readRows(url: string, script: string): Promise<Row[]> {
   const client = await openClient({ url, name: 'sluice doctor', statementMs: 3000 })
   try {
-    const [rows = []] = await runScript(
-      client,
-      `select current_setting('server_version_num')::int / 10000 as release, current_setting('fsync') as fsync,
-        current_setting('full_page_writes') as pages`,
-    )
-    return rows[0]
+    const [rows = []] = await runScript(client, script)
+    return rows
   } finally {
     await client.end()
   }
+}
+
+async function readSettings(url: string): Promise<Row | undefined> {
+  const [row] = await readRows(
+    url,
+    `select current_setting('server_version_num')::int / 10000 as release, current_setting('fsync') as fsync,
+      current_setting('full_page_writes') as pages`,
+  )
+  return row
+}
+
+/** A warning if few connections are left for the nodes. */
+export async function checkConnections(url: string): Promise<Finding> {
+  const [row] = await readRows(
+    url,
+    `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as most,
+      sum(numbackends)::int as used from pg_stat_database`,
+  )
+  return assessConnections(Number(row?.['used']), Number(row?.['most']))
+}
+
+export function assessConnections(used: number, most: number): Finding {
+  const [name, detail] = ['connections', `${used} of ${most} connections of PostgreSQL are in use`]
+  if (used < most * maxConnectionsUsed) return ok(name, detail)
+  return warn(name, detail, 'Raise its max_connections, or let other programs use fewer connections.')
+}
+
+/** A warning for each node that stopped sending heartbeats without being stopped or retired. */
+export async function checkNodes(url: string): Promise<Finding[]> {
+  const rows = await readRows(
+    url,
+    `select id, name, floor(extract(epoch from clock_timestamp()) - seen_at / 1000)::int as seconds from nodes
+      where state = 'running' and seen_at < (extract(epoch from clock_timestamp()) - ${silentAfterSeconds}) * 1000
+      order by id`,
+  )
+  return rows.map((row) => {
+    const [id, machine, seconds] = [row['id'], row['name'], row['seconds']].map(String)
+    const advice = `Start it again; if it is gone for good, run sluice node retire ${id}. Until then its open requests hold money.`
+    return warn('nodes', `${id} (${machine}) has been silent for ${seconds} s`, advice)
+  })
 }
 
 export async function checkPostgres(url: string): Promise<Finding> {

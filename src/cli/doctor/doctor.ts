@@ -1,6 +1,6 @@
 /** `sluice doctor`: checks the whole installation and suggests fixes. */
 
-import { checkInitialized, checkPostgres, checkRedis } from './database.ts'
+import { checkConnections, checkInitialized, checkNodes, checkPostgres, checkRedis } from './database.ts'
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../../config.ts'
@@ -8,6 +8,7 @@ import { findMissingDatabaseUrl, hasStore } from '../../server/store-location.ts
 import { checkClock, checkDirectory, checkDisk, checkPort, checkVersions } from './machine.ts'
 import { checkDatabase, checkRelay, checkNode, checkService } from './relay.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
+import { checkHardeningSettings, checkProcess } from './hardening.ts'
 import { checkSettings } from './settings.ts'
 import { withJsonOption, progressOption } from '../options.ts'
 import {
@@ -55,8 +56,10 @@ async function checkCluster({ config, isRunning, report }: DoctorContext, url: s
   if (config.redisUrl !== null) findings.push(await checkRedis(config.redisUrl))
   findings.push(await checkClock(null), await checkPort(config, isRunning))
   if (database.state === 'fail') return { findings, isUsable: false }
+  findings.push(await checkConnections(url))
   const empty = await checkInitialized(url)
-  return empty === null ? { findings, isUsable: true } : { findings: [...findings, empty], isUsable: false }
+  if (empty !== null) return { findings: [...findings, empty], isUsable: false }
+  return { findings: [...findings, ...(await checkNodes(url))], isUsable: true }
 }
 
 async function checkSingleNode({ config, isRunning, report }: DoctorContext): Promise<StoreChecks> {
@@ -80,7 +83,7 @@ async function runChecks(options: DoctorOptions, report: (step: string) => void)
   const { config, finding } = checkConfiguration()
   const findings = [checkVersions(), ...finding]
   if (config === null) return findings
-  findings.push(...checkSettings(config))
+  findings.push(...checkSettings(config), ...checkHardeningSettings(config))
   const { dataDir, databaseUrl } = config
   const directory = checkDirectory(dataDir)
   findings.push(directory)
@@ -89,7 +92,7 @@ async function runChecks(options: DoctorOptions, report: (step: string) => void)
   report('measuring the disk')
   const { findings: disk, isFull } = checkDisk(dataDir)
   const { finding: relay, isRunning } = await checkRelay(dataDir)
-  findings.push(...disk, relay)
+  findings.push(...disk, relay, ...checkProcess(dataDir, isRunning))
   const context = { config, isRunning, report }
   const store = await (databaseUrl === null ? checkSingleNode(context) : checkCluster(context, databaseUrl))
   findings.push(...store.findings)

@@ -14,6 +14,7 @@ import { parseProxy } from '../../lib/http-client/proxy.ts'
 import { isRelayRunning } from '../../server/control-socket.ts'
 import { findLockHolder } from '../../server/lock.ts'
 import { checkConnection } from '../../server/connection-checks.ts'
+import type { RotationStatus } from '../../server/key-rotation/key-rotation.ts'
 import { listAll, openAdminClient, type AdminClient } from '../admin-client.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { omitUndefined } from '../options.ts'
@@ -181,7 +182,22 @@ function serviceAdvice(error: Error): string {
   return error instanceof CommandError ? "See the relay's log." : 'Start the relay and check its output.'
 }
 
-/** Checks the models and upstreams through the admin API. */
+/** Whether a rotation of the encryption key has to be started, continued or cleaned up. */
+async function checkEncryptionKey(client: AdminClient): Promise<Finding[]> {
+  const name = 'encryption key'
+  const status = (await client.call('GET', '/rotate-key')) as RotationStatus
+  if (status.phase === 'distributing' || status.phase === 'resealing') {
+    const advice = 'Run sluice rotate-key again. Until then, keep ENCRYPTION_KEY_PREVIOUS.'
+    return [warn(name, `the rotation that began at ${status.at} is unfinished`, advice)]
+  }
+  if (status.needs_rotation)
+    return [
+      warn(name, 'ENCRYPTION_KEY is not in use yet: ENCRYPTION_KEY_PREVIOUS is', 'Run sluice rotate-key.'),
+    ]
+  return status.has_previous_key ? [ok(name, 'ENCRYPTION_KEY_PREVIOUS can be removed')] : []
+}
+
+/** Checks the encryption key, the models and the upstreams through the control socket. */
 export async function checkService(config: Config, calls: boolean): Promise<Finding[]> {
   try {
     const client = await openAdminClient(config, { command: 'doctor' })
@@ -193,7 +209,8 @@ export async function checkService(config: Config, calls: boolean): Promise<Find
       const routes = models.flatMap(routesOf)
       const checks = { calls, routes, allow: parseCidrs(config.upstreamAllow.join(',')) }
       const upstreamFindings = upstreams.map((upstream) => checkUpstream(client, upstream, checks))
-      return [...checkModels(models, upstreams), ...(await Promise.all(upstreamFindings))]
+      const keyFindings = await checkEncryptionKey(client)
+      return [...keyFindings, ...checkModels(models, upstreams), ...(await Promise.all(upstreamFindings))]
     } finally {
       await client.close()
     }

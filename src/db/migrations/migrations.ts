@@ -24,6 +24,7 @@ import { loginAttempts } from './0017-attempts.ts'
 import { searchFees } from './0018-search-fees.ts'
 import { trafficTokens } from './0019-tokens-of-traffic.ts'
 import { keyList } from './0020-key-list.ts'
+import { rejectionCounts } from './0021-rejection-counts.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -46,4 +47,5 @@ export const migrations: readonly Migration[] = [
   searchFees,
   trafficTokens,
   keyList,
+  rejectionCounts,
 ]

@@ -7,6 +7,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Change, Changes } from '../change.ts'
+import type { Statement } from '../statement.ts'
 import { openClient, runScript } from './connection.ts'
 import { quoteLiteral } from './sql-text.ts'
 
@@ -36,7 +37,14 @@ export interface ChangeListener {
   onDisconnected(): void
 }
 
-const kinds: readonly string[] = ['account', 'key', 'tier', 'model', 'upstream'] satisfies Change['kind'][]
+const kinds: readonly string[] = [
+  'account',
+  'key',
+  'tier',
+  'model',
+  'upstream',
+  'data_key',
+] satisfies Change['kind'][]
 
 /** The position in the feed. */
 interface FeedPosition {
@@ -53,6 +61,18 @@ function isKind(kind: string): kind is Change['kind'] {
 }
 
 const sinceSql = (horizon: bigint): string => `transaction >= '${horizon}'::xid8`
+
+/** For a batch: publishes a change that no trigger does (migration 8). */
+export function publishStatements({ kind, id }: Change): Statement[] {
+  return [
+    {
+      sql: `insert into changes (kind, id, transaction) values (?, ?, pg_current_xact_id())
+        on conflict (kind, id) do update set transaction = excluded.transaction`,
+      parameters: [kind, id],
+    },
+    { sql: `select pg_notify('${changesChannel}', '')`, parameters: [] },
+  ]
+}
 
 export class ChangeFeed {
   readonly #url: string

@@ -5,6 +5,7 @@
 
 import type { Db } from '../db.ts'
 import { checkNotMoved, unfinishedMoveMessage } from '../transfer/move-marker.ts'
+import type { Statement } from '../statement.ts'
 import type { HoldRow } from './lock-batch.ts'
 
 export type NodeState = 'running' | 'stopped' | 'retired'
@@ -13,11 +14,15 @@ export type NodeState = 'running' | 'stopped' | 'retired'
 export interface NodeRecord {
   readonly id: string
   readonly name: string
+  /** `host:port`; null before its first start with a release that stores it. */
+  readonly address: string | null
   readonly version: string
   readonly state: 'running' | 'silent' | 'stopped' | 'retired'
   readonly startedAt: number
   readonly seenAt: number
   readonly openHolds: number
+  /** Whether it is the node that lists the nodes. */
+  readonly isSelf: boolean
 }
 
 export interface NodeRow {
@@ -32,6 +37,20 @@ export interface NodeRow {
 
 const nowText = `(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
+/** Settings with the address of each node: this and the node's id. */
+const addressPrefix = 'node_address:'
+
+/** Neither is a move into the database unfinished, nor was the database moved. */
+const notMovedText = `to_regclass('moving') is null and not exists (select 1 from settings where name = 'moved_to')`
+
+function storeAddress(id: string, address: string): Statement {
+  return {
+    sql: `insert into settings (name, value) select ?, ? where ${notMovedText}
+      on conflict (name) do update set value = excluded.value`,
+    parameters: [`${addressPrefix}${id}`, address],
+  }
+}
+
 const lockText = 'select id from nodes where id = ? for update'
 
 /**
@@ -41,19 +60,20 @@ const lockText = 'select id from nodes where id = ? for update'
  */
 export async function joinCluster(
   db: Db,
-  node: { readonly id: string; readonly name: string; readonly version: string },
+  node: Pick<NodeRecord, 'id' | 'name' | 'version'> & { readonly address?: string },
 ): Promise<number> {
   const [, result] = await db.write(
     { sql: lockText, parameters: [node.id] },
     {
       sql: `insert into nodes (id, name, version, epoch, state, started_at, seen_at)
         select ?, ?, ?, 1, 'running', ${nowText}, ${nowText}
-        where to_regclass('moving') is null and not exists (select 1 from settings where name = 'moved_to')
+        where ${notMovedText}
         on conflict (id) do update set name = excluded.name, version = excluded.version, epoch = nodes.epoch + 1,
           state = 'running', started_at = excluded.started_at, seen_at = excluded.seen_at
         returning epoch`,
       parameters: [node.id, node.name, node.version],
     },
+    ...(node.address === undefined ? [] : [storeAddress(node.id, node.address)]),
   )
   if (result?.changes === 1) return Number(result.rows[0]?.['epoch'])
   await checkNotMoved(db)
@@ -100,12 +120,15 @@ export async function retireNode(db: Db, id: string): Promise<boolean> {
 /** Lists all nodes with their numbers of open holds. */
 export function listNodes(
   db: Db,
-): Promise<(NodeRow & { readonly open_holds: number; readonly now: number })[]> {
+): Promise<
+  (NodeRow & { readonly address: string | null; readonly open_holds: number; readonly now: number })[]
+> {
   return db.all({
     sql: `select nodes.id, name, version, epoch, state, started_at, seen_at, ${nowText} as now,
-        (select count(*) from holds where holds.node = nodes.id and retired_at is null) as open_holds
+        (select count(*) from holds where holds.node = nodes.id and retired_at is null) as open_holds,
+        (select value from settings where settings.name = ? || nodes.id) as address
       from nodes order by id`,
-    parameters: [],
+    parameters: [addressPrefix],
   })
 }
 

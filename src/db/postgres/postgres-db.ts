@@ -7,6 +7,7 @@ import type { PoolClient } from 'pg'
 import { compileQuery, type Db, type Query } from '../db.ts'
 import type { Statement, StatementResult } from '../statement.ts'
 import { StoreError } from '../store-error.ts'
+import { systemOwner, FairQueue } from '../fair-queue.ts'
 import { openPool, runStatement } from './connection.ts'
 import { toPostgresFailure } from './errors.ts'
 import { writeLock } from './advisory-locks.ts'
@@ -17,7 +18,6 @@ export interface PostgresDb extends Db {
 
 const readConnections = 2
 const writeConnections = 1
-const reportConnections = 1
 const readTimeoutMs = 15_000
 const reportTimeoutMs = 300_000
 async function runBatch(client: PoolClient, statements: readonly Statement[]): Promise<StatementResult[]> {
@@ -46,8 +46,9 @@ export function openPostgresDb(url: string, name: string): PostgresDb {
   const readPool = openPool({ url, name, statementMs: readTimeoutMs, readOnly: true }, readConnections)
   const reportPool = openPool(
     { url, name: `${name} reports`, statementMs: reportTimeoutMs, readOnly: true },
-    reportConnections,
+    1,
   )
+  const reportQueue = new FairQueue()
   const writePool = openPool({ url, name, statementMs: readTimeoutMs }, writeConnections)
   async function read<Result>(from: typeof readPool, query: Query<Result>): Promise<Result[]> {
     try {
@@ -59,7 +60,7 @@ export function openPostgresDb(url: string, name: string): PostgresDb {
   }
   return {
     all: (query) => read(readPool, query),
-    report: (query) => read(reportPool, query),
+    report: (query, account = systemOwner) => reportQueue.run(account, () => read(reportPool, query)),
     first: async (query) => (await read(readPool, query))[0],
     async write(...queries) {
       const statements = queries.map(compileQuery)

@@ -12,7 +12,7 @@ import { chainHash, chainGenesis } from '../journal.ts'
 import { openReadOnly } from './read-only.ts'
 import { JournalChainError, readJournalAfter } from '../read-ledger.ts'
 import { sql } from '../schema/schema.ts'
-import { openDataKey, getSetting } from '../settings.ts'
+import { getSetting } from '../settings.ts'
 import { StoreError } from '../store-error.ts'
 import {
   createLedgerCommit,
@@ -155,16 +155,31 @@ describe('SQLite store', () => {
     const program = `
     import { workerData, parentPort } from 'node:worker_threads'
     import { connectDb } from ${JSON.stringify(new URL('./port-db.ts', import.meta.url).href)}
-    const db = connectDb(workerData)
+    const { db } = connectDb(workerData)
     await db.write({ sql: "insert into settings values ('from', 'a worker')", parameters: [] })
     parentPort.postMessage(await db.all({ sql: 'select * from settings', parameters: [] }))`
     const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(program)}`), {
       workerData: ports,
-      transferList: [ports.writer, ports.reader, ports.reporter],
+      transferList: Object.values(ports),
     })
     const [rows] = (await once(worker, 'message')) as [{ name: string; value: string }[]]
     assert.deepEqual(rows, [{ name: 'from', value: 'a worker' }])
     assert.equal(await getSetting(store.db, 'from'), 'a worker')
+  })
+
+  test('lookups – wait neither for reads nor for reports', async (t) => {
+    const store = await openTemporaryStore(t)
+    const { db, lookups } = connectDb(store.portsForWorker())
+    const slow = {
+      sql: `with recursive counter (n) as (select 1 union all select n + 1 from counter where n < 2000000)
+        select count(*) as found from counter`,
+      parameters: [],
+    }
+    const ended: string[] = []
+    const pending = [db.all(slow), db.report(slow)].map((query) => query.then(() => ended.push('slow')))
+    await lookups.first({ sql: 'select 1', parameters: [] })
+    assert.deepEqual(ended, [])
+    await Promise.all(pending)
   })
 
   test('close – completes pending requests and rejects later ones', async (t) => {
@@ -172,7 +187,7 @@ describe('SQLite store', () => {
       dataDir: createTemporaryDir(t),
       onFailed: (reason) => assert.fail(reason),
     })
-    const other = connectDb(store.portsForWorker())
+    const { db: other } = connectDb(store.portsForWorker())
     const sent = [store.commit(createLedgerCommit(1)), store.commit(createLedgerCommit(2))]
     await store.close()
     await Promise.all(sent)
@@ -203,17 +218,5 @@ describe('backup file', () => {
     t.after(() => restored.close())
     assert.equal((await restored.readLedger()).lastSeq, report.lastSeq)
     assert.throws(() => checkBackup(import.meta.filename))
-  })
-})
-
-describe('openDataKey', () => {
-  test('data key – is created once, opens with its secret and moves to ENCRYPTION_KEY', async (t) => {
-    const { db, dataDir } = await openTemporaryStore(t)
-    const first = Buffer.from(await openDataKey(db, { dataDir }))
-    assert.deepEqual(Buffer.from(await openDataKey(db, { dataDir, encryptionKey: '' })), first)
-    assert.deepEqual(Buffer.from(await openDataKey(db, { dataDir, encryptionKey: 'mine' })), first)
-    const elsewhere = createTemporaryDir(t)
-    assert.deepEqual(Buffer.from(await openDataKey(db, { dataDir: elsewhere, encryptionKey: 'mine' })), first)
-    await assert.rejects(openDataKey(db, { dataDir: elsewhere, encryptionKey: 'yours' }), /ENCRYPTION_KEY/)
   })
 })

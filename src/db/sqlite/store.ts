@@ -1,5 +1,5 @@
 /**
- * The SQLite store in the main thread: starts the store thread (which migrates the schema) and two reading threads,
+ * The SQLite store in the main thread: starts the store thread (which migrates the schema) and three reading threads,
  * creates ports for other threads, and sends the ledger's commits. Closing it waits for pending requests.
  */
 
@@ -39,7 +39,7 @@ export interface Store {
   readonly db: Db
   /** Resolves when the commit is durable. Rejects with StoreError; on `full`, send the same commit again. */
   commit(commit: LedgerCommit): Promise<void>
-  /** Creates ports for another thread: transfer all three, then call `connectDb(ports)` there. */
+  /** Creates ports for another thread: transfer them all, then call `connectDb(ports)` there. */
   portsForWorker(): DbPorts
   /** Reads the state from which the ledger starts. Throws if the journal's hash chain is broken. */
   readLedger(): Promise<LedgerState>
@@ -96,14 +96,12 @@ function startStoreThread(
 async function startThreads(
   data: StoreThreadData,
   listener: ThreadListener,
-): Promise<[Thread, Thread, Thread]> {
+): Promise<Record<keyof DbPorts, Thread>> {
   const { path } = data
   const writer = await startStoreThread('./store-thread.ts', data, listener)
-  const [reader, reporter] = await Promise.all([
-    startStoreThread('./reader-thread.ts', path, listener),
-    startStoreThread('./reader-thread.ts', path, listener),
-  ])
-  return [writer, reader, reporter]
+  const startReader = (): Promise<Thread> => startStoreThread('./reader-thread.ts', path, listener)
+  const [reader, lookups, reporter] = await Promise.all([startReader(), startReader(), startReader()])
+  return { writer, reader, lookups, reporter }
 }
 
 /** Opens the store of a data directory; creates both if they do not exist. Rejects a newer schema. */
@@ -120,13 +118,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
     requestsDeleted: (requests) => options.onRequestsDeleted?.(requests),
   })
-  const [writer, reader, reporter] = threads
+  const { writer, reader, lookups, reporter } = threads
   const { requestRetentionMs = 0 } = options
   if (requestRetentionMs > 0) sendRequest(writer, { kind: 'retain', requestsMs: requestRetentionMs })
   isServing = true
   const portsForWorker = (): DbPorts => ({
     writer: openPort(writer),
     reader: openPort(reader),
+    lookups: openPort(lookups),
     reporter: openPort(reporter),
   })
   const ports = portsForWorker()
@@ -142,7 +141,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     readLedger: () => readLedger(db),
     async close() {
       isServing = false
-      for (const thread of [reader, reporter, writer]) {
+      for (const thread of [reader, lookups, reporter, writer]) {
         sendRequest(thread, { kind: 'close' })
         await thread.ended
       }

@@ -22,6 +22,8 @@ export type StoreRequest =
 export interface ReaderRequest {
   readonly id: number
   readonly statement: Statement
+  /** Whose query it is, for the order of queries (fair-queue.ts). */
+  readonly owner: string
 }
 
 export type ThreadResponse<Result> =

@@ -19,7 +19,7 @@ export interface TableShape {
 const excludedTables: ReadonlySet<string> = new Set(['schema_version', 'checkpoints'])
 
 /** Settings of a database itself: where it was moved, and how its data key is stored. */
-export const databaseSettings = ['moved_to', 'moved_from', 'data_key_secret'] as const
+export const databaseSettings = ['moved_to', 'moved_from', 'data_key_secret', 'data_key_secret_next'] as const
 
 const columnsSql = `select m.name as tab, c.name as col, c.pk as place from sqlite_schema m, pragma_table_info(m.name) c
   where m.type = 'table' and m.name not like 'sqlite_%' order by m.name, c.cid`

@@ -82,6 +82,7 @@ export async function startAdminServer(
     backups: remoteBackupService(unavailable),
     authThrottle: createAuthThrottle(new LoginThrottle(db)),
     isReady: () => true,
+    admissionOutage: () => null,
     async publishChanges(changes) {
       directory.apply(await loadDirectoryDelta(db, changes))
       catalog.apply(await loadCatalogDelta(db, changes))

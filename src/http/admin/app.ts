@@ -21,6 +21,7 @@ import { backupRoutes } from './system/backups.ts'
 import { channelRoutes } from './notifications/channels.ts'
 import { credentialRoutes } from './catalog/credentials.ts'
 import type { AdminContext } from './admin-context.ts'
+import { idempotentPosts } from './idempotent-posts.ts'
 import { trafficFlowRoutes } from './traffic/traffic-flow.ts'
 import { incidentRoutes } from './monitoring/incidents.ts'
 import { keyListRoutes } from './accounts/key-list.ts'
@@ -58,8 +59,8 @@ export const adminPath = '/api/admin'
 export interface AdminOptions {
   /** True over HTTP: ADMIN_API_KEY is required. False if the caller is already known: control socket or session. */
   readonly authenticate: boolean
-  /** The actor as the audit log names it. Default: derived from how the caller is authenticated. */
-  readonly by?: string
+  /** The operator whose session the requests have, with the actor as the audit log names it. */
+  readonly operator?: Pick<AdminContext, 'by' | 'session'>
   /** Receives errors that are our bugs; the caller gets no details of them. */
   readonly onInternalError?: (error: unknown, requestId: string) => void
 }
@@ -133,7 +134,9 @@ const routeGroups: readonly ((admin: AdminContext) => OpenAPIHono)[] = [
 
 /** Creates the application with every endpoint of the admin API and the OpenAPI document, which is public. */
 export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIHono {
-  const admin: AdminContext = { ctx, by: options.by ?? (options.authenticate ? 'admin-api' : 'command-line') }
+  const { authenticate, onInternalError, operator } = options
+  const withoutSession = { by: authenticate ? 'admin-api' : 'command-line', session: null }
+  const admin: AdminContext = { ctx, ...(operator ?? withoutSession) }
   const app = new OpenAPIHono({
     getPath: escapeModelPath,
     defaultHook: (result) => {
@@ -152,8 +155,9 @@ export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIH
     const { bytes, headers } = await document.encode(c.req.header('accept-encoding'))
     return c.body(bytes, 200, { 'content-type': 'application/json', vary: 'accept-encoding', ...headers })
   })
-  if (options.authenticate) app.use(requireAdminKey(ctx.config.adminApiKey))
+  if (authenticate) app.use(requireAdminKey(ctx.config.adminApiKey))
   app.use(bodyLimit)
+  app.use(idempotentPosts(admin, (error, requestId) => onInternalError?.(error, requestId)))
   for (const routes of routeGroups) {
     app.route(adminPath, routes(admin))
   }
@@ -166,7 +170,7 @@ export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIH
   })
   app.onError((thrown, c) => {
     const { error, isBug } = apiErrorFromThrown(thrown)
-    if (isBug) options.onInternalError?.(thrown, c.res.headers.get('x-request-id') ?? '')
+    if (isBug) onInternalError?.(thrown, c.res.headers.get('x-request-id') ?? '')
     return sendError(c, error)
   })
   return app

@@ -162,6 +162,7 @@ const errorResponse = jsonContent(errorSchema, 'An error.')
 export const errorResponses = {
   400: errorResponse,
   401: errorResponse,
+  403: errorResponse,
   404: errorResponse,
   409: errorResponse,
 } as const

@@ -36,7 +36,7 @@ export async function messageTokens(
   const request = readMessagesRequest(context.body, { headers: headersOf(context), isTokenCount: true })
   const { caller } = context
   const model = requireModel(deps.catalog, caller, request.model)
-  const rates = await deps.relay.ledger.takeRateLimit(context.id, caller.keyId)
+  const rates = await deps.relay.ledger.takeTokenCount(context.id, caller.keyId)
   const body = await countTokens(deps.relay, { caller, model, request }, response)
   const headers = ['content-type', 'application/json', ...rateLimitHeaders(rates), ...context.headers]
   response.send(200, headers, body)

@@ -13,6 +13,10 @@ function encodeModel(model: PricedModel): Record<string, unknown> {
     created_at: new Date(model.createdAt).toISOString(),
     max_input_tokens: model.contextTokens,
     max_tokens: model.maxOutputTokens,
+    lifecycle: 'active',
+    capabilities: null,
+    deprecated_at: null,
+    retires_at: null,
   }
 }
 

@@ -9,6 +9,7 @@ import { newId } from '../../lib/ids.ts'
 import { apiErrorFromThrown } from '../api/thrown-errors.ts'
 import { bodyLimit } from '../middleware.ts'
 import { accountEndpoints } from './account/account.ts'
+import { confirmationEndpoints } from './auth/confirmation.ts'
 import { impersonationEndpoints } from './auth/impersonation.ts'
 import { billingEndpoints } from './billing/billing.ts'
 import { registerCsvEndpoints } from './usage/csv-export.ts'
@@ -35,6 +36,7 @@ export const endpoints: readonly Endpoint[] = [
   ...signUpEndpoints,
   ...passwordResetEndpoints,
   ...profileEndpoints,
+  ...confirmationEndpoints,
   ...overviewEndpoints,
   ...keyEndpoints,
   ...usageEndpoints,

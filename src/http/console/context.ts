@@ -5,6 +5,7 @@
 import type { Context, Hono } from 'hono'
 import type { z } from 'zod'
 import type { Account } from '../../accounts/accounts.ts'
+import { reportsOfAccount } from '../../db/db.ts'
 import { apiError } from '../../errors.ts'
 import { actorOf, type User } from '../../users/users.ts'
 import { userBySessionToken, type Session, type SignedInUser } from '../../users/sessions.ts'
@@ -58,6 +59,8 @@ export function getAuditActor(signedIn: SignedInUser): string {
 
 export class ConsoleContext<Contract extends EndpointContract = EndpointContract> {
   readonly deps: ConsoleDeps
+  /** The services. Reports are those of the account whose pages these are. */
+  readonly ctx: AppContext
   readonly c: HonoContext
   readonly body: z.output<Contract['body']>
   readonly query: z.output<Contract['query']>
@@ -70,14 +73,12 @@ export class ConsoleContext<Contract extends EndpointContract = EndpointContract
     input: { readonly body: z.output<Contract['body']>; readonly query: z.output<Contract['query']> },
   ) {
     this.deps = deps
+    const account = signedIn && getActiveAccountId(signedIn)
+    this.ctx = account === null ? deps.ctx : { ...deps.ctx, db: reportsOfAccount(deps.ctx.db, account) }
     this.c = c
     this.signedIn = signedIn
     this.body = input.body
     this.query = input.query
-  }
-
-  get ctx(): AppContext {
-    return this.deps.ctx
   }
 
   /** Throws 401 if nobody is signed in. */

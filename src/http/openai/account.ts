@@ -3,6 +3,7 @@
  * endpoints that clients of other relays call.
  */
 import type { Caller } from '../../accounts/directory.ts'
+import { reportsOfAccount } from '../../db/db.ts'
 import { apiError } from '../../errors.ts'
 import { dateOf, dayEndOf } from '../../ledger/periods.ts'
 import { formatAmount } from '../../lib/money.ts'
@@ -66,7 +67,7 @@ function toNumber(nanos: bigint): number {
 export async function subscriptionBody(ctx: AppContext, caller: Caller): Promise<Body> {
   const [wallet, spent] = await Promise.all([
     ctx.wallet(caller.accountId, caller.keyId),
-    usageBetween(ctx.db, caller.accountId),
+    usageBetween(reportsOfAccount(ctx.db, caller.accountId), caller.accountId),
   ])
   const limit = toNumber(wallet.balance + spent.costNanos)
   return {
@@ -110,6 +111,7 @@ export async function billingUsageBody(
     return date === '' ? undefined : startOfDate(date, caller.timezone, param)
   }
   const span = { from: dateParam('start_date'), to: dateParam('end_date') }
-  const { costNanos } = await usageBetween(ctx.db, caller.accountId, span.from, span.to)
+  const db = reportsOfAccount(ctx.db, caller.accountId)
+  const { costNanos } = await usageBetween(db, caller.accountId, span.from, span.to)
   return { object: 'list', total_usage: toNumber(costNanos * 100n) }
 }

@@ -49,6 +49,10 @@ describe('openapiDocument', () => {
       for (const [method, operation] of Object.entries(calls)) {
         const at = `${method} ${path}`
         assert.ok(operation.summary, at)
+        const isAdminPost = method === 'post' && path.startsWith('/api/admin/')
+        const hasKey = operation.parameters?.some(({ name }) => name === 'Idempotency-Key') ?? false
+        if (path.startsWith('/api/admin/')) assert.equal(hasKey, isAdminPost, at)
+        if (isAdminPost) assert.ok(operation.responses['409'] && operation.responses['422'], at)
         assert.ok(
           Object.keys(operation.responses).some((status) => /^20[01]$/.test(status)),
           at,

@@ -10,7 +10,9 @@ import {
   jsonResponse,
   content,
   count,
+  adminIdempotencyKey,
   idempotencyKey,
+  replayedHeader,
   withApiKey,
   object,
   optionalAmount,
@@ -133,6 +135,11 @@ const request = object({
   currency: text,
   first_token_ms: { type: ['number', 'null'] },
   duration_ms: { type: 'number' },
+  count: {
+    ...count,
+    description:
+      'How many rejected requests this stands for: beyond 60 a minute, those of a key with the same error share one record.',
+  },
 })
 
 const publicOperation = { security: [], tags: ['Operation'] }
@@ -163,10 +170,7 @@ const relayPaths: Json = {
           headers: {
             'x-request-id': { schema: text },
             'x-sluice-cost': { schema: amount, description: 'Only in non-streaming responses.' },
-            'idempotent-replayed': {
-              schema: { const: 'true' },
-              description: 'This is the stored response to the first request with this `Idempotency-Key`.',
-            },
+            ...replayedHeader,
           },
           content: { ...content(chatResponse), ...content(text, 'text/event-stream') },
         },
@@ -217,6 +221,11 @@ const operationPaths: Json = {
   ...statusPaths,
 }
 
+interface Operation {
+  readonly parameters?: readonly Json[]
+  readonly responses: Readonly<Record<string, Json>>
+}
+
 /** The whole document (OpenAPI 3.1) as plain JSON. `app` comes from `createAdminApp`. */
 export function openapiDocument(app: OpenAPIHono, version: string): Json {
   const { paths = {}, components = {} } = app.getOpenAPI31Document({
@@ -225,7 +234,7 @@ export function openapiDocument(app: OpenAPIHono, version: string): Json {
     security: [{ admin: [] }],
   })
   const adminPaths = Object.entries(paths).map(
-    ([path, operations]) => [path, tagAdministration(operations)] as const,
+    ([path, operations]) => [path, describeAdministration(operations)] as const,
   )
   return {
     openapi: '3.1.0',
@@ -254,8 +263,24 @@ export function openapiDocument(app: OpenAPIHono, version: string): Json {
   }
 }
 
-function tagAdministration(operations: object): Json {
-  const tag = (call: unknown): unknown =>
-    typeof call === 'object' && call !== null ? { ...call, tags: ['Administration'] } : call
-  return Object.fromEntries(Object.entries(operations).map(([method, call]) => [method, tag(call)]))
+/** Adds what all endpoints of the admin API have in common. */
+function describeAdministration(operations: object): Json {
+  const described = Object.entries(operations).map(([method, operation]: [string, Operation]) => {
+    const call = method === 'post' ? withIdempotencyKey(operation) : operation
+    return [method, { ...call, tags: ['Administration'] }] as const
+  })
+  return Object.fromEntries(described)
+}
+
+function withIdempotencyKey(operation: Operation): Operation {
+  const { parameters = [], responses } = operation
+  const described = Object.entries(responses).map(([status, response]): [string, Json] => [
+    status,
+    Number(status) < 300 ? { ...response, headers: replayedHeader } : response,
+  ])
+  return {
+    ...operation,
+    parameters: [...parameters, adminIdempotencyKey],
+    responses: { ...Object.fromEntries(described), 422: jsonResponse(errorDescriptions[422] ?? '', error) },
+  }
 }

@@ -43,3 +43,14 @@ export const idempotencyKey: Json = {
   description:
     'For 24 hours, requests with the same key and body get the response to the first one and are charged once.',
 }
+export const adminIdempotencyKey: Json = {
+  ...idempotencyKey,
+  description:
+    'For 24 hours, calls of one administrator with the same key and body get the response to the first one and take effect once. A call that was rejected (4xx) frees its key.',
+}
+export const replayedHeader: Json = {
+  'idempotent-replayed': {
+    schema: { const: 'true' },
+    description: 'This is the stored response to the first request with this `Idempotency-Key`.',
+  },
+}

@@ -1,7 +1,6 @@
 /**
- * A connection of the fast path. It serves one request after the other; the next is read after the response to the
- * previous one. At the first request that the fast path does not support, the connection is passed to node:http for
- * good.
+ * A connection of the fast path. It serves one request after the other. At the first one that the fast path does not
+ * support, the connection is passed to node:http for good.
  */
 import type { Socket } from 'node:net'
 import type { ResponseWriter } from '../../relay/response-writer.ts'
@@ -22,7 +21,7 @@ export interface FastPathOptions {
   /** The maximum time for a request's head to arrive. */
   readonly headTimeoutMs: number
   readonly bodyTimeoutMs: number
-  /** How long it may take to receive this many bytes of a body. */
+  /** How long it may take to receive this many bytes of a body, or to send what remains of a response. */
   readonly maxBodyMs: (bytes: number) => number
   readonly lingerMs: number
   /** A response is abandoned if the caller reads nothing of it for this time. */
@@ -132,7 +131,9 @@ export class FastConnection implements CallerConnection {
 
   /** Closes the connection unless a request is under way. On a new connection, the first is assumed to be. */
   closeIfIdle(): void {
-    if (this.#isFirst && this.#context.nowMs - this.#sinceMs < graceMs) return
+    const { nowMs, options } = this.#context
+    // Both times are from a sweep, so the age is up to one interval too high.
+    if (this.#isFirst && nowMs - this.#sinceMs < graceMs + options.sweepIntervalMs) return
     if (this.#state === 'idle' && this.#pending === null) this.#closeSoon()
   }
 
@@ -154,11 +155,13 @@ export class FastConnection implements CallerConnection {
   }
 
   #sweepIdle(ageMs: number): void {
-    const { nowMs, options } = this.#context
+    const { options } = this.#context
     const maxMs = this.#isFirst ? options.headTimeoutMs : options.idleTimeoutMs + graceMs
-    // The last response is still being sent.
-    if (this.socket.writableLength > 0) this.#sinceMs = nowMs
-    else if (this.#pending && ageMs > options.headTimeoutMs) this.#rejectHead('ERR_HTTP_REQUEST_TIMEOUT')
+    const unsent = this.socket.writableLength
+    // The last response is still being sent. What the client sends extends the write timeout, but not this one.
+    if (unsent > 0) {
+      if (ageMs > options.writeTimeoutMs + options.maxBodyMs(unsent)) this.socket.destroy()
+    } else if (this.#pending && ageMs > options.headTimeoutMs) this.#rejectHead('ERR_HTTP_REQUEST_TIMEOUT')
     else if (ageMs > maxMs) this.#closeSoon()
   }
 
@@ -178,17 +181,22 @@ export class FastConnection implements CallerConnection {
     this.#pending = this.#pending === null ? bytes : Buffer.concat([this.#pending, bytes])
   }
 
-  /** A loop, not a recursion: the responses to pipelined requests may be sent synchronously. */
+  /** A loop, not a recursion: responses to pipelined requests may be sent synchronously. */
   #readHeads(): void {
     if (this.#isReadingHeads) return
+    const { socket } = this
     this.#isReadingHeads = true
     while (this.#state === 'idle' && this.#pending !== null && this.#readHead(this.#pending));
     this.#isReadingHeads = false
-    if (this.#state === 'idle' && this.socket.isPaused()) this.socket.resume()
+    if (this.#state !== 'idle') return
+    if (socket.writableNeedDrain) socket.pause()
+    else if (socket.isPaused()) socket.resume()
   }
 
-  /** False: no head could be read; more bytes are needed, or node:http has taken over. */
+  /** False: no head could be read; more bytes or a drain are needed, or node:http has taken over. */
   #readHead(bytes: Buffer): boolean {
+    // Unread responses must not accumulate.
+    if (this.socket.writableNeedDrain) return false
     const head = new RequestHead()
     const result = head.parse(bytes)
     if (result === 'partial') return false
@@ -280,7 +288,11 @@ export class FastConnection implements CallerConnection {
   /** `close` follows every error. */
   readonly #onError = (): void => undefined
 
-  readonly #onDrain = (): void => this.#response?.onSocketDrain()
+  readonly #onDrain = (): void => {
+    if (this.#response) return this.#response.onSocketDrain()
+    this.#sinceMs = this.#context.nowMs
+    this.#readHeads()
+  }
 
   readonly #onTimeout = (): void => {
     if (this.socket.writableLength > 0 || this.#state === 'done') this.socket.destroy()

@@ -45,21 +45,23 @@ const everyName: Readonly<Record<HeaderName, true>> = {
   cookie: true,
   host: true,
   'sec-fetch-site': true,
+  'access-control-request-headers': true,
 }
 /** All headers that handlers may read. */
 export const headerNames = Object.keys(everyName) as HeaderName[]
 
-/** Responds with what it has received. */
+/** Responds with what it has received. `Authorization` names the account. */
 export function echo(
   budget = new BodyBudget({ bodyLimitBytes, bodiesLimitBytes: 4 * bodyLimitBytes }),
 ): RequestHandler {
   return withErrorResponses(async (request, response) => {
-    const body = await request.body(budget)
+    const account = request.header('authorization') ?? ''
+    const body = await request.body(budget, account)
     const { method, path, query } = request
     const headers = headerNames.map((name) => request.header(name) ?? null)
     const said = { method, path, query, headers, bytes: body.length, text: body.toString('latin1', 0, 64) }
     response.send(200, ['content-type', 'application/json'], JSON.stringify(said))
-    budget.release(body.length)
+    budget.release(account, body.length)
   })
 }
 

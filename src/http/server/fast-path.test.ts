@@ -164,16 +164,17 @@ describe('fast path', () => {
     const budget = new BodyBudget({ bodyLimitBytes: 1000, bodiesLimitBytes: 1500 })
     const { port } = await startFastPath(t, echo(budget))
     const [first, second] = [new RawClient(t, port), new RawClient(t, port)]
-    const head = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n'
-    await first.write(head + 'x'.repeat(900))
+    const head = (account: string): string =>
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: ${account}\r\nContent-Length: 1000\r\n\r\n`
+    await first.write(head('a') + 'x'.repeat(900))
     await delay(20)
-    await second.write(head + 'x'.repeat(500))
+    await second.write(head('b') + 'x'.repeat(500))
     await delay(20)
     await second.write('x'.repeat(200))
     assert.equal((await second.waitForResponses(1))[0]?.status, 503)
     await first.write('x'.repeat(100))
     assert.equal((await first.waitForResponses(1))[0]?.status, 200)
-    budget.reserve(1500)
+    assert.equal(budget.heldBytes, 0)
   })
 
   test('timeouts – stalled head 408, stalled body 400, silent connection closed', async (t) => {
@@ -249,6 +250,21 @@ describe('fast path', () => {
     assert.equal(fastPath?.size, 0)
   })
 
+  test('closeIdle – a connection opened since the last sweep stays open for a request', async (t) => {
+    const { port, fastPath } = await startFastPath(t, echo(), { sweepIntervalMs: 60_000 })
+    assert.ok(fastPath)
+    const [client, idle] = [new RawClient(t, port), new RawClient(t, port)]
+    while (fastPath.size < 2) await delay(5)
+    fastPath.nowMs += 60_500
+    fastPath.closeIdle()
+    await client.write(chatRequest('late'))
+    assert.equal((await client.waitForResponses(1))[0]?.status, 200)
+    assert.equal(idle.isClosed, false)
+    fastPath.nowMs += 1000
+    fastPath.closeIdle()
+    await idle.waitForClose()
+  })
+
   test('pipelining during a request – buffered up to a bound', async (t) => {
     let handledCount = 0
     const count = 20_000
@@ -258,7 +274,7 @@ describe('fast path', () => {
     const handle = withErrorResponses(async (request, response) => {
       handledCount += 1
       first.resolve()
-      budget.release((await request.body(budget)).length)
+      budget.release('a', (await request.body(budget, 'a')).length)
       await release.promise
       response.send(200, [], '')
       if (handledCount === count) all.resolve()

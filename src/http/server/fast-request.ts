@@ -12,6 +12,7 @@ export class FastRequest implements IncomingRequest {
   #chunks: Buffer[] = []
   #receivedBytes = 0
   #budget: BodyBudget | null = null
+  #accountId = ''
   #bodyPromise: PromiseWithResolvers<Buffer> | null = null
   /** The body was returned or rejected: further bytes are discarded. */
   #isSettled = false
@@ -48,10 +49,12 @@ export class FastRequest implements IncomingRequest {
     return this.#head.header(name)
   }
 
-  body(budget: BodyBudget): Buffer | Promise<Buffer> {
-    budget.check(this.#head.contentLength)
-    budget.reserve(this.#receivedBytes)
+  body(budget: BodyBudget, accountId: string): Buffer | Promise<Buffer> {
+    const { contentLength } = this.#head
+    budget.check(contentLength)
+    budget.reserve(accountId, this.#receivedBytes, contentLength)
     this.#budget = budget
+    this.#accountId = accountId
     if (this.isComplete) return this.#concatBody()
     this.#bodyPromise = Promise.withResolvers<Buffer>()
     this.#connection.resume()
@@ -63,15 +66,17 @@ export class FastRequest implements IncomingRequest {
   }
 
   linger(): void {
+    this.#discard()
     this.#connection.linger()
   }
 
   /** Returns how many of the bytes belong to this request. */
   receive(bytes: Buffer): number {
-    const remaining = this.#head.contentLength - this.#receivedBytes
+    const { contentLength } = this.#head
+    const remaining = contentLength - this.#receivedBytes
     const chunk = bytes.length <= remaining ? bytes : bytes.subarray(0, remaining)
     try {
-      if (!this.#isSettled) this.#budget?.reserve(chunk.length)
+      if (!this.#isSettled) this.#budget?.reserve(this.#accountId, chunk.length, contentLength)
       if (!this.#isSettled && chunk.length > 0) this.#chunks.push(chunk)
     } catch (error) {
       this.#reject(error)
@@ -87,10 +92,15 @@ export class FastRequest implements IncomingRequest {
   }
 
   #reject(error: unknown): void {
-    this.#isSettled = true
-    this.#budget?.release(this.#receivedBytes)
-    this.#chunks = []
+    this.#discard()
+    this.#budget?.release(this.#accountId, this.#receivedBytes)
     this.#bodyPromise?.reject(error)
+  }
+
+  /** What has arrived, and what still arrives, is not kept. */
+  #discard(): void {
+    this.#isSettled = true
+    this.#chunks = []
   }
 
   #concatBody(): Buffer {

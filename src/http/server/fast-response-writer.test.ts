@@ -173,12 +173,26 @@ describe('FastResponseWriter', () => {
       await client.write(chatRequest('{"half":').replace('Content-Length: 8', 'Content-Length: 80'))
       const { incoming } = await firstRequest
       const budget = new BodyBudget({ bodyLimitBytes: 100, bodiesLimitBytes: 100 })
-      const body = incoming.body(budget)
+      const body = incoming.body(budget, 'a')
       disconnect(client)
       await assert.rejects(async () => await body, /incomplete/)
-      budget.reserve(100)
+      assert.equal(budget.heldBytes, 0)
     })
   }
+
+  test('response before the end of the body – nothing of the body is kept', async (t) => {
+    const { port, firstRequest } = await receiveRequests(t)
+    const client = new RawClient(t, port)
+    await client.write(chatRequest('half').replace('Content-Length: 4', 'Content-Length: 8'))
+    const { incoming, writer } = await firstRequest
+    writer.send(401, ['connection', 'close'], '')
+    incoming.linger()
+    void client.write('rest')
+    await client.waitForClose()
+    assert.equal(incoming.isComplete, true)
+    const budget = new BodyBudget({ bodyLimitBytes: 100, bodiesLimitBytes: 100 })
+    assert.equal((await incoming.body(budget, 'a')).length, 0)
+  })
 
   test('slow reader – backpressure until drained, nothing lost', async (t) => {
     const { port, firstRequest } = await receiveRequests(t)

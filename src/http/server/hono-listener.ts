@@ -5,10 +5,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { createEmailSender } from '../../lib/email.ts'
+import type { SignedInUser } from '../../users/sessions.ts'
 import { getAuditActor, sessionFromCookie, type ConsoleDeps } from '../console/context.ts'
 import { consolePath, createConsoleApp } from '../console/app.ts'
 import { checkSameSite } from '../console/auth/csrf.ts'
 import { adminPath, createAdminApp } from '../admin/app.ts'
+import { apiError } from '../../errors.ts'
 import { apiErrorFromThrown } from '../api/thrown-errors.ts'
 import { ApiKeyAuth } from '../api-key-auth.ts'
 import { errorResponse, fetchListener, type FetchHandler } from './fetch-listener.ts'
@@ -19,7 +21,7 @@ import { statusPathOf } from '../status/paths.ts'
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
 const listeners = new WeakMap<AppContext, Listener>()
-/** One application per operator is cached. */
+/** One application per operator's session is cached. */
 const maxOperatorApps = 100
 
 /** Serves the admin API as its key, or as the operator whose session the request has. */
@@ -27,12 +29,16 @@ function adminApiHandler(deps: ConsoleDeps): FetchHandler {
   const { ctx, onInternalError } = deps
   const byKey = createAdminApp(ctx, { authenticate: true, onInternalError })
   const byOperator = new Map<string, OpenAPIHono>()
-  const appOf = (by: string): OpenAPIHono => {
-    const cached = byOperator.get(by)
+  const appOf = (signedIn: SignedInUser): OpenAPIHono => {
+    const by = getAuditActor(signedIn)
+    const { id, userId } = signedIn.session
+    const name = `${id} ${by}`
+    const cached = byOperator.get(name)
     if (cached !== undefined) return cached
     if (byOperator.size >= maxOperatorApps) byOperator.clear()
-    const app = createAdminApp(ctx, { authenticate: false, by, onInternalError })
-    byOperator.set(by, app)
+    const operator = { by, session: { id, userId } }
+    const app = createAdminApp(ctx, { authenticate: false, operator, onInternalError })
+    byOperator.set(name, app)
     return app
   }
   return async (request) => {
@@ -42,9 +48,12 @@ function adminApiHandler(deps: ConsoleDeps): FetchHandler {
     const signedIn = await sessionFromCookie(deps, headers.get('cookie') ?? undefined)
     if (signedIn?.user.role !== 'operator') return byKey.fetch(request)
     checkSameSite(ctx.config, { method, header: (name) => headers.get(name) ?? undefined })
-    return appOf(getAuditActor(signedIn)).fetch(request)
+    return appOf(signedIn).fetch(request)
   }
 }
+
+/** Programs with another base URL, such as `/api/v1`, would otherwise be told that their key is invalid. */
+const baseUrlHint = 'Not found. The base URL of this API is that of this server with /v1.'
 
 /** One listener per context. `onInternalError` is called with errors whose details are not returned. */
 export function createHonoListener(
@@ -64,6 +73,8 @@ export function createHonoListener(
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(`${consolePath}/`)) return console.fetch(request, { peer })
     try {
+      const isAdminApi = pathname.startsWith(`${adminPath}/`) || pathname === '/openapi.json'
+      if (pathname.startsWith('/api') && !isAdminApi) throw apiError('not_found', { message: baseUrlHint })
       return await (statusPathOf(pathname) === undefined ? adminApi : status)(request, peer)
     } catch (thrown) {
       const { error, isBug } = apiErrorFromThrown(thrown)

@@ -46,8 +46,8 @@ export class NodeRequest implements IncomingRequest {
     return value
   }
 
-  body(budget: BodyBudget): Promise<Buffer> {
-    return readBody(this.#incoming, budget)
+  body(budget: BodyBudget, accountId: string): Promise<Buffer> {
+    return readBody(this.#incoming, budget, accountId)
   }
 
   respond(commonHeaders: readonly string[]): ResponseWriter {

@@ -40,6 +40,7 @@ const recordedNames = [
 
 /** The other headers that handlers read. A request with one is unsupported, so that none is ever overlooked. */
 const unreadNames: Readonly<Record<Exclude<HeaderName, (typeof recordedNames)[number]>, true>> = {
+  'access-control-request-headers': true,
   cookie: true,
   'sec-fetch-site': true,
   'anthropic-version': true,

@@ -1,6 +1,6 @@
 /** The public status for programs: as JSON, and the updates of incidents as RSS 2.0. */
 import type { Incident } from '../../health/incidents.ts'
-import { percentOf, type PublicStatus } from './state.ts'
+import { percentOf, type PublicStatus, type StatusComponent } from './state.ts'
 import { escapeMarkup } from './page.ts'
 import { postText, incidentTitle, type StatusMessages } from './locales.ts'
 
@@ -22,7 +22,7 @@ function incidentView(incident: Incident, messages: StatusMessages): object {
       id: post.id,
       at: timeOf(post.at),
       status: post.status,
-      message: postText(post, messages),
+      message: postText(incident, post, messages),
     })),
   }
 }
@@ -36,18 +36,22 @@ function shareView(success: number | null): number | null {
   return success === null ? null : percentOf(success)
 }
 
+function componentView({ state, success, objective, days }: StatusComponent) {
+  return {
+    state,
+    success_percent: shareView(success),
+    objective_percent: Number((objective * 100).toFixed(4)),
+    days: days.map((day) => ({ date: day.date, success_percent: shareView(day.success) })),
+  }
+}
+
 export function statusJson(status: PublicStatus, messages: StatusMessages): object {
   return {
     at: timeOf(status.at),
     state: status.state,
     base_urls: status.addresses.map(({ url, isHealthy }) => ({ url, state: addressState(isHealthy) })),
-    models: status.models.map((model) => ({
-      id: model.id,
-      state: model.state,
-      success_percent: shareView(model.success),
-      objective_percent: Number((model.objective * 100).toFixed(4)),
-      days: model.days.map(({ date, success }) => ({ date, success_percent: shareView(success) })),
-    })),
+    components: [{ name: messages.relayApi, ...componentView(status.relay) }],
+    models: status.models.map((model) => ({ id: model.id, ...componentView(model) })),
     incidents: status.incidents.map((incident) => incidentView(incident, messages)),
   }
 }
@@ -69,7 +73,7 @@ export function renderRss(
       at: post.at,
       title,
       status: post.status,
-      text: postText(post, messages),
+      text: postText(incident, post, messages),
     }))
   })
   const newest = posts.toSorted((left, right) => right.at - left.at).slice(0, maxItems)

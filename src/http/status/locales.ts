@@ -1,5 +1,6 @@
 /** The texts of the status page in each language, and the choice of the language. */
 import { automaticTitle } from '../../health/automatic-incidents.ts'
+import { noModel, relayApi } from '../../health/availability.ts'
 import type {
   Incident,
   IncidentPost,
@@ -17,8 +18,14 @@ export interface StatusMessages {
   readonly overall: Readonly<Record<State, string>>
   readonly status: Readonly<Record<IncidentStatus, string>>
   readonly severity: Readonly<Record<IncidentSeverity, string>>
+  /** Of incidents of a model. */
   readonly posts: Readonly<Record<PostCode, string>>
+  /** Of incidents of the relay's own API. */
+  readonly relayApiPosts: Readonly<Record<PostCode, string>>
+  /** The title of an automatic incident. */
   readonly failing: (model: string) => string
+  readonly relayApi: string
+  readonly components: string
   readonly open: string
   readonly past: string
   readonly noPast: string
@@ -58,7 +65,15 @@ const english: StatusMessages = {
     recovered: 'Requests to this model are succeeding again.',
     quiet: 'There have been no requests to this model for a while, and therefore no failures.',
   },
+  relayApiPosts: {
+    failing: 'The service is rejecting requests. We are investigating.',
+    failing_again: 'The service is rejecting requests again.',
+    recovered: 'The service is accepting requests again.',
+    quiet: 'There have been no requests for a while, and therefore no failures.',
+  },
   failing: automaticTitle,
+  relayApi,
+  components: 'Components',
   open: 'Now',
   past: 'Past incidents',
   noPast: 'No incidents in the last 90 days.',
@@ -89,7 +104,15 @@ const chinese: StatusMessages = {
     recovered: '该模型已恢复正常。',
     quiet: '该模型近期没有请求，未再出现失败。',
   },
-  failing: (model) => `${model} 请求异常`,
+  relayApiPosts: {
+    failing: '平台暂时无法受理请求，我们正在排查。',
+    failing_again: '平台再次无法受理请求。',
+    recovered: '平台已恢复受理请求。',
+    quiet: '近期没有请求，未再出现失败。',
+  },
+  failing: (model) => (model === noModel ? 'API 服务异常，无法受理请求' : `${model} 请求异常`),
+  relayApi: 'API 服务',
+  components: '平台服务',
   open: '当前故障',
   past: '历史故障',
   noPast: '过去 90 天无故障。',
@@ -137,6 +160,11 @@ export function incidentTitle({ title, watchedModel }: Incident, messages: Statu
   return isAutomatic ? messages.failing(watchedModel) : title
 }
 
-export function postText({ code, message }: IncidentPost, messages: StatusMessages): string {
-  return code === null ? message : messages.posts[code]
+export function postText(
+  { watchedModel }: Incident,
+  { code, message }: IncidentPost,
+  messages: StatusMessages,
+): string {
+  if (code === null) return message
+  return (watchedModel === noModel ? messages.relayApiPosts : messages.posts)[code]
 }

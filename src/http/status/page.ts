@@ -1,7 +1,13 @@
 /** The status page: one document without scripts, for light and dark mode, phones and screen readers. */
 import type { Incident } from '../../health/incidents.ts'
 import type { Language } from '../../notifications/locales/notification-texts.ts'
-import { percentOf, type PublicStatus, type State, type StatusAddress, type StatusModel } from './state.ts'
+import {
+  percentOf,
+  type PublicStatus,
+  type State,
+  type StatusAddress,
+  type StatusComponent,
+} from './state.ts'
 import { statusStyle } from './style.ts'
 import { statusMessages, postText, incidentTitle, type StatusMessages } from './locales.ts'
 
@@ -43,13 +49,17 @@ function badge(state: State, text: string): string {
   return `<span class="badge ${state}"><span aria-hidden="true">${symbols[state]}</span> ${escapeMarkup(text)}</span>`
 }
 
-function modelRow({ id, state, success, objective, days }: StatusModel, messages: StatusMessages): string {
+function componentRow(
+  name: string,
+  { state, success, objective, days }: StatusComponent,
+  messages: StatusMessages,
+): string {
   const bars = days.map(
     (day) =>
       `<i class="${levelOf(day.success, objective)}" title="${day.date}: ${escapeMarkup(percentText(day.success, messages))}"></i>`,
   )
   const share = percentText(success, messages)
-  return `<li class="model"><div class="line"><h3>${escapeMarkup(id)}</h3>${badge(state, messages.states[state])}</div>
+  return `<li class="model"><div class="line"><h3>${escapeMarkup(name)}</h3>${badge(state, messages.states[state])}</div>
 <div class="days" role="img" aria-label="${escapeMarkup(messages.days(share))}">${bars.join('')}</div>
 <div class="line small"><span>${escapeMarkup(messages.daysAgo)}</span><strong>${escapeMarkup(share)}</strong><span>${escapeMarkup(messages.today)}</span></div></li>`
 }
@@ -60,7 +70,7 @@ function incidentBlock(incident: Incident, messages: StatusMessages): string {
   const period = `${timeText(openedAt)}${closedAt === null ? '' : ` – ${timeText(closedAt)}`}`
   const updates = posts.map(
     (post) =>
-      `<li><strong>${escapeMarkup(messages.status[post.status])}</strong> ${timeText(post.at)}<p>${escapeMarkup(postText(post, messages))}</p></li>`,
+      `<li><strong>${escapeMarkup(messages.status[post.status])}</strong> ${timeText(post.at)}<p>${escapeMarkup(postText(incident, post, messages))}</p></li>`,
   )
   return `<article class="incident ${severity}"><h3>${escapeMarkup(incidentTitle(incident, messages))}</h3>
 <p class="small">${escapeMarkup(messages.status[status])} · ${escapeMarkup(messages.severity[severity])} · ${escapeMarkup(affected)} · ${period}</p>
@@ -84,7 +94,7 @@ export function renderStatusPage(status: PublicStatus, language: Language): stri
   const past = status.incidents.filter(({ closedAt }) => closedAt !== null)
   const blocks = (incidents: readonly Incident[]): string =>
     incidents.map((incident) => incidentBlock(incident, messages)).join('\n')
-  const models = status.models.map((model) => modelRow(model, messages)).join('\n')
+  const models = status.models.map((model) => componentRow(model.id, model, messages)).join('\n')
   const addresses = status.addresses.map((address) => addressRow(address, messages)).join('')
   return `<!doctype html>
 <html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -94,6 +104,7 @@ export function renderStatusPage(status: PublicStatus, language: Language): stri
 <body><header><h1>${escapeMarkup(messages.title)}</h1><nav><a href="/status?lang=${other}" hreflang="${other}" lang="${other}">${escapeMarkup(messages.otherLanguage)}</a> <a href="/status.rss?lang=${language}">RSS</a> <a href="/status.json?lang=${language}">JSON</a></nav></header>
 <main><p class="overall ${status.state}"><span aria-hidden="true">${symbols[status.state]}</span> ${escapeMarkup(messages.overall[status.state])}</p>
 ${open.length > 0 ? section(messages.open, blocks(open)) : ''}
+${section(messages.components, `<ul class="models">${componentRow(messages.relayApi, status.relay, messages)}</ul>`)}
 ${section(messages.models, status.models.length > 0 ? `<ul class="models">${models}</ul><p class="small">${escapeMarkup(messages.explanation)}</p>` : `<p>${escapeMarkup(messages.noModels)}</p>`)}
 ${section(messages.addresses, `<ul>${addresses}</ul>`)}
 ${section(messages.past, past.length > 0 ? blocks(past) : `<p>${escapeMarkup(messages.noPast)}</p>`)}

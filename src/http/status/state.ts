@@ -1,12 +1,26 @@
 /**
  * The data of the public status page: states, success rates and incidents. It contains no upstreams, no costs and no
- * counts, which would reveal the traffic.
+ * counts, which would reveal the traffic. While the store is unavailable, it is made from what was read last and from what
+ * this node has in memory.
  */
 import type { AppContext } from '../app-context.ts'
-import { dayMs, queryDays, successRate, sumCounts, type ModelSpan } from '../../health/availability.ts'
+import { isUnavailable } from '../../db/store-error.ts'
+import type { AdmissionOutage } from '../../health/admission-outage.ts'
+import { withOutageIncident } from '../../health/automatic-incidents.ts'
+import {
+  dayMs,
+  noModel,
+  queryDays,
+  relayApi,
+  relayApiSpans,
+  successRate,
+  sumCounts,
+  type ModelSpan,
+} from '../../health/availability.ts'
 import { listIncidents, type Incident } from '../../health/incidents.ts'
-import { objectiveFor, readObjectives } from '../../health/objectives.ts'
-import { listPublicAddresses } from '../../health/public-addresses.ts'
+import { defaultObjectives, objectiveFor, readObjectives, type Objectives } from '../../health/objectives.ts'
+import { listPublicAddresses, type PublicAddress } from '../../health/public-addresses.ts'
+import { tryRead } from '../../lib/try-read.ts'
 import { baseUrlsOf } from '../public-urls.ts'
 
 export type State = 'up' | 'degraded' | 'down'
@@ -18,7 +32,8 @@ export interface StatusDay {
   readonly success: number | null
 }
 
-export interface StatusModel {
+export interface StatusComponent {
+  /** The name of a model, or `Relay API`. */
   readonly id: string
   readonly state: State
   readonly success: number | null
@@ -37,7 +52,8 @@ export interface StatusAddress {
 export interface PublicStatus {
   readonly at: number
   readonly state: State
-  readonly models: readonly StatusModel[]
+  readonly relay: StatusComponent
+  readonly models: readonly StatusComponent[]
   readonly addresses: readonly StatusAddress[]
   /** Public incidents of the last 90 days, newest first. */
   readonly incidents: readonly Incident[]
@@ -46,6 +62,8 @@ export interface PublicStatus {
 export const daysShown = 90
 const incidentsShown = 100
 const cacheMs = 4000
+/** How long a response waits for a store that is unavailable. */
+const maxOutageReadMs = 1000
 
 const ranks: Readonly<Record<State, number>> = { up: 0, degraded: 1, down: 2 }
 const severityStates = { minor: 'degraded', major: 'degraded', critical: 'down' } as const
@@ -54,9 +72,12 @@ function worstState(states: readonly State[]): State {
   return states.reduce<State>((worst, state) => (ranks[state] > ranks[worst] ? state : worst), 'up')
 }
 
-function modelState(model: string, open: readonly Incident[]): State {
-  const affecting = open.filter(({ models }) => models.length === 0 || models.includes(model))
+function stateOf(affecting: readonly Incident[]): State {
   return worstState(affecting.map(({ severity }) => severityStates[severity]))
+}
+
+function modelState(model: string, open: readonly Incident[]): State {
+  return stateOf(open.filter(({ models }) => models.length === 0 || models.includes(model)))
 }
 
 function recentDates(now: number): { start: number; date: string }[] {
@@ -75,46 +96,68 @@ function visibleIncidents(incidents: readonly Incident[], listed: ReadonlySet<st
   })
 }
 
-export async function loadPublicStatus(
-  { db, catalog, config }: AppContext,
-  now: number,
-): Promise<PublicStatus> {
-  const dates = recentDates(now)
-  const since = dates[0]?.start ?? now
-  const [spans, objectives, publicIncidents, addressChecks] = await Promise.all([
+/** What the page needs from the database. */
+interface StatusRows {
+  readonly spans: readonly ModelSpan[]
+  readonly objectives: Objectives
+  /** Newest first. */
+  readonly incidents: readonly Incident[]
+  readonly addresses: readonly PublicAddress[]
+}
+
+function emptyRows({ config }: AppContext): StatusRows {
+  return { spans: [], objectives: defaultObjectives(config.objectivePercent), incidents: [], addresses: [] }
+}
+
+async function readRows({ db, config }: AppContext, now: number): Promise<StatusRows> {
+  const since = recentDates(now)[0]?.start ?? now
+  const [spans, objectives, incidents, addresses] = await Promise.all([
     queryDays(db, { from: since, to: now }),
     readObjectives(db, config.objectivePercent),
     listIncidents(db, { isPublic: true, since, limit: incidentsShown }),
     listPublicAddresses(db, config.publicUrls),
   ])
+  return { spans, objectives, incidents, addresses }
+}
+
+function buildStatus(
+  { catalog, config }: AppContext,
+  { spans, objectives, incidents: publicIncidents, addresses: addressChecks }: StatusRows,
+  { now, outage }: { readonly now: number; readonly outage: AdmissionOutage | null },
+): PublicStatus {
+  const dates = recentDates(now)
   const listed = catalog.listed().map(({ id }) => id)
-  const incidents = visibleIncidents(publicIncidents, new Set(listed))
+  const incidents = visibleIncidents(withOutageIncident(publicIncidents, outage, now), new Set(listed))
   const open = incidents.filter(({ closedAt }) => closedAt === null)
   const byModel = Map.groupBy(spans, ({ model }) => model)
-  const models = listed.map((id): StatusModel => {
-    const modelSpans = byModel.get(id) ?? []
-    const byStart = new Map(modelSpans.map((span): [number, ModelSpan] => [span.start, span]))
+  const componentOf = (id: string, own: readonly ModelSpan[], state: State): StatusComponent => {
+    const byStart = new Map(own.map((span): [number, ModelSpan] => [span.start, span]))
     const successOn = (start: number): number | null => {
       const span = byStart.get(start)
       return span === undefined ? null : successRate(span)
     }
     return {
       id,
-      state: modelState(id, open),
-      success: successRate(sumCounts(modelSpans)),
+      state: outage === null ? state : 'down',
+      success: successRate(sumCounts(own)),
       objective: objectiveFor(objectives, id),
       days: dates.map(({ start, date }) => ({ date, success: successOn(start) })),
     }
-  })
+  }
+  const models = listed.map((id) => componentOf(id, byModel.get(id) ?? [], modelState(id, open)))
+  const openOfRelay = open.filter(({ watchedModel }) => watchedModel === noModel)
+  const relay = componentOf(relayApi, relayApiSpans(spans), stateOf(openOfRelay))
   const addresses = baseUrlsOf(config).map((url, index) => ({
     url,
     isHealthy: addressChecks[index]?.isHealthy ?? null,
   }))
-  const states = [...models.map(({ state }) => state), modelState('', open)]
-  // The service is only down if all models are.
+  const states = [...models.map(({ state }) => state), relay.state, modelState('', open)]
+  // The service is only down if all models are, or the relay itself is.
   const isAllDown = models.length > 0 && models.every(({ state }) => state === 'down')
+  const isDown = isAllDown || relay.state === 'down'
   const worst = worstState(states)
-  return { at: now, state: worst === 'down' && !isAllDown ? 'degraded' : worst, models, addresses, incidents }
+  const state = worst === 'down' && !isDown ? 'degraded' : worst
+  return { at: now, state, relay, models, addresses, incidents }
 }
 
 /** Reads the database at most once every few seconds. */
@@ -122,6 +165,8 @@ export class StatusCache {
   readonly #ctx: AppContext
   #snapshot: Promise<PublicStatus> | null = null
   #snapshotAt = 0
+  /** As they were read last. */
+  #rows: StatusRows | null = null
 
   constructor(ctx: AppContext) {
     this.#ctx = ctx
@@ -129,13 +174,31 @@ export class StatusCache {
 
   get(now: number): Promise<PublicStatus> {
     if (this.#snapshot !== null && now - this.#snapshotAt < cacheMs) return this.#snapshot
-    const snapshot = loadPublicStatus(this.#ctx, now)
+    const snapshot = this.#load(now)
     this.#snapshot = snapshot
     this.#snapshotAt = now
     snapshot.catch(() => {
       if (this.#snapshot === snapshot) this.#snapshot = null
     })
     return snapshot
+  }
+
+  async #load(now: number): Promise<PublicStatus> {
+    const ctx = this.#ctx
+    const outage = ctx.admissionOutage()
+    const rows =
+      outage === null ? await this.#read(now) : await tryRead(() => this.#read(now), maxOutageReadMs)
+    return buildStatus(ctx, rows ?? this.#rows ?? emptyRows(ctx), { now, outage })
+  }
+
+  /** If the store is unavailable: what was read last. */
+  async #read(now: number): Promise<StatusRows> {
+    try {
+      return (this.#rows = await readRows(this.#ctx, now))
+    } catch (error) {
+      if (this.#rows === null || !isUnavailable(error)) throw error
+      return this.#rows
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 import type { Updateable } from 'kysely'
 import { apiError, type ApiError } from '../../errors.ts'
 import { auditStatement } from '../../db/audit.ts'
+import { auditChanges, auditFields } from '../../db/audit-changes.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import { sql, type PromotionsTable } from '../../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
@@ -142,7 +143,7 @@ export async function createPromotion(
   try {
     await db.write(
       expectChanges(sql.insertInto('promotions').values(row), 1),
-      auditStatement(by, 'promotion.create', row.id, row),
+      auditStatement(by, 'promotion.create', row.id, auditFields(promotionOf(row, at))),
     )
   } catch (error) {
     throw toApiError(error)
@@ -150,7 +151,10 @@ export async function createPromotion(
   return promotionOf(row, at)
 }
 
-/** Changes the given fields for future grants. Throws 404, 400 naming the field, or 409. */
+/**
+ * Changes the given fields for future grants. Throws 404, 400 naming the field, or 409. A patch that changes nothing
+ * writes nothing.
+ */
 export async function updatePromotion(
   db: Db,
   id: string,
@@ -160,13 +164,14 @@ export async function updatePromotion(
   const before = await promotionRow(db, id)
   if (before === undefined) throw promotionNotFound()
   const set = toColumns(patch)
-  validate({ ...before, ...set })
+  const changes = auditChanges(promotionOf(before, at), promotionOf(validate({ ...before, ...set }), at))
+  if (changes === null) return promotionOf(before, at)
   const update = sql
     .updateTable('promotions')
     .set({ ...set, updated_at: at })
     .where('id', '=', id)
   try {
-    await db.write(expectChanges(update, 1), auditStatement(by, 'promotion.update', id, set))
+    await db.write(expectChanges(update, 1), auditStatement(by, 'promotion.update', id, changes))
   } catch (error) {
     throw toApiError(error)
   }

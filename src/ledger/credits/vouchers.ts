@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import { apiError, type ApiError } from '../../errors.ts'
 import { auditStatement } from '../../db/audit.ts'
+import { auditFields } from '../../db/audit-changes.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import { sql, type VouchersTable } from '../../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../../db/store-error.ts'
@@ -67,7 +68,7 @@ export async function createVouchers(db: Db, batch: VoucherBatch, by: string): P
     redeemed_by: null,
     revoked_at: null,
   }))
-  const detail = { amountNanos, count: rows.length, expiresAt }
+  const detail = auditFields({ amountNanos, count: rows.length, expiresAt })
   await db.write(
     expectChanges(sql.insertInto('vouchers').values(rows), rows.length),
     auditStatement(by, 'voucher.create', 'vouchers', detail),
@@ -237,7 +238,7 @@ export async function claimVoucher(
     await db.write(
       expectChanges(update, 1),
       insertCreditOrder(order, at),
-      auditStatement(by, 'voucher.redeem', id, { account, amountNanos }),
+      auditStatement(by, 'voucher.redeem', id, auditFields({ account, amountNanos })),
     )
   } catch (error) {
     if (!isExpectationFailureOf(error, 0)) throw error

@@ -6,22 +6,22 @@
 
 /** The headers of a response, looked up in the text of the head, so that unused headers cost nothing. */
 export class ResponseHeaders {
-  readonly #text: string
+  readonly text: string
   #lowered: string | null = null
 
   /** @param text header lines, each between CRLFs, the first CRLF included */
   constructor(text: string) {
-    this.#text = text
+    this.text = text
   }
 
   /** Returns a header by its lower-case name; repeated headers are joined by a comma (RFC 9110, 5.3). */
   get(name: string): string | null {
-    const lowered = (this.#lowered ??= this.#text.toLowerCase())
+    const lowered = (this.#lowered ??= this.text.toLowerCase())
     const needle = `\r\n${name}:`
     let value: string | null = null
     for (let at = lowered.indexOf(needle); at !== -1; at = lowered.indexOf(needle, at + 1)) {
       const from = at + needle.length
-      const line = this.#text.slice(from, this.#text.indexOf('\r\n', from)).trim()
+      const line = this.text.slice(from, this.text.indexOf('\r\n', from)).trim()
       value = value === null ? line : `${value}, ${line}`
     }
     return value

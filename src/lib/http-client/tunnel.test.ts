@@ -71,6 +71,7 @@ describe('proxy tunnel', () => {
         /rejected the user name or password/,
       ],
       [await startConnectProxy(t, { toPort, rejectWith: 403 }), 'http://', /status 403/],
+      [await startConnectProxy(t, { toPort, rejectWith: 2000 }), 'http://', /does not speak HTTP/],
       [
         await startSocksProxy(t, { toPort, login: 'a:b' }),
         'socks5h://x:y@',

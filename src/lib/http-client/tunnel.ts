@@ -109,7 +109,7 @@ function createConnectHandshake(proxy: Proxy, target: TunnelOptions['target']): 
     advance(received) {
       const end = received.indexOf(headEnd)
       if (end === -1) return null
-      const status = /^HTTP\/1\.[01] (\d{3})/.exec(received.toString('latin1', 0, end))?.[1]
+      const status = /^HTTP\/1\.[01] (\d{3})(?=[ \r]|$)/.exec(received.toString('latin1', 0, end))?.[1]
       if (status === undefined) throw new ProxyError('the proxy does not speak HTTP')
       if (status === '407') throw new ProxyError('the proxy rejected the user name or password')
       if (!status.startsWith('2')) throw new ProxyError(`the proxy responded with status ${status}`)

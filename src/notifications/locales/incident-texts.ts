@@ -54,6 +54,26 @@ export const incidentTexts = {
       text: '该模型已有一段时间没有请求，{since:time} 开始的故障已关闭。',
     },
   },
+  relay_failing: {
+    en: {
+      title: 'The relay is rejecting requests',
+      text: 'Since {since:time}, requests to all models have been rejected. You will be notified when this is resolved.',
+    },
+    'zh-CN': {
+      title: 'API 服务异常',
+      text: '自 {since:time} 起，平台无法受理请求，所有模型均受影响。恢复后将另行通知。',
+    },
+  },
+  relay_well: {
+    en: {
+      title: 'The relay is accepting requests again',
+      text: 'Requests are admitted again. The incident lasted from {since:time} to {until:time}.',
+    },
+    'zh-CN': {
+      title: 'API 服务已恢复',
+      text: '平台已恢复受理请求。故障时间为 {since:time} 至 {until:time}。',
+    },
+  },
   incident_investigating: incidentUpdate('Investigating', '调查中'),
   incident_identified: incidentUpdate('Cause identified', '已定位原因'),
   incident_monitoring: incidentUpdate('Monitoring', '观察中'),

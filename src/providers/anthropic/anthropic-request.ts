@@ -2,8 +2,11 @@
  * Encodes a chat request in Anthropic's format (Messages API, version 2023-06-01): system and developer messages become
  * `system`, adjacent messages of one side are merged, and thinking that Anthropic signed goes back to its position.
  */
+import { alternateTurns, isBlankText, nonBlankStops } from '../alternating-turns.ts'
 import type { ChatMessage, Part, Source } from '../chat-messages.ts'
 import type { ParsedChatRequest, Tool } from '../chat-request.ts'
+import { encodeCallId } from '../tool-call-ids.ts'
+import { claudeSampling } from './claude-sampling.ts'
 import { claudeThinking } from './claude-thinking.ts'
 import { getObject, omitUndefined, getString, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
@@ -49,9 +52,9 @@ function encodePart(part: Part): Json {
   }
 }
 
-/** Anthropic rejects empty texts. */
+/** Anthropic rejects blank texts. */
 function encodeParts(parts: readonly Part[]): Json[] {
-  return parts.filter((part) => part.kind !== 'text' || part.text !== '').map(encodePart)
+  return parts.filter((part) => !isBlankText(part)).map(encodePart)
 }
 
 function encodeThinking(detail: Json): Json | undefined {
@@ -65,9 +68,17 @@ function encodeContent(message: ChatMessage): Json[] {
   const blocks = encodeParts(message.parts)
   switch (message.role) {
     case 'tool':
-      return [omitUndefined({ type: 'tool_result', tool_use_id: message.toolCallId, content: blocks })]
+      return [
+        omitUndefined({
+          type: 'tool_result',
+          tool_use_id: encodeCallId(message.toolCallId),
+          content: blocks,
+        }),
+      ]
     case 'assistant': {
-      const calls = message.toolCalls.map(({ id, name, input }) => ({ type: 'tool_use', id, name, input }))
+      const calls = message.toolCalls.map(({ id, name, input }) => {
+        return { type: 'tool_use', id: encodeCallId(id), name, input }
+      })
       return interleaveDetails(
         [...blocks, ...calls],
         message.reasoningDetails,
@@ -81,22 +92,8 @@ function encodeContent(message: ChatMessage): Json[] {
   }
 }
 
-function encodeMessages(messages: readonly ChatMessage[]): Json[] {
-  const turns: { role: string; content: Json[] }[] = []
-  for (const message of messages) {
-    if (message.role === 'system') continue
-    const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const content = encodeContent(message)
-    if (content.length === 0) continue
-    const last = turns.at(-1)
-    if (last?.role === role) last.content.push(...content)
-    else turns.push({ role, content })
-  }
-  return turns
-}
-
-function encodeSystem({ messages, format }: ParsedChatRequest): Json[] | undefined {
-  const blocks = messages.filter(({ role }) => role === 'system').flatMap(({ parts }) => encodeParts(parts))
+function encodeSystem(systemParts: readonly Part[], { format }: ParsedChatRequest): Json[] | undefined {
+  const blocks = encodeParts(systemParts)
   if (format.kind === 'object') blocks.push({ type: 'text', text: objectInstruction })
   return blocks.length > 0 ? blocks : undefined
 }
@@ -127,26 +124,27 @@ export function buildAnthropicBody(
   request: ParsedChatRequest,
   about: { readonly model: string; readonly modelMaximumTokens: number | null; readonly stream: boolean },
 ): Json {
-  const { json, format, tools, temperature } = request
+  const { json, format, tools } = request
   const maximumTokens = request.maximumTokens ?? about.modelMaximumTokens ?? defaultMaximumTokens
   const { model } = about
   const { thinking, effort } = claudeThinking(request, { model, maximumTokens, format: anthropicFormat })
+  const { temperature, topP, topK } = claudeSampling(request, { model, thinking })
+  const { systemParts, turns } = alternateTurns(request.messages, encodeContent)
   const schema = format.kind === 'schema' ? { type: 'json_schema', schema: format.schema } : undefined
   const user = getString(json, 'user')
   return omitUndefined({
     model,
     max_tokens: maximumTokens,
-    system: encodeSystem(request),
-    messages: encodeMessages(request.messages),
+    system: encodeSystem(systemParts, request),
+    messages: turns,
     tools: tools.length > 0 ? tools.map(encodeTool) : undefined,
     tool_choice: encodeToolChoice(request),
     thinking,
     output_config: effort || schema ? omitUndefined({ effort, format: schema }) : undefined,
-    // The maximum is 2 in the OpenAI format, 1 in Anthropic's.
-    temperature: temperature === undefined ? undefined : Math.min(temperature, 1),
-    top_p: request.topP,
-    top_k: request.topK,
-    stop_sequences: request.stop,
+    temperature,
+    top_p: topP,
+    top_k: topK,
+    stop_sequences: nonBlankStops(request),
     cache_control: getObject(json, 'cache_control'),
     metadata: user === undefined ? undefined : { user_id: user },
     stream: about.stream || undefined,

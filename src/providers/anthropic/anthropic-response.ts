@@ -1,4 +1,5 @@
 /** Translates Anthropic's responses and streams (Messages API) into the OpenAI format. */
+import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import {
   ChunkWriter,
   chatCompletion,
@@ -102,7 +103,7 @@ export class AnthropicStreamTranslation implements StreamTranslation {
   }
 
   translate({ text }: StreamEvent): readonly Chunk[] {
-    const event: unknown = JSON.parse(text)
+    const event = parseBoundedJson(text)
     if (!isObject(event) || typeof event['type'] !== 'string') throw new Error('Not an Anthropic event.')
     switch (event['type']) {
       case 'message_start':

@@ -1,10 +1,13 @@
 /** Encodes a chat request for Amazon Bedrock's Converse API, whose format is the same for all models. */
+import { alternateTurns, isBlankText, nonBlankStops } from '../alternating-turns.ts'
 import type { ChatMessage, Part, Source } from '../chat-messages.ts'
 import type { ParsedChatRequest, Tool } from '../chat-request.ts'
+import { claudeSampling, type Sampling } from '../anthropic/claude-sampling.ts'
 import { claudeThinking } from '../anthropic/claude-thinking.ts'
 import { omitUndefined, getString, type Json, lookup } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
 import { bedrockFormat, interleaveDetails } from '../reasoning-details.ts'
+import { encodeCallId } from '../tool-call-ids.ts'
 import { isObject } from '../usage.ts'
 
 /** Claude's default maximum, from which the thinking budget is derived. */
@@ -57,7 +60,7 @@ function cachePoint(cacheControl: unknown): Json[] {
 
 function encodeParts(parts: readonly Part[]): Json[] {
   return parts
-    .filter((part) => part.kind !== 'text' || part.text !== '')
+    .filter((part) => !isBlankText(part))
     .flatMap((part) => [encodePart(part), ...cachePoint(part.cacheControl)])
 }
 
@@ -71,25 +74,13 @@ function encodeContent(message: ChatMessage): Json[] {
   const blocks = encodeParts(message.parts)
   if (message.role === 'tool') {
     const content = blocks.length > 0 ? blocks : [{ text: '(nothing)' }]
-    return [{ toolResult: { toolUseId: message.toolCallId, content } }]
+    return [{ toolResult: { toolUseId: encodeCallId(message.toolCallId), content } }]
   }
   if (message.role !== 'assistant') return blocks
-  const calls = message.toolCalls.map(({ id, name, input }) => ({ toolUse: { toolUseId: id, name, input } }))
+  const calls = message.toolCalls.map(({ id, name, input }) => {
+    return { toolUse: { toolUseId: encodeCallId(id), name, input } }
+  })
   return interleaveDetails([...blocks, ...calls], message.reasoningDetails, bedrockFormat, encodeThinking)
-}
-
-function encodeMessages(messages: readonly ChatMessage[]): Json[] {
-  const turns: { role: string; content: Json[] }[] = []
-  for (const message of messages) {
-    if (message.role === 'system') continue
-    const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const content = encodeContent(message)
-    if (content.length === 0) continue
-    const last = turns.at(-1)
-    if (last?.role === role) last.content.push(...content)
-    else turns.push({ role, content })
-  }
-  return turns
 }
 
 function encodeTool({ name, description, parameters, strict, cacheControl }: Tool): Json[] {
@@ -115,20 +106,30 @@ function encodeToolConfig({ tools, toolChoice, messages }: ParsedChatRequest): J
   return { ...config, toolChoice: { tool: { name: toolChoice.name } } }
 }
 
-/** Fields that depend on the model: thinking, and `top_k`. */
-function modelFields(request: ParsedChatRequest, model: string, maximumTokens: number): Json | undefined {
-  const { reasoning, topK } = request
+/** Sampling, and the fields that depend on the model: thinking, and `top_k`. */
+function modelFields(
+  request: ParsedChatRequest,
+  model: string,
+  maximumTokens: number,
+): { readonly sampling: Sampling; readonly fields: Json | undefined } {
+  const { reasoning } = request
+  let sampling: Sampling = request
   let fields: Json = {}
   if (/claude/.test(model)) {
     const { thinking, effort } = claudeThinking(request, { model, maximumTokens, format: bedrockFormat })
-    fields = omitUndefined({ thinking, output_config: effort ? { effort } : undefined, top_k: topK })
+    sampling = claudeSampling(request, { model, thinking })
+    fields = omitUndefined({
+      thinking,
+      output_config: effort ? { effort } : undefined,
+      top_k: sampling.topK,
+    })
   } else if (reasoning?.effort && /gpt-oss/.test(model)) fields = { reasoning_effort: reasoning.effort }
   else if (reasoning?.effort === 'none' && /nova/.test(model))
     fields = { reasoningConfig: { type: 'disabled' } }
   else if (reasoning?.effort && /nova/.test(model)) {
     fields = { reasoningConfig: { type: 'enabled', maxReasoningEffort: reasoning.effort } }
   }
-  return Object.keys(fields).length > 0 ? fields : undefined
+  return { sampling, fields: Object.keys(fields).length > 0 ? fields : undefined }
 }
 
 function encodeOutputConfig({ format }: ParsedChatRequest): Json | undefined {
@@ -143,24 +144,24 @@ export function buildBedrockBody(
   request: ParsedChatRequest,
   about: { readonly model: string; readonly modelMaximumTokens: number | null },
 ): Json {
-  const system = request.messages
-    .filter(({ role }) => role === 'system')
-    .flatMap(({ parts }) => encodeParts(parts))
+  const { systemParts, turns } = alternateTurns(request.messages, encodeContent)
+  const system = encodeParts(systemParts)
   if (request.format.kind === 'object')
     system.push({ text: 'Answer with one valid JSON object and nothing else.' })
   const maximumTokens = request.maximumTokens ?? about.modelMaximumTokens ?? defaultMaximumTokens
+  const { sampling, fields } = modelFields(request, about.model, maximumTokens)
   const inference = omitUndefined({
     maxTokens: request.maximumTokens ?? about.modelMaximumTokens ?? undefined,
-    temperature: request.temperature === undefined ? undefined : Math.min(request.temperature, 1),
-    topP: request.topP,
-    stopSequences: request.stop,
+    temperature: sampling.temperature === undefined ? undefined : Math.min(sampling.temperature, 1),
+    topP: sampling.topP,
+    stopSequences: nonBlankStops(request),
   })
   return omitUndefined({
     system: system.length > 0 ? system : undefined,
-    messages: encodeMessages(request.messages),
+    messages: turns,
     toolConfig: encodeToolConfig(request),
     inferenceConfig: Object.keys(inference).length > 0 ? inference : undefined,
     outputConfig: encodeOutputConfig(request),
-    additionalModelRequestFields: modelFields(request, about.model, maximumTokens),
+    additionalModelRequestFields: fields,
   })
 }

@@ -1,4 +1,5 @@
 /** Translates responses and streams of Amazon Bedrock's Converse API into the OpenAI format. */
+import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import {
   ChunkWriter,
   chatCompletion,
@@ -112,7 +113,7 @@ export class BedrockStreamTranslation implements StreamTranslation {
   }
 
   translate({ name, text }: StreamEvent): readonly Chunk[] {
-    const event: unknown = JSON.parse(text)
+    const event = parseBoundedJson(text)
     if (!isObject(event)) throw new Error('Not a Bedrock event.')
     const index = getNumber(event, 'contentBlockIndex') ?? 0
     switch (name) {

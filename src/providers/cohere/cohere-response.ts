@@ -1,4 +1,5 @@
 /** Translates Cohere's responses and streams (v2 chat) into the OpenAI format. A tool plan becomes reasoning. */
+import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import {
   ChunkWriter,
   chatCompletion,
@@ -80,7 +81,7 @@ export class CohereStreamTranslation implements StreamTranslation {
 
   translate({ text }: StreamEvent): readonly Chunk[] {
     if (text.trim() === '[DONE]') return []
-    const event: unknown = JSON.parse(text)
+    const event = parseBoundedJson(text)
     if (!isObject(event) || typeof event['type'] !== 'string') throw new Error('Not a Cohere event.')
     const delta = getObject(event, 'delta') ?? {}
     const message = getObject(delta, 'message') ?? {}

@@ -1,4 +1,5 @@
 /** Translates Gemini's responses and streams (generateContent) into the OpenAI format. */
+import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import {
   ChunkWriter,
   chatCompletion,
@@ -152,7 +153,7 @@ export class GeminiStreamTranslation implements StreamTranslation {
   }
 
   translate({ text }: StreamEvent): readonly Chunk[] {
-    const body: unknown = JSON.parse(text)
+    const body = parseBoundedJson(text)
     if (!isObject(body)) throw new Error('Not a Gemini event.')
     const error = getObject(body, 'error')
     if (error) {

@@ -15,6 +15,7 @@ type Json = Readonly<Record<string, unknown>>
 interface MessagesSource {
   readonly stream: boolean
   readonly maxOutputTokens: number
+  inputTokens(): number
   parsed(): Json
 }
 
@@ -101,8 +102,11 @@ export class TranslatedMessagesEncoding implements RequestEncoding {
   }
 
   get #context(): ResponseContext {
-    const stops = this.#source.parsed()['stop_sequences']
-    const stopSequences = Array.isArray(stops) ? stops.filter((each) => typeof each === 'string') : []
-    return { provider: this.#provider.name, stopSequences }
+    const source = this.#source
+    return {
+      provider: this.#provider.name,
+      request: source.parsed(),
+      inputTokens: () => source.inputTokens(),
+    }
   }
 }

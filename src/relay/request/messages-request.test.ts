@@ -11,8 +11,10 @@ import {
 } from '../../providers/contract.fixture.ts'
 import { UnsupportedFeatureError, type Provider } from '../../providers/provider.ts'
 import { isObject } from '../../providers/usage.ts'
+import { ApiError } from '../../errors.ts'
+import { messagesErrorBody } from '../../formats/messages-error.ts'
 import { translateChatResponse, mapStopReason } from '../../formats/messages-response.ts'
-import { messagesRequest, providerNamed, relayed } from './messages.fixture.ts'
+import { messagesRequest, providerNamed, relayed, responseContext } from './messages.fixture.ts'
 
 /** The body that a provider gets for a request in Anthropic's format. */
 function sent(name: string, fields: object): Record<string, unknown> {
@@ -38,9 +40,7 @@ function nonStreamingMessage(provider: Provider): ReturnType<typeof assembleMess
     createCall(provider, {}),
   )
   assert.ok(response)
-  return translateChatResponse(response, { provider: provider.name, stopSequences: [] }) as ReturnType<
-    typeof assembleMessage
-  >
+  return translateChatResponse(response, responseContext(provider.name)) as ReturnType<typeof assembleMessage>
 }
 
 /** The conversation after a response with tool calls. */
@@ -85,7 +85,7 @@ describe('MessagesRequest', () => {
       { id: 'call_1', type: 'function', function: { name: 'clock', arguments: '{}' } },
     ]
     const choice = { message: { role: 'assistant', tool_calls: calls }, finish_reason: 'tool_calls' }
-    const answer = translateChatResponse({ choices: [choice] }, { provider: 'moonshot', stopSequences: [] })
+    const answer = translateChatResponse({ choices: [choice] }, responseContext('moonshot'))
     const messages = turnAfter(answer as ReturnType<typeof assembleMessage>)
     const idsIn = (name: string): string[] =>
       Array.from(
@@ -100,6 +100,65 @@ describe('MessagesRequest', () => {
     const [first, second, ...again] = idsIn('mistral')
     assert.match(`${first} ${second}`, /^[a-zA-Z0-9]{9} [a-zA-Z0-9]{9}$/)
     assert.deepEqual(again, [first, second])
+  })
+
+  test('tool names – longer than 64 characters are shortened for the provider and restored', () => {
+    const [long, similar] = ['a', 'b'].map((end) => `mcp__a_server_with_a_long_name__${'x'.repeat(60)}${end}`)
+    const tools = [long, similar, 'clock'].map((name) => ({ name, input_schema: { type: 'object' } }))
+    const messages = [
+      { role: 'user', content: 'What time is it?' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: similar, input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'Noon.' }] },
+    ]
+    const request = { tools, tool_choice: { type: 'tool', name: similar }, messages }
+    const text = JSON.stringify(sent('openai', request))
+    const names = Array.from(text.matchAll(/"name":"([^"]*)"/g), ([, name = '']) => name)
+    // The messages come first.
+    const [short] = names
+    assert.equal(names.filter((name) => name === short).length, 3, 'tool, tool_choice and history')
+    assert.equal(new Set(names).size, 3)
+    for (const name of names) assert.match(name, /^[a-zA-Z0-9_-]{1,64}$/)
+    const called = { id: 'call_1', type: 'function', function: { name: short, arguments: '{}' } }
+    const response = translateChatResponse(
+      { choices: [{ message: { tool_calls: [called] }, finish_reason: 'tool_calls' }] },
+      responseContext('openai', request),
+    )
+    assert.match(JSON.stringify(response), new RegExp(`"name":"${similar}"`))
+  })
+
+  test('fields that refer to state at Anthropic – are rejected before any upstream is called', () => {
+    const rejected = (field: string, value: unknown): ApiError => {
+      try {
+        messagesRequest({ [field]: value })
+      } catch (error) {
+        if (error instanceof ApiError) return error
+      }
+      throw new Error(`${field} is not rejected.`)
+    }
+    const thread = rejected('thread', { type: 'continue', previous_message_id: 'msg_1' })
+    assert.deepEqual([thread.status, thread.final, thread.detail.param], [400, true, 'thread'])
+    assert.match(
+      JSON.stringify(messagesErrorBody(thread, 'req_1')),
+      /"type":"invalid_request_error".*"details":\{"error_code":"thread_unsupported_request"\}/,
+    )
+    for (const field of [
+      'container',
+      'fallbacks',
+      'compaction',
+      'billing_policy',
+      'user_profile_id',
+      'workspace_id',
+    ]) {
+      const error = rejected(field, 'id_1')
+      assert.deepEqual([error.status, error.detail.param, error.detail.details], [400, field, undefined])
+      assert.doesNotThrow(() => messagesRequest({ [field]: null }))
+    }
+    assert.equal(rejected('Thread', {}).detail.param, 'Thread')
+  })
+
+  test('server tool – is rejected with a message that says who runs it', () => {
+    const tools = [{ type: 'web_search_20250305', name: 'web_search' }]
+    assert.throws(() => sent('openai', { tools }), /web_search_20250305 is run by Anthropic/)
   })
 
   test('thinking – signed by Anthropic goes to Anthropic unchanged, and to no other', () => {
@@ -184,7 +243,6 @@ describe('MessagesRequest', () => {
     const cases: [object, string][] = [
       [document({ type: 'url', url: 'https://example.com/a.pdf' }), 'messages[0].content[0].source.type'],
       [document({ type: 'file', file_id: 'file_1' }), 'messages[0].content[0].source.type'],
-      [{ container: 'container_1' }, 'container'],
       [{ tools: [{ type: 'bash_20250124', name: 'bash' }] }, 'tools[0].type'],
       [{ output_config: { format: { type: 'xml' } } }, 'output_config.format'],
       [

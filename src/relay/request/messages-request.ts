@@ -3,7 +3,7 @@
  * depends on it. It is sent unchanged to upstreams that have Anthropic's format, and in the OpenAI format to all
  * others.
  */
-import { apiError } from '../../errors.ts'
+import { apiError, type ApiError } from '../../errors.ts'
 import { messagesErrorEvent } from '../../formats/messages-error.ts'
 import { ping } from '../../formats/messages-events.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
@@ -22,7 +22,21 @@ type Json = Readonly<Record<string, unknown>>
 export const messagesFormat: CallerFormat = { keepAlive: ping, errorEvent: messagesErrorEvent }
 
 /** The fields that the relay reads. The provider validates the others. */
-const knownFields = new Set(['model', 'max_tokens', 'messages', 'stream', 'thinking'])
+const readFields = ['model', 'max_tokens', 'messages', 'stream', 'thinking']
+/**
+ * Fields that refer to conversations, files or billing at Anthropic. All accounts share the operator's credential, and
+ * what these fields make Anthropic read and bill is not in the request, so it could not be paid for.
+ */
+const providerStateFields = new Set([
+  'thread',
+  'container',
+  'fallbacks',
+  'compaction',
+  'billing_policy',
+  'user_profile_id',
+  'workspace_id',
+])
+const knownFields = new Set([...readFields, ...providerStateFields])
 const nullByte = 0x6e
 
 /** Headers of the caller that belong to the format. */
@@ -74,6 +88,7 @@ function readMessagesFields(
     else if (key === 'model') model = parseModel(body, member)
     else if (key === 'stream') stream = parseBoolean(body, member)
     else if (key === 'max_tokens') maxTokens = parseNumber(body, member)
+    else if (providerStateFields.has(key)) throw providerStateError(key)
   }
   if (model === undefined) throw invalidModel()
   if (maxTokens === undefined && !isTokenCount) {
@@ -83,6 +98,14 @@ function readMessagesFields(
     })
   }
   return { model, stream: stream && !isTokenCount, maxTokens: maxTokens ?? 1 }
+}
+
+/** Anthropic's libraries continue without threads when they find this error code. */
+const threadDetails = { details: { error_code: 'thread_unsupported_request' } }
+
+function providerStateError(param: string): ApiError {
+  const message = `Invalid \`${param}\`: this API keeps no state at the provider. Send the whole conversation in \`messages\`.`
+  return apiError('invalid_request', { param, message, ...(param === 'thread' ? threadDetails : {}) })
 }
 
 interface MessagesRequestParts extends MessagesFields {
@@ -103,6 +126,7 @@ export class MessagesRequest implements CallerRequest {
   readonly maxOutputTokens: number
   readonly #parts: MessagesRequestParts
   #parsed: Json | undefined
+  #inputTokens: number | undefined
 
   constructor(parts: MessagesRequestParts) {
     this.bytes = parts.bytes
@@ -120,7 +144,8 @@ export class MessagesRequest implements CallerRequest {
   }
 
   inputTokens(): number {
-    return estimateMessagesInput(this.parsed())
+    this.#inputTokens ??= estimateMessagesInput(this.parsed())
+    return this.#inputTokens
   }
 
   encodingFor(provider: Provider): RequestEncoding {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 
 import { assembleMessage, parseMessagesEvents } from '../../../test/support/upstream/anthropic-messages.ts'
 import { encodeStream, recordingsOf, readStreamPayloads } from '../../providers/contract.fixture.ts'
-import { golden, interleaved, providerNamed, relayed } from './messages.fixture.ts'
+import { golden, interleaved, providerNamed, relayed, responseContext } from './messages.fixture.ts'
 import { MessagesStreamEncoder } from '../../formats/messages-stream.ts'
 
 const openAI = providerNamed('openai-compatible')
@@ -101,7 +101,7 @@ describe('Anthropic streams', () => {
     )
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
-        const stream = new MessagesStreamEncoder({ provider: 'p', stopSequences: [] }, { tokens: 0 })
+        const stream = new MessagesStreamEncoder(responseContext('p'), { tokens: 0 })
         const events: Buffer[] = []
         const take = (delta: object, finish: string | null = null): void => {
           const bytes = stream.encode({ id: 'i', choices: [{ index: 0, delta, finish_reason: finish }] })

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { ResponseContext } from '../../formats/messages-response.ts'
 import { createCall } from '../../providers/contract.fixture.ts'
+import type { Json } from '../../providers/json-fields.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { readMessagesRequest, type MessagesRequest } from './messages-request.ts'
@@ -31,6 +33,11 @@ export function messagesRequest(fields: object = {}): MessagesRequest {
     headers,
     isTokenCount: false,
   })
+}
+
+/** The context of a provider's response to `request`. */
+export function responseContext(provider: string, request: Json = {}): ResponseContext {
+  return { provider, request, inputTokens: () => 0 }
 }
 
 /** What a caller receives of a stream that arrives in these pieces, or its error. */

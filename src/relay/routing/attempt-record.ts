@@ -11,4 +11,8 @@ export interface AttemptRecord {
   clamped?: true
   /** Number of web searches, if any. */
   searches?: number
+  /** Why it failed, by `failureMessage`. */
+  error?: string
+  /** The id under which the upstream knows a failed call. */
+  upstream_request_id?: string
 }

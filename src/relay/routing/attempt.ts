@@ -13,7 +13,8 @@ import {
 } from '../../lib/http-client/http-client.ts'
 import type { UpstreamCall, Provider } from '../../providers/provider.ts'
 import type { RequestEncoding } from '../request/caller-format.ts'
-import { upstreamError, type ErrorHeaders, type UpstreamError } from './upstream-error.ts'
+import { secretsOf, upstreamError, type UpstreamError } from './upstream-error.ts'
+import { upstreamRequestId } from './failure-details.ts'
 import {
   parseUpstreamUrl,
   upstreamErrorFromConnection,
@@ -74,7 +75,7 @@ export class UpstreamAttempt implements ResponseHandler {
   #chunks: Buffer[] = []
   #bytes = 0
   #refreshedBytes = 0
-  #errorHeaders: ErrorHeaders = { retryAfter: null, errorType: null }
+  #headerSection = ''
   #isOver = false
   /** The upstream's status; `null` until its response starts. */
   status: number | null = null
@@ -91,6 +92,11 @@ export class UpstreamAttempt implements ResponseHandler {
   /** Milliseconds since the attempt was created. */
   get ageMs(): number {
     return this.#context.now() - this.#startedAt
+  }
+
+  /** The id under which the upstream knows the call; `undefined`: it sent none. */
+  get upstreamRequestId(): string | undefined {
+    return upstreamRequestId(this.#headerSection, secretsOf(this.#call))
   }
 
   /** Sends the request, after getting an access token if the provider needs one; `result` resolves with the outcome. */
@@ -126,10 +132,7 @@ export class UpstreamAttempt implements ResponseHandler {
 
   onHead(status: number, headers: ResponseHeaders): void {
     this.status = status
-    this.#errorHeaders = {
-      retryAfter: headers.get('retry-after'),
-      errorType: headers.get('x-amzn-errortype'),
-    }
+    this.#headerSection = headers.text
     const coding = headers.get('content-encoding')
     if (coding !== null) this.#decode(coding)
     if (status === 200 && this.#call.body.stream && !(headers.get('content-type') ?? '').includes('json')) {
@@ -207,7 +210,7 @@ export class UpstreamAttempt implements ResponseHandler {
     const { provider, encoding, now } = this.#context
     const bytes = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks)
     const result = readBufferedResponse(
-      { status: this.status ?? 0, bytes: bytes ?? Buffer.alloc(0), ...this.#errorHeaders },
+      { status: this.status ?? 0, bytes: bytes ?? Buffer.alloc(0), headerSection: this.#headerSection },
       { call: this.#call, provider, encoding, now: now() },
     )
     if (provider.buildTokenRequest && result.kind === 'error' && result.error.kind === 'credential')

@@ -1,4 +1,6 @@
 /** Reads a buffered response: translates it if the provider has its own API format, or returns an error. */
+import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
+import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
 import type { UpstreamCall, Chunk, Provider } from '../../providers/provider.ts'
 import { isObject } from '../../providers/usage.ts'
 import type { RequestEncoding } from '../request/caller-format.ts'
@@ -8,7 +10,6 @@ import {
   upstreamErrorFromBody,
   upstreamErrorFromResponse,
   secretsOf,
-  type ErrorHeaders,
   type UpstreamError,
 } from './upstream-error.ts'
 
@@ -20,10 +21,11 @@ export interface BufferedResponse {
   readonly json: unknown
 }
 
-/** The received status, body and error headers. */
-export interface ReceivedResponse extends ErrorHeaders {
+export interface ReceivedResponse {
   readonly status: number
   readonly bytes: Buffer
+  /** As of `ResponseHeaders`. */
+  readonly headerSection: string
 }
 
 /** Reads the response to a call. */
@@ -40,11 +42,15 @@ export function readBufferedResponse(
   const { call, provider, encoding } = context
   const credential = secretsOf(call)
   if (status !== 200) {
-    const error = upstreamErrorFromResponse(received, { credential, now: context.now, provider })
+    const headers = new ResponseHeaders(received.headerSection)
+    const retryAfter = headers.get('retry-after')
+    const errorType = headers.get('x-amzn-errortype')
+    const failure = { status, bytes, retryAfter, errorType }
+    const error = upstreamErrorFromResponse(failure, { credential, now: context.now, provider })
     return { kind: 'error', error }
   }
   try {
-    const json: unknown = JSON.parse(bytes.toString('utf8'))
+    const json = parseBoundedJson(bytes.toString('utf8'))
     const { translation } = provider
     const isExpectedFormat = translation ? isObject(json) : hasChoices(json)
     if (call.body.stream || isError(json) || !isExpectedFormat) {

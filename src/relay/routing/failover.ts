@@ -9,6 +9,7 @@ import { formatAmount } from '../../lib/money.ts'
 import { providerForModel } from '../../providers/registry.ts'
 import type { UpstreamCall } from '../../providers/provider.ts'
 import type { AttemptRecord } from './attempt-record.ts'
+import { addFailureDetails } from './failure-details.ts'
 import { UpstreamAttempt, type AttemptResult, type UpstreamAttemptContext, type Timeouts } from './attempt.ts'
 import type { Bill } from '../bill.ts'
 import { classifyFailure } from './failure-scope.ts'
@@ -199,14 +200,18 @@ export class Failover {
     const result = await attempt.result
     const isError = result.kind === 'error'
     this.#latencyMs = attempt.ageMs
-    this.attempts.push({
+    const record: AttemptRecord = {
       upstream: upstream.id,
       outcome: isError ? 'failed' : 'ok',
       http_status: attempt.status,
       duration_ms: this.#latencyMs,
       cost: isError ? '0' : null,
-    })
-    if (isError) this.errors.push(result.error)
+    }
+    this.attempts.push(record)
+    if (isError) {
+      this.errors.push(result.error)
+      addFailureDetails(record, result.error, request, attempt.upstreamRequestId)
+    }
     return result
   }
 
@@ -251,6 +256,8 @@ export class Failover {
     if (!candidate || this.#isReported) return
     if (end !== null && end !== 'complete') {
       this.#reportFailure(end)
+      const record = this.attempts.at(-1)
+      if (record) addFailureDetails(record, end, this.#routing.request, this.attempt?.upstreamRequestId)
       return
     }
     this.#isReported = true

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { parseRetryAfter } from './upstream-error.ts'
+import { parseRetryAfter, upstreamErrorFromResponse } from './upstream-error.ts'
 
 describe('parseRetryAfter', () => {
   test('Retry-After – is parsed as seconds or a date, at most a day, else null', () => {
@@ -19,5 +19,14 @@ describe('parseRetryAfter', () => {
     ] as const) {
       assert.equal(parseRetryAfter(header, now), ms, String(header))
     }
+  })
+})
+
+describe('upstreamErrorFromResponse', () => {
+  test('deeply nested body – is not read', () => {
+    const bytes = Buffer.from(`{"message":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)
+    const headers = { retryAfter: null, errorType: null }
+    const error = upstreamErrorFromResponse({ status: 500, bytes, ...headers }, { credential: '', now: 0 })
+    assert.deepEqual([error.kind, error.message], ['unavailable', 'The provider rejected the request.'])
   })
 })

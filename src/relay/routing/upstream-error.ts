@@ -4,8 +4,10 @@
  * fix, never the caller's.
  */
 import { apiError, type ApiError } from '../../errors.ts'
+import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import type { UpstreamCall, FailureResponse } from '../../providers/provider.ts'
 import { toBoundedText } from '../../lib/valid-text.ts'
+import type { Json } from '../../providers/json-fields.ts'
 import { isObject } from '../../providers/usage.ts'
 
 export type UpstreamErrorKind =
@@ -35,6 +37,8 @@ export interface UpstreamError {
   readonly message: string
   readonly param: string | null
   readonly code: string | null
+  /** `error.details` of Anthropic's format without secrets, by which its libraries recognize errors. */
+  readonly details: Json | null
   readonly retryAfterMs: number | null
 }
 
@@ -43,7 +47,7 @@ export function upstreamError(
   message: string,
   status: number | null = null,
 ): UpstreamError {
-  return { kind, status, message, param: null, code: null, retryAfterMs: null }
+  return { kind, status, message, param: null, code: null, details: null, retryAfterMs: null }
 }
 
 /** Should the next upstream be tried? */
@@ -100,7 +104,8 @@ function nonEmptyString(value: unknown): string | null {
 export function parseErrorBody(body: unknown): ErrorDetail | null {
   if (!isObject(body)) return null
   const { error } = body
-  if (typeof error === 'string' && error !== '') return { message: error, param: null, code: null }
+  if (typeof error === 'string' && error !== '')
+    return { message: error, param: null, code: null, details: null }
   if (isObject(error)) {
     const message =
       nonEmptyString(error['message']) ??
@@ -111,6 +116,7 @@ export function parseErrorBody(body: unknown): ErrorDetail | null {
       message,
       param: nonEmptyString(error['param']),
       code: nonEmptyString(error['code']) ?? nonEmptyString(error['status']),
+      details: isObject(error['details']) ? error['details'] : null,
     }
   }
   return null
@@ -129,7 +135,7 @@ export function statusFromErrorBody(body: unknown): number | null {
 /** The parsed body; `null` if it is not JSON, such as an error page of a proxy. */
 function parseJson(bytes: Buffer): unknown {
   try {
-    const body: unknown = JSON.parse(bytes.toString('utf8'))
+    const body = parseBoundedJson(bytes.toString('utf8'))
     // For a streaming request, Google puts the error into an array.
     return Array.isArray(body) && body.length === 1 ? body[0] : body
   } catch {
@@ -148,9 +154,9 @@ function errorDetailFrom(body: unknown): ErrorDetail {
   if (detail) return detail
   if (isObject(body)) {
     const message = textOrJson(body['message']) ?? textOrJson(body['detail'])
-    if (message) return { message, param: null, code: nonEmptyString(body['code']) }
+    if (message) return { message, param: null, code: nonEmptyString(body['code']), details: null }
   }
-  return { message: 'The provider rejected the request.', param: null, code: null }
+  return { message: 'The provider rejected the request.', param: null, code: null, details: null }
 }
 
 /** Google's google.rpc.RetryInfo: `{"retryDelay": "34.4s"}` among the details. */
@@ -180,11 +186,25 @@ interface ErrorDetail {
   readonly message: string
   readonly param: string | null
   readonly code: string | null
+  readonly details: Json | null
 }
 
-function redactDetail({ message, param, code }: ErrorDetail, credential: string): ErrorDetail {
+function redactDetail({ message, param, code, details }: ErrorDetail, credential: string): ErrorDetail {
   const clean = (text: string | null): string | null => text && redactSecrets(text, credential)
-  return { message: redactSecrets(message, credential), param: clean(param), code: clean(code) }
+  return {
+    message: redactSecrets(message, credential),
+    param: clean(param),
+    code: clean(code),
+    details: details && redactDetails(details, credential),
+  }
+}
+
+/** `null`: they are too long, or a secret in them was not a value. */
+function redactDetails(details: Json, credential: string): Json | null {
+  const text = JSON.stringify(details)
+  if (text.length > maxMessageLength) return null
+  const redacted = parseJson(Buffer.from(redactSecrets(text, credential)))
+  return isObject(redacted) ? redacted : null
 }
 
 /** Response headers that explain an error. */
@@ -217,7 +237,7 @@ export function upstreamErrorFromResponse(
 
 /** The error of a 200 whose body, or first event, is an error. */
 export function upstreamErrorFromBody(body: unknown, credential: string): UpstreamError {
-  const detail = parseErrorBody(body) ?? { message: 'error', param: null, code: null }
+  const detail = parseErrorBody(body) ?? { message: 'error', param: null, code: null, details: null }
   const status = statusFromErrorBody(body)
   return {
     kind: status === null ? 'unavailable' : kindFromStatus(status),
@@ -249,7 +269,7 @@ export function mostActionableError(errors: readonly UpstreamError[]): UpstreamE
   )
 }
 
-/** A summary for the log. It has no text of an upstream, which may repeat the caller's. */
+/** A summary for the log and the circuits. It has no text of an upstream, which may repeat the caller's. */
 export function errorSummary(error: UpstreamError): string {
   return error.status === null ? error.message : `${error.kind}, status ${error.status}`
 }
@@ -265,6 +285,7 @@ export function apiErrorFromUpstream(error: UpstreamError): ApiError {
         message: error.message,
         ...(error.param === null ? {} : { param: error.param }),
         ...(error.code === null ? {} : { code: error.code }),
+        ...(error.details === null ? {} : { details: error.details }),
       })
     case 'rate':
       return apiError('rate_limit_exceeded', {

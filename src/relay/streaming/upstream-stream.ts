@@ -2,6 +2,7 @@
  * Reads the stream of an upstream. Events before the first content, reasoning or tool call are buffered, since another
  * upstream may still take over. The first one commits the stream: from then on its events go to the caller.
  */
+import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { SseParser, SseEventTooLargeError } from '../../lib/sse/sse-parser.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
 import type {
@@ -150,7 +151,7 @@ export class UpstreamStream {
       this.#finish('complete')
       return
     }
-    this.#onChunk(JSON.parse(text), event)
+    this.#onChunk(parseBoundedJson(text), event)
   }
 
   /** An event that must be translated. */

@@ -8,7 +8,8 @@ import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, writeFi
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { checkBackup } from '../../db/sqlite/backup-file.ts'
-import { testDataKey } from '../../db/settings.ts'
+import { testDataKeys, type SecretSources } from '../../db/data-keys.ts'
+import { keyFileName } from '../../lib/key-file.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { verifyLedger } from '../verification/verify-ledger.ts'
 
@@ -40,7 +41,7 @@ export function describeStep({ doing, percent }: BackupStep): string {
 }
 
 export const databaseFile = 'sluice.db'
-export const keyFile = 'sealing.key'
+export const keyFile = keyFileName
 export const manifestFile = 'manifest.json'
 const format = 1
 
@@ -124,7 +125,7 @@ export function readManifest(folder: string): BackupManifest {
   return value
 }
 
-/** Downloads do not include the key; it is the same in all backups of a relay. */
+/** Downloads do not include the key; it is the same in all backups between two rotations. */
 function missingKeyHint({ name }: BackupFile): string {
   if (name !== keyFile) return ''
   return ' Downloads do not include it: copy it from the DATA_DIR, or from another backup of it, next to the database.'
@@ -171,21 +172,24 @@ export async function checkDatabase(path: string): Promise<DatabaseReport> {
 }
 
 /** Whether the key was tried: without one, nothing can be said. Throws a BackupError if it does not open the credentials. */
-export async function checkEncryptionKey(folder: string, encryptionKey: string | null): Promise<boolean> {
+export async function checkEncryptionKey(
+  folder: string,
+  { encryptionKey, encryptionKeyPrevious }: Pick<SecretSources, 'encryptionKey' | 'encryptionKeyPrevious'>,
+): Promise<boolean> {
   const reader = openReadOnly(join(folder, databaseFile))
   try {
-    const isOpen = await testDataKey(reader.db, {
-      dataDir: folder,
-      encryptionKey: encryptionKey ?? undefined,
-    })
+    const sources = { dataDir: folder, databaseUrl: null, encryptionKey, encryptionKeyPrevious }
+    const isOpen = await testDataKeys(reader.db, sources)
     // Without ENCRYPTION_KEY, the folder's key file may be one that the relay no longer used.
     if (isOpen !== false || encryptionKey === null) return isOpen === true
   } finally {
     reader.close()
   }
-  throw new BackupError(
-    `ENCRYPTION_KEY does not decrypt the credentials in ${folder}. Set ENCRYPTION_KEY to the value that the relay had when the backup was made.`,
-  )
+  const advice =
+    encryptionKeyPrevious === null
+      ? 'Set ENCRYPTION_KEY to the value that the relay had when the backup was made or, if the key was rotated since then, set ENCRYPTION_KEY_PREVIOUS to it.'
+      : 'ENCRYPTION_KEY_PREVIOUS does not either: set it to the value of ENCRYPTION_KEY when the backup was made.'
+  throw new BackupError(`ENCRYPTION_KEY does not decrypt the credentials in ${folder}. ${advice}`)
 }
 
 /** Checks a whole backup: hashes, database and ledger. Throws a BackupError that says what is wrong. */

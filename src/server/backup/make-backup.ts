@@ -1,18 +1,9 @@
 /** Makes a backup: a consistent copy that is checked before its folder gets its name. */
 
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { findKeyFileSecret } from '../../db/data-keys.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { readDatabaseSize } from '../../db/postgres/snapshot.ts'
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
@@ -70,12 +61,18 @@ function sqliteCopier({ dataDir }: Config): CopyStore {
       reader.close()
     }
     syncPath(path)
-    const key = join(dataDir, keyFile)
-    if (!existsSync(key)) return [databaseFile]
-    copyFileSync(key, join(folder, keyFile))
-    syncPath(join(folder, keyFile))
-    return [databaseFile, keyFile]
+    // A relay that has an ENCRYPTION_KEY since its first start still has a key file, which the backup does not need.
+    const copy = openReadOnly(path)
+    const secret = await findKeyFileSecret(copy.db, dataDir).finally(() => copy.close())
+    return [databaseFile, ...writeKeyFile(folder, secret)]
   }
+}
+
+/** `secret`: undefined if ENCRYPTION_KEY opens the copied data keys. Returns the names of the written files. */
+function writeKeyFile(folder: string, secret: string | undefined): string[] {
+  if (secret === undefined) return []
+  writeFileSync(join(folder, keyFile), `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  return [keyFile]
 }
 
 /** The same file, from a snapshot of a cluster's database, while its nodes run. */
@@ -87,9 +84,7 @@ function clusterCopier(url: string): CopyStore {
       onStep({ doing: 'copying', percent: Math.floor(100 * part) }),
     )
     syncPath(path)
-    if (secret === undefined) return [databaseFile]
-    writeFileSync(join(folder, keyFile), `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
-    return [databaseFile, keyFile]
+    return [databaseFile, ...writeKeyFile(folder, secret)]
   }
 }
 

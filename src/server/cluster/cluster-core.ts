@@ -3,22 +3,22 @@
  * own disk and recovers it at startup: settlements that the database does not have, and the marks of streams of an earlier
  * process.
  */
-import { hostname } from 'node:os'
+import { hostname, networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { loadDirectory } from '../../accounts/directory.ts'
 import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
+import type { Changes } from '../../db/change.ts'
 import { openLocalJournal, type LocalJournal } from '../../db/sqlite/local-journal.ts'
 import { ChangeFeed } from '../../db/postgres/change-feed.ts'
 import { openPostgresDb, type PostgresDb } from '../../db/postgres/postgres-db.ts'
 import { migratePostgres } from '../../db/postgres/migrate.ts'
 import { joinCluster } from '../../db/postgres/nodes.ts'
-import { openSharedDataKey } from '../../db/settings.ts'
 import { checkNotMoved, DatabaseMovedError } from '../../db/transfer/move-marker.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { newId } from '../../lib/ids.ts'
-import { createSealer } from '../../lib/encryption.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from '../ledger/core.ts'
+import { RejectionOverflow } from '../ledger/rejection-overflow.ts'
 import { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import { applyChanges } from '../workers/config-cache.ts'
 import { SpendNotifications } from '../ledger/spend-notifications.ts'
@@ -29,6 +29,8 @@ import { Leader } from './leader.ts'
 import { recoverOpenHolds, releaseRateSlot } from './recover-open-holds.ts'
 import { NodeMembership } from './node-membership.ts'
 import { NodeJournal } from './ledger/node-journal.ts'
+import { nodeAddress } from './node-address.ts'
+import { openNodeKeyring } from './node-keys.ts'
 import { ClusterWorkerChannel } from './cluster-worker-channel.ts'
 import { CircuitBroadcast } from './circuit-broadcast.ts'
 import { SharedAuthority } from './shared-authority.ts'
@@ -58,13 +60,15 @@ interface OpenedNode {
   readonly join: () => Promise<number>
 }
 
-async function openNode({ databaseUrl, dataDir }: ClusterConfig): Promise<OpenedNode> {
+async function openNode(config: ClusterConfig): Promise<OpenedNode> {
+  const { databaseUrl, dataDir } = config
+  const address = nodeAddress(config, networkInterfaces())
   await migratePostgres(databaseUrl)
   const local = await openLocalJournal(dataDir)
   const id = await loadNodeId(local)
   const db = openPostgresDb(databaseUrl, `sluice ${id}`)
   await checkNotMoved(db)
-  return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version }) }
+  return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version, address }) }
 }
 
 /** Rejoins the cluster after a retirement, with retries. A call while it runs has no effect. */
@@ -223,8 +227,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const { databaseUrl: url } = config
   const opened = await openNode(config)
   const { local, db, id } = opened
-  const dataKey = await openSharedDataKey(db, config.encryptionKey)
-  const sealer = createSealer(dataKey)
+  const keyring = await openNodeKeyring(db, id, config)
   const joined = await joinAsNode(opened, config, listener)
   const { ledger, node, rates, now } = joined
   const feed: ChangeFeed = new ChangeFeed(
@@ -233,6 +236,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
       async onChanges(changes) {
         await refresh(changes)
         await listener.onChanges(changes)
+        await keyring.onApplied(changes)
       },
       onBroadcast: (text) => broadcasts.onMessage(text),
       onConnected: () => broadcasts.circuits.sendAll(),
@@ -240,10 +244,9 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     },
   )
   const broadcasts = createBroadcasts((text) => feed.broadcast(text))
-  await feed.start()
-  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
-  const refresh: Core['applyConfigChanges'] = (changes) =>
-    applyChanges({ db, sealer, directory, catalog }, changes)
+  await feed.start().then(() => keyring.onJoined())
+  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, keyring.sealer)])
+  const refresh = (changes: Changes) => applyChanges({ ...keyring, db, directory, catalog }, changes)
   const spendNotifications = new SpendNotifications({ state: ledger.state, directory, db })
   const authority = new SharedAuthority({ ...joined, directory, catalog, spendNotifications, db, feed })
   const health = new UpstreamHealth(catalog, Date.now)
@@ -251,12 +254,13 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const recoveredHolds = await recoverOpenHolds({ ...opened, ...joined, catalog })
   const leader = new Leader({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
   const isLeader = (): boolean => leader.isLeader
+  const overflow = new RejectionOverflow(db, (row) => ledger.enqueue({ kind: 'row', row }))
   return {
+    nodeId: id,
     store: { db },
     directory,
     catalog,
-    sealer,
-    dataKey,
+    sealer: keyring.sealer,
     state: ledger.state,
     commits: ledger,
     authority,
@@ -268,7 +272,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     isLeader,
     nodes: () => node.list(),
     retireNode: (other) => node.retire(other),
-    recordRequest: (row) => ledger.enqueue({ kind: 'row', row }),
+    recordRequest: (row) => overflow.record(row),
     openWorkerChannel: (port, handlers) => new ClusterWorkerChannel(port, authority, handlers),
     isCurrent: () => feed.waitUntilFresh(),
     applyConfigChanges: refresh,
@@ -280,7 +284,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
       await Promise.all([leader.close(), feed.close(), rates.close(), spendNotifications.close()])
       broadcasts.close()
       health.close()
-      await ledger.close()
+      await Promise.all([ledger.close(), overflow.close()])
       await node.leave()
       await Promise.all([local.close(), db.close()])
     },

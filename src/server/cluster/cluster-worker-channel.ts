@@ -57,7 +57,7 @@ export class ClusterWorkerChannel extends WorkerChannel {
         )
       }
       case 'rejected':
-        return this.#authority.recordRejected(message.id, message.keyId, message.outcome)
+        return this.handlers.rejections.record(message.rejection)
       case 'flush':
     }
   }

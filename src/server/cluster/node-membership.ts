@@ -105,14 +105,16 @@ export class NodeMembership {
   async list(): Promise<NodeRecord[]> {
     const rows = await listNodes(this.#deps.db)
     return rows.map(
-      ({ id, name, version, state, started_at: startedAt, seen_at: seenAt, open_holds, now }) => ({
+      ({ id, name, address, version, state, started_at: startedAt, seen_at: seenAt, open_holds, now }) => ({
         id,
         name,
+        address,
         version,
         state: state === 'running' && now - seenAt > aliveTimeoutMs ? 'silent' : state,
         startedAt,
         seenAt,
         openHolds: open_holds,
+        isSelf: id === this.#deps.id,
       }),
     )
   }

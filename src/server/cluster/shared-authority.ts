@@ -12,20 +12,20 @@ import type { Wallet } from '../../ledger/wallet.ts'
 import { ownerAt, type Denial } from '../../ledger/caps.ts'
 import { accountOwner, emptyOwner, keyOwner, type Owner } from '../../ledger/state.ts'
 import type { GrantedHold } from '../../ledger/operations.ts'
-import type { RateStatus } from '../../limits/rate-limiter.ts'
-import type {
-  HoldResponse,
-  HoldRequest,
-  ResponseToStore,
-  RequestOutcome,
-  SettleRequest,
-} from '../../relay/ledger-client.ts'
+import type { RateLimitSubject, RateStatus } from '../../limits/rate-limiter.ts'
+import type { HoldResponse, HoldRequest, ResponseToStore, SettleRequest } from '../../relay/ledger-client.ts'
 import { soleUpstreamOf } from '../ledger/authority.ts'
-import { capsOf, capsOfHold, rateLimitSubjectsOf, walletOf } from '../ledger/caller-limits.ts'
+import {
+  capsOf,
+  capsOfHold,
+  rateLimitSubjectsOf,
+  tokenCountSubjectsOf,
+  replaySubjectsOf,
+  walletOf,
+} from '../ledger/caller-limits.ts'
 import { conflictWith } from '../ledger/idempotency-claims.ts'
 import { ledgerDenialError, rateDenialError } from '../ledger/denials.ts'
 import { holdOperationOf, OpenPeriodCache, tokensToReserve } from '../ledger/hold-operation.ts'
-import { requestRow } from '../ledger/request-row.ts'
 import type { SpendNotifications } from '../ledger/spend-notifications.ts'
 import type { ClusterRateLimiter } from '../../limits/local-rate-limiter.ts'
 import type { NodeJournal } from './ledger/node-journal.ts'
@@ -112,7 +112,8 @@ export class SharedAuthority {
     const periods = this.#periods.at(caller.timezone, at)
     const operation = holdOperationOf(request, { caller, model }, at, periods)
     const { promise, resolve } = Promise.withResolvers<GrantedHold | Denial | ClaimConflict | null>()
-    this.#deps.ledger.enqueue({ kind: 'hold', hold: operation, reply: resolve, isAbandoned: false })
+    const { timezone } = caller
+    this.#deps.ledger.enqueue({ kind: 'hold', hold: operation, timezone, reply: resolve, isAbandoned: false })
     return promise
   }
 
@@ -172,19 +173,19 @@ export class SharedAuthority {
     ledger.enqueue({ kind: 'expire', id, at: now(), caps, owners: null, upstream, isRetired: false, reply })
   }
 
-  recordRejected(id: string, keyId: string, outcome: RequestOutcome): void {
-    const { directory, ledger, now } = this.#deps
-    const caller = directory.callerByKeyId(keyId)
-    if (!caller) return
-    const identity = { id, at: now(), account: caller.accountId, key: keyId, amount: 0n, priceVersion: 0 }
-    ledger.enqueue({ kind: 'row', row: requestRow(identity, outcome, null) })
+  async takeTokenCount(id: string, keyId: string): Promise<RateStatus> {
+    const caller = this.#deps.directory.callerByKeyId(keyId)
+    if (!caller) throw apiError('invalid_api_key')
+    return this.#countRequest(id, tokenCountSubjectsOf(caller))
   }
 
-  async takeRateLimit(id: string, keyId: string): Promise<RateStatus> {
-    const { directory, rates } = this.#deps
-    const caller = directory.callerByKeyId(keyId)
-    if (!caller) throw apiError('invalid_api_key')
-    const { denial, status } = await rates.reserve(id, rateLimitSubjectsOf(caller, null), 0)
+  takeReplay(id: string, keyId: string): Promise<RateStatus> {
+    return this.#countRequest(id, replaySubjectsOf(keyId))
+  }
+
+  async #countRequest(id: string, subjects: readonly RateLimitSubject[]): Promise<RateStatus> {
+    const { rates } = this.#deps
+    const { denial, status } = await rates.reserve(id, subjects, 0)
     if (denial) {
       const { code, detail } = rateDenialError(denial)
       throw apiError(code, detail)

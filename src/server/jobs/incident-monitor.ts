@@ -1,10 +1,18 @@
 /**
- * Monitors the models: every two seconds it reads the outcomes of new requests, and opens and closes incidents; every 30 s
- * it checks whether the burn rate of the monthly error budget is too high. Its queries run on the reader threads; a failed
- * check is repeated by the next one.
+ * Monitors the models and the relay's own API: every two seconds it reads the outcomes of new requests, and opens and
+ * closes incidents; every 30 s it checks whether the burn rate of the monthly error budget of a model is too high. Its
+ * queries run on the reader threads; a failed check is repeated by the next one.
  */
 import type { Db } from '../../db/db.ts'
-import { burnRate, sumByModelSince, type OutcomeCounts } from '../../health/availability.ts'
+import { isUnavailable } from '../../db/store-error.ts'
+import { isLongOutage, type AdmissionOutage, type AdmissionOutages } from '../../health/admission-outage.ts'
+import {
+  burnRate,
+  noModel,
+  relayApi,
+  sumByModelSince,
+  type OutcomeCounts,
+} from '../../health/availability.ts'
 import {
   closeAutomaticIncident,
   openAutomaticIncident,
@@ -18,6 +26,7 @@ import {
   isBurning,
   evaluateFailing,
   evaluateHealthy,
+  type Evaluation,
   type EvaluationOptions,
   type RecentOutcomeCounts,
 } from '../../health/objective-evaluation.ts'
@@ -42,6 +51,8 @@ export interface IncidentMonitorDeps {
   readonly db: Db
   readonly log: Log
   readonly options: EvaluationOptions & { readonly objectivePercent: number }
+  /** The times in which this node admitted no requests. */
+  readonly outages: Pick<AdmissionOutages, 'latest' | 'current'>
   readonly onFinding: (finding: IncidentFinding) => Promise<void>
 }
 
@@ -49,8 +60,8 @@ const checkEveryMs = 2000
 const checkBurnRateEveryMs = 30_000
 const deleteOldEveryMs = 60_000
 
-/** Requests that were rejected before their model was read, for example while the store accepts no commits. */
-const noModel = ''
+/** An outage that ended longer ago is not recorded any more: another leader has, or its incident may not be reopened. */
+const maxOutageAgeMs = 10 * 60_000
 
 const ranks: Record<IncidentSeverity, number> = { minor: 0, major: 1, critical: 2 }
 
@@ -101,7 +112,8 @@ export class IncidentMonitor {
         await deleteOldMinutes(db, now)
       }
     } catch (error) {
-      log.warn({ err: error }, 'incident monitor failed')
+      const isExpected = isUnavailable(error) && this.#deps.outages.current !== null
+      if (!isExpected) log.warn({ err: error }, 'incident monitor failed')
     }
   }
 
@@ -111,6 +123,7 @@ export class IncidentMonitor {
       if (model !== noModel)
         await this.#evaluateModel(model, watched.get(model), objectiveFor(objectives, model), now)
     }
+    await this.#evaluateRelayApi(watched.get(noModel), objectiveFor(objectives, relayApi), now)
   }
 
   async #evaluateModel(
@@ -119,7 +132,6 @@ export class IncidentMonitor {
     objective: number,
     now: number,
   ): Promise<void> {
-    const { db, onFinding } = this.#deps
     const terms = { ...this.#deps.options, objective }
     const past: RecentOutcomeCounts = {
       since: (from) => this.#recent.since(model, from),
@@ -127,16 +139,66 @@ export class IncidentMonitor {
     }
     if (latest === undefined || latest.closedAt !== null) {
       const status = evaluateHealthy(past, terms, { now, since: latest?.closedAt ?? 0 })
-      if (status.kind !== 'failing') return
-      const incident = await openAutomaticIncident(db, { model, severity: status.severity, at: now }, latest)
-      if (incident !== null) await onFinding({ kind: 'opened', incident })
+      if (status.kind === 'failing') await this.#open({ model, severity: status.severity, at: now }, latest)
       return
     }
-    const status = evaluateFailing(past, terms, { now, since: latest.updatedAt })
+    await this.#continue(latest, evaluateFailing(past, terms, { now, since: latest.updatedAt }), now)
+  }
+
+  /** The incident of an outage of admission begins with the outage, even if the store could not take it until now. */
+  async #evaluateRelayApi(
+    latest: MonitoredIncident | undefined,
+    objective: number,
+    now: number,
+  ): Promise<void> {
+    const { outages, options } = this.#deps
+    const terms = { ...options, objective }
+    const past: RecentOutcomeCounts = {
+      since: (from) => this.#recent.relayApiSince(from),
+      lastFailure: this.#recent.lastFailure(noModel),
+    }
+    if (latest === undefined || latest.closedAt !== null) {
+      const status = evaluateHealthy(past, terms, { now, since: latest?.closedAt ?? 0 })
+      const outage = this.#unrecordedOutage(latest, now)
+      const isLong = outage !== null && isLongOutage(outage, now)
+      if (!isLong && status.kind !== 'failing') return
+      const severity = isLong || status.kind !== 'failing' ? 'critical' : status.severity
+      const about = { model: noModel, severity, at: outage?.since ?? now, id: outage?.id } as const
+      return this.#open(about, latest)
+    }
+    if (outages.current !== null)
+      return this.#continue(latest, { kind: 'failing', severity: 'critical' }, now)
+    const since = Math.max(latest.updatedAt, outages.latest?.until ?? 0)
+    const hasRecovered =
+      now - since >= options.recoveryMs && past.since(now - options.recoveryMs).failed === 0
+    const status: Evaluation = hasRecovered
+      ? { kind: 'recovered' }
+      : evaluateFailing(past, terms, { now, since })
+    await this.#continue(latest, status, now)
+  }
+
+  /** An outage that is not part of the latest incident. */
+  #unrecordedOutage(latest: MonitoredIncident | undefined, now: number): AdmissionOutage | null {
+    const outage = this.#deps.outages.latest
+    if (outage === null || outage.since <= (latest?.closedAt ?? 0)) return null
+    return now - (outage.until ?? now) > maxOutageAgeMs ? null : outage
+  }
+
+  async #open(
+    about: Parameters<typeof openAutomaticIncident>[1],
+    latest: MonitoredIncident | undefined,
+  ): Promise<void> {
+    const incident = await openAutomaticIncident(this.#deps.db, about, latest)
+    if (incident !== null) await this.#deps.onFinding({ kind: 'opened', incident })
+  }
+
+  /** Raises the severity of an open incident, or closes it. */
+  async #continue(latest: MonitoredIncident, status: Evaluation, now: number): Promise<void> {
+    const { db, onFinding } = this.#deps
     if (status.kind === 'failing' && ranks[status.severity] > ranks[latest.severity])
       await raiseAutomaticSeverity(db, latest.id, status.severity)
     if (status.kind !== 'recovered' && status.kind !== 'quiet') return
-    const incident = await closeAutomaticIncident(db, latest.id, status.kind, now)
+    const incident = await closeAutomaticIncident(db, latest, status.kind, now)
     if (incident !== null) await onFinding({ kind: 'closed', incident })
   }
 

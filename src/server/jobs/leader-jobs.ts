@@ -70,6 +70,7 @@ function createLeaderJobs(config: Config, core: Core, control: ControlHandler, l
         minFailures: config.incidentMinimum,
         recoveryMs: config.incidentRecoveryMs,
       },
+      outages: control.outages,
       onFinding: (finding) => notifyFinding(db, log, finding),
     }),
   ]
@@ -77,8 +78,8 @@ function createLeaderJobs(config: Config, core: Core, control: ControlHandler, l
 
 async function notifyFinding(db: Db, log: Log, finding: IncidentFinding): Promise<void> {
   if (finding.kind !== 'burning') {
-    const { id, models } = finding.incident
-    log.warn({ incident: id, models }, `incident ${finding.kind}`)
+    const { id, models, title } = finding.incident
+    log.warn({ incident: id, title, models }, `incident ${finding.kind}`)
     await notifyAutomaticIncident(db, finding.incident)
     return
   }

@@ -30,13 +30,20 @@ describe('availability', () => {
       outcome: 'failed',
       http_status: 500,
     })
+    const rejected = createRequestRow('req_rejected', {
+      at: now - 20_000,
+      model: 'm',
+      outcome: 'refused',
+      http_status: 503,
+      count: 100,
+    })
     const long = createRequestRow('req_long', { at: now - 3_600_000, duration_ms: 3_590_000, model: 'm' })
-    await store.commit(createLedgerCommit(1, { requests: [old, ...rows, long] }))
+    await store.commit(createLedgerCommit(1, { requests: [old, ...rows, rejected, long] }))
     const recent = new RecentOutcomes()
     await recent.poll(db, now)
     assert.equal(await recent.poll(db, now), false)
     assert.deepEqual([...recent.models()], ['m'])
-    assert.deepEqual(recent.since('m', 0), { answered: 16, failed: 5 })
+    assert.deepEqual(recent.since('m', 0), { answered: 16, failed: 105 })
     assert.deepEqual(recent.since('m', now - 5000), { answered: 0, failed: 0 })
     assert.ok((recent.lastFailure('m') ?? 0) > now - 25_000)
 
@@ -44,11 +51,11 @@ describe('availability', () => {
     while ((await queryMinutes(db, span)).length === 0)
       await new Promise((resolve) => setTimeout(resolve, 20))
     const ever = { ...span, from: 0 }
-    assert.deepEqual(sumCounts(await queryDays(db, ever)), { answered: 16, failed: 6, apart: 0 })
-    assert.deepEqual(sumCounts(await queryMinutes(db, span)), { answered: 16, failed: 5, apart: 0 })
+    assert.deepEqual(sumCounts(await queryDays(db, ever)), { answered: 16, failed: 106, apart: 0 })
+    assert.deepEqual(sumCounts(await queryMinutes(db, span)), { answered: 16, failed: 105, apart: 0 })
     assert.deepEqual((await sumByModelSince(db, now - 120_000)).get('m'), {
       answered: 16,
-      failed: 5,
+      failed: 105,
       apart: 0,
     })
     await deleteOldMinutes(db, now + 41 * 86_400_000)

@@ -18,7 +18,7 @@ import {
   type LedgerState,
 } from '../../ledger/state.ts'
 import * as ledger from '../../ledger/operations.ts'
-import type { RateLimiter, RateStatus } from '../../limits/rate-limiter.ts'
+import type { RateLimiter, RateLimitSubject, RateStatus } from '../../limits/rate-limiter.ts'
 import type {
   HoldResponse,
   HoldRequest,
@@ -29,8 +29,16 @@ import type {
 import { IdempotencyClaims } from './idempotency-claims.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { ledgerDenialError, rateDenialError } from './denials.ts'
-import { capsOf, capsOfHold, rateLimitSubjectsOf, walletOf } from './caller-limits.ts'
+import {
+  capsOf,
+  capsOfHold,
+  rateLimitSubjectsOf,
+  replaySubjectsOf,
+  tokenCountSubjectsOf,
+  walletOf,
+} from './caller-limits.ts'
 import { holdOperationOf, OpenPeriodCache, tokensToReserve } from './hold-operation.ts'
+import type { PeriodReopening } from './period-reopening.ts'
 import { requestRow } from './request-row.ts'
 import type { SpendNotifications } from './spend-notifications.ts'
 import type { Committed } from '../workers/protocol.ts'
@@ -42,6 +50,7 @@ export interface AuthorityDeps {
   readonly directory: Directory
   readonly catalog: Catalog
   readonly spendNotifications: SpendNotifications
+  readonly reopening: Pick<PeriodReopening, 'isPending'>
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Milliseconds of a monotonic clock, for the rate limit windows. */
@@ -85,7 +94,8 @@ export class Authority {
     const model = catalog.model(request.model)
     if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
     if (!model) return { granted: false, code: 'model_not_found', detail: { param: 'model' }, rates: null }
-    if (!commits.isAdmitting || !this.#isAdmissionOpen) {
+    const isReopening = this.#deps.reopening.isPending(caller.accountId, caller.keyId, model.id)
+    if (!commits.isAdmitting || !this.#isAdmissionOpen || isReopening) {
       return { granted: false, code: 'service_unavailable', detail: { retryAfterMs: 1000 }, rates: null }
     }
     const claimDenial = request.claim ? this.#claims.check(caller.accountId, request.claim) : null
@@ -112,13 +122,21 @@ export class Authority {
     return { granted: true, outputTokens, maximumTokens, commit, rates: rates.status(subjects, monotonicNow) }
   }
 
-  /** Counts a free request, which ends at once, against the rate limits. Throws an ApiError if a limit is exceeded. */
-  takeRateLimit(id: string, keyId: string): RateStatus {
-    const { directory, rates } = this.#deps
-    const monotonicNow = this.#deps.monotonicNow()
-    const caller = directory.callerByKeyId(keyId)
+  /** Counts a token count in its own windows. Throws an ApiError if a limit is exceeded. */
+  takeTokenCount(id: string, keyId: string): RateStatus {
+    const caller = this.#deps.directory.callerByKeyId(keyId)
     if (!caller) throw apiError('invalid_api_key')
-    const subjects = rateLimitSubjectsOf(caller, null)
+    return this.#countRequest(id, tokenCountSubjectsOf(caller))
+  }
+
+  /** Counts a replay of a stored response in its own window. Throws an ApiError if the limit is exceeded. */
+  takeReplay(id: string, keyId: string): RateStatus {
+    return this.#countRequest(id, replaySubjectsOf(keyId))
+  }
+
+  #countRequest(id: string, subjects: readonly RateLimitSubject[]): RateStatus {
+    const { rates } = this.#deps
+    const monotonicNow = this.#deps.monotonicNow()
     const denial = rates.reserve(id, subjects, 0, monotonicNow)
     if (denial) {
       const { code, detail } = rateDenialError(denial)
@@ -196,16 +214,6 @@ export class Authority {
     if (held.claim && bill && bill.charge > 0n) this.#claims.recordEnded(held, held.claim, bill.charge, null)
     const outcome = expiredOutcome(held, at, soleUpstreamOf(catalog.model(held.model)))
     commits.requestFlush(commits.addRequest(requestRow(held, outcome, bill)))
-  }
-
-  /** Writes the row of a rejected request, which moves no money. */
-  recordRejected(id: string, keyId: string, outcome: RequestOutcome): void {
-    const { directory, commits } = this.#deps
-    const caller = directory.callerByKeyId(keyId)
-    if (!caller) return
-    const at = this.#deps.now()
-    const identity = { id, at, account: caller.accountId, key: keyId, amount: 0n, priceVersion: 0 }
-    commits.addRequest(requestRow(identity, outcome, null))
   }
 
   /** The current wallet of an account, or of a key within it. */

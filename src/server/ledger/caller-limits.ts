@@ -4,7 +4,15 @@ import type { PricedModel } from '../../catalog/catalog.ts'
 import { availableNanos, type Caps } from '../../ledger/caps.ts'
 import type { Wallet } from '../../ledger/wallet.ts'
 import type { Hold, Owner } from '../../ledger/state.ts'
-import { accountSubject, keySubject, modelSubject, type RateLimitSubject } from '../../limits/rate-limiter.ts'
+import {
+  accountSubject,
+  keySubject,
+  modelSubject,
+  replaySubject,
+  tokenCountSubject,
+  type RateLimitSubject,
+  type RateLimits,
+} from '../../limits/rate-limiter.ts'
 
 export const noCaps: Caps = {
   accountDay: null,
@@ -15,6 +23,8 @@ export const noCaps: Caps = {
   accountRequestsPerDay: null,
   keyRequestsPerDay: null,
 }
+
+const replayLimits: RateLimits = { rpm: 60, tpm: null, concurrency: null }
 
 export function capsOf(caller: Caller): Caps {
   return {
@@ -69,4 +79,17 @@ export function rateLimitSubjectsOf(caller: Caller, model: PricedModel | null): 
   const limits = model?.limits ?? null
   if (model && limits) subjects.push({ subject: modelSubject(caller.accountId, model.id), limits })
   return subjects
+}
+
+/** The windows of token counts, as long as those of requests: a client counts before each of them, and more often. */
+export function tokenCountSubjectsOf(caller: Caller): RateLimitSubject[] {
+  return rateLimitSubjectsOf(caller, null).map(({ subject, limits }) => ({
+    subject: tokenCountSubject(subject),
+    limits: { ...limits, tpm: null, concurrency: null },
+  }))
+}
+
+/** The window of replays, which is that of an API key. */
+export function replaySubjectsOf(keyId: string): RateLimitSubject[] {
+  return [{ subject: replaySubject(keyId), limits: replayLimits }]
 }

@@ -152,6 +152,11 @@ export class CommitQueue {
     return this.#next
   }
 
+  /** The rows that wait for the next commit. */
+  get queuedRequests(): number {
+    return this.#batch.requests.length
+  }
+
   /** Adds the response of a request, for its repetitions, to the commit that ends its hold. */
   addStoredResponse(row: StoredResponseRow): number {
     this.#batch.storedResponses.push(row)

@@ -27,17 +27,19 @@ export interface CoreAuthority {
   /** The current wallet of an account, or of a key within it. */
   wallet(account: string, key: string | null): Wallet | Promise<Wallet>
   /** Counts a free request, which ends at once, against the rate limits. Throws an ApiError if a limit is exceeded. */
-  takeRateLimit(id: string, key: string): RateStatus | Promise<RateStatus>
+  takeTokenCount(id: string, key: string): RateStatus | Promise<RateStatus>
+  takeReplay(id: string, key: string): RateStatus | Promise<RateStatus>
   /** The ledger is inconsistent: nothing is admitted until an operator has corrected it and restarted the relay. */
   haltAdmission(): void
 }
 
 export interface Core {
+  /** The id of this node; null for a single relay. */
+  readonly nodeId: string | null
   readonly store: { readonly db: Db }
   readonly directory: Directory
   readonly catalog: Catalog
   readonly sealer: Sealer
-  readonly dataKey: Uint8Array
   /** The open holds of this node, and what could not be charged. */
   readonly state: Pick<LedgerState, 'holds' | 'overrun'>
   readonly commits: { readonly durable: number; readonly isAdmitting: boolean; readonly latency: Histogram }
@@ -45,7 +47,7 @@ export interface Core {
   readonly credits: Pick<Credits, 'enter' | 'enterWithId' | 'endTrial'>
   /** The health of upstreams as this node sees it. */
   readonly health: UpstreamHealth
-  /** Writes, with the next commit, the row of a call that no caller requested. */
+  /** Writes, with the next commit, the row of a call that had no hold: a rejected one, or one that no caller requested. */
   recordRequest(row: RequestRow): void
   /** How many holds an earlier process left open; this start has ended them. */
   readonly recoveredHolds: number
@@ -99,12 +101,20 @@ export const noopCoreListener: CoreListener = {
 
 /** If the system clock steps back by at most this, time stands still until it catches up; a larger step is followed. */
 const maxClockStepBackMs = 60_000
-/** Milliseconds since the epoch, which small corrections of the system clock do not turn back. */
-export function wallClock(): () => number {
+/**
+ * Milliseconds since the epoch, which small corrections of the system clock do not turn back. `onSetBack` is called with
+ * the new time before it is returned the first time after a larger step back.
+ */
+export function wallClock(
+  onSetBack: (now: number) => void = () => undefined,
+  systemNow: () => number = Date.now,
+): () => number {
   let last = 0
   return () => {
-    const now = Date.now()
-    if (now > last || last - now > maxClockStepBackMs) last = now
+    const now = systemNow()
+    const isSetBack = last - now > maxClockStepBackMs
+    if (now > last || isSetBack) last = now
+    if (isSetBack) onSetBack(now)
     return last
   }
 }

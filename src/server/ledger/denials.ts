@@ -12,7 +12,18 @@ const capNames: Record<CapName, string> = {
 }
 
 /** The owner of a limit, by the prefix of its subject. */
-const ownerNames: Readonly<Record<string, string>> = { key: 'this key', model: 'this model' }
+const ownerNames: Readonly<Record<string, string>> = {
+  key: 'this key',
+  model: 'this model',
+  replay: 'this key',
+  'count-key': 'this key',
+}
+/** What is counted, where it is no request. */
+const rateNames: Readonly<Record<string, string>> = {
+  replay: 'replays by Idempotency-Key per minute',
+  'count-key': 'token counts per minute',
+  'count-account': 'token counts per minute',
+}
 
 export interface DenialError {
   readonly code: ApiErrorCode
@@ -20,8 +31,10 @@ export interface DenialError {
 }
 
 export function rateDenialError(denial: RateDenial): DenialError {
-  const { rate, limit, retryAfterMs } = denial
-  const owner = ownerNames[denial.subject.slice(0, denial.subject.indexOf(':'))] ?? 'this account'
+  const { limit, retryAfterMs } = denial
+  const kind = denial.subject.slice(0, denial.subject.indexOf(':'))
+  const owner = ownerNames[kind] ?? 'this account'
+  const rate = rateNames[kind] ?? denial.rate
   if (retryAfterMs === null) {
     const message = `The request is too large for the limit of ${owner}: ${limit} ${rate}.`
     return { code: 'rate_limit_exceeded', detail: { message, final: true } }

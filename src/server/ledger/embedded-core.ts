@@ -6,20 +6,22 @@ import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
 import { apiError } from '../../errors.ts'
 import type { Db } from '../../db/db.ts'
+import type { RequestRow } from '../../db/ledger-commit.ts'
 import { sql } from '../../db/schema/schema.ts'
-import { openDataKey } from '../../db/settings.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.ts'
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
 import { books } from '../../ledger/entries.ts'
-import { createSealer } from '../../lib/encryption.ts'
 import { Authority } from './authority.ts'
 import { EmbeddedWorkerChannel } from './embedded-worker-channel.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import { Credits } from './credits.ts'
+import { openSealer } from '../key-rotation/open-sealer.ts'
 import { applyChanges } from '../workers/config-cache.ts'
 import { SpendNotifications } from './spend-notifications.ts'
+import { PeriodReopening } from './period-reopening.ts'
+import { RejectionOverflow } from './rejection-overflow.ts'
 import { recoverLedger, type RecoveredLedger } from './recovery.ts'
 import { verifyInThread, monitorInThread } from '../verification/verify-thread.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from './core.ts'
@@ -31,6 +33,8 @@ async function storedCreditAmount(db: Db, id: string): Promise<bigint | null> {
   return row.debit === books.funding ? row.amount_nanos : -row.amount_nanos
 }
 
+/** While the disk is full, at most this many rows of rejected requests wait in memory; further ones are only counted. */
+const maxQueuedRows = 10_000
 /** How often idle subjects of rate limits are removed. */
 const sweepEveryMs = 60_000
 
@@ -92,8 +96,16 @@ function openCommitQueue(
   return { commits, whenDurable }
 }
 
+/** False: the store accepts no commits, and too many rows wait for it. */
+function enqueueRow(commits: CommitQueue, row: RequestRow): boolean {
+  if (!commits.isAdmitting && commits.queuedRequests >= maxQueuedRows) return false
+  commits.addRequest(row)
+  return true
+}
+
 /** The parts of a Core that concern a cluster. */
 const singleNode = {
+  nodeId: null,
   gauges: () => [],
   isCurrent: () => Promise.resolve(true),
   isLeader: () => true,
@@ -130,21 +142,18 @@ async function openUnmovedStore(config: Config, listener: CoreListener): Promise
 export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
   const store = await openUnmovedStore(config, listener)
   const { db } = store
-  const dataKey = await openDataKey(db, {
-    dataDir: config.dataDir,
-    encryptionKey: config.encryptionKey ?? undefined,
-  })
-  const sealer = createSealer(dataKey)
+  const { sealer, reloadKeys } = await openSealer(db, config)
   const [ledger, directory, catalog] = await Promise.all([
     recoverLedger(store, Date.now()),
     loadDirectory(db),
     loadCatalog(db, sealer),
   ])
   const { state, rates } = ledger
-  const now = wallClock()
+  const now = wallClock((at) => void reopening.find(at))
   const monotonicNow = monotonicClock()
   const { commits, whenDurable } = openCommitQueue(ledger, { store, now, listener })
   const spendNotifications = new SpendNotifications({ state, directory, db })
+  const reopening = new PeriodReopening({ state, commits, directory, db, now, whenDurable })
   const authority = new Authority({
     state,
     commits,
@@ -152,6 +161,7 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     directory,
     catalog,
     spendNotifications,
+    reopening,
     now,
     monotonicNow,
   })
@@ -161,15 +171,16 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
   const openHolds = [...state.holds.keys()]
   for (const id of openHolds) authority.expire(id)
   await commits.drain()
+  await reopening.find(now())
   const sweeping = setInterval(() => rates.sweep(monotonicNow()), sweepEveryMs)
   sweeping.unref()
+  const overflow = new RejectionOverflow(db, (row) => enqueueRow(commits, row))
   const path = join(config.dataDir, databaseFileName)
   return {
     store,
     directory,
     catalog,
     sealer,
-    dataKey,
     state,
     commits,
     authority,
@@ -178,18 +189,19 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     recoveredHolds: openHolds.length,
     workerDbAccess() {
       const access = store.portsForWorker()
-      return { db: access, ports: [access.writer, access.reader, access.reporter] }
+      return { db: access, ports: Object.values(access) }
     },
     ...singleNode,
-    recordRequest: (row) => void commits.addRequest(row),
+    recordRequest: (row) => overflow.record(row),
     openWorkerChannel: (port, handlers) => new EmbeddedWorkerChannel(port, { authority, commits }, handlers),
     verifyLedger: () => verifyInThread(path),
     monitorLedger: (everyMs, monitorListener) => monitorInThread(path, everyMs, monitorListener),
-    applyConfigChanges: (changes) => applyChanges({ db, sealer, directory, catalog }, changes),
+    applyConfigChanges: (changes) => applyChanges({ db, sealer, reloadKeys, directory, catalog }, changes),
     async close() {
       clearInterval(sweeping)
       health.close()
-      await commits.drain()
+      await reopening.close()
+      await Promise.all([commits.drain(), overflow.close()])
       await spendNotifications.close()
       await store.close()
     },

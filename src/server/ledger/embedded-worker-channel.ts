@@ -84,7 +84,7 @@ export class EmbeddedWorkerChannel extends WorkerChannel {
       case 'settle':
         return this.#settle(message.callId, message.request)
       case 'rejected':
-        return authority.recordRejected(message.id, message.keyId, message.outcome)
+        return this.handlers.rejections.record(message.rejection)
       case 'flush':
         return this.#commits.requestFlush(message.commit)
     }

@@ -45,15 +45,16 @@ export function holdOperationOf(
   }
 }
 
-/** The ends of the current day and month in each time zone, computed once a day. */
+/** The ends of the current day and month in each time zone, computed once a day, and when the clock was set back. */
 export class OpenPeriodCache {
-  readonly #ends = new Map<string, { dayEnd: number; monthEnd: number }>()
+  readonly #ends = new Map<string, { since: number; dayEnd: number; monthEnd: number }>()
 
   at(timezone: string, at: number): PeriodEnds {
     let ends = this.#ends.get(timezone)
-    if (!ends) this.#ends.set(timezone, (ends = { dayEnd: 0, monthEnd: 0 }))
-    if (ends.dayEnd <= at) ends.dayEnd = dayEndOf(timezone, at)
-    if (ends.monthEnd <= at) ends.monthEnd = monthEndOf(timezone, at)
+    if (!ends || at < ends.since || at >= ends.dayEnd) {
+      ends = { since: at, dayEnd: dayEndOf(timezone, at), monthEnd: monthEndOf(timezone, at) }
+      this.#ends.set(timezone, ends)
+    }
     return ends
   }
 }

@@ -13,6 +13,8 @@ export interface RequestIdentity {
   readonly amount: bigint
   /** By which the price is multiplied; absent if there was no hold. */
   readonly factorPpm?: number
+  /** How many rejected requests the row stands for; absent: it is one request. */
+  readonly count?: number
 }
 
 export interface RequestBill {
@@ -59,5 +61,6 @@ export function requestRow(
     factor_ppm: identity.factorPpm ?? null,
     balance_nanos: bill?.balance ?? null,
     price_version: 'price' in identity ? identity.price.version : identity.priceVersion,
+    count: identity.count ?? 1,
   }
 }

@@ -3,6 +3,7 @@
  * nodes are copied as open holds; a start on the file ends them at their last marks, as after a crash.
  */
 
+import { dataKeyNames } from '../../db/data-keys.ts'
 import type { Db } from '../../db/db.ts'
 import { openSnapshots } from '../../db/postgres/snapshot.ts'
 import { getSetting } from '../../db/settings.ts'
@@ -123,7 +124,7 @@ export function copyFromPostgres(url: string, path: string, onAdvance: OnAdvance
     const target = await createSqliteTarget(path)
     try {
       const extraDeleted = await copyAll(db, target, onAdvance)
-      return { secret: await getSetting(db, 'data_key_secret'), extraDeleted }
+      return { secret: await getSetting(db, dataKeyNames.sharedSecret), extraDeleted }
     } finally {
       target.close()
     }

@@ -7,13 +7,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { dataKeyNames, findKeyFileSecret } from '../../db/data-keys.ts'
 import type { Db } from '../../db/db.ts'
 import { databaseFileName } from '../../db/sqlite/store.ts'
 import { PostgresTransfer, TransferTargetError } from '../../db/transfer/to-postgres.ts'
 import { readMoveMarker, writeMoveMarker, type MoveMarker } from '../../db/transfer/move-marker.ts'
 import { countRows, listTables, type ReadRows } from '../../db/transfer/tables.ts'
 import { newId } from '../../lib/ids.ts'
-import { readKeyFile } from '../../lib/encryption.ts'
 import { verifyClusterInThread } from '../verification/cluster-verify-thread.ts'
 import { noopCoreListener } from '../ledger/core.ts'
 import { openEmbeddedCore } from '../ledger/embedded-core.ts'
@@ -62,8 +62,11 @@ async function transfer(
   const ledger = await verifyClusterInThread(url)
   if (!ledger.ok)
     throw new StoreMigrationError(`The ledger in the target is inconsistent: ${ledger.findings.join('; ')}.`)
-  const secret = config.encryptionKey === null ? readKeyFile(config.dataDir) : undefined
-  await target.finish(await lastRowNumbers(read), secret === undefined ? {} : { data_key_secret: secret })
+  const secret = await findKeyFileSecret(source, config.dataDir)
+  await target.finish(
+    await lastRowNumbers(read),
+    secret === undefined ? {} : { [dataKeyNames.sharedSecret]: secret },
+  )
   return { tables: digests, ledger: { ok: ledger.ok, entries: ledger.entries } }
 }
 

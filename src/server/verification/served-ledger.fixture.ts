@@ -66,8 +66,9 @@ export async function openServedLedger(t: TestContext): Promise<ServedLedger> {
       commits.add(settled.event, owners, 'acc')
       const tokens = { prompt_tokens: number, completion_tokens: 10, cost_nanos: settled.charge }
       commits.addRequest(createRequestRow(id, { ...tokens, account_id: 'acc', key_id: 'key' }))
-      // Rejected requests have rows as well, but no money.
-      commits.addRequest(createRequestRow(`${id}_refused`, { account_id: 'acc', cost_nanos: 0n }))
+      // Rejected requests have rows as well, which several may share, but no money.
+      const rejected = { account_id: 'acc', cost_nanos: 0n, outcome: 'refused', count: 3 } as const
+      commits.addRequest(createRequestRow(`${id}_refused`, rejected))
     }
     await commits.drain()
   }

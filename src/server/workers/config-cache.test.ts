@@ -22,7 +22,13 @@ describe('ConfigCache', () => {
     const failing: Db = { ...db, all }
     const sealer = createSealer(generateDataKey())
     const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
-    const cache = new ConfigCache({ db: failing, sealer, directory, catalog })
+    const cache = new ConfigCache({
+      db: failing,
+      sealer,
+      reloadKeys: () => Promise.resolve(undefined),
+      directory,
+      catalog,
+    })
     const { value: account } = await createAccount(db, { email: 'a@example.com' }, 'test')
     const change = { kind: 'account', id: account.id } as const
     failures.push(unavailable, unavailable)

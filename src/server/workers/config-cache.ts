@@ -5,22 +5,29 @@ import { loadCatalog, loadCatalogDelta, type Catalog } from '../../catalog/catal
 import type { Changes } from '../../db/change.ts'
 import type { Db } from '../../db/db.ts'
 import { isUnavailable } from '../../db/store-error.ts'
-import type { Sealer } from '../../lib/encryption.ts'
+import type { DataKeys, Sealer } from '../../lib/encryption.ts'
 
 const retryMs = 200
 
 export interface ConfigCacheDeps {
   readonly db: Db
   readonly sealer: Sealer
+  /** undefined: the settings of this process do not open the data keys. */
+  readonly reloadKeys: () => Promise<DataKeys | undefined>
   readonly directory: Directory
   readonly catalog: Catalog
 }
 
-/** Reads the changed rows, and applies them. */
+/** Reads the changed rows and data keys, and applies them. */
 export async function applyChanges(
-  { db, sealer, directory, catalog }: ConfigCacheDeps,
+  { db, sealer, reloadKeys, directory, catalog }: ConfigCacheDeps,
   changes: Changes,
 ): Promise<void> {
+  // First, because the changed rows may have been sealed under a new key.
+  if (changes === 'everything' || changes.some(({ kind }) => kind === 'data_key')) {
+    const keys = await reloadKeys()
+    if (keys !== undefined) sealer.replaceKeys(keys)
+  }
   if (changes === 'everything') {
     directory.replaceWith(await loadDirectory(db))
     catalog.replaceWith(await loadCatalog(db, sealer))

@@ -3,6 +3,7 @@ import { Registry } from '@prometheus-io/client'
 import type { Config } from '../../config.ts'
 import type { Change, Changes } from '../../db/change.ts'
 import { handleBackupRequest } from '../../db/backups.ts'
+import type { AdmissionOutages } from '../../health/admission-outage.ts'
 import type { CreditReceipt } from '../../ledger/credits/credit-request.ts'
 import type { LedgerReport } from '../../ledger/report.ts'
 import type { VoucherReceipt } from '../../ledger/credits/vouchers.ts'
@@ -23,6 +24,7 @@ export interface ControlHandlerDeps {
   /** The metrics of every worker. */
   readonly workerMetrics: () => Promise<object[]>
   readonly isLedgerConsistent: () => boolean
+  readonly outages: AdmissionOutages
 }
 
 export class ControlHandler {
@@ -30,10 +32,12 @@ export class ControlHandler {
   readonly creditService: CreditService
   readonly backups: BackupRunner
   readonly authThrottle: AuthThrottle
+  readonly outages: AdmissionOutages
   readonly #nodeMetrics: NodeMetrics
 
   constructor(deps: ControlHandlerDeps) {
     this.#deps = deps
+    this.outages = deps.outages
     const { core } = deps
     const loginThrottle = new LoginThrottle(core.store.db)
     this.backups = new BackupRunner(deps.config)
@@ -75,7 +79,9 @@ export class ControlHandler {
       case 'metrics':
         return this.metrics()
       case 'take-rate-limit':
-        return core.authority.takeRateLimit(request.id, request.key)
+        return core.authority.takeTokenCount(request.id, request.key)
+      case 'take-replay':
+        return core.authority.takeReplay(request.id, request.key)
       case 'retry':
         return core.health.mayRetry()
       case 'probe':

@@ -23,14 +23,14 @@ export interface WorkerListener {
 }
 
 export function createWorkerListener(router: Router, config: Config, log: Log): WorkerListener {
-  const { bodyLimitBytes, host, port, workers } = config
+  const { bodyLimitBytes, host, port, workers, slowClientMs: writeTimeoutMs } = config
   const server = createHttpServer(
-    { idleTimeoutMs, highWaterMark: socketBufferBytes, bodyLimitBytes },
+    { idleTimeoutMs, highWaterMark: socketBufferBytes, bodyLimitBytes, writeTimeoutMs },
     (incoming, outgoing) => void router.handle(incoming, outgoing),
   )
   const fastPath = new FastPath(server, (request) => void router.handleRequest(request), {
     idleTimeoutMs,
-    writeTimeoutMs: config.slowClientMs,
+    writeTimeoutMs,
   })
   const { listener, reloadCertificate } = createListener(
     server,

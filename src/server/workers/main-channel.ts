@@ -11,12 +11,12 @@ import type {
   HoldResponse,
   HoldRequest,
   ResponseToStore,
-  RequestOutcome,
   SettleRequest,
 } from '../../relay/ledger-client.ts'
 import type { Wallet } from '../../ledger/wallet.ts'
 import type { RateStatus } from '../../limits/rate-limiter.ts'
 import type { FromWorker, NodeState, ControlRequest, FromWorkerUnbatched, ToWorker } from './protocol.ts'
+import type { Rejection } from './rejection.ts'
 
 export interface MainChannelHandlers {
   onChanges(changes: Changes): Promise<void>
@@ -25,7 +25,8 @@ export interface MainChannelHandlers {
   onCircuitChanges(changes: readonly CircuitChange[]): void
   onWithoutStreamOptions(upstreams: readonly string[]): void
   onReloadCertificate(): void
-  onDrain(): void
+  onListen(): Promise<void>
+  onDrain(): Promise<void>
   onAbort(): void
 }
 
@@ -64,8 +65,12 @@ export class MainChannel implements LedgerClient {
     return (await this.#call((callId) => ({ kind: 'hold', callId, request }))) as HoldResponse
   }
 
-  async takeRateLimit(id: string, keyId: string): Promise<RateStatus> {
+  async takeTokenCount(id: string, keyId: string): Promise<RateStatus> {
     return (await this.sendControlRequest({ kind: 'take-rate-limit', id, key: keyId })) as RateStatus
+  }
+
+  async takeReplay(id: string, keyId: string): Promise<void> {
+    await this.sendControlRequest({ kind: 'take-replay', id, key: keyId })
   }
 
   async balanceOf(account: string): Promise<bigint> {
@@ -86,8 +91,8 @@ export class MainChannel implements LedgerClient {
     return BigInt((await this.#call((callId) => ({ kind: 'settle', callId, request }))) as string)
   }
 
-  recordRejection(id: string, keyId: string, outcome: RequestOutcome): void {
-    this.#sendBatched({ kind: 'rejected', id, keyId, outcome })
+  reportRejection(rejection: Rejection): void {
+    this.#sendBatched({ kind: 'rejected', rejection })
   }
 
   get lastDurableCommit(): number {
@@ -125,12 +130,16 @@ export class MainChannel implements LedgerClient {
     this.#batch.push(request)
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      const messages = this.#batch
-      this.#batch = []
-      this.#port.postMessage(JSON.stringify(messages))
-    })
+    setImmediate(() => this.flush())
+  }
+
+  /** Sends the messages of this turn now. */
+  flush(): void {
+    this.#isScheduled = false
+    if (this.#batch.length === 0) return
+    const messages = this.#batch
+    this.#batch = []
+    this.#port.postMessage(JSON.stringify(messages))
   }
 
   #registerCall(): [callId: number, reply: Promise<unknown>] {
@@ -173,8 +182,11 @@ export class MainChannel implements LedgerClient {
       case 'reload-certificate':
         handlers.onReloadCertificate()
         return
+      case 'listen':
+        void handlers.onListen()
+        return
       case 'drain':
-        handlers.onDrain()
+        void handlers.onDrain()
         return
       case 'abort':
         handlers.onAbort()

@@ -9,7 +9,9 @@ import type { ApiErrorCode, ApiErrorDetail } from '../../errors.ts'
 import type { Change, Changes } from '../../db/change.ts'
 import type { DbAccess } from '../../db/open-db.ts'
 import type { BackupRequest } from '../../db/backups.ts'
+import type { DataKeys } from '../../lib/encryption.ts'
 import type { AuthThrottleRequest } from '../../http/auth-throttle.ts'
+import type { AdmissionOutage } from '../../health/admission-outage.ts'
 import type { CreditRequest } from '../../ledger/credits/credit-request.ts'
 import type {
   SuccessCount,
@@ -18,12 +20,8 @@ import type {
   CircuitKeys,
   FailureReport,
 } from '../../health/call-reports.ts'
-import type {
-  HoldRequest,
-  ResponseToStore,
-  RequestOutcome,
-  SettleRequest,
-} from '../../relay/ledger-client.ts'
+import type { HoldRequest, ResponseToStore, SettleRequest } from '../../relay/ledger-client.ts'
+import type { Rejection } from './rejection.ts'
 
 /** From a worker, for requests. `callId` identifies the reply. */
 export type FromWorker =
@@ -37,12 +35,7 @@ export type FromWorker =
       readonly output: number
     }
   | { readonly kind: 'settle'; readonly callId: number; readonly request: SettleRequest }
-  | {
-      readonly kind: 'rejected'
-      readonly id: string
-      readonly keyId: string
-      readonly outcome: RequestOutcome
-    }
+  | { readonly kind: 'rejected'; readonly rejection: Rejection }
   /** A caller waits for this commit: write it at once. */
   | { readonly kind: 'flush'; readonly commit: number }
 
@@ -59,7 +52,9 @@ export type FromWorkerUnbatched =
   | { readonly kind: 'failure'; readonly report: FailureReport }
   /** This upstream rejects `stream_options`. */
   | { readonly kind: 'without-stream-options'; readonly upstream: string }
+  /** The worker can serve, and waits for `listen`. */
   | { readonly kind: 'ready' }
+  | { readonly kind: 'listening' }
   /** After `drain`: no request runs here any more. */
   | { readonly kind: 'idle' }
 
@@ -84,6 +79,8 @@ export type ToWorker =
   | { readonly kind: 'without-stream-options'; readonly upstreams: readonly string[] }
   /** Reload the TLS certificate. */
   | { readonly kind: 'reload-certificate' }
+  /** Open the port, then send `listening`. */
+  | { readonly kind: 'listen' }
   /** Stop listening, finish the running requests, then send `idle`. */
   | { readonly kind: 'drain' }
   /** The grace period is over: abort the running requests. */
@@ -109,6 +106,8 @@ export type ControlRequest =
   | { readonly kind: 'retire-node'; readonly node: string }
   /** Counts a free request against the rate limits. */
   | { readonly kind: 'take-rate-limit'; readonly id: string; readonly key: string }
+  /** Counts a replay of a stored response in its own window. */
+  | { readonly kind: 'take-replay'; readonly id: string; readonly key: string }
   /** Whether the retry budget allows one more attempt. */
   | { readonly kind: 'retry' }
   /** Whether this request may probe these circuits. */
@@ -121,8 +120,8 @@ export type ControlRequest =
 export interface NodeState {
   /** False while starting or draining. */
   readonly isReady: boolean
-  /** The store accepts commits, and the ledger is consistent. */
-  readonly isAdmitting: boolean
+  /** null: the store accepts commits, and the ledger is consistent. */
+  readonly outage: AdmissionOutage | null
   /** A signal was received: the port is about to close. */
   readonly isDraining: boolean
 }
@@ -133,5 +132,7 @@ export interface WorkerInit {
   readonly db: DbAccess
   readonly config: Config
   readonly number: number
-  readonly dataKey: Uint8Array
+  /** The id of the node; null for a single relay. */
+  readonly node: string | null
+  readonly dataKeys: DataKeys
 }

@@ -1,13 +1,13 @@
-/** The log lines of requests, and the rows of rejected ones. */
-import type { ApiError } from '../../errors.ts'
-import type { RejectedRequest } from '../../http/router.ts'
+/** The log lines of requests. */
 import { formatAmount } from '../../lib/money.ts'
-import type { RequestOutcome } from '../../relay/ledger-client.ts'
 import type { RequestLogLine } from '../../relay/relay-request.ts'
 
-/** One log line per request: caller, model, outcome and cost; no prompt, no response text, no secret. */
+/**
+ * One log line per request: caller, model, outcome and cost; no prompt, no response text, no secret. With all attempts,
+ * as in the admin API, if one of them failed.
+ */
 export function requestLogFields(line: RequestLogLine): Record<string, unknown> {
-  const { outcome, usage } = line
+  const { outcome, usage, attempts } = line
   return {
     request: line.id,
     account: line.account,
@@ -26,30 +26,6 @@ export function requestLogFields(line: RequestLogLine): Record<string, unknown> 
     cost: formatAmount(line.cost),
     first_token_ms: outcome.firstTokenMs,
     duration_ms: outcome.durationMs,
-  }
-}
-
-export function rejectedLogFields(
-  { code, status }: ApiError,
-  { id, caller, progress }: RejectedRequest,
-): Record<string, unknown> {
-  return { request: id, account: caller.accountId, key: caller.keyId, model: progress.model, status, code }
-}
-
-/** The row of a request that was rejected before it had a hold. */
-export function rejectedOutcome({ code, status }: ApiError, { progress }: RejectedRequest): RequestOutcome {
-  return {
-    httpStatus: status,
-    outcome: 'refused',
-    upstream: null,
-    finish: null,
-    errorCode: code,
-    firstTokenMs: null,
-    durationMs: 0,
-    attempts: '[]',
-    upstreamCost: null,
-    isClamped: false,
-    stream: progress.stream,
-    model: progress.model.slice(0, 256),
+    attempts: attempts.some((attempt) => attempt.outcome === 'failed') ? attempts : undefined,
   }
 }

@@ -7,6 +7,7 @@ import { toApiError } from '../../db/store-error.ts'
 import type { CircuitChange } from '../../health/call-reports.ts'
 import type { ResponseToStore } from '../../relay/ledger-client.ts'
 import type { KeyUsage } from './key-usage.ts'
+import type { RejectionRecorder } from './rejection-recorder.ts'
 import type { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import type { FromWorker, NodeState, ControlRequest, FromWorkerUnbatched, ToWorker } from './protocol.ts'
 
@@ -14,8 +15,10 @@ export interface WorkerChannelHandlers {
   /** Throws an ApiError. */
   readonly handleControlRequest: (request: ControlRequest) => Promise<unknown>
   readonly keyUsage: KeyUsage
+  readonly rejections: RejectionRecorder
   readonly health: UpstreamHealth
   readonly onReady: () => void
+  readonly onListening: () => void
   /** An upstream has rejected `stream_options`. */
   readonly onLearnedWithoutStreamOptions: (upstream: string) => void
   readonly onIdle: () => void
@@ -65,6 +68,11 @@ export abstract class WorkerChannel {
 
   reloadCertificate(): void {
     this.#sendUnbatched({ kind: 'reload-certificate' })
+  }
+
+  /** Makes the worker open its port. */
+  listen(): void {
+    this.#sendUnbatched({ kind: 'listen' })
   }
 
   drain(): void {
@@ -119,6 +127,8 @@ export abstract class WorkerChannel {
         return this.handlers.onLearnedWithoutStreamOptions(request.upstream)
       case 'ready':
         return this.handlers.onReady()
+      case 'listening':
+        return this.handlers.onListening()
       case 'idle':
         return this.handlers.onIdle()
     }

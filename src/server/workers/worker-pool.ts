@@ -10,6 +10,7 @@ import type { Changes } from '../../db/change.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Core } from '../ledger/core.ts'
 import type { KeyUsage } from './key-usage.ts'
+import type { RejectionRecorder } from './rejection-recorder.ts'
 import type { NodeState, ControlRequest, WorkerInit } from './protocol.ts'
 import type { WorkerChannel } from './worker-channel.ts'
 
@@ -19,12 +20,14 @@ export interface WorkerPoolDeps {
   readonly log: Log
   readonly handleControlRequest: (request: ControlRequest) => Promise<unknown>
   readonly keyUsage: KeyUsage
+  readonly rejections: RejectionRecorder
 }
 
 interface PooledWorker {
   readonly worker: Worker
   readonly channel: WorkerChannel
   readonly isReady: Promise<void>
+  readonly isListening: Promise<void>
   readonly isIdle: Promise<void>
 }
 
@@ -56,7 +59,8 @@ export class WorkerPool {
   readonly #workers = new Map<number, PooledWorker>()
   /** Upstreams that reject `stream_options`, as any worker has learned. */
   readonly #withoutStreamOptions = new Set<string>()
-  #state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
+  #state: NodeState = { isReady: false, outage: null, isDraining: false }
+  #hasOpened = false
   #isClosing = false
   #replaced = 0
 
@@ -67,46 +71,74 @@ export class WorkerPool {
     })
   }
 
-  /** Resolves when every worker listens; rejects if one cannot. */
+  /** Resolves when every worker can serve; rejects if one cannot. The port stays closed until `listen`. */
   async start(loaded: readonly Worker[]): Promise<void> {
     await Promise.all(loaded.map((worker, index) => this.#use(worker, index + 1).isReady))
   }
 
+  /**
+   * Opens the port; resolves when every worker listens, and rejects if one cannot. A load balancer that does not check
+   * `/readyz` sends requests as soon as the port is open, so call it when the relay admits them.
+   */
+  async listen(): Promise<void> {
+    const workers = [...this.#workers.values()]
+    if (workers.length < this.#deps.config.workers) throw new Error('A worker exited before it listened.')
+    this.#hasOpened = true
+    for (const { channel } of workers) channel.listen()
+    await Promise.all(workers.map(({ isListening }) => isListening))
+  }
+
   #use(worker: Worker, number: number): PooledWorker {
-    const { core, config, log, handleControlRequest, keyUsage } = this.#deps
+    const { core, config, log, handleControlRequest, keyUsage, rejections } = this.#deps
     const { port1, port2 } = new MessageChannel()
     const { db, ports } = core.workerDbAccess()
-    const init: WorkerInit = { mainPort: port2, db, config, number, dataKey: core.dataKey }
+    const init: WorkerInit = {
+      mainPort: port2,
+      db,
+      config,
+      number,
+      node: core.nodeId,
+      dataKeys: core.sealer.keys,
+    }
     worker.ref()
     worker.postMessage(init, [port2, ...ports])
     const ready = Promise.withResolvers<void>()
+    const listening = Promise.withResolvers<void>()
     const idle = Promise.withResolvers<void>()
     const channel: WorkerChannel = core.openWorkerChannel(port1, {
       handleControlRequest,
       keyUsage,
+      rejections,
       health: core.health,
       onReady: () => {
         channel.sendState(this.#state)
         channel.sendCircuitChanges(core.health.breakers.notClosed())
         channel.sendWithoutStreamOptions([...this.#withoutStreamOptions])
+        if (this.#hasOpened && !this.#isClosing) channel.listen()
         ready.resolve()
       },
+      onListening: listening.resolve,
       onLearnedWithoutStreamOptions: (upstream) => this.#broadcastWithoutStreamOptions(upstream),
       onIdle: idle.resolve,
     })
     const startedAt = performance.now()
-    worker.on('error', (error: unknown) => {
+    const fail = (error: unknown): void => {
       ready.reject(error)
+      listening.reject(error)
+    }
+    worker.on('error', (error: unknown) => {
+      fail(error)
       log.error({ err: error, worker: number }, 'worker failed')
     })
     worker.on('exit', () => {
-      ready.reject(new Error('A worker exited before it listened.'))
+      fail(new Error('A worker exited before it listened.'))
       channel.close()
       idle.resolve()
       this.#respawn(number, performance.now() - startedAt)
     })
-    const pooled = { worker, channel, isReady: ready.promise, isIdle: idle.promise }
-    pooled.isReady.catch(() => undefined)
+    const [isReady, isListening] = [ready.promise, listening.promise]
+    for (const promise of [isReady, isListening]) promise.catch(() => undefined)
+    const pooled = { worker, channel, isReady, isListening, isIdle: idle.promise }
     this.#workers.set(number, pooled)
     return pooled
   }
@@ -150,8 +182,13 @@ export class WorkerPool {
   /** The metrics of all workers, in the format that `Registry.aggregate` takes. */
   async collectMetrics(): Promise<object[]> {
     const registry = new Registry()
+    const registers = [registry]
     const help = 'Workers that exited unexpectedly and were replaced'
-    new Counter({ name: 'sluice_workers_replaced_total', help, registers: [registry] }).inc(this.#replaced)
+    new Counter({ name: 'sluice_workers_replaced_total', help, registers }).inc(this.#replaced)
+    const summedHelp = 'Rejected requests that share a row and a log line with others'
+    new Counter({ name: 'sluice_refusals_summed_total', help: summedHelp, registers }).inc(
+      this.#deps.rejections.summed,
+    )
     const replies = await this.requestAll<object>((callId) => ({ kind: 'collect-metrics', callId }))
     return [await registry.getMetricsAsJSON(), ...replies]
   }

@@ -7,8 +7,9 @@ import { parentPort } from 'node:worker_threads'
 import { loadDirectory } from '../../accounts/directory.ts'
 import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
+import { reloadDataKeys } from '../../db/data-keys.ts'
 import { openDb } from '../../db/open-db.ts'
-import type { Db } from '../../db/db.ts'
+import type { WorkerDb } from '../../db/db.ts'
 // Loaded at startup, not with the first page: it takes half a second, in which no stream would continue.
 import { createHonoListener } from '../../http/server/hono-listener.ts'
 import { consoleListener } from '../../http/static-files.ts'
@@ -36,12 +37,14 @@ import { fetchModels } from '../upstreams/fetch-models.ts'
 import { testUpstream } from '../upstreams/test-upstream.ts'
 import { version } from '../version.ts'
 import { ConfigCache } from './config-cache.ts'
-import { rejectedLogFields, rejectedOutcome, requestLogFields } from './request-outcomes.ts'
+import { RejectionReports } from './rejection-reports.ts'
+import { requestLogFields } from './request-outcomes.ts'
 import { createWorkerListener } from './http-listener.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { WorkerQuirks } from './worker-quirks.ts'
 import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
 import { addressNetwork } from '../../lib/address-network.ts'
+import { registerBodyMemory } from '../metrics/body-memory.ts'
 import { WorkerMetrics } from '../metrics/worker-metrics.ts'
 import { MainChannel } from './main-channel.ts'
 
@@ -49,9 +52,8 @@ import { MainChannel } from './main-channel.ts'
 const freshnessCacheMs = 200
 const drain = { tokens: 8192, ms: 30_000 }
 
-interface WorkerContext {
+interface WorkerContext extends WorkerDb {
   readonly config: Config
-  readonly db: Db
   readonly sealer: Sealer
   readonly configCache: ConfigCache
   readonly channel: MainChannel
@@ -63,7 +65,7 @@ interface WorkerContext {
 
 function createRelayDeps({
   config,
-  db,
+  lookups,
   sealer,
   channel,
   health,
@@ -74,7 +76,7 @@ function createRelayDeps({
   const allow = parseCidrs(config.upstreamAllow.join(','))
   return {
     ledger: channel,
-    storedResponses: new StoredResponses(db, sealer),
+    storedResponses: new StoredResponses(lookups, sealer),
     client: new HttpClient({ ...defaultClientBounds, allow }),
     quirks,
     health,
@@ -94,7 +96,7 @@ function createRelayDeps({
   }
 }
 
-function createAppContext(context: WorkerContext, relay: RelayDeps, isReady: () => boolean): AppContext {
+function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: () => NodeState): AppContext {
   const { config, db, sealer, configCache, channel } = context
   const { directory, catalog } = configCache
   return {
@@ -104,7 +106,8 @@ function createAppContext(context: WorkerContext, relay: RelayDeps, isReady: () 
     catalog,
     sealer,
     version,
-    isReady,
+    isReady: () => nodeState().isReady && nodeState().outage === null,
+    admissionOutage: () => nodeState().outage,
     // control-handler.ts holds the type of each response.
     credit: async (credit) => (await channel.sendControlRequest({ kind: 'credit', credit })) as CreditReceipt,
     applyCreditOrder: async (id) =>
@@ -139,22 +142,25 @@ function createAppContext(context: WorkerContext, relay: RelayDeps, isReady: () 
 
 async function start(init: WorkerInit): Promise<void> {
   const { config } = init
-  const db = await openDb(init.db)
-  const sealer = createSealer(init.dataKey)
+  const { db, lookups } = await openDb(init.db)
+  const sealer = createSealer(init.dataKeys.bytes, init.dataKeys.isNewestReadOnly)
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
-  const configCache = new ConfigCache({ db, sealer, directory, catalog })
-  const log = createLog(config.logLevel, { worker: init.number })
+  const reloadKeys = () => reloadDataKeys(db, config)
+  const configCache = new ConfigCache({ db, sealer, reloadKeys, directory, catalog })
+  const node = init.node === null ? {} : { node: init.node }
+  const log = createLog(config.logLevel, { ...node, worker: init.number })
   const metrics = new WorkerMetrics(init.number, (id) => catalog.upstream(id)?.name)
   const channel = new MainChannel(init.mainPort)
   const running = new SlotMap<ActiveRequest>()
-  let state: NodeState = { isReady: false, isAdmitting: true, isDraining: false }
+  let state: NodeState = { isReady: false, outage: null, isDraining: false }
   const health = new WorkerHealth(channel)
   const quirks = new WorkerQuirks(channel)
-  const context: WorkerContext = { config, db, sealer, configCache, channel, health, quirks, metrics, log }
+  const context = { config, db, lookups, sealer, configCache, channel, health, quirks, metrics, log }
   const relay = createRelayDeps(context)
-  const ctx = createAppContext(context, relay, () => state.isReady && state.isAdmitting)
+  const ctx = createAppContext(context, relay, () => state)
   const onInternalError = (error: unknown, request: string): void =>
     log.error({ err: error, request }, 'internal error')
+  const rejections = new RejectionReports((rejection) => channel.reportRejection(rejection))
   let consoleFiles: ReturnType<typeof consoleListener> | undefined
   const unauthenticated = new AuthenticationFailureLog((network) =>
     log.warn({ network }, 'authentication failed'),
@@ -169,8 +175,7 @@ async function start(init: WorkerInit): Promise<void> {
     onInternalError,
     onRejected(error, call) {
       metrics.countRejected(error.code)
-      channel.recordRejection(call.id, call.caller.keyId, rejectedOutcome(error, call))
-      log.line(rejectedLogFields(error, call), 'request rejected')
+      rejections.record(error, call)
     },
     onUnauthenticated(address) {
       metrics.countAuthenticationFailure()
@@ -178,6 +183,7 @@ async function start(init: WorkerInit): Promise<void> {
     },
     isDraining: () => state.isDraining,
   })
+  registerBodyMemory(metrics.registry, router.bodies)
   const listener = createWorkerListener(router, config, log)
   channel.listen({
     async onChanges(changes) {
@@ -190,12 +196,17 @@ async function start(init: WorkerInit): Promise<void> {
     onCircuitChanges: (changes) => health.onCircuitChanges(changes),
     onWithoutStreamOptions: (upstreams) => quirks.onWithoutStreamOptions(upstreams),
     onReloadCertificate: listener.reloadCertificate,
-    onDrain: () => void listener.drain(() => running.size === 0).then(() => channel.send({ kind: 'idle' })),
+    onListen: () => listener.open().then(() => channel.send({ kind: 'listening' })),
+    async onDrain() {
+      await listener.drain(() => running.size === 0)
+      rejections.flush()
+      channel.flush()
+      channel.send({ kind: 'idle' })
+    },
     onAbort: () => {
       for (const request of running) request.end({ kind: 'shutdown' })
     },
   })
-  await listener.open()
   channel.send({ kind: 'ready' })
   collectGarbageWhenIdle()
 }

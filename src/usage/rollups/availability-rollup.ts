@@ -22,6 +22,18 @@ on conflict (model, ${column}) do update set
 /** Each returns the SQL that counts the given request rows. */
 export const availabilityRollUps: readonly ((rows: string) => string)[] = spans.map(availabilitySql)
 
+/** Counts requests that have no rows and were rejected before their model was known. `minutes`: how many, by minute. */
+export async function addRejections(db: Db, minutes: ReadonlyMap<number, number>): Promise<void> {
+  const statements = Array.from(minutes).flatMap(([minute, failed]) =>
+    spans.map(({ table, column, ms }) => ({
+      sql: `insert into ${table} (model, ${column}, answered, failed, apart) values (?, ?, 0, ?, 0)
+on conflict (model, ${column}) do update set failed = ${table}.failed + excluded.failed`,
+      parameters: ['', minute - (minute % ms), failed],
+    })),
+  )
+  await db.write(...statements)
+}
+
 /** Minutes are kept for a little more than a month; days are kept forever. */
 const minuteRetentionMs = 40 * 86_400_000
 /** Few enough to block the store thread only briefly. */

@@ -19,8 +19,8 @@ const nextEndSql =
 
 const usageSql = (rows: string): string => `
 insert into usage_hourly
-select at - at % 3600000, account_id, key_id, model, count(*),
-  sum(case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end),
+select at - at % 3600000, account_id, key_id, model, sum(count),
+  sum(case when outcome in ('refused', 'failed', 'truncated') then count else 0 end),
   sum(prompt_tokens), sum(completion_tokens),
   ${boundedSumSql('cost_nanos')}, ${boundedSumSql('coalesce(upstream_cost_nanos, 0)')}
 from ${rows}

@@ -16,7 +16,8 @@ const pauseFactor = 2
 
 /** The columns that roll-ups read. */
 const columns = `row_id, request_id, at, account_id, key_id, model, upstream_id, stream, prompt_tokens, completion_tokens,
-  cost_nanos, upstream_cost_nanos, first_token_ms, duration_ms, outcome, http_status, error_code, fault, fault_upstream`
+  cost_nanos, upstream_cost_nanos, first_token_ms, duration_ms, outcome, http_status, error_code, fault, fault_upstream,
+  count`
 /** All roll-ups in one statement, which reads the wide rows only once. */
 const rollUpStatement =
   numberParameters(`with counted as materialized (select ${columns} from ${rowRangeSql}),

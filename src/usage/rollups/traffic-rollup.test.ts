@@ -39,10 +39,10 @@ describe('traffic roll-up', () => {
       createRequestRow('req_2', { at: 20, model: 'm', cost_nanos: 7n, outcome: 'truncated' }),
       createRequestRow('req_3', { at: hour, model: 'm', cost_nanos: 1n }),
       createRequestRow('req_4', { at: 30, model: 'a', cost_nanos: 0n, outcome: 'refused' }),
-      createRequestRow('req_5', { at: 30, model: 'b', cost_nanos: 0n, outcome: 'refused' }),
+      createRequestRow('req_5', { at: 30, model: 'b', cost_nanos: 0n, outcome: 'refused', count: 40 }),
     ])
     assert.deepEqual(readRows(connection, 'select * from traffic_hourly order by hour, model'), [
-      [0, '', 2, 2, 0n, 0n, 200, 20],
+      [0, '', 41, 41, 0n, 0n, 200, 20],
       [0, 'm', 2, 1, 12n, 2n, 200, 20],
       [hour, 'm', 1, 0, 1n, 0n, 100, 10],
     ])
@@ -84,6 +84,7 @@ describe('traffic roll-up', () => {
         outcome: 'refused',
         http_status: 402,
         error_code: 'insufficient_quota',
+        count: 7940,
       }),
       createRequestRow('req_5', {
         model: 'm',
@@ -97,7 +98,7 @@ describe('traffic roll-up', () => {
     const rows = readRows(connection, 'select * from failures_hourly order by last_at')
     assert.deepEqual(rows, [
       [0, 'timeout', 'ups_a', 'm', 503, 3, 10, 30, 'req_2'],
-      [0, 'insufficient_quota', '', 'm', 402, 1, 40, 40, 'req_4'],
+      [0, 'insufficient_quota', '', 'm', 402, 7940, 40, 40, 'req_4'],
       [0, 'truncated', 'ups_b', 'm', 200, 1, 50, 50, 'req_5'],
     ])
   })

@@ -18,8 +18,8 @@ const modelSql = `case when ${isKnownModelSql} then model else '' end`
 
 const trafficSql = (rows: string): string => `insert into traffic_hourly
   (hour, model, requests, errors, cost_nanos, upstream_cost_nanos, prompt_tokens, completion_tokens)
-select at - at % ${hourMs}, ${modelSql}, count(*),
-  sum(case when outcome in ('refused', 'failed', 'truncated') then 1 else 0 end),
+select at - at % ${hourMs}, ${modelSql}, sum(count),
+  sum(case when outcome in ('refused', 'failed', 'truncated') then count else 0 end),
   ${boundedSumSql('cost_nanos')}, ${boundedSumSql('coalesce(upstream_cost_nanos, 0)')},
   sum(prompt_tokens), sum(completion_tokens)
 from ${rows}
@@ -41,7 +41,7 @@ const latencySql =
   (account: string, measure: 'first_token' | 'duration', column: string) =>
   (rows: string): string =>
     `insert into latency_daily
-select ${account}, at - at % ${dayMs}, model, '${measure}', ${bucketSql(column)}, count(*)
+select ${account}, at - at % ${dayMs}, model, '${measure}', ${bucketSql(column)}, sum(count)
 from ${rows} where outcome = 'ok' and ${column} is not null
 group by 1, 2, 3, 4, 5
 on conflict (account_id, day, model, measure, bucket) do update set
@@ -52,7 +52,7 @@ const causeSql = `coalesce(fault, case when outcome = 'truncated' then 'truncate
 
 const failuresSql = (rows: string): string => `insert into failures_hourly
 select at - at % ${hourMs}, ${causeSql}, coalesce(fault_upstream, upstream_id, ''), ${modelSql}, http_status,
-  count(*), min(at), max(at), max(request_id)
+  sum(count), min(at), max(at), max(request_id)
 from ${rows} where outcome in ('refused', 'failed', 'truncated', 'ended')
 group by 1, 2, 3, 4, 5
 on conflict (hour, cause, upstream_id, model, http_status) do update set

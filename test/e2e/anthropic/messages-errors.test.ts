@@ -54,8 +54,8 @@ describe('Messages API errors', () => {
       const response = await pending
       const error = await readMessagesError(response)
       assert.deepEqual([response.status, error.type, error.code], [status, type, code])
-      const isFinal = status === 402 || status === 429
-      assert.equal(response.headers.get('x-should-retry'), isFinal ? 'false' : null, code)
+      // The limit of the 429 is smaller than the request itself.
+      assert.equal(response.headers.get('x-should-retry'), 'false', code)
     }
   })
 
@@ -98,8 +98,12 @@ describe('Messages API errors', () => {
 
   test('Upstream errors – a caller error keeps status and text, ours is 503, a rate limit 429', async () => {
     const account = await server.account({ balance: '¥1' })
-    const errorBody = (type: string, message: string): object => ({ type: 'error', error: { type, message } })
-    const invalid = errorBody('invalid_request_error', 'messages.0: too odd')
+    const errorBody = (type: string, message: string, more: object = {}): object => ({
+      type: 'error',
+      error: { type, message, ...more },
+    })
+    const details = { error_code: 'message_too_odd', key: 'sk-ant-api03-0123456789abcdef' }
+    const invalid = errorBody('invalid_request_error', 'messages.0: too odd', { details })
     const cases: [Script, number, string][] = [
       [respondWithError(400, invalid), 400, 'invalid_request_error'],
       [respondWithError(413, errorBody('request_too_large', 'Too much.')), 413, 'request_too_large'],
@@ -120,9 +124,23 @@ describe('Messages API errors', () => {
       const response = await postMessages(account, messagesRequest('claude'))
       const error = await readMessagesError(response)
       assert.deepEqual([response.status, error.type], [status, type])
-      if (status === 400) assert.equal(error.message, 'messages.0: too odd')
+      if (status === 400) {
+        assert.equal(error.message, 'messages.0: too odd')
+        assert.deepEqual(error.details, { error_code: 'message_too_odd', key: '[removed]' })
+      }
       if (status === 429) assert.equal(response.headers.get('retry-after'), '7')
     }
     assert.equal(await account.balance(), '1')
+  })
+
+  test('Token counts – have windows of their own, as long as those of requests', async () => {
+    const account = await server.account({ balance: '¥1', key: { limits: { rpm: 2 } } })
+    const count = (): Promise<Response> =>
+      postMessages(account, messagesRequest('openai'), { path: '/v1/messages/count_tokens' })
+    const send = (): Promise<Response> => postMessages(account, messagesRequest('openai'))
+    const statuses: number[] = []
+    for (const each of [count, count, count, send, send, send]) statuses.push((await each()).status)
+    assert.deepEqual(statuses, [200, 200, 429, 200, 200, 429])
+    assert.match((await readMessagesError(await count())).message, /this key: 2 token counts per minute/)
   })
 })

@@ -2,38 +2,12 @@
 // @suite all – starts a relay for each test
 /** `sluice doctor` on a full disk, with the relay running and stopped. */
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, test, type TestContext } from 'node:test'
+import { describe, test } from 'node:test'
 
-import { errorCode } from '../../../src/lib/error-message.ts'
 import { commandLineFor, type CommandLine } from '../../support/server/command-line.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
-
-/** A file system of 16 MiB; `null` if this user cannot mount one. */
-function mountSmallDisk(t: TestContext): string | null {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-disk-'))
-  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', path]).status === 0
-  t.after(() => {
-    if (isMounted) spawnSync('umount', ['--lazy', path])
-    rmSync(path, { recursive: true, force: true })
-  })
-  return isMounted ? path : null
-}
-
-function fillDisk(path: string): void {
-  const file = openSync(join(path, 'filler'), 'w')
-  for (const size of [1024 ** 2, 4096, 1]) {
-    try {
-      for (;;) writeSync(file, Buffer.alloc(size))
-    } catch (error) {
-      assert.equal(errorCode(error), 'ENOSPC')
-    }
-  }
-  closeSync(file)
-}
+import { fillDisk, mountSmallDisk } from '../../support/server/small-disk.ts'
 
 interface Diagnosis {
   readonly findings: readonly { name: string; state: string; detail: string }[]

@@ -45,14 +45,19 @@ function requiredWords(command: Command, path: readonly string[]): string[][] {
 
 /** The commands of the groups that `--help` lists; a module under `src/cli/` exports a function that configures each. */
 async function listCommands(help: string): Promise<string[][]> {
-  const names = Array.from(help.split('Commands:')[1]?.matchAll(/^ {2}(\w+) /gm) ?? [], (match) => match[1])
-  const listed = new Set(names.filter((name) => name !== undefined && !excepted.has(name)))
+  const names = Array.from(
+    help.split('Commands:')[1]?.matchAll(/^ {2}([\w-]+) /gm) ?? [],
+    (match) => match[1] ?? '',
+  )
+  const listed = new Map(
+    names.filter((name) => !excepted.has(name)).map((name) => [name.replaceAll('-', ''), name]),
+  )
   const modules = readSources().filter(({ path }) => /^src\/cli\/.*(?<!\.test)\.ts$/.test(path))
   const groups = modules.map(async ({ path }) => {
     const exported = Object.entries((await import(`../../../${path}`)) as Record<string, unknown>)
     return exported.flatMap(([name, configure]) => {
-      const group = /^configure([A-Z]\w*)$/.exec(name)?.[1]?.toLowerCase()
-      if (group === undefined || typeof configure !== 'function' || !listed.has(group)) return []
+      const group = listed.get(/^configure([A-Z]\w*)$/.exec(name)?.[1]?.toLowerCase() ?? '')
+      if (group === undefined || typeof configure !== 'function') return []
       const command = new Command(group)
       ;(configure as (command: Command) => void)(command)
       return requiredWords(command, [group])

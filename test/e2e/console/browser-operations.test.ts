@@ -5,9 +5,12 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { chatRequest, type Account } from '../../support/server/account.ts'
+import { eventually } from '../../support/client/responses.ts'
+import { executeSql } from '../../support/server/database-access.ts'
 import {
   setUpOperator,
   openBrowser,
+  operatorPassword,
   browserSkipReason,
   sharedBrowserServer,
   type BrowserSession,
@@ -224,6 +227,35 @@ describe('Operations in a browser', () => {
       assert.deepEqual(problems, [])
     },
   )
+
+  test('Rejected requests that share a record – are shown with their number', skip, async (t) => {
+    const rejected = await testServer().account()
+    await rejected.post(chatRequest('no-such-model'))
+    const { request_id: id } = await eventually('its record', async () => (await rejected.requests())[0])
+    await executeSql(testServer().relay, `update requests set count = 7940 where request_id = '${id}'`)
+    const browser = await openAsOperator(t, testServer().url)
+    const paths = [`/operator/requests?request_id=${id}`, `/operator/requests/${id}`]
+    const problems: string[] = []
+    for (const path of paths) {
+      await browser.open(path)
+      const shown = browser.page.getByTitle('7,940 requests were rejected like this')
+      await shown.filter({ hasText: '× 7,940' }).first().waitFor()
+      problems.push(...(await checkPage(browser, path)))
+      await resetLanguage(browser)
+    }
+    assert.deepEqual(problems, [])
+  })
+
+  test('Link for another operator – is created after the password was entered again', skip, async (t) => {
+    const { page } = await openAsOperator(t, testServer().url)
+    await goToPage(page, 'Users')
+    await page.getByRole('button', { name: 'Invite an operator' }).click()
+    const confirmation = findDialog(page, 'Invite an operator')
+    await confirmation.getByRole('textbox', { name: 'Password' }).fill(operatorPassword)
+    await confirmation.getByRole('button', { name: 'Continue' }).click()
+    const link = findDialog(page, 'One-time link').locator('.secret code')
+    assert.match((await link.textContent()) ?? '', /\/set-up#/)
+  })
 
   test('Traffic flow on the dashboard – is a chart and a table with links', skip, async (t) => {
     const browser = await openAsOperator(t, testServer().url)

@@ -11,6 +11,7 @@ import {
   setUpOperator,
   waitUntilSignedIn,
   openBrowser,
+  operatorPassword,
   browserSkipReason,
   sharedBrowserServer,
   type BrowserSession,
@@ -235,6 +236,33 @@ describe('Operator in a browser', () => {
       await dialog.getByRole('button', { name: 'Test', exact: true }).click()
       await dialog.getByText(/Test failed/).waitFor()
       assert.equal(await dialog.getByRole('button', { name: 'Enable' }).isDisabled(), true)
+    },
+  )
+
+  test(
+    'New address of an upstream – is saved after the password was entered again',
+    { skip: browserSkipReason },
+    async (t) => {
+      const browser = await openBrowser(t, testServer().url)
+      const { page, open } = browser
+      await signInAsOperator(browser)
+      const { id } = await testServer().upstreamAt('http://127.0.0.1:9000/v1', {
+        name: 'moved',
+        enabled: false,
+      })
+      await open(`/operator/upstreams?edit=${id}`)
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Base URL').fill('http://127.0.0.1:9001/v1')
+      await dialog.getByRole('button', { name: 'Save', exact: true }).click()
+      const password = dialog.getByRole('textbox', { name: 'Password' })
+      await password.fill('not the password')
+      await dialog.getByRole('button', { name: 'Continue' }).click()
+      await dialog.getByText('Incorrect password.').waitFor()
+      await password.fill(operatorPassword)
+      await password.press('Enter')
+      await dialog.getByLabel('Test model').waitFor()
+      const upstream = await testServer().admin<{ base_url: string }>('GET', `/upstreams/${id}`)
+      assert.equal(upstream.base_url, 'http://127.0.0.1:9001/v1')
     },
   )
 

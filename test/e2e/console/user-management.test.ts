@@ -95,6 +95,7 @@ describe('User management', () => {
   })
 
   test('Users – a link adds an operator; users are listed, disabled and enabled again', async () => {
+    await operator.call(profileContract.confirm, { body: { password: validPassword } })
     const { url } = await operator.admin<{ url: string }>('POST', '/operators/link')
     const second = new ConsoleSession(server.url)
     const body = {

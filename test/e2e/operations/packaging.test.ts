@@ -11,6 +11,7 @@ import { dirname, join, matchesGlob } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { parse } from 'yaml'
 
+import { checkProcessFiles } from '../../../src/cli/doctor/hardening.ts'
 import { freePort } from '../../support/upstream/unreachable-addresses.ts'
 import { valueAt, renderChart, chartValues, type Json } from '../../support/deploy/helm.ts'
 import { RelayProcess } from '../../support/server/relay-process.ts'
@@ -145,6 +146,7 @@ describe('Packaging', () => {
       assertSettings(Object.keys(valueAt(file, `services.${name}.environment`) as Json), name)
       assert.deepEqual(valueAt(file, `services.${name}.volumes`), [`${name}:/data`])
       assert.equal(valueAt(file, `services.${name}.stop_grace_period`), '330s')
+      assert.equal(valueAt(file, `services.${name}.ulimits.core`), 0)
     }
     for (const volume of ['one', 'two', 'postgres']) assert.ok(volume in (file['volumes'] as Json))
     const built = Object.entries(file['services'] as Json).filter(([, service]) => valueAt(service, 'build'))
@@ -263,6 +265,14 @@ describe('Packaging', () => {
     )
     // The exposure is 1.7 of 10. Machines without systemd have no such program.
     if (security.error === undefined) assert.equal(security.status, 0, security.stdout)
+    // Everything that `sluice doctor` would miss in an unconfined process.
+    const status = 'Uid:\t0\nCapPrm:\t1\nNoNewPrivs:\t0\nSeccomp:\t0\n'
+    const findings = checkProcessFiles({ status, limits: '', mountInfo: '1 0 0:1 / / rw - ext4 x rw\n' })
+    assert.equal(findings.length, 6)
+    for (const { advice = '' } of findings) {
+      const [, line = ''] = /systemd: (\w+=[\w@-]*)/.exec(advice) ?? []
+      assert.match(unit, new RegExp(`^${line}$`, 'm'))
+    }
     const [, program] = /^ExecStart=\S+ (\S+) serve$/m.exec(unit) ?? []
     assert.ok(readText(program ?? '').includes('main.ts'))
   })

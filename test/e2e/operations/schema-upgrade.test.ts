@@ -36,6 +36,10 @@ describe('Schema upgrade', () => {
       await withFile(path, (database) => migrateSqlite(database))
       const found = await withFile(path, (database) => digestTables(createReader(database), tables))
       assert.deepEqual(found, before, `schema ${version}`)
+      const counts = await withFile(path, (database) =>
+        database.prepare('select distinct count from requests').all(),
+      )
+      assert.deepEqual(counts.map(Object.values), [[1]], `schema ${version}`)
       const { ok, findings } = await verifyInThread(path)
       assert.deepEqual({ ok, findings }, { ok: true, findings: [] }, `schema ${version}`)
     }

@@ -72,7 +72,10 @@ describe('Shutdown', () => {
     const notReady = await fetch(`${server.url}/readyz`)
     assert.deepEqual([notReady.status, notReady.headers.get('retry-after')], [503, '1'])
     assert.equal((await readError(notReady)).code, 'service_unavailable')
-    assert.equal((await fetch(`${server.url}/healthz`)).status, 200)
+    for (const path of ['/healthz', '/openapi.json', '/console/']) {
+      const { headers } = await fetch(`${server.url}${path}`)
+      assert.equal(headers.get('connection'), 'close', path)
+    }
     upstream.next(respondWith('Late, but welcome.', usage))
     const late = await account.post(streamRequest(model))
     assert.equal(late.headers.get('connection'), 'close')
@@ -100,6 +103,22 @@ describe('Shutdown', () => {
     assert.deepEqual(new Set(records.map(({ outcome }) => outcome)), new Set(['ok']))
     assert.equal(records.length, 12)
     assert.equal(Number(await account.balance()), 1 - (12 * 0.002 * 150) / 1000)
+  })
+
+  test('Start – the port opens when the relay is ready, so no request gets a 503', async () => {
+    await server.kill()
+    const readStatus = (): Promise<number> =>
+      fetch(`${server.url}/readyz`).then(
+        ({ status }) => status,
+        () => 0,
+      )
+    const statuses = new Set<number>()
+    const start = { isOver: false }
+    const started = server.restart().finally(() => (start.isOver = true))
+    while (!start.isOver) statuses.add(await readStatus())
+    await started
+    statuses.add(await readStatus())
+    assert.deepEqual([...statuses], [0, 200])
   })
 
   test('DRAIN_GRACE exceeded – streams end with an error, are charged, and exit code is 0', async () => {

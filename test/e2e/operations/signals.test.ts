@@ -1,8 +1,8 @@
 // @backend both (cluster in long runs)
 // @suite all – starts a relay for each test
-/** Signals that must not end the relay, and a relay whose output nobody reads. */
+/** Signals that must not end the relay, a log file that is rotated, and a relay whose output nobody reads. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest, readPayloads } from '../../support/server/account.ts'
 import { streamedText } from '../../support/client/responses.ts'
-import { RelayProcess } from '../../support/server/relay-process.ts'
+import { RelayProcess, startRelay } from '../../support/server/relay-process.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { pauseAfter } from '../../support/upstream/fault-injection.ts'
 import { numberedWords, respondWithDeltas } from '../../support/upstream/scripted-responses.ts'
@@ -48,6 +48,24 @@ describe('Signals', () => {
     assert.equal(streamedText(payloads), numberedWords(50).join(''))
     assert.equal(payloads.at(-1), '[DONE]')
     assert.ok(!server.log.some((line) => line.includes('Debugger')))
+  })
+})
+
+describe('Log file', () => {
+  test('File that is copied and truncated – gets whole lines from its beginning', async (t) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+    t.after(() => rm(dataDir, { recursive: true, force: true }))
+    const logFile = join(dataDir, 'sluice.log')
+    const relay = await startRelay({ dataDir, logFile })
+    t.after(() => relay.kill())
+    while ((await stat(logFile)).size === 0) await delay(20)
+    await truncate(logFile)
+    await relay.stop()
+    const messages = (await readFile(logFile, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { msg: string }).msg)
+    assert.deepEqual(messages.slice(-2), ['draining', 'stopped'])
   })
 })
 

@@ -118,17 +118,23 @@ export class ConcurrentClients {
     this.#hasFaults = hasFaults
   }
 
-  /** Starts `clients` clients. Each sends its next request when the last is answered, up to `maxCalls` in all. */
-  start(clients: number, maxCalls = Infinity): void {
-    for (let index = 0; index < clients; index += 1) this.#running.push(this.#callRepeatedly(maxCalls))
+  /**
+   * Starts `clients` clients. Each sends its next request `pauseMs` after the last is answered, up to `maxCalls` in all.
+   * With pauses, they start one after the other, so that their requests are spread.
+   */
+  start(clients: number, maxCalls = Infinity, pauseMs = 0): void {
+    for (let index = 0; index < clients; index += 1)
+      this.#running.push(this.#callRepeatedly(maxCalls, pauseMs, (pauseMs * index) / clients))
   }
 
-  async #callRepeatedly(maxCalls: number): Promise<void> {
+  async #callRepeatedly(maxCalls: number, pauseMs: number, startMs: number): Promise<void> {
+    if (startMs > 0) await delay(startMs)
     while (!this.#isStopped && this.#number < maxCalls) {
       const number = this.#number++
       const calls = await this.#call(`call-${number}`, this.#urlOf(number))
       this.calls.push(calls)
-      if (calls.status === 503 || calls.status === 0) await delay(retryDelayMs)
+      const waitMs = calls.status === 503 || calls.status === 0 ? retryDelayMs : pauseMs
+      if (waitMs > 0) await delay(waitMs)
     }
   }
 

@@ -24,9 +24,14 @@ export function sendRawRequest(server: TestServer, account: Account, framing: st
   socket.on('close', () => resolve(Buffer.concat(parts).toString()))
   // The relay may close the connection while we still send.
   socket.on('error', () => undefined)
-  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key.secret}\r\n`
-  socket.write(`${head}content-type: application/json\r\n${framing}\r\n\r\n`)
+  socket.write(requestHead(account, framing))
   return { socket, response: promise }
+}
+
+/** The head of a chat request with these framing headers. */
+export function requestHead({ key }: Account, framing: string): string {
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key.secret}\r\n`
+  return `${head}content-type: application/json\r\n${framing}\r\n\r\n`
 }
 
 /** Sends a complete request and never reads the response. */
@@ -35,6 +40,18 @@ export function sendWithoutReading(server: TestServer, account: Account, request
   const { socket } = sendRawRequest(server, account, `content-length: ${Buffer.byteLength(body)}`)
   socket.pause().write(body)
   return socket
+}
+
+/** Whether the relay has this connection open. */
+export function isOpenAtRelay(server: TestServer, { localPort }: Socket): boolean {
+  const established = '01'
+  const [ownPort, peerPort] = [server.relay.port, localPort ?? 0].map((port) =>
+    port.toString(16).toUpperCase().padStart(4, '0'),
+  )
+  const row = new RegExp(`^ *\\d+: \\w+:${ownPort} \\w+:${peerPort} ${established} `, 'm')
+  return ['tcp', 'tcp6'].some((name) =>
+    row.test(readFileSync(`/proc/${server.relay.pid}/net/${name}`, 'utf8')),
+  )
 }
 
 /** Why tests that inspect the relay's process are skipped; false on Linux. */
@@ -48,6 +65,11 @@ export function bytesRead(server: TestServer): number {
 /** The relay's resident memory in MiB. */
 export function residentMiB(server: TestServer): number {
   return readProcValue(server, 'status', 'VmRSS') / 1024
+}
+
+/** The most memory that was resident at any time, in MiB. */
+export function peakResidentMiB(server: TestServer): number {
+  return readProcValue(server, 'status', 'VmHWM') / 1024
 }
 
 function readProcValue(server: TestServer, file: string, name: string): number {

@@ -15,6 +15,7 @@ export interface AccountState {
 
 export interface RequestRecord {
   request_id: string
+  time: string
   account: string
   key: string
   model: string
@@ -31,12 +32,15 @@ export interface RequestRecord {
   usage_clamped: boolean
   searches: number
   cost: string
+  count: number
   attempts: {
     upstream: string
     outcome: string
     http_status: number | null
     cost: string | null
     clamped?: true
+    error?: string
+    upstream_request_id?: string
   }[]
 }
 

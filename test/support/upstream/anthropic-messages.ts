@@ -57,7 +57,7 @@ export function parseMessagesEvents(text: string): MessagesEvent[] {
 /** The error of a response in Anthropic's format; checks its shape and its request id headers. */
 export async function readMessagesError(
   response: Response,
-): Promise<NonNullable<MessagesEvent['error']> & { param?: string }> {
+): Promise<NonNullable<MessagesEvent['error']> & { param?: string; details?: object }> {
   const body = (await response.json()) as MessagesEvent
   assert.deepEqual(Object.keys(body), ['type', 'error', 'request_id'])
   assert.equal(body.type, 'error')

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { mutateAdmin } from '../../../api/admin-queries.ts'
 import type { Invite, AccessLink, User } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
+import { ConfirmIdentity } from '../../../components/forms/confirm-identity.tsx'
 import { useAction } from '../../../components/forms/use-action.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import {
@@ -35,6 +36,7 @@ export function Users() {
   const newOperator = useAction(async () =>
     setLink(await mutateAdmin<AccessLink>('POST', '/operators/link', {})),
   )
+  const needsConfirmation = newOperator.error?.code === 'password_required'
   return (
     <Page
       title={t.title}
@@ -45,7 +47,7 @@ export function Users() {
         </Button>
       }
     >
-      {newOperator.error && <ErrorMessage error={newOperator.error} />}
+      {newOperator.error && !needsConfirmation && <ErrorMessage error={newOperator.error} />}
       <Filters search={{ role }} apply={(search) => void navigate({ search })} selectsOnly>
         {({ select }) => (
           <SelectField
@@ -84,6 +86,9 @@ export function Users() {
             <p>{t.linkLead(formatExactTime(link.expires_at))}</p>
           </OneTimeSecret>
         )}
+      </Dialog>
+      <Dialog title={t.inviteOperator} opened={needsConfirmation} close={newOperator.reset}>
+        <ConfirmIdentity onConfirmed={() => void newOperator.run()} cancel={newOperator.reset} />
       </Dialog>
       <Dialog title={t.invite} opened={invite !== undefined} close={close}>
         <InviteForm close={close} />

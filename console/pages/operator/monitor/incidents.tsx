@@ -17,6 +17,9 @@ import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables
 import { Table } from '../../../components/tables/table.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 
+/** The relay's own API in the list of models. */
+const relayApi = 'Relay API'
+
 const route = getRouteApi('/shell/operator/incidents')
 const severities = ['minor', 'major', 'critical'] as const
 const statuses = ['investigating', 'identified', 'monitoring', 'resolved'] as const
@@ -96,7 +99,7 @@ function AvailabilityTable({ models }: { readonly models: Availability['data'] }
         {
           header: t.model,
           primary: true,
-          cell: ({ model }) => (model === '' ? t.unknownModel : model),
+          cell: ({ model }) => (model === relayApi ? t.relayApi : model),
         },
         {
           header: t.targetStatus,

@@ -51,7 +51,9 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
         stats={[
           {
             name: t.outcome,
-            value: <RequestOutcome outcome={request.outcome} status={request.http_status} />,
+            value: (
+              <RequestOutcome outcome={request.outcome} status={request.http_status} count={request.count} />
+            ),
           },
           { name: t.cost, value: <Money amount={request.cost} /> },
           {
@@ -132,6 +134,9 @@ function AttemptTable({ request }: { readonly request: RequestWithBill }) {
   const upstreamName = (id: string): string => upstreams.find((item) => item.id === id)?.name ?? id
   if (request.attempts.length === 0) return <p className="muted">{t.noAttempts}</p>
   const rows = request.attempts.map((attempt, at) => ({ ...attempt, at: at + 1 }))
+  const hasFailureDetails = rows.some(
+    (row) => row.error !== undefined || row.upstream_request_id !== undefined,
+  )
   return (
     <Table
       label={t.attempts}
@@ -155,7 +160,18 @@ function AttemptTable({ request }: { readonly request: RequestWithBill }) {
           numeric: true,
           cell: ({ cost }) => (cost === null ? t.unknownCost : <Money amount={cost} />),
         },
+        ...(hasFailureDetails ? [{ header: t.failure, cell: FailureDetails }] : []),
       ]}
     />
+  )
+}
+
+/** The upstream's message, and the request id to name in a ticket with the provider. */
+function FailureDetails({ error, upstream_request_id: id }: RequestWithBill['attempts'][number]) {
+  return (
+    <span className="stacked-lines">
+      {error !== undefined && <span lang="en">{error}</span>}
+      {id !== undefined && <CopyButton text={id} />}
+    </span>
   )
 }

@@ -95,7 +95,9 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRecord[
         },
         {
           header: t.outcome,
-          cell: ({ outcome, http_status: status }) => <RequestOutcome outcome={outcome} status={status} />,
+          cell: ({ outcome, http_status: status, count }) => (
+            <RequestOutcome outcome={outcome} status={status} count={count} />
+          ),
         },
         { header: t.model, cell: ({ model }) => model },
         { header: t.upstream, wideOnly: true, cell: ({ upstream }) => upstreamName(upstream) },

@@ -14,17 +14,30 @@ const route = getRouteApi('/shell/operator/audit')
 
 export function AuditLog() {
   const t = useMessages('operations').audit
-  const { object } = route.useSearch()
+  const search = route.useSearch()
+  const { from, to, ...rest } = search
+  const filter = {
+    ...rest,
+    from: from === undefined ? undefined : new Date(from).toISOString(),
+    to: to === undefined ? undefined : new Date(to).toISOString(),
+  }
   const navigate = route.useNavigate()
   return (
     <Page title={t.title} lead={t.lead}>
-      <Filters search={{ object }} apply={(search) => void navigate({ search })}>
-        {({ input }) => <TextInput label={t.object} description={t.objectHint} {...input('object')} />}
+      <Filters search={search} apply={(next) => void navigate({ search: next })}>
+        {({ input }) => (
+          <>
+            <TextInput label={t.object} description={t.objectHint} {...input('object')} />
+            <TextInput label={t.actor} placeholder="operator:ann@example.com" {...input('actor')} />
+            <TextInput label={t.from} type="datetime-local" {...input('from')} />
+            <TextInput label={t.to} type="datetime-local" {...input('to')} />
+          </>
+        )}
       </Filters>
       <PagedList<AuditRecord>
         queryKey={['admin', 'audit']}
         path="/admin/audit"
-        filter={{ object }}
+        filter={filter}
         empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
       >
         {(records) => (
@@ -53,10 +66,22 @@ export function AuditLog() {
   )
 }
 
-/** `name: value, …` for each changed field; nested values as JSON. */
+function formatValue(value: unknown): string {
+  if (value === null) return '–'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function isChange(value: unknown): value is { readonly before: unknown; readonly after: unknown } {
+  return typeof value === 'object' && value !== null && 'before' in value && 'after' in value
+}
+
+/** `name: value, …` for each field, `name: before → after` for a changed one; nested values as JSON. */
 function formatDetail(detail: Readonly<Record<string, unknown>>): string {
   const entries = Object.entries(detail).filter(([, value]) => value !== undefined)
   return entries
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => {
+      if (!isChange(value)) return `${name}: ${formatValue(value)}`
+      return `${name}: ${formatValue(value.before)} → ${formatValue(value.after)}`
+    })
     .join(', ')
 }

@@ -46,6 +46,7 @@ export interface OwnersTable {
 
 /** The result of a request with an `Idempotency-Key`, for 24 hours from its admission. */
 export interface KeptAnswersTable {
+  /** Or who called the admin API: an operator's id, `admin-api` or `command-line`. */
   account_id: string
   /** SHA-256 as base64url, as `body_hash` is. */
   key_hash: string
@@ -53,7 +54,10 @@ export interface KeptAnswersTable {
   request_id: string
   at: number
   cost_nanos: bigint
-  /** Sealed with the request's id; null if a crash interrupted it, or if it is too large to store. */
+  /**
+   * Sealed with the request's id; null if a crash interrupted it, if it is too large to store, or while a call of the
+   * admin API is in progress.
+   */
   answer: Uint8Array | null
 }
 

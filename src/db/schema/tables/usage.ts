@@ -40,6 +40,8 @@ export interface RequestsTable {
   /** The error of the last upstream attempt if the request failed, and its upstream. */
   fault: string | null
   fault_upstream: string | null
+  /** How many requests the row stands for: more than 1 only in rows of rejected requests. */
+  count: number
 }
 
 /** The sums of an account's deleted request rows. */

@@ -13,7 +13,7 @@ import { deleteSessionsStatement } from '../../../users/sessions.ts'
 import type { IssuedToken } from '../../../users/one-time-tokens.ts'
 import { createAccessLink, requireUser, createOperatorLink } from '../../../users/access-links.ts'
 import { consoleLink } from '../../public-urls.ts'
-import type { AdminContext } from '../admin-context.ts'
+import { confirmationRule, requireConfirmation, type AdminContext } from '../admin-context.ts'
 import {
   jsonBody,
   createdResponse,
@@ -90,6 +90,7 @@ const createUserLink = createRoute({
   method: 'post',
   path: '/people/{id}/access-link',
   summary: 'Create a one-time link for a user to set a new password',
+  description: `A link for an operator ${confirmationRule}`,
   request: {
     params: idParams,
     body: jsonBody(
@@ -114,6 +115,7 @@ const createOperatorLinkRoute = createRoute({
   method: 'post',
   path: '/operators/link',
   summary: 'Create a one-time link to add another operator',
+  description: `It ${confirmationRule}`,
   responses: createdResponse(linkSchema, 'The link; earlier links are void.'),
 })
 const listInvitesRoute = createRoute({
@@ -163,7 +165,8 @@ export async function createAccountAccessLink(db: Db, accountId: string, by: str
   return createAccessLink(db, user, { forgetSecondFactor: false, by })
 }
 
-export function userRoutes({ ctx, by }: AdminContext): OpenAPIHono {
+export function userRoutes(admin: AdminContext): OpenAPIHono {
+  const { ctx, by } = admin
   const { db, config } = ctx
 
   function serializeLink(
@@ -187,6 +190,7 @@ export function userRoutes({ ctx, by }: AdminContext): OpenAPIHono {
   })
   app.openapi(createUserLink, async (c) => {
     const user = await requireUser(db, c.req.valid('param').id)
+    if (user.role === 'operator') await requireConfirmation(admin)
     const forgetSecondFactor = c.req.valid('json').forget_second_factor
     return c.json(
       serializeLink('reset-password', await createAccessLink(db, user, { forgetSecondFactor, by })),
@@ -197,9 +201,10 @@ export function userRoutes({ ctx, by }: AdminContext): OpenAPIHono {
     const link = await createAccountAccessLink(db, c.req.valid('param').id, by)
     return c.json(serializeLink('reset-password', link), 201)
   })
-  app.openapi(createOperatorLinkRoute, async (c) =>
-    c.json(serializeLink('set-up', await createOperatorLink(db, by)), 201),
-  )
+  app.openapi(createOperatorLinkRoute, async (c) => {
+    await requireConfirmation(admin)
+    return c.json(serializeLink('set-up', await createOperatorLink(db, by)), 201)
+  })
   app.openapi(listInvitesRoute, async (c) => {
     const { limit, cursor } = c.req.valid('query')
     const { data, next } = await listInvites(db, { limit, cursor: decodeCursor(cursor, idCursor) })

@@ -17,7 +17,7 @@ import {
 import { apiError } from '../../../errors.ts'
 import { upstreamUrlProblem, parseCidrs } from '../../../lib/address-guard.ts'
 import { providerNames, findProvider } from '../../../providers/registry.ts'
-import type { AdminContext } from '../admin-context.ts'
+import { confirmationRule, requireConfirmation, type AdminContext } from '../admin-context.ts'
 import { writeAndPublish } from '../../api/publish.ts'
 import {
   jsonBody,
@@ -212,8 +212,7 @@ const update = createRoute({
   method: 'patch',
   path: '/upstreams/{id}',
   summary: 'Update an upstream',
-  description:
-    'A new origin (scheme, host or port of `base_url`), provider or proxy deletes all stored credentials, except a `credential` sent in the same call.',
+  description: `A new origin (scheme, host or port of \`base_url\`), provider or proxy deletes all stored credentials, except a \`credential\` sent in the same call, and ${confirmationRule}`,
   request: { params: idParams, body: jsonBody(upstreamPatch) },
   responses: okResponse(upstreamSchema, 'The updated upstream.'),
 })
@@ -238,6 +237,7 @@ export function upstreamRoutes(admin: AdminContext): OpenAPIHono {
     by: admin.by,
     sealer,
     checkUrl: (url) => upstreamUrlProblem(url, allow, 'UPSTREAM_ALLOW'),
+    authorizeNewDestination: () => requireConfirmation(admin),
   }
 
   const require = (idOrName: string): Promise<Upstream> => requireUpstream(admin, idOrName)

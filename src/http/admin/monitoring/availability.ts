@@ -8,10 +8,15 @@ import {
   minuteMs,
   queryMinutes,
   monthBounds,
+  noModel,
+  relayApi,
+  relayApiCounts,
+  relayApiSpans,
   totalOf,
   successRate,
   sumCounts,
   sumByModelSince,
+  withRelayApi,
   type ModelSpan,
   type SpanOutcomeCounts,
 } from '../../../health/availability.ts'
@@ -61,7 +66,10 @@ export const availabilitySchema = z
     total: z.object({ ...countFields }),
     data: z.array(
       z.object({
-        model: z.string().meta({ description: 'Empty: rejected before the model was known.' }),
+        model: z.string().meta({
+          description:
+            '`Relay API`: the relay itself. It failed where it rejected requests with a 5xx before their model was known, for example while its store was unavailable.',
+        }),
         total: measuredSchema,
         month: measuredSchema
           .extend({ start: time })
@@ -97,7 +105,7 @@ const read = createRoute({
   },
   responses: okResponse(
     availabilitySchema,
-    'The listed models and all models with requests in the range, by name.',
+    'The relay’s API, the listed models and all models with requests in the range, by name.',
   ),
 })
 const listObjectives = createRoute({
@@ -183,7 +191,15 @@ const zeroCounts: SpanOutcomeCounts = { answered: 0, failed: 0, apart: 0 }
 async function readBurnWindows(admin: AdminContext, now: number): Promise<Map<number, CountsByModel>> {
   const lengths = burnRules.flatMap(({ longMs, shortMs }) => [longMs, shortMs])
   const sums = await Promise.all(lengths.map((ms) => sumByModelSince(admin.ctx.db, now - ms)))
-  return new Map(lengths.map((ms, index) => [ms, sums[index] ?? new Map()]))
+  return new Map(lengths.map((ms, index) => [ms, withRelayApi(sums[index] ?? new Map())]))
+}
+
+/** The spans by component: the relay's API, and each model. A query for one of them has no others. */
+function groupSpans(spans: readonly ModelSpan[], model: string | undefined): Map<string, ModelSpan[]> {
+  const byModel = Map.groupBy(model === relayApi ? [] : spans, (each) => each.model)
+  byModel.delete(noModel)
+  if (model === undefined || model === relayApi) byModel.set(relayApi, relayApiSpans(spans))
+  return byModel
 }
 
 function serializeBurnRates(
@@ -213,14 +229,16 @@ async function readAvailability(
 ): Promise<z.infer<typeof availabilitySchema>> {
   const { db, config, catalog } = admin.ctx
   const month = monthBounds(now)
+  // The relay's API is computed from all models.
+  const filter = { ...query, model: query.model === relayApi ? undefined : query.model }
   const [spans, monthDays, windows, objectives] = await Promise.all([
-    query.step === 'day' ? queryDays(db, query) : queryMinutes(db, query),
-    queryDays(db, { model: query.model, ...month }),
+    query.step === 'day' ? queryDays(db, filter) : queryMinutes(db, filter),
+    queryDays(db, { model: filter.model, ...month }),
     readBurnWindows(admin, now),
     readObjectives(db, config.objectivePercent),
   ])
-  const months = Map.groupBy(monthDays, ({ model }) => model)
-  const spansBy = Map.groupBy(spans, ({ model }) => model)
+  const months = groupSpans(monthDays, query.model)
+  const spansBy = groupSpans(spans, query.model)
   const listed = catalog.listed().filter(({ id }) => query.model === undefined || query.model === id)
   const models = [...new Set([...spansBy.keys(), ...listed.map(({ id }) => id)])].toSorted()
   const serializeModel = (model: string, modelSpans: ModelSpan[], objective: number) => ({
@@ -240,7 +258,7 @@ async function readAvailability(
     from: formatTime(query.from),
     to: formatTime(query.to),
     step: query.step,
-    total: serializeCounts(sumCounts(spans)),
+    total: serializeCounts(query.model === relayApi ? relayApiCounts(spans) : sumCounts(spans)),
     data: models.map((model) =>
       serializeModel(model, spansBy.get(model) ?? [], objectiveFor(objectives, model)),
     ),

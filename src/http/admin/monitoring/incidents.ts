@@ -1,5 +1,6 @@
 /** `/incidents`: incidents with their posts, opened and closed by the incident monitor or by operators. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { withOutageIncident } from '../../../health/automatic-incidents.ts'
 import {
   createIncident,
   incidentById,
@@ -143,7 +144,9 @@ export function incidentRoutes(admin: AdminContext): OpenAPIHono {
     const page = incidents.slice(0, limit)
     const last = page.at(-1)
     const next = incidents.length > limit && last !== undefined ? `${last.openedAt}.${last.id}` : null
-    return c.json({ data: page.map(serializeIncident), next: encodeCursor(next) }, 200)
+    const outage = cursor === undefined && isOpen !== false ? admin.ctx.admissionOutage() : null
+    const shown = withOutageIncident(page, outage, Date.now())
+    return c.json({ data: shown.map(serializeIncident), next: encodeCursor(next) }, 200)
   })
   app.openapi(read, async (c) =>
     c.json(serializeIncident(await incidentById(db, c.req.valid('param').id)), 200),

@@ -1,10 +1,10 @@
 /** `/audit`: the audit log. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { listAudit } from '../../../db/audit.ts'
-import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
+import { decodeCursor, encodeCursor, formatTime, parseTime } from '../../api/json-values.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { pageFields } from '../pagination.ts'
-import { listResponse, time } from '../schemas.ts'
+import { listResponse, time, timeQuery } from '../schemas.ts'
 
 export const auditRecordSchema = z
   .object({
@@ -13,7 +13,10 @@ export const auditRecordSchema = z
     actor: z.string(),
     action: z.string(),
     object: z.string(),
-    detail: z.record(z.string(), z.unknown()),
+    detail: z.record(z.string(), z.unknown()).meta({
+      description:
+        'Of a change: each changed field with its value `before` and `after`; of secrets, only that they changed. Older records may have other names and units.',
+    }),
   })
   .openapi('AuditRecord')
 
@@ -21,17 +24,26 @@ const audit = createRoute({
   method: 'get',
   path: '/audit',
   summary: 'List audit records: who did what to which object, newest first',
-  request: { query: z.strictObject({ ...pageFields, object: z.string().optional() }) },
+  request: {
+    query: z.strictObject({
+      ...pageFields,
+      object: z.string().optional(),
+      actor: z.string().optional().meta({ description: 'As in the records, such as `admin-api`.' }),
+      from: timeQuery.optional(),
+      to: timeQuery.optional().meta({ description: 'Excluded.' }),
+    }),
+  },
   responses: listResponse(auditRecordSchema, 'A page of the audit log.'),
 })
 
 export function auditRoutes({ ctx: { db } }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(audit, async (c) => {
-    const { limit, cursor, object } = c.req.valid('query')
+    const { limit, cursor, object, actor, ...span } = c.req.valid('query')
     const position = decodeCursor(cursor, /^\d{1,15}$/)
     const before = position === undefined ? undefined : Number(position)
-    const records = await listAudit(db, { limit: limit + 1, before, object })
+    const [from, to] = [parseTime(span.from), parseTime(span.to)]
+    const records = await listAudit(db, { limit: limit + 1, before, object, actor, from, to })
     const page = records.slice(0, limit)
     const last = records.length > limit ? page.at(-1) : undefined
     const data = page.map(({ id, at, ...rest }) => ({ id: String(id), time: formatTime(at), ...rest }))

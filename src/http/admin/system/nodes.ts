@@ -10,6 +10,8 @@ const nodeSchema = z
   .object({
     id: z.string(),
     name: z.string().meta({ description: 'The host name.' }),
+    address: z.string().nullable().meta({ description: 'Host and port; null: not known.' }),
+    self: z.boolean().meta({ description: 'Whether it is the node that returns this response.' }),
     version: z.string(),
     state: z.enum(['running', 'silent', 'stopped', 'retired']).meta({
       description: 'silent: no heartbeat for 15 seconds; retired automatically after 15 minutes.',
@@ -43,8 +45,9 @@ export function nodeRoutes({ ctx, by }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
     const nodes = await ctx.nodes()
-    const data = nodes.map(({ startedAt, seenAt, openHolds, ...rest }) => ({
+    const data = nodes.map(({ startedAt, seenAt, openHolds, isSelf, ...rest }) => ({
       ...rest,
+      self: isSelf,
       started_at: formatTime(startedAt),
       seen_at: formatTime(seenAt),
       open_holds: openHolds,

@@ -30,6 +30,7 @@ const columns = [
   'currency',
   'first_token_ms',
   'duration_ms',
+  'count',
 ] as const satisfies (keyof RequestRecord)[]
 
 /** Newest first, so that rows written during the export do not shift the pages. */

@@ -25,6 +25,13 @@ const attempt = z.object({
     .literal(true)
     .optional()
     .meta({ description: 'The reported usage exceeded the context of the model.' }),
+  error: z.string().optional().meta({
+    description:
+      "Why the attempt failed: the upstream's message, at most 300 characters without secrets. Only its error code and the field if it rejects the request as invalid; absent if the message repeats the request.",
+  }),
+  upstream_request_id: z.string().optional().meta({
+    description: "Of a failed attempt, from the upstream's response headers; for tickets with the provider.",
+  }),
 })
 export const requestSchema = z
   .object({
@@ -54,6 +61,10 @@ export const requestSchema = z
     currency: z.string(),
     first_token_ms: z.number().nullable(),
     duration_ms: z.number(),
+    count: z.int().meta({
+      description:
+        'How many rejected requests this stands for: beyond 60 a minute, those of a key with the same error share one record. 1 for all others.',
+    }),
     attempts: z.array(attempt).readonly(),
   })
   .openapi('Request')

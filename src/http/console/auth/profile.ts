@@ -25,23 +25,13 @@ import {
 } from '../../../users/sessions.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { profileContract } from '../contract/profile.ts'
+import { confirmPassword } from './confirmation.ts'
 import { buildExpiredSessionCookie } from './session-cookie.ts'
 import { serializeSession } from './serialize-session.ts'
 import { getPageOrigin } from './sign-in.ts'
 import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
 
 const done = { done: true } as const
-
-/** Throws 401 for a wrong password. A user without a password (invited by link, or passkey only) needs none. */
-async function confirmPassword(context: ConsoleContext, password: string | undefined): Promise<void> {
-  const { user, ctx } = context
-  await ctx.authThrottle.count('proof-person', { id: user.id })
-  if (user.passwordHash === null) return
-  if (!(await ctx.authThrottle.verifyPassword(password ?? '', user.passwordHash))) {
-    throw apiError('wrong_credentials', { param: 'password', message: 'Incorrect password.' })
-  }
-  await ctx.authThrottle.reset('proof-person', { id: user.id })
-}
 
 async function updateProfile(context: ConsoleContext<typeof profileContract.update>) {
   const { body, deps, authenticated, user, by } = context

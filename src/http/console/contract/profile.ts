@@ -40,6 +40,14 @@ export const profileContract = {
     body: z.strictObject({ current: passwordInput.optional(), password: passwordInput }),
     response: done,
   }),
+  /** Until `expires_at`, this session may do what is rejected with `password_required`. By password or passkey. */
+  confirm: defineEndpoint(['POST', '/me/confirm', 'person'], {
+    body: z.union([
+      z.strictObject({ password: passwordInput }),
+      z.strictObject({ ticket: z.string().max(200), response: webauthn }),
+    ]),
+    response: z.object({ expires_at: time }),
+  }),
   listSessions: defineEndpoint(['GET', '/me/sessions', 'person'], {
     response: z.object({ data: z.array(session) }),
   }),

@@ -65,6 +65,8 @@ export const request = z.object({
   first_token_ms: z.number().nullable(),
   duration_ms: z.number(),
   error_code: z.string().nullable(),
+  /** How many rejected requests this stands for; 1 for all others. */
+  count: z.int(),
 })
 
 export const requestFilter = {

@@ -1,5 +1,6 @@
 /** A customer's requests and ledger entries as CSV, without pages. */
 import { namesOfKeys } from '../../../accounts/keys.ts'
+import { reportsOfAccount, type Db } from '../../../db/db.ts'
 import { apiError } from '../../../errors.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { listRequestRows } from '../../../usage/request-pages.ts'
@@ -41,10 +42,11 @@ const requestColumns = [
   'cost',
   'first_token_ms',
   'duration_ms',
+  'count',
 ] as const satisfies (keyof RequestRow)[]
 
 async function* readRequestPages(
-  { ctx: { db } }: ConsoleDeps,
+  db: Db,
   filter: Parameters<typeof listRequestRows>[1],
 ): AsyncGenerator<CsvCell[][], void> {
   const names = new Map<string, string>()
@@ -61,10 +63,7 @@ async function* readRequestPages(
   } while (cursor !== undefined)
 }
 
-async function* readEntryPages(
-  { ctx: { db } }: ConsoleDeps,
-  account: string,
-): AsyncGenerator<CsvCell[][], void> {
+async function* readEntryPages(db: Db, account: string): AsyncGenerator<CsvCell[][], void> {
   let cursor: string | undefined
   do {
     const page = await listMovements(db, account, { limit: rowsPerPage, cursor })
@@ -100,11 +99,13 @@ export function registerCsvEndpoints(app: ConsoleApp, deps: ConsoleDeps): void {
     const account = await authorizeAccount(deps, c)
     const query = requestQuery.safeParse(c.req.query())
     if (!query.success) throw apiErrorFromZod(query.error)
-    const pages = readRequestPages(deps, toRequestFilter(account, query.data))
+    const db = reportsOfAccount(deps.ctx.db, account)
+    const pages = readRequestPages(db, toRequestFilter(account, query.data))
     return csvResponse(c, 'requests', { head: requestColumns, pages })
   })
   app.get(entriesCsvPath, async (c) => {
-    const pages = readEntryPages(deps, await authorizeAccount(deps, c))
+    const account = await authorizeAccount(deps, c)
+    const pages = readEntryPages(reportsOfAccount(deps.ctx.db, account), account)
     return csvResponse(c, 'entries', { head: entryColumns, pages })
   })
 }

@@ -36,6 +36,7 @@ export function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, 
     first_token_ms: row.first_token_ms,
     duration_ms: row.duration_ms,
     error_code: row.error_code,
+    count: row.count,
   }
 }
 

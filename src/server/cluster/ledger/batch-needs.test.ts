@@ -12,7 +12,7 @@ const reply = (): undefined => undefined
 function hold(id: string, account: string, claim?: IdempotencyClaim): QueuedOperation {
   const who = { id, at, account, key: `${account}-key`, model: 'm', claim }
   const operation = { ...streamHold, ...who, modelTokens: 100, caps: noCaps, dayEnd: 2000, monthEnd: 2000 }
-  return { kind: 'hold', hold: operation, reply, isAbandoned: false }
+  return { kind: 'hold', hold: operation, timezone: 'UTC', reply, isAbandoned: false }
 }
 
 function end(id: string): QueuedOperation {

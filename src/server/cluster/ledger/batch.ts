@@ -9,8 +9,9 @@ import { LedgerInvariantError } from '../../../ledger/apply.ts'
 import { decodeHold } from '../../../ledger/checkpoint.ts'
 import { endTrial } from '../../../ledger/end-trial.ts'
 import { books } from '../../../ledger/entries.ts'
-import type { LedgerEvent } from '../../../ledger/events.ts'
+import type { LedgerEvent, Reopened } from '../../../ledger/events.ts'
 import { costOf } from '../../../ledger/price.ts'
+import { reopen } from '../../../ledger/reopen.ts'
 import {
   accountOwner,
   claimId,
@@ -71,8 +72,15 @@ export class Batch {
     }
   }
 
-  /** Applies the operations in their order, after all marks that the database does not have yet. */
-  run(operations: readonly QueuedOperation[]): void {
+  /**
+   * Applies the operations in their order, after all marks that the database does not have yet. `reopenings`: of owners
+   * whose periods have not begun.
+   */
+  run(operations: readonly QueuedOperation[], reopenings: readonly Omit<Reopened, 'kind'>[] = []): void {
+    for (const reopening of reopenings) {
+      this.events.push(reopen(this.state, reopening))
+      this.#touchedOwners.add(reopening.id)
+    }
     for (const [id, mark] of this.#nodeHolds.marks) {
       if (!this.#findHold(id)) continue
       const event = ledger.mark(this.state, { id, ...mark })

@@ -16,6 +16,8 @@ export type ClaimConflict = { readonly kind: 'running'; readonly by: Hold } | { 
 export interface QueuedHold {
   readonly kind: 'hold'
   readonly hold: HoldOperation
+  /** The account's time zone, of which the hold has the present periods. */
+  readonly timezone: string
   /** `null`: the database is unavailable. */
   readonly reply: (result: GrantedHold | Denial | ClaimConflict | null) => void
   /** The caller was rejected because the database was unavailable: a hold that was granted after all is released. */

@@ -110,7 +110,10 @@ export function hold(
 ): Promise<Parameters<QueuedHold['reply']>[0]> {
   const who = { id, at, account, key: account === 'one' ? 'key' : `key-${account}`, model: 'm' }
   const operation = { ...streamHold, ...who, modelTokens: 100, caps: noCaps, dayEnd, monthEnd: dayEnd }
-  return new Promise((reply) => ledger.enqueue({ kind: 'hold', hold: operation, reply, isAbandoned: false }))
+  const timezone = 'UTC'
+  return new Promise((reply) =>
+    ledger.enqueue({ kind: 'hold', hold: operation, timezone, reply, isAbandoned: false }),
+  )
 }
 
 export function settle({ ledger }: TestLedger, id: string, tokens: number): Promise<bigint> {

@@ -15,6 +15,7 @@ import { joinBatch, batchNeeds } from './batch-needs.ts'
 import { Batch } from './batch.ts'
 import { ChainHead } from './chain-head.ts'
 import { FencedError, isDuplicateRequestRow, isLedgerBug } from './ledger-errors.ts'
+import { readReopenings } from './read-reopenings.ts'
 import { KnownOwners } from './shared-rows.ts'
 import type { CommitAttempt, SharedLedgerDeps } from './shared-ledger-deps.ts'
 import { NodeHolds } from './node-holds.ts'
@@ -28,8 +29,7 @@ const maxOperations = 1000
 /** A stalled node with locked rows must not block other nodes for as long as a statement may take. */
 const timeouts = { statementMs: 5000, idleInTransactionMs: 2000 }
 const retryMs = 200
-/** How often marks are uploaded that no batch has written in the meantime. */
-const marksEveryMs = 1000
+const uploadMarksEveryMs = 1000
 
 export class SharedLedger {
   /** This node's open holds, and the owners as it last saw them. */
@@ -67,7 +67,7 @@ export class SharedLedger {
     )
     this.#markTimer = setInterval(() => {
       if (this.holds.hasMarks) this.retryNow()
-    }, marksEveryMs)
+    }, uploadMarksEveryMs)
   }
 
   /** The number of this node's last durable commit. */
@@ -79,11 +79,13 @@ export class SharedLedger {
     return !this.#outage.isTimedOut && !this.#isStopped
   }
 
-  enqueue(operation: QueuedOperation): void {
-    if (this.#outage.rejectIfUnavailable(operation, this.#queue.length)) return
+  /** False: the database is unavailable, and the operation was rejected or, if it is a row, dropped. */
+  enqueue(operation: QueuedOperation): boolean {
+    if (this.#outage.rejectIfUnavailable(operation, this.#queue.length)) return false
     if (this.#outage.isUnavailable && operation.kind === 'settle') this.#saveLocally(operation)
     this.#queue.push(operation)
     this.#schedule()
+    return true
   }
 
   /** Another part could not reach the database: runs a batch, even an empty one, to find out whether it is available. */
@@ -135,8 +137,7 @@ export class SharedLedger {
     ) {
       try {
         const client = (this.#client ??= await this.#connect())
-        const hasMore = this.#queue.length > 0 || this.#areMarksDue
-        this.#outage.end(hasMore && (await this.#runBatch(client)))
+        this.#outage.end((this.#queue.length > 0 || this.#areMarksDue) && (await this.#runBatch(client)))
       } catch (error) {
         await this.#onError(error)
       }
@@ -202,7 +203,7 @@ export class SharedLedger {
     // Operations that arrived while other nodes had these rows locked need not wait for the locks again.
     this.#queue = joinBatch(operations, this.#queue, { maxOperations, owners: needs.owners, nodeHolds })
     const batch = new Batch(nodeHolds, rows)
-    batch.run(operations)
+    batch.run(operations, await readReopenings(client, operations, rows.owners))
     const written = batch.result(needs.endingHolds)
     const body = batch.events.length > 0 ? encodeEvents(batch.events) : null
     const head = this.#chain.headAfter(body)
@@ -275,7 +276,6 @@ export class SharedLedger {
     this.#inDoubt = null
   }
 
-  /** Operations that have no reply yet. */
   #unanswered(): QueuedOperation[] {
     return [...(this.#inDoubt?.operations ?? this.#inFlight), ...this.#queue]
   }

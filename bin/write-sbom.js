@@ -1,0 +1,94 @@
+// Writes sbom/sluice.cdx.json, a CycloneDX list of all packages in package-lock.json, and sbom/licenses.txt, their
+// licences with the texts. Fails on a licence that is not listed here, so that a dependency cannot bring one unnoticed.
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+
+const permissive = [
+  '0BSD',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'CC0-1.0',
+  'ISC',
+  'MIT',
+  'MIT-0',
+  'Unlicense',
+]
+/** Licences of packages that only build or test the project: their code is part of no distribution. */
+const forDevelopment = [...permissive, 'MPL-2.0']
+
+/**
+ * @typedef {{ id?: string, name?: string }} License
+ * @typedef {object} Component
+ * @property {string} name
+ * @property {string} version
+ * @property {Array<{ name: string, value: string }>} properties
+ * @property {Array<{ license?: License, expression?: string }>} [licenses]
+ */
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const output = join(root, 'sbom')
+
+/** @returns {unknown} */
+function parse(/** @type {string} */ text) {
+  return JSON.parse(text)
+}
+
+/** `(MIT OR CC0-1.0)` offers a choice; any other expression must be listed as a whole. */
+function choicesOf(/** @type {string} */ expression) {
+  return expression.replace(/^\((.*)\)$/, '$1').split(' OR ')
+}
+
+function licenseOf(/** @type {Component} */ { licenses }) {
+  const [first] = licenses ?? []
+  return first?.expression ?? first?.license?.id ?? first?.license?.name ?? 'unknown'
+}
+
+function isForDevelopment(/** @type {Component} */ { properties }) {
+  return properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true')
+}
+
+function licenseText(/** @type {Component} */ { name, version }) {
+  const folder = join(root, 'node_modules', name)
+  if (!existsSync(join(folder, 'package.json'))) return null
+  const installed = /** @type {{ version: string }} */ (
+    parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  )
+  const file = readdirSync(folder).find((each) => /^(licen[sc]e|copying)/i.test(each))
+  return installed.version === version && file !== undefined
+    ? readFileSync(join(folder, file), 'utf8').trim()
+    : null
+}
+
+const sbom = execFileSync('npm', ['sbom', '--sbom-format=cyclonedx'], {
+  cwd: root,
+  encoding: 'utf8',
+  maxBuffer: 1 << 26,
+})
+const { components } = /** @type {{ components: Component[] }} */ (parse(sbom))
+components.sort((a, b) => (a.name < b.name ? -1 : 1))
+
+mkdirSync(output, { recursive: true })
+writeFileSync(join(output, 'sluice.cdx.json'), sbom)
+const lines = components.map((each) => {
+  const use = isForDevelopment(each) ? 'build, test or console' : 'relay'
+  return `${each.name} ${each.version}: ${licenseOf(each)} (${use})`
+})
+const texts = components.flatMap((each) => {
+  const text = licenseText(each)
+  return text === null ? [] : [`\n--- ${each.name} ${each.version} ---\n\n${text}`]
+})
+writeFileSync(join(output, 'licenses.txt'), `${[...lines, ...texts].join('\n')}\n`)
+
+const rejected = components.filter((each) => {
+  const allowed = isForDevelopment(each) ? forDevelopment : permissive
+  return !choicesOf(licenseOf(each)).some((choice) => allowed.includes(choice))
+})
+for (const each of rejected)
+  console.error(`${each.name} ${each.version} has a licence that is not allowed: ${licenseOf(each)}.`)
+console.log(
+  `Wrote sbom/sluice.cdx.json and sbom/licenses.txt: ${components.length} packages, ${texts.length} licence texts.`,
+)
+if (rejected.length > 0) process.exitCode = 1

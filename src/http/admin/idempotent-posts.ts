@@ -1,0 +1,94 @@
+/**
+ * `Idempotency-Key` on every POST of the admin API: for 24 hours, the same administrator gets the response of the first
+ * call with the key, and the call takes effect once. The key is claimed before the call begins. A call that was rejected
+ * (4xx) frees its key; after any other failure, and after a crash, nobody knows whether it took effect, so it is not
+ * executed again.
+ */
+import type { Context, MiddlewareHandler } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { Query } from '../../db/db.ts'
+import {
+  claimCallStatement,
+  releaseCallStatement,
+  storeResponseStatement,
+  type IdempotentCall,
+} from '../../db/idempotent-calls.ts'
+import { apiError, type ApiError } from '../../errors.ts'
+import { createClaim, headerName, requireSameBody } from '../../relay/idempotency.ts'
+import { StoredResponses, type StoredResponse } from '../../usage/stored-responses.ts'
+import { formatTime } from '../api/json-values.ts'
+import type { AdminContext } from './admin-context.ts'
+
+/** A response as it is sealed. Its other headers are those of every response. */
+interface Recorded {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+function outcomeUnknown({ requestId, at }: StoredResponse): ApiError {
+  const message = `Request ${requestId} with this ${headerName}, received at ${formatTime(at)}, is still in progress, or was interrupted. If this persists, check whether it took effect before you repeat it with a new key.`
+  return apiError('idempotency_conflict', { message, retryAfterMs: 1000 })
+}
+
+function replay(c: Context, { requestId }: StoredResponse, response: Buffer): Response {
+  const { status, type, body } = JSON.parse(response.toString()) as Recorded
+  c.header('x-request-id', requestId)
+  c.header('idempotent-replayed', 'true')
+  return c.body(body, status as ContentfulStatusCode, { 'content-type': type })
+}
+
+/** `onError` receives what prevented the end of a call from being stored; the caller gets the response nevertheless. */
+export function idempotentPosts(
+  { ctx, by, session }: AdminContext,
+  onError: (error: unknown, requestId: string) => void,
+): MiddlewareHandler {
+  const { db, sealer } = ctx
+  const storedResponses = new StoredResponses(db, sealer)
+  const administrator = session?.userId ?? by
+
+  /** Claims the key of a call. Returns the first call with the key if there is one. */
+  async function claim(call: IdempotentCall): Promise<StoredResponse | null> {
+    for (;;) {
+      const [claimed] = await db.write(claimCallStatement(call))
+      if (claimed?.changes === 1) return null
+      const first = await storedResponses.find(administrator, call.keyHash)
+      if (first !== undefined) return first
+    }
+  }
+
+  async function end({ requestId }: IdempotentCall, statement: Query): Promise<void> {
+    try {
+      await db.write(statement)
+    } catch (error) {
+      onError(error, requestId)
+    }
+  }
+
+  return async (c, next) => {
+    const key = c.req.method === 'POST' ? c.req.header(headerName) : undefined
+    if (key === undefined) return next()
+    const { pathname, search } = new URL(c.req.url)
+    const { key: keyHash, body: bodyHash } = createClaim(
+      key,
+      pathname + search,
+      Buffer.from(await c.req.arrayBuffer()),
+    )
+    const requestId = c.res.headers.get('x-request-id') ?? ''
+    const call = { administrator, keyHash, bodyHash, requestId, at: Date.now() }
+    const first = await claim(call)
+    if (first !== null) {
+      requireSameBody(first, bodyHash)
+      if (first.response === null) throw outcomeUnknown(first)
+      return replay(c, first, first.response)
+    }
+    await next()
+    const { status } = c.res
+    if (status < 400) {
+      const type = c.res.headers.get('content-type') ?? 'application/json'
+      const recorded: Recorded = { status, type, body: await c.res.clone().text() }
+      const sealed = storedResponses.seal(Buffer.from(JSON.stringify(recorded)), requestId)
+      await end(call, storeResponseStatement(call, sealed))
+    } else if (status < 500) await end(call, releaseCallStatement(call))
+  }
+}

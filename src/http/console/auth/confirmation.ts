@@ -1,0 +1,35 @@
+/** Proving again who the user is: with each change of how to sign in, or once for a few minutes of a session. */
+import { apiError } from '../../../errors.ts'
+import { userByPasskey } from '../../../users/passkeys.ts'
+import { confirmSession } from '../../../users/session-confirmation.ts'
+import { formatTime } from '../../api/json-values.ts'
+import { profileContract } from '../contract/profile.ts'
+import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+
+/** Throws 401 for a wrong password. A user without a password (invited by link, or passkey only) needs none. */
+export async function confirmPassword(context: ConsoleContext, password: string | undefined): Promise<void> {
+  const { user, ctx } = context
+  await ctx.authThrottle.count('proof-person', { id: user.id })
+  if (user.passwordHash === null) return
+  if (!(await ctx.authThrottle.verifyPassword(password ?? '', user.passwordHash))) {
+    throw apiError('wrong_credentials', { param: 'password', message: 'Incorrect password.' })
+  }
+  await ctx.authThrottle.reset('proof-person', { id: user.id })
+}
+
+async function confirm(context: ConsoleContext<typeof profileContract.confirm>) {
+  const { ctx, body, user, authenticated } = context
+  if ('ticket' in body) {
+    await ctx.authThrottle.count('proof-person', { id: user.id })
+    const owner = await userByPasskey(ctx.db, body)
+    if (owner.id !== user.id)
+      throw apiError('wrong_credentials', { message: 'This passkey belongs to another user.' })
+    await ctx.authThrottle.reset('proof-person', { id: user.id })
+  } else if (user.passwordHash === null) {
+    const message = 'You have no password. Use a passkey, or set a password in your profile first.'
+    throw apiError('wrong_credentials', { param: 'password', message })
+  } else await confirmPassword(context, body.password)
+  return { expires_at: formatTime(await confirmSession(ctx.db, authenticated)) }
+}
+
+export const confirmationEndpoints: readonly Endpoint[] = [endpoint(profileContract.confirm, confirm)]

@@ -1,0 +1,53 @@
+/**
+ * Conversations for providers that require alternating turns, the user's first, and reject blank texts (Anthropic,
+ * "Messages"; Amazon, "Converse"). The OpenAI format requires none of this.
+ */
+import type { ChatMessage, Part } from './chat-messages.ts'
+import type { ParsedChatRequest } from './chat-request.ts'
+import type { Json } from './json-fields.ts'
+
+/** The text of a user's turn that has none. */
+const placeholder = '.'
+
+export interface AlternatingTurns {
+  /** The parts of the system messages. */
+  readonly systemParts: readonly Part[]
+  readonly turns: readonly { readonly role: 'user' | 'assistant'; readonly content: Json[] }[]
+}
+
+export function isBlankText(part: Part): boolean {
+  return part.kind === 'text' && part.text.trim() === ''
+}
+
+/** The stop sequences that are not blank, `undefined` if there are none. */
+export function nonBlankStops({ stop }: ParsedChatRequest): readonly string[] | undefined {
+  const stops = stop?.filter((each) => each.trim() !== '') ?? []
+  return stops.length > 0 ? stops : undefined
+}
+
+function userMessage(parts: readonly Part[]): ChatMessage {
+  return { role: 'user', path: 'messages', parts, toolCalls: [], toolCallId: '', reasoningDetails: [] }
+}
+
+/** Merges adjacent messages of one side. If there are only system messages, the last one is the user's. */
+export function alternateTurns(
+  messages: readonly ChatMessage[],
+  encodeContent: (message: ChatMessage) => Json[],
+): AlternatingTurns {
+  const system = messages.filter(({ role }) => role === 'system')
+  const spoken = messages.filter(({ role }) => role !== 'system')
+  if (spoken.length === 0) spoken.push(...system.splice(-1).map(({ parts }) => userMessage(parts)))
+  const turns: { role: 'user' | 'assistant'; content: Json[] }[] = []
+  for (const message of spoken) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user'
+    const content = encodeContent(message)
+    const last = turns.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else if (role === 'user' || content.length > 0) turns.push({ role, content })
+  }
+  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [] })
+  const text: Part = { kind: 'text', text: placeholder, path: 'messages', cacheControl: undefined }
+  for (const { content } of turns)
+    if (content.length === 0) content.push(...encodeContent(userMessage([text])))
+  return { systemParts: system.flatMap(({ parts }) => parts), turns }
+}

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createRequestRow, openAnyStore } from '../../db/store.fixture.ts'
+import { queryDays, queryMinutes, sumCounts } from '../../health/availability.ts'
+import { RejectionOverflow } from './rejection-overflow.ts'
+
+describe('RejectionOverflow', () => {
+  test('rows that could not wait – count as failures of their minute and day', async (t) => {
+    const { db } = await openAnyStore(t)
+    const overflow = new RejectionOverflow(db, () => false)
+    const at = Date.UTC(2026, 10, 21, 12, 0, 30)
+    const rejected = { at, model: '', outcome: 'refused', http_status: 503 } as const
+    overflow.record(createRequestRow('req_1', rejected))
+    overflow.record(createRequestRow('req_2', { ...rejected, count: 9 }))
+    overflow.record(createRequestRow('req_3', { ...rejected, at: at + 60_000 }))
+    overflow.record(createRequestRow('req_4', { ...rejected, http_status: 429 }))
+    await overflow.close()
+    const span = { model: '', from: 0, to: at + 86_400_000 }
+    const minutes = await queryMinutes(db, span)
+    assert.deepEqual(
+      minutes.map(({ start, failed }) => [start, failed]),
+      [
+        [at - 30_000, 10],
+        [at + 30_000, 1],
+      ],
+    )
+    assert.deepEqual(sumCounts(await queryDays(db, span)), { answered: 0, failed: 11, apart: 0 })
+  })
+})

@@ -1,0 +1,71 @@
+// @backend both (cluster in long runs)
+// @suite all – starts a relay whose clock jumps
+/** A clock that runs ahead by forty days and comes back: a warning each time, and caps of the present day. */
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { dayEndOf } from '../../../src/ledger/periods.ts'
+import { chatRequest } from '../../support/server/account.ts'
+import { waitUntil } from '../../support/server/cluster.ts'
+import { startTestServer } from '../../support/server/test-server.ts'
+import { respondWith } from '../../support/upstream/scripted-responses.ts'
+
+const preload = new URL('../../support/server/preload/shifted-clock.ts', import.meta.url).href
+const days = 40
+/** Costs ¥0.00402. */
+const body = chatRequest('m', { max_tokens: 500 })
+const timezone = 'America/New_York'
+
+describe('Clock', () => {
+  test('40 days ahead and back – warns once each; the daily cap is that of today', async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-clock-'))
+    const clockFile = join(folder, 'ahead-ms')
+    const setClockAhead = (ms: number): void => writeFileSync(clockFile, String(ms))
+    setClockAhead(0)
+    const server = await startTestServer(t, {
+      env: { NODE_OPTIONS: `--import=${preload}`, CLOCK_AHEAD_FILE: clockFile },
+    })
+    // After the relay, which reads it.
+    t.after(() => rmSync(folder, { recursive: true }))
+    await server.model('m', {
+      upstreams: [await server.upstream(respondWith('Hello!', { input: 10, output: 500 }))],
+      prices: ['0.002', '0.008'],
+    })
+    const account = await server.account({ balance: '1', timezone })
+    await account.change({ caps: { daily: '0.0202' } })
+    const jumps = (): string[] => server.log.filter((line) => line.includes('"clock jumped"'))
+    /** Sends requests until the cap is reached; returns how many were served, and the last error. */
+    const spendCap = async (): Promise<[served: number, error: string]> => {
+      for (let served = 0; ;) {
+        // The relay closes idle connections when the clock has jumped.
+        const response = await account.post(body).catch(() => null)
+        const text = (await response?.text()) ?? ''
+        if (response?.status === 200) served += 1
+        else if (response === null || response.status === 503) await delay(50)
+        else return [served, text]
+      }
+    }
+    for (let sent = 0; sent < 2; sent += 1) assert.equal((await account.post(body)).status, 200)
+
+    setClockAhead(days * 86_400_000)
+    await waitUntil(() => jumps().length === 1)
+    assert.equal((await spendCap())[0], 5, 'the day that the clock shows has spent nothing')
+    setClockAhead(0)
+    await waitUntil(() => jumps().length === 2)
+    const [served, error] = await spendCap()
+    assert.equal(served, 3, 'the cap is 5 requests, 2 of which were spent today')
+    assert.ok(error.includes(new Date(dayEndOf(timezone, Date.now())).toISOString()), error)
+    const spentToday = async (): Promise<string | undefined> =>
+      (await account.state().catch(() => undefined))?.spent_today
+    await waitUntil(async () => (await spentToday()) === '0.0201')
+
+    const [forwards = '', back = ''] = jumps()
+    assert.match(forwards, new RegExp(`"seconds":34(?:55999|56000|56001)`))
+    assert.match(back, /"seconds":-34(?:55999|56000|56001)/)
+    assert.equal(jumps().length, 2)
+  })
+})

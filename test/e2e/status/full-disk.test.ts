@@ -1,0 +1,87 @@
+// @backend sqlite – the disk of the embedded database
+// @suite all – starts a relay on a small file system
+/** The status page, incidents and availability while the disk is full, and when there is space again. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+
+import { chatRequest } from '../../support/server/account.ts'
+import { startRelay } from '../../support/server/relay-process.ts'
+import { fillDisk, mountSmallDisk } from '../../support/server/small-disk.ts'
+import { readRelayApi, readStatus, rejectRequests } from '../../support/server/status.ts'
+import { TestServer } from '../../support/server/test-server.ts'
+import { waitUntil } from '../../support/server/cluster.ts'
+import { respondWith } from '../../support/upstream/scripted-responses.ts'
+
+interface Incident {
+  id: string
+  title: string
+  automatic: boolean
+  opened_at: string
+  closed_at: string | null
+}
+
+interface Notification {
+  code: string
+  params: { model?: string }
+}
+
+const title = 'Relay API: requests are rejected'
+
+describe('Full disk', () => {
+  test('Relay API – is down with an incident at once; rejections count as failures', async (t) => {
+    const opened: TestServer[] = []
+    // Before the disk is unmounted.
+    t.after(() => Promise.all(opened.map((one) => one.close())))
+    const disk = mountSmallDisk(t)
+    if (disk === null) return t.skip('requires the right to mount a file system')
+    const env = { INCIDENT_RECOVERY: '1s' }
+    const server = new TestServer(await startRelay({ dataDir: join(disk, 'data'), env }), { env })
+    opened.push(server)
+    await server.model('m', { upstreams: [await server.upstream(respondWith('Hello!'))] })
+    const account = await server.account({ balance: '1' })
+    for (let sent = 0; sent < 5; sent += 1) await (await account.post(chatRequest('m'))).text()
+    assert.equal((await readStatus(server.url)).state, 'up')
+
+    const freeDisk = fillDisk(disk)
+    // Responses wait for their commit, which needs space.
+    const waiting: Promise<Response>[] = []
+    while ((await fetch(`${server.url}/readyz`)).status === 200) {
+      waiting.push(account.post(chatRequest('m')))
+      await delay(50)
+    }
+    await rejectRequests(account, 40)
+    await waitUntil(async () => (await readStatus(server.url)).incidents.length > 0)
+    const { state, components, models, incidents } = await readStatus(server.url)
+    assert.deepEqual([state, models[0]?.state], ['down', 'down'])
+    assert.deepEqual([components[0]?.name, components[0]?.state], ['Relay API', 'down'])
+    assert.deepEqual([incidents[0]?.title, incidents[0]?.models, incidents[0]?.closed_at], [title, [], null])
+    const chinese = await (await fetch(`${server.url}/status?lang=zh-CN`)).text()
+    assert.match(chinese, /API 服务异常，无法受理请求/)
+    const listIncidents = async (): Promise<Incident[]> =>
+      (await server.admin<{ data: Incident[] }>('GET', '/incidents')).data
+    const [current] = await listIncidents()
+    assert.deepEqual([current?.id, current?.title], [incidents[0]?.id, title])
+
+    freeDisk()
+    for (const response of await Promise.all(waiting)) await response.text()
+    await waitUntil(async () => ((await listIncidents())[0]?.closed_at ?? null) !== null)
+    const [closed, ...others] = await listIncidents()
+    assert.deepEqual([closed?.id, closed?.opened_at, others], [current?.id, current?.opened_at, []])
+    await waitUntil(async () => (await readRelayApi(server)).total.failed >= 40)
+    const { total, month } = await readRelayApi(server)
+    const percent = (100 * total.answered) / (total.answered + total.failed)
+    assert.ok(Math.abs((total.success_percent ?? 100) - percent) < 0.001)
+    assert.ok(total.answered <= 5 + waiting.length, `${total.answered} requests were served`)
+    assert.deepEqual(month.failed, total.failed)
+    await waitUntil(async () => (await readStatus(server.url)).state === 'up')
+    const shown = (await readStatus(server.url)).components[0]?.success_percent ?? 100
+    assert.ok(shown <= percent, `the status page shows ${shown} %`)
+
+    const path = '/notices?audience=operator&limit=1000'
+    const { data } = await server.admin<{ data: Notification[] }>('GET', path)
+    assert.deepEqual(data.map(({ code }) => code).toSorted(), ['relay_failing', 'relay_well'])
+    assert.ok(data.every(({ params }) => params.model === undefined))
+  })
+})
