@@ -186,7 +186,7 @@ export const customers: typeof english = {
     number: '序号',
     upstream: '上游',
     attemptCost: '您的成本',
-    failure: '上游错误与请求 ID',
+    failure: '上游错误与上游请求 ID',
     unknownCost: '未知',
     bill: '费用明细',
     billLead: '客户实际扣费及您的毛利。',

@@ -91,6 +91,6 @@ export const shell: typeof english = {
     aborted: '客户端断开',
     ended: '平台终止',
   },
-  sharedRecord: (count: string) => `一分钟内有 ${count} 个请求因此被拒绝。`,
+  sharedRecord: (count: string) => `一分钟内有 ${count} 个请求因相同原因被拒绝。`,
   status: { active: '正常', suspended: '已停用', disabled: '已停用', expired: '已过期' },
 }
