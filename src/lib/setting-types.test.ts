@@ -46,6 +46,16 @@ describe('settings', () => {
     }
   })
 
+  test('invalid value – is repeated in the error, except a secret', () => {
+    assert.deepEqual(readProblems({ PORT: '808O' }), [
+      'Invalid PORT: must be a whole number from 1 to 65535, not "808O"',
+    ])
+    const [long = ''] = readProblems({ TIME_ZONE: `Mars\n${'x'.repeat(1000)}` })
+    assert.match(long, /, not "Mars\\nx{90,95}"$/)
+    for (const { env } of Object.values(settings).filter((setting) => 'secret' in setting))
+      assert.doesNotMatch(readProblems({ [env]: 'confident', NODE_ENV: 'production' }).join(), /confident/)
+  })
+
   test('durations – need a unit, except 0', () => {
     assert.equal(readConfig({ DRAIN_DELAY: '0' }).drainDelayMs, 0)
     assert.equal(readConfig({ DRAIN_DELAY: '250ms' }).drainDelayMs, 250)

@@ -3,6 +3,10 @@ import { readFileSync } from 'node:fs'
 import { errorCode, errorMessage } from './error-message.ts'
 import { findSimilarName } from './similar-names.ts'
 import { InvalidSettingError, type Environment, type Setting } from './setting-types.ts'
+import { toBoundedText } from './valid-text.ts'
+
+/** Of an invalid value in its error. */
+const maxShownChars = 100
 
 /** All problems of the environment, one line per setting. */
 export class ConfigError extends Error {
@@ -37,6 +41,12 @@ function settingText(setting: Setting<unknown>, environment: Environment): strin
   return text === '' ? undefined : text
 }
 
+/** The value that is not allowed, unless it is a secret. */
+function shownValue({ env, secret }: Setting<unknown>, environment: Environment): string {
+  const text = environment[env] ?? ''
+  return secret === true || text === '' ? '' : `, not ${JSON.stringify(toBoundedText(text, maxShownChars))}`
+}
+
 /** Names the variable that is set: for a file, the problem is in the file. */
 function describeProblem(setting: Setting<unknown>, environment: Environment, error: unknown): string {
   const file = fileFor(setting, environment)
@@ -44,7 +54,7 @@ function describeProblem(setting: Setting<unknown>, environment: Environment, er
   if (!(error instanceof InvalidSettingError)) return `Invalid ${name}: ${errorMessage(error)}`
   const subject = file === undefined ? '' : `the content of ${file} `
   const detail = error.message === '' ? '' : ` (${error.message})`
-  return `Invalid ${name}: ${subject}must be ${setting.allowed}${detail}`
+  return `Invalid ${name}: ${subject}must be ${setting.allowed}${shownValue(setting, environment)}${detail}`
 }
 
 /** Variables that are no settings and resemble one: their values have no effect. */
