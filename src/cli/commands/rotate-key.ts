@@ -97,8 +97,9 @@ export function configureRotateKey(command: Command): void {
     .addHelpText(
       'after',
       '\nSet ENCRYPTION_KEY to the new key and ENCRYPTION_KEY_PREVIOUS to the current one, restart the relay, in a cluster\n' +
-        'all nodes one after the other, and run this command. Without ENCRYPTION_KEY, it replaces the key file in DATA_DIR or,\n' +
-        'in a cluster, the key in the database. It works whether or not the relay is running. If it is interrupted, run it again: both keys work until it is finished.',
+        'all nodes one after the other, and run this command. Without ENCRYPTION_KEY, it replaces the key file in DATA_DIR\n' +
+        'or, in a cluster, the key in the database. It works whether or not the relay is running. If it is interrupted, run\n' +
+        'it again: both keys work until it is finished.',
     )
     .action(run)
 }
