@@ -49,7 +49,7 @@ export function usageJson(usage: TokenUsage): Json {
   }
 }
 
-/** `calls`: of a message or a delta. */
+/** `calls`: of a message or a delta. A `function_call` is the first of them. */
 function encodeCalls(calls: readonly Json[], asFunction: boolean): Json {
   if (!asFunction) return { tool_calls: calls }
   return { function_call: calls[0] && getObject(calls[0], 'function') }
@@ -130,8 +130,10 @@ export class ChunkWriter {
   delta(delta: Json, index = 0): Chunk[] {
     const chunks = this.start(index)
     const calls = this.#asFunction ? getObjects(delta, 'tool_calls') : []
-    const encoded = calls.length > 0 ? encodeCalls(calls, true) : delta
-    chunks.push(this.#chunk([streamChoice(index, encoded, null)]))
+    if (calls.length === 0) return [...chunks, this.#chunk([streamChoice(index, delta, null)])]
+    // `function_call` has no index: pieces of a second call would be appended to the first one's arguments.
+    const first = calls.filter((each) => each['index'] === 0)
+    if (first.length > 0) chunks.push(this.#chunk([streamChoice(index, encodeCalls(first, true), null)]))
     return chunks
   }
 

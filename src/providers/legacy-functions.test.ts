@@ -22,9 +22,9 @@ const result = {
   finish,
 }
 
-function choiceFor(request: Record<string, unknown>): unknown {
+function choiceFor(request: Record<string, unknown>, answer = result): unknown {
   const identity = { id: 'msg_1', model: 'm' }
-  const { choices } = chatCompletion(identity, [result], null, createCall(anthropic, request))
+  const { choices } = chatCompletion(identity, [answer], null, createCall(anthropic, request))
   return Array.isArray(choices) ? choices[0] : undefined
 }
 
@@ -83,5 +83,22 @@ describe('functions', () => {
     assert.match(text, /"function_call":\{"arguments":"\{\}"\}/)
     assert.match(text, /"finish_reason":"function_call"/)
     assert.ok(!text.includes('tool_calls'))
+  })
+  test('parallel calls – callers with functions get the first one, streamed or not', () => {
+    const second = encodeToolCall('toolu_2', 'weather', { city: 'Basel' })
+    const calls = [...result.toolCalls, second]
+    const first = { name: 'weather', arguments: '{"city":"Bern"}' }
+    assert.partialDeepStrictEqual(choiceFor({ functions }, { ...result, toolCalls: calls }), {
+      message: { function_call: first },
+    })
+    const writer = new ChunkWriter(createCall(anthropic, { stream: true, functions }))
+    const chunks = [
+      ...writer.delta({ tool_calls: [{ ...calls[0], index: 0 }] }),
+      ...writer.delta({ tool_calls: [{ ...second, index: 1 }] }),
+      ...writer.delta({ tool_calls: [{ index: 1, function: { arguments: '{}' } }] }),
+      ...writer.delta({ content: 'Now.' }),
+    ]
+    const deltas = chunks.flatMap(({ choices }) => choices as { delta: unknown }[]).map(({ delta }) => delta)
+    assert.deepEqual(deltas.slice(1), [{ function_call: first }, { content: 'Now.' }])
   })
 })
