@@ -19,6 +19,8 @@ export interface IdempotentCall {
   readonly at: number
 }
 
+type CallKey = Pick<IdempotentCall, 'administrator' | 'keyHash' | 'requestId'>
+
 /** Changes one row if the call may begin, and none if its key is in use. */
 export function claimCallStatement(call: IdempotentCall): Query {
   const row = {
@@ -42,7 +44,7 @@ export function claimCallStatement(call: IdempotentCall): Query {
 }
 
 /** `response`: sealed with the request's id. */
-export function storeResponseStatement(call: IdempotentCall, response: Uint8Array): Query {
+export function storeResponseStatement(call: CallKey, response: Uint8Array): Query {
   return sql
     .updateTable('kept_answers')
     .set({ answer: response })
@@ -52,7 +54,7 @@ export function storeResponseStatement(call: IdempotentCall, response: Uint8Arra
 }
 
 /** Frees the key of a call that had no effect. */
-export function releaseCallStatement(call: IdempotentCall): Query {
+export function releaseCallStatement(call: CallKey): Query {
   return sql
     .deleteFrom('kept_answers')
     .where('account_id', '=', call.administrator)

@@ -76,6 +76,7 @@ function sendError(c: Context, error: ApiError): Response {
   if (error.status === 401) c.header('www-authenticate', 'Bearer')
   const { retryAfterMs } = error.detail
   if (retryAfterMs !== undefined) c.header('retry-after', String(Math.ceil(retryAfterMs / 1000)))
+  if (error.final) c.header('x-should-retry', 'false')
   return c.json(error.toBody(), error.status as ContentfulStatusCode)
 }
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { Hono } from 'hono'
+import type { Db } from '../../db/db.ts'
 import { claimCallStatement } from '../../db/idempotent-calls.ts'
 import { storedResponseTtlMs } from '../../db/retention/stored-responses.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { createClaim } from '../../relay/idempotency.ts'
 import { startAdminServer, type AdminServer, type TestResponse } from './admin-server.fixture.ts'
+import { idempotentPosts } from './idempotent-posts.ts'
 
 const vouchers = { amount: '1', count: 2 }
 
@@ -18,6 +21,10 @@ async function countVouchers(adminServer: AdminServer): Promise<number> {
 
 function errorOf({ body }: TestResponse): { code: string; message: string; param: string | null } {
   return (body as { error: { code: string; message: string; param: string | null } }).error
+}
+
+function retryHeaders({ headers }: TestResponse): unknown[] {
+  return [headers.get('retry-after'), headers.get('x-should-retry')]
 }
 
 /** Stores a claim as of a process that was killed before it could store the response. */
@@ -74,6 +81,7 @@ describe('Idempotency-Key in the admin API', () => {
     const repeated = await adminServer.call('POST', '/nodes/any/retire', undefined, headers)
     assert.deepEqual([repeated.status, errorOf(repeated).code], [409, 'idempotency_conflict'])
     assert.ok(errorOf(repeated).message.includes(failed.headers.get('x-request-id') ?? '?'))
+    assert.deepEqual(retryHeaders(repeated), [null, 'false'])
   })
 
   test('interrupted call – is not executed again, and is named with its time', async (t) => {
@@ -81,12 +89,41 @@ describe('Idempotency-Key in the admin API', () => {
     const at = Date.now() - 60_000
     await storeInterrupted(adminServer, 'crashed', at)
     const repeated = await create(adminServer, 'crashed')
-    assert.equal(repeated.status, 409)
-    assert.equal(repeated.headers.get('retry-after'), '1')
+    assert.deepEqual([repeated.status, ...retryHeaders(repeated)], [409, null, 'false'])
     const { message } = errorOf(repeated)
     assert.ok(message.includes('req_1') && message.includes(new Date(at).toISOString()), message)
     assert.equal((await create(adminServer, 'crashed', { amount: '2', count: 1 })).status, 422)
     assert.equal(await countVouchers(adminServer), 0)
+  })
+
+  test('call in progress – can be repeated for a minute', async (t) => {
+    const adminServer = await startAdminServer(t)
+    await storeInterrupted(adminServer, 'running', Date.now())
+    const repeated = await create(adminServer, 'running')
+    assert.deepEqual([repeated.status, ...retryHeaders(repeated)], [409, '1', null])
+  })
+
+  test('key that expires during a call – is claimed by it', async (t) => {
+    const { ctx, ...rest } = await startAdminServer(t)
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    await storeInterrupted({ ctx, ...rest }, 'expiring', Date.now() - storedResponseTtlMs + 1)
+    let writes = 0
+    const db: Db = {
+      ...ctx.db,
+      async write(...queries) {
+        assert.ok(++writes < 10, 'the call turns in circles')
+        const results = await ctx.db.write(...queries)
+        t.mock.timers.tick(1)
+        return results
+      },
+    }
+    const app = new Hono()
+    app.use(idempotentPosts({ ctx: { ...ctx, db }, by: 'admin-api', session: null }, assert.ifError))
+    app.post('/api/admin/vouchers', (c) => c.text('created'))
+    const headers = { 'idempotency-key': 'expiring' }
+    const request = { method: 'POST', headers, body: JSON.stringify(vouchers) }
+    const response = await app.request('http://127.0.0.1/api/admin/vouchers', request)
+    assert.equal(await response.text(), 'created')
   })
 
   test('key – is free again after 24 hours, even before its row is deleted', async (t) => {

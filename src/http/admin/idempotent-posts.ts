@@ -19,6 +19,9 @@ import { StoredResponses, type StoredResponse } from '../../usage/stored-respons
 import { formatTime } from '../api/json-values.ts'
 import type { AdminContext } from './admin-context.ts'
 
+/** A call without a response has failed by then, or its process was killed. */
+const inProgressMs = 60_000
+
 /** A response as it is sealed. Its other headers are those of every response. */
 interface Recorded {
   readonly status: number
@@ -26,13 +29,23 @@ interface Recorded {
   readonly body: string
 }
 
+/** What is known of a call is its first request: nothing says whether it took effect. */
 function outcomeUnknown({ requestId, at }: StoredResponse): ApiError {
-  const message = `Request ${requestId} with this ${headerName}, received at ${formatTime(at)}, is still in progress, or was interrupted. If this persists, check whether it took effect before you repeat it with a new key.`
+  const message = `Request ${requestId} with this ${headerName}, received at ${formatTime(at)}, did not complete and may have taken effect. It is not executed again: check, then use a new key.`
+  return apiError('idempotency_conflict', { message, final: true })
+}
+
+function stillInProgress({ requestId, at }: StoredResponse): ApiError {
+  const message = `Request ${requestId} with this ${headerName}, received at ${formatTime(at)}, is still in progress, or was interrupted a moment ago.`
   return apiError('idempotency_conflict', { message, retryAfterMs: 1000 })
 }
 
-function replay(c: Context, { requestId }: StoredResponse, response: Buffer): Response {
+/** Throws 409 if the first call has not completed. */
+function replay(c: Context, first: StoredResponse): Response {
+  const { requestId, at, response } = first
+  if (response === null) throw Date.now() - at < inProgressMs ? stillInProgress(first) : outcomeUnknown(first)
   const { status, type, body } = JSON.parse(response.toString()) as Recorded
+  if (status >= 500) throw outcomeUnknown(first)
   c.header('x-request-id', requestId)
   c.header('idempotent-replayed', 'true')
   return c.body(body, status as ContentfulStatusCode, { 'content-type': type })
@@ -48,16 +61,17 @@ export function idempotentPosts(
   const administrator = session?.userId ?? by
 
   /** Claims the key of a call. Returns the first call with the key if there is one. */
-  async function claim(call: IdempotentCall): Promise<StoredResponse | null> {
+  async function claim(call: Omit<IdempotentCall, 'at'>): Promise<StoredResponse | null> {
     for (;;) {
-      const [claimed] = await db.write(claimCallStatement(call))
+      // A key that has just expired for the search below has also expired for the next claim.
+      const [claimed] = await db.write(claimCallStatement({ ...call, at: Date.now() }))
       if (claimed?.changes === 1) return null
       const first = await storedResponses.find(administrator, call.keyHash)
       if (first !== undefined) return first
     }
   }
 
-  async function end({ requestId }: IdempotentCall, statement: Query): Promise<void> {
+  async function end(requestId: string, statement: Query): Promise<void> {
     try {
       await db.write(statement)
     } catch (error) {
@@ -75,20 +89,18 @@ export function idempotentPosts(
       Buffer.from(await c.req.arrayBuffer()),
     )
     const requestId = c.res.headers.get('x-request-id') ?? ''
-    const call = { administrator, keyHash, bodyHash, requestId, at: Date.now() }
+    const call = { administrator, keyHash, bodyHash, requestId }
     const first = await claim(call)
     if (first !== null) {
       requireSameBody(first, bodyHash)
-      if (first.response === null) throw outcomeUnknown(first)
-      return replay(c, first, first.response)
+      return replay(c, first)
     }
     await next()
     const { status } = c.res
-    if (status < 400) {
-      const type = c.res.headers.get('content-type') ?? 'application/json'
-      const recorded: Recorded = { status, type, body: await c.res.clone().text() }
-      const sealed = storedResponses.seal(Buffer.from(JSON.stringify(recorded)), requestId)
-      await end(call, storeResponseStatement(call, sealed))
-    } else if (status < 500) await end(call, releaseCallStatement(call))
+    if (status >= 400 && status < 500) return end(requestId, releaseCallStatement(call))
+    const type = c.res.headers.get('content-type') ?? 'application/json'
+    const recorded: Recorded = { status, type, body: await c.res.clone().text() }
+    const sealed = storedResponses.seal(Buffer.from(JSON.stringify(recorded)), requestId)
+    return end(requestId, storeResponseStatement(call, sealed))
   }
 }

@@ -108,7 +108,7 @@ describe('Idempotency keys of the admin API', () => {
     const repeated = await send(`/upstreams/${upstream.id}/test`, { model: 'any' }, 'killed')
     assert.equal(repeated.status, 409)
     const { message } = await readError(repeated)
-    assert.match(message, /^Request req_\w+ .* check whether it took effect/)
+    assert.match(message, /^Request req_\w+ .* was interrupted/)
     assert.equal(upstream.requests.length, before)
     assert.equal(await (await send('/vouchers', order, 'kept')).text(), voucher)
   })
