@@ -149,7 +149,8 @@ function coreListener(state: RelayState, log: Log): CoreListener {
 async function openStore(config: Config, listener: CoreListener, log: Log): Promise<Core> {
   const hasWaited = await waitForDatabase(config, log)
   const opening = openCore(config, listener)
-  const core = await (hasWaited ? listenIfSlow(config, opening) : opening)
+  const onListenError = (error: unknown): void => log.warn({ err: error }, 'port not open during the start')
+  const core = await (hasWaited ? listenIfSlow(config, opening, onListenError) : opening)
   logRecovery(core, log)
   return core
 }

@@ -21,7 +21,12 @@ describe('listenIfSlow', () => {
   test('slow start – responds to probes until it is done, and 503 to anything else', async () => {
     const port = await freePort()
     const start = Promise.withResolvers<string>()
-    const result = listenIfSlow(readConfig({ HOST: host, PORT: String(port) }), start.promise, 0)
+    const result = listenIfSlow(
+      readConfig({ HOST: host, PORT: String(port) }),
+      start.promise,
+      assert.ifError,
+      0,
+    )
     while ((await fetchStatus(`http://${host}:${port}/healthz`, 60_000)) !== 200);
     assert.equal(await fetchStatus(`http://${host}:${port}/readyz`, 60_000), 503)
     start.resolve('open')
@@ -32,8 +37,22 @@ describe('listenIfSlow', () => {
   test('start within the time – never opens the port, also if it fails', async () => {
     const port = await freePort()
     const config = readConfig({ HOST: host, PORT: String(port) })
-    assert.equal(await listenIfSlow(config, Promise.resolve('open'), 60_000), 'open')
-    await assert.rejects(listenIfSlow(config, Promise.reject(new Error('no')), 60_000), /^Error: no$/)
+    assert.equal(await listenIfSlow(config, Promise.resolve('open'), assert.ifError, 60_000), 'open')
+    const failed = listenIfSlow(config, Promise.reject(new Error('no')), assert.ifError, 60_000)
+    await assert.rejects(failed, /^Error: no$/)
     assert.equal(await findPortProblem(host, port), null)
+  })
+  test('port in use – is reported, and the start continues', async (t) => {
+    const other = createServer().listen(0, host)
+    t.after(() => other.close())
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const start = Promise.withResolvers<string>()
+    const reported = Promise.withResolvers<unknown>()
+    const config = readConfig({ HOST: host, PORT: String(port) })
+    const result = listenIfSlow(config, start.promise, reported.resolve, 0)
+    assert.match(String(await reported.promise), /EADDRINUSE/)
+    start.resolve('open')
+    assert.equal(await result, 'open')
   })
 })

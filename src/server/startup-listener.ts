@@ -49,16 +49,17 @@ export async function openStartupListener(config: Config): Promise<StartupListen
 /**
  * For a node that has responded while it waited: the port stays closed during the rest of its start, so that a load
  * balancer uses other nodes, unless that takes so long that a supervisor would restart the process, as a large migration
- * may. Returns the result of `start`.
+ * may. Returns the result of `start`, which does without the port if that cannot be opened (`onListenError`).
  */
 export async function listenIfSlow<Result>(
   config: Config,
   start: Promise<Result>,
+  onListenError: (error: unknown) => void,
   afterMs: number = slowStartMs,
 ): Promise<Result> {
-  let listener: Promise<StartupListener> | undefined
+  let listener: Promise<StartupListener | void> | undefined
   const timer = setTimeout(() => {
-    listener = openStartupListener(config)
+    listener = openStartupListener(config).catch(onListenError)
   }, afterMs)
   try {
     return await start
