@@ -23,6 +23,11 @@ export function circuitKeysOf(upstream: string, credential: string, model: strin
   }
 }
 
+/** The upstream in the key of a route's circuit. */
+export function upstreamOf(route: string): string {
+  return route.slice(0, route.indexOf(' '))
+}
+
 /** The circuit that a failure counts against. */
 export type FailureScope = keyof CircuitKeys
 

@@ -4,6 +4,7 @@
  * closed and uses no memory.
  */
 import { applyEvent, closedCircuit, isProbeDue, type Circuit, type CircuitEvent } from './circuit.ts'
+import { upstreamOf } from './call-reports.ts'
 import type {
   SuccessCount,
   SuccessReport,
@@ -39,8 +40,8 @@ export class CircuitBreakers {
   /** When other nodes reported a call on a route. */
   readonly #remoteUseAt = new Map<string, number>()
   readonly #listeners: CircuitChangeListener[] = []
-  /** Attempts since the start. */
-  readonly totals = { answered: 0, failed: 0 }
+  /** Attempts since the start, by the upstream's circuit. */
+  readonly #totals = new Map<string, { answered: number; failed: number }>()
 
   constructor(deps: CircuitBreakersDeps) {
     this.#deps = deps
@@ -55,7 +56,7 @@ export class CircuitBreakers {
   recordSuccesses(counts: readonly SuccessCount[]): void {
     const now = this.#deps.now()
     for (const { route, answered, latencyMs } of counts) {
-      this.totals.answered += answered
+      this.#totalsOf(route).answered += answered
       this.#recentCallsOf(route).addSuccesses(answered, latencyMs, now)
       const circuit = this.#circuits.get(route)
       if (circuit?.state === 'closed' && circuit.strikes > 0) this.#set(route, { ...circuit, strikes: 0 })
@@ -71,7 +72,7 @@ export class CircuitBreakers {
     const { circuits, scope, retryAfterMs, startedAt, why } = report
     if (scope !== null) {
       const now = this.#deps.now()
-      this.totals.failed += 1
+      this.#totalsOf(circuits.route).failed += 1
       const recent = this.#recentCallsOf(circuits.route)
       recent.addFailure(now)
       const { answered, failed, errorRate } = recent.stats(now)
@@ -136,6 +137,11 @@ export class CircuitBreakers {
     return Math.max(this.lastCallAt(route), this.#remoteUseAt.get(route) ?? 0)
   }
 
+  /** The attempts on all routes of an upstream since the start, by the name of its circuit. */
+  totals(upstream: string): { readonly answered: number; readonly failed: number } {
+    return this.#totals.get(upstream) ?? { answered: 0, failed: 0 }
+  }
+
   /** Every known circuit, including closed ones. */
   all(): CircuitChange[] {
     return Array.from(this.#circuits, ([key, circuit]) => ({ key, circuit })).filter(
@@ -169,6 +175,13 @@ export class CircuitBreakers {
     }
     for (const [key, { lastCallAt }] of this.#recent) if (lastCallAt < before) this.#recent.delete(key)
     for (const [key, at] of this.#remoteUseAt) if (at < before) this.#remoteUseAt.delete(key)
+  }
+
+  #totalsOf(route: string): { answered: number; failed: number } {
+    const upstream = upstreamOf(route)
+    const totals = this.#totals.get(upstream) ?? { answered: 0, failed: 0 }
+    this.#totals.set(upstream, totals)
+    return totals
   }
 
   #recentCallsOf(route: string): RecentCalls {

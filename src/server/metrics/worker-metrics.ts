@@ -1,9 +1,30 @@
 /** The metrics of one worker, for `/metrics`. */
 import { Counter, Histogram, Registry } from '@prometheus-io/client'
+import type { ApiErrorCode } from '../../errors.ts'
 import type { RequestLogLine } from '../../relay/relay-request.ts'
 import { registerEventLoopLag } from './event-loop-lag.ts'
 
 const durationSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+/** Why requests of known callers are rejected. Their counters start at 0, so that `rate()` sees the first one. */
+const rejectionCodes: readonly ApiErrorCode[] = [
+  'account_suspended',
+  'address_not_allowed',
+  'idempotency_conflict',
+  'idempotency_key_reused',
+  'insufficient_quota',
+  'invalid_json',
+  'invalid_request',
+  'model_not_allowed',
+  'model_not_found',
+  'rate_limit_exceeded',
+  'request_too_large',
+  'server_error',
+  'service_unavailable',
+  'spend_cap_exceeded',
+  'unsupported_media_type',
+  'upstream_unavailable',
+]
 
 /** The metrics of a model on an upstream. Finding the labels once keeps them off the path of each request. */
 interface RouteMetrics {
@@ -66,6 +87,7 @@ export class WorkerMetrics {
   /** `upstreamName`: of an upstream's id; metrics have the names that operators use. */
   constructor(worker: number, upstreamName: (id: string) => string | undefined) {
     this.#upstreamName = upstreamName
+    for (const code of rejectionCodes) this.#rejections.inc({ code }, 0)
     registerEventLoopLag(this.registry, `worker-${worker}`)
   }
 
@@ -84,7 +106,7 @@ export class WorkerMetrics {
     route.outputTokens.inc(usage.output)
   }
 
-  countRejected(code: string): void {
+  countRejected(code: ApiErrorCode): void {
     this.#rejections.inc({ code })
   }
 

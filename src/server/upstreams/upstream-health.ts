@@ -100,11 +100,14 @@ export class UpstreamHealth {
     const attempts = new Counter({
       name: 'sluice_attempts_total',
       help: 'Attempts at upstreams, by outcome: answered, or failed because of the upstream',
-      labelNames: ['outcome'] as const,
+      labelNames: ['outcome', 'upstream'] as const,
       registers,
     })
-    attempts.inc({ outcome: 'answered' }, this.breakers.totals.answered)
-    attempts.inc({ outcome: 'failed' }, this.breakers.totals.failed)
+    for (const { name: upstream, circuit } of this.#catalog.upstreams()) {
+      const { answered, failed } = this.breakers.totals(circuit)
+      attempts.inc({ outcome: 'answered', upstream }, answered)
+      attempts.inc({ outcome: 'failed', upstream }, failed)
+    }
     counter('sluice_retries_total', 'Retries that the retry budget allowed', this.retryBudget.granted)
     counter('sluice_retries_denied_total', 'Retries that the retry budget denied', this.retryBudget.denied)
     const states = new Gauge({

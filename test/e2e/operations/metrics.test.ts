@@ -28,8 +28,10 @@ describe('Metrics', () => {
     assert.equal((await account.post(chatRequest('m', { stream: true }))).status, 200)
     const labels = 'model="m",upstream="one"'
     await waitUntil(async () => {
-      const counted = valueOf(await readMetrics(), `sluice_request_duration_seconds_count{${labels}}`)
-      return counted === 2
+      const seen = await readMetrics()
+      // Workers report successful attempts in batches.
+      const isReported = valueOf(seen, 'sluice_attempts_total{outcome="answered",upstream="one"}') === 2
+      return isReported && valueOf(seen, `sluice_request_duration_seconds_count{${labels}}`) === 2
     })
     const text = await readMetrics()
     for (const [series, value] of Object.entries({
@@ -39,8 +41,19 @@ describe('Metrics', () => {
       [`sluice_tokens_total{direction="output",${labels}}`]: 12,
       [`sluice_charged_yuan_total{${labels}}`]: 0.000144,
       [`sluice_first_token_seconds_count{${labels}}`]: 1,
+      'sluice_attempts_total{outcome="failed",upstream="one"}': 0,
     }))
       assert.equal(valueOf(text, series), value, series)
+  })
+
+  test('Rejections – start at 0 and are counted by code', async () => {
+    const series = (code: string) => `sluice_refusals_total{code="${code}"}`
+    const before = await readMetrics()
+    for (const code of ['insufficient_quota', 'model_not_found', 'rate_limit_exceeded', 'server_error'])
+      assert.equal(valueOf(before, series(code)), 0, code)
+    const account = await server.account({ balance: '¥1' })
+    assert.equal((await account.post(chatRequest('unknown'))).status, 404)
+    assert.equal(valueOf(await readMetrics(), series('model_not_found')), 1)
   })
 
   test('Unknown keys – are counted, and logged once per network', async () => {
