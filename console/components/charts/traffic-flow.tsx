@@ -9,7 +9,7 @@ import { boxWidth, columnsX, diagramWidth, layOutFlow, type NodeBox, type FlowPa
 import { formatNumber, formatPercent } from '../format.ts'
 import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
-import { formatExactTime } from '../tables/format-cells.tsx'
+import { formatExactTime, ModelName } from '../tables/format-cells.tsx'
 import { Table } from '../tables/table.tsx'
 
 const flowQuery = queryOptions({
@@ -59,10 +59,11 @@ function truncateName(name: string): string {
 
 function FlowDiagram({ flow }: { readonly flow: FlowData }) {
   const t = useMessages('traffic').flow
+  const shell = useMessages('shell')
   const [hovered, setHovered] = useState<NodeBox | null>(null)
   const steps = flow.data.map((row: FlowRow): FlowPath => {
     const key = { id: row.key, name: `${row.email} · ${row.key_name}` }
-    const model = { id: row.model, name: row.model === '' ? t.noModel : row.model }
+    const model = { id: row.model, name: row.model === '' ? shell.unknownModel : row.model }
     const upstream = { id: row.upstream ?? '', name: row.upstream_name ?? t.noUpstream }
     return { nodes: [key, model, upstream], requests: row.requests, failures: row.failures }
   })
@@ -147,7 +148,7 @@ function FlowTable({ flow }: { readonly flow: FlowData }) {
           header: t.model,
           cell: ({ model }) =>
             model === '' ? (
-              <span className="muted">{t.noModel}</span>
+              <ModelName model={model} />
             ) : (
               <Link to="/operator/models/$id" params={{ id: model }}>
                 {model}

@@ -21,6 +21,12 @@ export function Money({ amount, rounded = false }: { readonly amount: string; re
   )
 }
 
+/** A model's name, which is empty if a request was rejected before its model was known. */
+export function ModelName({ model }: { readonly model: string }) {
+  const t = useMessages('shell')
+  return model === '' ? <span className="muted">{t.unknownModel}</span> : model
+}
+
 const tickMs = 30_000
 
 /** Relative time, with the exact time on hover. */

@@ -4,7 +4,7 @@ import { useMessages } from '../../locales/messages.ts'
 import { formatNumber } from '../format.ts'
 import { PagedList } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
-import { Money } from './format-cells.tsx'
+import { ModelName, Money } from './format-cells.tsx'
 import { Table } from './table.tsx'
 
 interface UsageGroup {
@@ -43,11 +43,14 @@ export function UsageBreakdown({ group, title, filter }: UsageBreakdownProps) {
               {
                 header: group === 'model' ? t.model : t.key,
                 primary: true,
-                cell: ({ id, name }) => (
-                  <Link to="/usage" search={(before) => ({ ...before, [group]: id })}>
-                    {name}
-                  </Link>
-                ),
+                cell: ({ id, name }) =>
+                  id === '' ? (
+                    <ModelName model={id} />
+                  ) : (
+                    <Link to="/usage" search={(before) => ({ ...before, [group]: id })}>
+                      {name}
+                    </Link>
+                  ),
               },
               { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
               {

@@ -52,7 +52,6 @@ export const operations = {
     requests24: 'Requests, last 24 hours',
     errors24: 'Failed requests, last 24 hours',
     models: 'Models this month',
-    unknownModel: 'Unknown model',
     noModels: 'No requests this month.',
     model: 'Model',
     requests: 'Requests',

@@ -97,5 +97,7 @@ export const shell = {
     ended: 'Stopped by the relay',
   },
   sharedRecord: (count: string) => `${count} requests were rejected like this within a minute.`,
+  /** Of requests that were rejected before their model was known. */
+  unknownModel: 'Unknown model',
   status: { active: 'Active', suspended: 'Suspended', disabled: 'Disabled', expired: 'Expired' },
 }

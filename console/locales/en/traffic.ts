@@ -16,7 +16,6 @@ export const traffic = {
     requests: 'Requests',
     share: 'Share',
     failures: 'Failed',
-    noModel: 'Unknown model',
     noUpstream: 'No upstream',
     others: (count: number) => `${count} others`,
     summary: (requests: string, share: string, failures: string) =>

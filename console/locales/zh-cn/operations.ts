@@ -49,7 +49,6 @@ export const operations: typeof english = {
     requests24: '请求数（24 小时）',
     errors24: '失败请求数（24 小时）',
     models: '本月模型统计',
-    unknownModel: '未识别模型',
     noModels: '本月暂无请求。',
     model: '模型',
     requests: '请求数',

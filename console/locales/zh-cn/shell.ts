@@ -92,5 +92,6 @@ export const shell: typeof english = {
     ended: '平台终止',
   },
   sharedRecord: (count: string) => `一分钟内有 ${count} 个请求因相同原因被拒绝。`,
+  unknownModel: '未识别模型',
   status: { active: '正常', suspended: '已停用', disabled: '已停用', expired: '已过期' },
 }

@@ -14,7 +14,6 @@ export const traffic: typeof english = {
     requests: '请求数',
     share: '占比',
     failures: '失败数',
-    noModel: '未识别模型',
     noUpstream: '未到达上游',
     others: (count: number) => `其他 ${count} 个`,
     summary: (requests: string, share: string, failures: string) =>

@@ -9,7 +9,7 @@ import { formatDuration, formatNumber } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../components/layout/page.tsx'
-import { CopyButton, formatExactTime, Money } from '../../components/tables/format-cells.tsx'
+import { CopyButton, formatExactTime, ModelName, Money } from '../../components/tables/format-cells.tsx'
 
 const route = getRouteApi('/shell/usage/$id')
 
@@ -63,7 +63,7 @@ function RequestContent({ request }: { readonly request: RequestDetail }) {
         items={[
           [t.time, formatExactTime(request.time)],
           [t.key, request.key_name],
-          [t.model, request.model],
+          [t.model, <ModelName key="model" model={request.model} />],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],
           [t.cached, formatNumber(request.cached_tokens)],

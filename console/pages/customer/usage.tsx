@@ -21,7 +21,7 @@ import { QueryBoundary, PagedList } from '../../components/feedback/query-bounda
 import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
-import { Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
+import { ModelName, Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { UsageBreakdown } from '../../components/tables/usage-breakdown.tsx'
 
@@ -190,7 +190,7 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRow[] }
             <RequestOutcome outcome={outcome} status={status} count={count} />
           ),
         },
-        { header: t.model, cell: ({ model }) => model },
+        { header: t.model, cell: ({ model }) => <ModelName model={model} /> },
         { header: t.key, wideOnly: true, cell: (request) => request.key_name },
         { header: t.inputShort, numeric: true, cell: (request) => formatNumber(request.prompt_tokens) },
         {

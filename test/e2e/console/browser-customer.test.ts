@@ -83,6 +83,10 @@ describe('Customer pages in a browser', () => {
       )
       const success = await sendRequest(secret, 'sweep-model')
       const failure = await sendRequest(secret, 'no-such-model')
+      await sendRequest(secret, '')
+      await browser.open('/usage')
+      const byModel = browser.page.getByRole('table', { name: 'By model' })
+      await byModel.getByText('Unknown model', { exact: true }).waitFor()
       const { data: keys } = (await (await browser.context.request.get('/api/console/keys')).json()) as {
         data: { id: string }[]
       }

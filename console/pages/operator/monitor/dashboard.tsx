@@ -15,7 +15,7 @@ import {
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { StatTiles, Page, Section } from '../../../components/layout/page.tsx'
-import { Money, StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
+import { ModelName, Money, StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const dashboardQuery = queryOptions({
@@ -141,7 +141,9 @@ function ModelTable({ dashboard }: DashboardContentProps) {
               cell: ({ model }) =>
                 // Rejected before the model was known, or the model does not exist.
                 model === '' ? (
-                  <Link to="/operator/failures">{t.unknownModel}</Link>
+                  <Link to="/operator/failures">
+                    <ModelName model={model} />
+                  </Link>
                 ) : (
                   <Link to="/operator/models/$id" params={{ id: model }}>
                     {model}

@@ -16,7 +16,7 @@ import { formatNumber, formatPercent } from '../../../components/format.ts'
 import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { StatTiles, Page } from '../../../components/layout/page.tsx'
-import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
+import { ModelName, StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/failures')
@@ -107,7 +107,7 @@ function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) 
           ),
         },
         { header: t.upstream, cell: (group) => group.upstream_name ?? group.upstream ?? '–' },
-        { header: t.model, cell: ({ model }) => (model === '' ? '–' : model) },
+        { header: t.model, cell: ({ model }) => <ModelName model={model} /> },
         { header: t.count, numeric: true, cell: ({ count }) => formatNumber(count) },
         { header: t.ofTraffic, numeric: true, cell: ({ share }) => formatPercent(share) },
         { header: t.first, wideOnly: true, cell: (group) => <RelativeTime at={group.first_at} /> },

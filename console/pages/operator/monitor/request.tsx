@@ -15,6 +15,7 @@ import { DescriptionList, StatTiles, Page, Section } from '../../../components/l
 import {
   CopyButton,
   formatExactTime,
+  ModelName,
   Money,
   ShortId,
   StatusLabel,
@@ -82,7 +83,7 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
             </Link>,
           ],
           [t.key, <ShortId key="key" id={request.key} />],
-          [t.model, request.model],
+          [t.model, <ModelName key="model" model={request.model} />],
           [t.status, String(request.http_status)],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],

@@ -11,7 +11,7 @@ import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { Money, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { ModelName, Money, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/requests')
@@ -99,7 +99,7 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRecord[
             <RequestOutcome outcome={outcome} status={status} count={count} />
           ),
         },
-        { header: t.model, cell: ({ model }) => model },
+        { header: t.model, cell: ({ model }) => <ModelName model={model} /> },
         { header: t.upstream, wideOnly: true, cell: ({ upstream }) => upstreamName(upstream) },
         { header: t.input, numeric: true, cell: (request) => formatNumber(request.prompt_tokens) },
         { header: t.output, numeric: true, cell: (request) => formatNumber(request.completion_tokens) },

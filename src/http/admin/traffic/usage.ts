@@ -17,7 +17,7 @@ export const usageSchema = z
   .object({
     day: z.string().optional().meta({ example: '2026-11-21' }),
     hour: time.optional(),
-    model: z.string().optional(),
+    model: z.string().optional().meta({ description: 'Empty: rejected before the model was known.' }),
     key: z.string().optional(),
     account: z.string().optional(),
     requests: z.int(),
