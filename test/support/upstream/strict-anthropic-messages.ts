@@ -25,6 +25,11 @@ const toolFields = [
   'allowed_callers defer_loading eager_input_streaming input_examples',
 ].flatMap((line) => line.split(' '))
 
+/** Fields that need a beta, which the caller names in the header `anthropic-beta`. */
+const betaFields: Readonly<Record<string, string>> = {
+  'context-management-2025-06-27': 'context_management',
+}
+
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/
 const maxCacheMarkers = 4
 const minBudget = 1024
@@ -185,7 +190,8 @@ export function findAnthropicMessagesProblem(
 ): AnthropicProblem | undefined {
   const problem = findProblem(() => {
     if (headers && !isGiven(headers, 'anthropic-version')) reject('anthropic-version: header is required')
-    rejectExtraFields(body, fields, '')
+    const betas = stringIn(headers?.['anthropic-beta']).split(',')
+    rejectExtraFields(body, [...fields, ...betas.flatMap((beta) => betaFields[beta] ?? [])], '')
     for (const field of ['model', 'max_tokens', 'messages']) requireField(body, field, '')
     if (!Number.isInteger(body['max_tokens'])) reject('max_tokens: Input should be a valid integer')
     validateCacheControl(body, 'cache_control')
