@@ -85,7 +85,7 @@ function serve(load: LedgerLoad, parent: MessagePort): void {
     collectMetrics: done,
     onState: nothing,
     onCircuitChanges: nothing,
-    onWithoutStreamOptions: nothing,
+    onRejectedFields: nothing,
     onReloadCertificate: nothing,
     onListen: done,
     onDrain: done,

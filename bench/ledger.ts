@@ -105,7 +105,7 @@ export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
     health: core.health,
     onReady: nothing,
     onListening: nothing,
-    onLearnedWithoutStreamOptions: nothing,
+    onRejectedField: nothing,
     onIdle: nothing,
   })
   const workerData: LedgerLoad = { authority: port2, ...fixture }

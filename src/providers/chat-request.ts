@@ -7,6 +7,7 @@ import { parseMessages, type ChatMessage } from './chat-messages.ts'
 import { getNumber, getObject, getObjects, getString, type Json } from './json-fields.ts'
 import { withTools } from './legacy-functions.ts'
 import { UnsupportedFeatureError, type UpstreamCall } from './provider.ts'
+import { withoutHints } from './request-hints.ts'
 import { isObject } from './usage.ts'
 
 export interface Tool {
@@ -153,7 +154,7 @@ function parseReasoning(json: Json): Reasoning | null {
 
 /** Parses the caller's request. Throws `UnsupportedFeatureError` for features that no other API format has. */
 export function parseChatRequest(call: UpstreamCall): ParsedChatRequest {
-  const json = withTools(call.body.parsed())
+  const json = withTools(withoutHints(call.body.parsed(), call.withoutFields))
   return {
     json,
     messages: parseMessages(json),

@@ -41,7 +41,6 @@ export function createCall(provider: Provider, json: Json, fields: Partial<Upstr
     baseUrl: provider.baseUrl ?? 'https://models.example/v1',
     credential: credentialOf(provider),
     settings: {},
-    withoutStreamOptions: false,
     nowMs: 1_790_000_000_000,
     ...fields,
   }

@@ -39,8 +39,8 @@ export interface BodyEdits {
   readonly model: string
   /** A maximum of output tokens. Lowers a larger maximum of the caller; without one, it is set as `field`. */
   readonly maximum?: { readonly field: string; readonly tokens: number }
-  /** The upstream rejects `stream_options`. Otherwise a stream always requests its usage. */
-  readonly withoutStreamOptions?: boolean
+  /** As of `UpstreamCall`. Without `stream_options` among them, a stream always requests its usage. */
+  readonly withoutFields?: ReadonlySet<string> | undefined
   /** The upstream returns other providers' signed reasoning itself, and accepts it back. */
   readonly takesSignedThinking?: boolean
   /** Additional members; they replace the caller's. */
@@ -57,8 +57,8 @@ export interface UpstreamCall {
   readonly baseUrl: string
   readonly credential: string
   readonly settings: UpstreamSettings
-  /** The upstream has rejected `stream_options` before. */
-  readonly withoutStreamOptions: boolean
+  /** What the upstream rejects and is left out, unless the caller sent it in the upstream's format: request-hints.ts. */
+  readonly withoutFields?: ReadonlySet<string>
   /** The model's maximum of output tokens, from the catalog; `null`: unknown. */
   readonly modelMaximumTokens: number | null
   /** Milliseconds since the epoch, for signatures and timestamps. */

@@ -75,7 +75,6 @@ export async function countTokens(
     baseUrl,
     credential,
     settings,
-    withoutStreamOptions: false,
     modelMaximumTokens: null,
     nowMs: now(),
   }

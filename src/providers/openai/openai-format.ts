@@ -43,13 +43,14 @@ function effectiveStatus({ status, body }: FailureResponse): number {
 }
 
 function encodeBody(preset: OpenAICompatiblePreset, call: UpstreamCall): Buffer[] {
-  const { model, settings, withoutStreamOptions } = call
+  const { model, settings, withoutFields } = call
   const maximumTokens = call.maximumTokens ?? call.body.callerMaximumTokens ?? null
   const takesSignedThinking = preset.takesSignedThinking ?? false
-  if (maximumTokens === null) return call.body.encode({ model, withoutStreamOptions, takesSignedThinking })
-  const field = settings.maximumField ?? preset.maximumField ?? 'max_tokens'
-  const maximum = { field, tokens: maximumTokens }
-  return call.body.encode({ model, withoutStreamOptions, takesSignedThinking, maximum })
+  if (maximumTokens === null) return call.body.encode({ model, withoutFields, takesSignedThinking })
+  const usual = settings.maximumField ?? preset.maximumField ?? 'max_tokens'
+  const other = usual === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
+  const maximum = { field: withoutFields?.has(usual) ? other : usual, tokens: maximumTokens }
+  return call.body.encode({ model, withoutFields, takesSignedThinking, maximum })
 }
 
 function requestHeaders(preset: OpenAICompatiblePreset, call: UpstreamCall): [string, string][] {

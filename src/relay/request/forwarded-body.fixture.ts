@@ -77,7 +77,7 @@ function forwardBody(seed: number): ForwardedBody | null {
   const field = format === 'chat' ? prng.pick(['max_tokens', 'max_completion_tokens']) : 'max_tokens'
   const pieces = request.encodingFor(provider).encode({
     model: upstreamModel,
-    withoutStreamOptions: prng.bool(0.3),
+    withoutFields: new Set(prng.bool(0.3) ? ['stream_options'] : []),
     ...(cap === null ? {} : { maximum: { tokens: cap, field } }),
   })
   const { n, stream, maxOutputTokens } = request

@@ -5,7 +5,9 @@ import { translateMessagesRequest } from '../../formats/messages-request.ts'
 import { MessagesStreamEncoder } from '../../formats/messages-stream.ts'
 import { capabilitiesOf } from '../../formats/provider-capabilities.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
+import { hintsRejectedBy } from '../../providers/openai/openai-models.ts'
 import type { BodyEdits, Chunk, NativeRequest, Provider } from '../../providers/provider.ts'
+import { withoutHints } from '../../providers/request-hints.ts'
 import type { StreamConclusion, StreamEncoder, RequestEncoding } from './caller-format.ts'
 import type { ChunkFacts, UsageMeter } from '../streaming/usage-meter.ts'
 
@@ -85,10 +87,12 @@ export class TranslatedMessagesEncoding implements RequestEncoding {
     return this.#chat
   }
 
-  encode({ model, maximum, withoutStreamOptions, extra }: BodyEdits): Buffer[] {
-    const { max_tokens: _unnamed, ...chat } = this.parsed()
+  encode({ model, maximum, withoutFields, extra }: BodyEdits): Buffer[] {
+    const known = withoutHints(this.parsed(), hintsRejectedBy(model))
+    const { max_tokens: _unnamed, ...chat } = withoutHints(known, withoutFields)
     const tokens = Math.min(maximum?.tokens ?? Infinity, this.callerMaximumTokens)
-    const options = this.stream && !withoutStreamOptions ? { stream_options: { include_usage: true } } : {}
+    const options =
+      this.stream && !withoutFields?.has('stream_options') ? { stream_options: { include_usage: true } } : {}
     const body = { ...chat, ...extra, model, ...options, [maximum?.field ?? 'max_tokens']: tokens }
     return [Buffer.from(JSON.stringify(body))]
   }

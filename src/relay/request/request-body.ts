@@ -132,16 +132,12 @@ export class ChatCompletionRequest implements CallerRequest, RequestEncoding {
     if (this.#thinking && !edits.takesSignedThinking) this.#dropSignedThinking(changes, this.#thinking)
     if (edits.maximum !== undefined)
       this.#capOutputMaximum(changes, edits.maximum.tokens, edits.maximum.field)
-    if (this.stream && !edits.withoutStreamOptions) {
+    const hasNoOptions = edits.withoutFields?.has('stream_options') ?? false
+    if (this.stream && !hasNoOptions) {
       const { include_usage: _, ...options } = this.#fields.streamOptions
       changes.set('stream_options', JSON.stringify({ ...options, include_usage: true }))
     }
-    return patchBody(
-      this.body,
-      this.#members,
-      changes,
-      edits.withoutStreamOptions ? 'stream_options' : undefined,
-    )
+    return patchBody(this.body, this.#members, changes, hasNoOptions ? 'stream_options' : undefined)
   }
 
   /** Drops reasoning that a provider with another API format has signed; keeps all other bytes. */

@@ -14,29 +14,25 @@ import { UpstreamAttempt, type AttemptResult, type UpstreamAttemptContext, type 
 import type { Bill } from '../bill.ts'
 import { classifyFailure } from './failure-scope.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
+import {
+  rejectedField,
+  rememberRejected,
+  type RejectedField,
+  type SentRequest,
+  type UpstreamQuirks,
+} from './rejected-fields.ts'
 import { singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
 import { upstreamError, shouldFailOver, type UpstreamError } from './upstream-error.ts'
 import type { HealthClient } from './health-client.ts'
 import { recordLatency, routeStats, typicalLatencyMs } from './route-stats.ts'
 
 const maxAttempts = 3
+/** A request is sent to an upstream again without this many fields that it rejects, one after another. */
+const maxRejectedFields = 2
 /** How long a caller waits for a probed upstream, which may still be down, while another is ready. */
 const probeWait = { minMs: 3000, defaultMs: 10_000, latencyFactor: 4 } as const
 
-/** What workers have learned about upstreams. It outlives a request. */
-export interface UpstreamQuirks {
-  /** Ids of upstreams that reject `stream_options`. */
-  readonly withoutStreamOptions: ReadonlySet<string>
-  addWithoutStreamOptions(upstream: string): void
-}
-
 export type AttemptDeps = Pick<UpstreamAttemptContext, 'client' | 'maxResponseBytes' | 'now'>
-
-function rejectsStreamOptions(error: UpstreamError, stream: boolean): boolean {
-  return (
-    stream && error.kind === 'request' && /stream_options|include_usage/.test(error.message + error.param)
-  )
-}
 
 /** What to route, and where it may go. */
 export interface RoutingRequest {
@@ -64,6 +60,7 @@ export class Failover {
   /** The attempt that is running, or has got a response. */
   attempt: UpstreamAttempt | null = null
   #candidate: Candidate | null = null
+  #sent: SentRequest | null = null
   #startedAt = 0
   #latencyMs = 0
   #isReported = false
@@ -96,7 +93,7 @@ export class Failover {
     if (isCancelled()) return null
     if (!candidate) this.errors.push(upstreamError('unavailable', 'No upstream serves this model.'))
     for (let count = 1; candidate; count += 1) {
-      const result = await this.#sendWithUsage(candidate, isCancelled)
+      const result = await this.#sendAcceptedFields(candidate, isCancelled)
       if (result.kind !== 'error') return result
       if (isCancelled()) return null
       const isUpstreamFailure = this.#reportFailure(result.error)
@@ -146,28 +143,31 @@ export class Failover {
     return candidate
   }
 
-  /** Sends the request, and once more without `stream_options` if the upstream rejects only those. */
-  async #sendWithUsage(candidate: Candidate, isCancelled: () => boolean): Promise<AttemptResult> {
-    const { quirks } = this.#deps
-    const result = await this.#send(candidate)
-    if (
-      result.kind !== 'error' ||
-      !rejectsStreamOptions(result.error, this.#routing.request.stream) ||
-      isCancelled()
-    ) {
-      return result
+  /** Sends the request, and again without a field of the relay's own that the upstream rejects. */
+  async #sendAcceptedFields(candidate: Candidate, isCancelled: () => boolean): Promise<AttemptResult> {
+    const rejected: RejectedField[] = []
+    for (;;) {
+      const result = await this.#send(candidate, rejected)
+      if (result.kind !== 'error') {
+        // Only what helped is remembered, so that no caller can make it forget another one's fields.
+        rememberRejected(rejected, candidate.route, this.#deps.quirks, this.#startedAt)
+        return result
+      }
+      if (!this.#sent || rejected.length === maxRejectedFields || isCancelled()) return result
+      const found = rejectedField(result.error, this.#sent)
+      if (!found) return result
+      rejected.push(found)
+      this.errors.pop()
     }
-    quirks.addWithoutStreamOptions(candidate.route.upstream.id)
-    this.errors.pop()
-    return this.#send(candidate)
   }
 
-  async #send(candidate: Candidate): Promise<AttemptResult> {
+  async #send(candidate: Candidate, rejected: readonly RejectedField[]): Promise<AttemptResult> {
     const { route, model, credential } = candidate
     const { upstream, upstreamModel } = route
     const { request, maximumTokens } = this.#routing
     const provider = providerForModel(upstream.provider, upstreamModel)
     this.#isReported = false
+    this.#sent = null
     this.#candidate = candidate
     this.#startedAt = this.#deps.now()
     if (!provider) {
@@ -176,6 +176,10 @@ export class Failover {
       return { kind: 'error', error }
     }
     const encoding = request.encodingFor(provider)
+    const known = this.#deps.quirks.rejectedFields(upstream.id, upstreamModel, this.#startedAt)
+    const withoutFields =
+      rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known
+    this.#sent = { encoding, provider, maximumTokens, withoutFields }
     const call: UpstreamCall = {
       body: encoding,
       model: upstreamModel,
@@ -183,7 +187,7 @@ export class Failover {
       baseUrl: upstream.baseUrl,
       credential: credential.credential,
       settings: upstream.settings,
-      withoutStreamOptions: this.#deps.quirks.withoutStreamOptions.has(upstream.id),
+      withoutFields,
       modelMaximumTokens: model.maxOutputTokens,
       nowMs: this.#startedAt,
     }

@@ -77,7 +77,6 @@ export function sendTestCall(context: AttemptDeps, options: TestCallOptions): Up
     baseUrl,
     credential,
     settings,
-    withoutStreamOptions: false,
     modelMaximumTokens: null,
     nowMs: context.now(),
   }

@@ -16,6 +16,7 @@ import type {
 import type { Wallet } from '../../ledger/wallet.ts'
 import type { RateStatus } from '../../limits/rate-limiter.ts'
 import type { FromWorker, NodeState, ControlRequest, FromWorkerUnbatched, ToWorker } from './protocol.ts'
+import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
 import type { Rejection } from './rejection.ts'
 
 export interface MainChannelHandlers {
@@ -23,7 +24,7 @@ export interface MainChannelHandlers {
   collectMetrics(): Promise<unknown>
   onState(state: NodeState): void
   onCircuitChanges(changes: readonly CircuitChange[]): void
-  onWithoutStreamOptions(upstreams: readonly string[]): void
+  onRejectedFields(records: readonly RejectedFieldRecord[]): void
   onReloadCertificate(): void
   onListen(): Promise<void>
   onDrain(): Promise<void>
@@ -176,8 +177,8 @@ export class MainChannel implements LedgerClient {
       case 'circuits':
         handlers.onCircuitChanges(event.changes)
         return
-      case 'without-stream-options':
-        handlers.onWithoutStreamOptions(event.upstreams)
+      case 'rejected-fields':
+        handlers.onRejectedFields(event.records)
         return
       case 'reload-certificate':
         handlers.onReloadCertificate()

@@ -21,6 +21,7 @@ import type {
   FailureReport,
 } from '../../health/call-reports.ts'
 import type { HoldRequest, ResponseToStore, SettleRequest } from '../../relay/ledger-client.ts'
+import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
 import type { Rejection } from './rejection.ts'
 
 /** From a worker, for requests. `callId` identifies the reply. */
@@ -50,8 +51,8 @@ export type FromWorkerUnbatched =
   | { readonly kind: 'successes'; readonly counts: readonly SuccessCount[] }
   | { readonly kind: 'success'; readonly report: SuccessReport }
   | { readonly kind: 'failure'; readonly report: FailureReport }
-  /** This upstream rejects `stream_options`. */
-  | { readonly kind: 'without-stream-options'; readonly upstream: string }
+  /** A model of an upstream rejects a field. */
+  | { readonly kind: 'rejected-field'; readonly record: RejectedFieldRecord }
   /** The worker can serve, and waits for `listen`. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'listening' }
@@ -75,8 +76,8 @@ export type ToWorker =
   | { readonly kind: 'state'; readonly state: NodeState }
   /** These circuits have changed. */
   | { readonly kind: 'circuits'; readonly changes: readonly CircuitChange[] }
-  /** These upstreams reject `stream_options`. */
-  | { readonly kind: 'without-stream-options'; readonly upstreams: readonly string[] }
+  /** Models of upstreams reject these fields. */
+  | { readonly kind: 'rejected-fields'; readonly records: readonly RejectedFieldRecord[] }
   /** Reload the TLS certificate. */
   | { readonly kind: 'reload-certificate' }
   /** Open the port, then send `listening`. */

@@ -6,6 +6,7 @@ import type { MessagePort } from 'node:worker_threads'
 import { toApiError } from '../../db/store-error.ts'
 import type { CircuitChange } from '../../health/call-reports.ts'
 import type { ResponseToStore } from '../../relay/ledger-client.ts'
+import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
 import type { KeyUsage } from './key-usage.ts'
 import type { RejectionRecorder } from './rejection-recorder.ts'
 import type { UpstreamHealth } from '../upstreams/upstream-health.ts'
@@ -19,8 +20,8 @@ export interface WorkerChannelHandlers {
   readonly health: UpstreamHealth
   readonly onReady: () => void
   readonly onListening: () => void
-  /** An upstream has rejected `stream_options`. */
-  readonly onLearnedWithoutStreamOptions: (upstream: string) => void
+  /** A model of an upstream has rejected a field. */
+  readonly onRejectedField: (record: RejectedFieldRecord) => void
   readonly onIdle: () => void
 }
 
@@ -57,9 +58,9 @@ export abstract class WorkerChannel {
     this.#sendUnbatched({ kind: 'circuits', changes })
   }
 
-  /** These upstreams reject `stream_options`. */
-  sendWithoutStreamOptions(upstreams: readonly string[]): void {
-    this.#sendUnbatched({ kind: 'without-stream-options', upstreams })
+  /** Models of upstreams reject these fields. */
+  sendRejectedFields(records: readonly RejectedFieldRecord[]): void {
+    this.#sendUnbatched({ kind: 'rejected-fields', records })
   }
 
   sendState(state: NodeState): void {
@@ -123,8 +124,8 @@ export abstract class WorkerChannel {
       case 'success':
       case 'failure':
         return this.handlers.health.onWorkerReport(request)
-      case 'without-stream-options':
-        return this.handlers.onLearnedWithoutStreamOptions(request.upstream)
+      case 'rejected-field':
+        return this.handlers.onRejectedField(request.record)
       case 'ready':
         return this.handlers.onReady()
       case 'listening':

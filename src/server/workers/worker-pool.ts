@@ -10,6 +10,8 @@ import type { Changes } from '../../db/change.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Core } from '../ledger/core.ts'
 import type { KeyUsage } from './key-usage.ts'
+import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
+import { RejectedFields } from './rejected-fields.ts'
 import type { RejectionRecorder } from './rejection-recorder.ts'
 import type { NodeState, ControlRequest, WorkerInit } from './protocol.ts'
 import type { WorkerChannel } from './worker-channel.ts'
@@ -57,8 +59,8 @@ export function loadWorkers(count: number): Worker[] {
 export class WorkerPool {
   readonly #deps: WorkerPoolDeps
   readonly #workers = new Map<number, PooledWorker>()
-  /** Upstreams that reject `stream_options`, as any worker has learned. */
-  readonly #withoutStreamOptions = new Set<string>()
+  /** As any worker has learned. */
+  readonly #rejectedFields = new RejectedFields()
   #state: NodeState = { isReady: false, outage: null, isDraining: false }
   #hasOpened = false
   #isClosing = false
@@ -113,12 +115,12 @@ export class WorkerPool {
       onReady: () => {
         channel.sendState(this.#state)
         channel.sendCircuitChanges(core.health.breakers.notClosed())
-        channel.sendWithoutStreamOptions([...this.#withoutStreamOptions])
+        channel.sendRejectedFields(this.#rejectedFields.all())
         if (this.#hasOpened && !this.#isClosing) channel.listen()
         ready.resolve()
       },
       onListening: listening.resolve,
-      onLearnedWithoutStreamOptions: (upstream) => this.#broadcastWithoutStreamOptions(upstream),
+      onRejectedField: (record) => this.#broadcastRejectedField(record),
       onIdle: idle.resolve,
     })
     const startedAt = performance.now()
@@ -143,9 +145,9 @@ export class WorkerPool {
     return pooled
   }
 
-  #broadcastWithoutStreamOptions(upstream: string): void {
-    this.#withoutStreamOptions.add(upstream)
-    for (const { channel } of this.#workers.values()) channel.sendWithoutStreamOptions([upstream])
+  #broadcastRejectedField(record: RejectedFieldRecord): void {
+    this.#rejectedFields.add(record)
+    for (const { channel } of this.#workers.values()) channel.sendRejectedFields([record])
   }
 
   #respawn(number: number, uptimeMs: number): void {

@@ -2,29 +2,29 @@
  * A worker's copy of the quirks of upstreams. A worker that learns of one reports it to the main thread, which sends it to
  * all workers, so that one failed call suffices for the whole node.
  */
-import type { UpstreamQuirks } from '../../relay/routing/failover.ts'
+import type { RejectedFieldRecord, UpstreamQuirks } from '../../relay/routing/rejected-fields.ts'
+import { RejectedFields } from './rejected-fields.ts'
 import type { MainChannelPort } from './worker-health.ts'
 
 export class WorkerQuirks implements UpstreamQuirks {
   readonly #channel: MainChannelPort
-  readonly #withoutStreamOptions = new Set<string>()
+  readonly #rejected = new RejectedFields()
 
   constructor(channel: MainChannelPort) {
     this.#channel = channel
   }
 
-  get withoutStreamOptions(): ReadonlySet<string> {
-    return this.#withoutStreamOptions
+  rejectedFields(upstream: string, model: string, now: number): ReadonlySet<string> {
+    return this.#rejected.fields(upstream, model, now)
   }
 
-  addWithoutStreamOptions(upstream: string): void {
-    if (this.#withoutStreamOptions.has(upstream)) return
-    this.#withoutStreamOptions.add(upstream)
-    this.#channel.send({ kind: 'without-stream-options', upstream })
+  addRejectedField(record: RejectedFieldRecord): void {
+    this.#rejected.add(record)
+    this.#channel.send({ kind: 'rejected-field', record })
   }
 
   /** Applies what the main thread sends. */
-  onWithoutStreamOptions(upstreams: readonly string[]): void {
-    for (const upstream of upstreams) this.#withoutStreamOptions.add(upstream)
+  onRejectedFields(records: readonly RejectedFieldRecord[]): void {
+    for (const record of records) this.#rejected.add(record)
   }
 }

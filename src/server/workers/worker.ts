@@ -194,7 +194,7 @@ async function start(init: WorkerInit): Promise<void> {
     collectMetrics: () => metrics.registry.getMetricsAsJSON(),
     onState: (next) => (state = next),
     onCircuitChanges: (changes) => health.onCircuitChanges(changes),
-    onWithoutStreamOptions: (upstreams) => quirks.onWithoutStreamOptions(upstreams),
+    onRejectedFields: (records) => quirks.onRejectedFields(records),
     onReloadCertificate: listener.reloadCertificate,
     onListen: () => listener.open().then(() => channel.send({ kind: 'listening' })),
     async onDrain() {

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import { findProvider } from '../../providers/registry.ts'
+import { readMessagesRequest } from '../request/messages-request.ts'
+import { readChatRequest } from '../request/request-body.ts'
+import { rejectedField, type RejectedField } from './rejected-fields.ts'
+import { upstreamErrorFromResponse } from './upstream-error.ts'
+
+const common = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], stream: true }
+const sampling = { temperature: 0.5, top_p: 0.9 }
+const chat = readChatRequest(
+  Buffer.from(JSON.stringify({ ...common, ...sampling, reasoning_effort: 'low', user: 'u' })),
+)
+const messages = readMessagesRequest(
+  Buffer.from(
+    JSON.stringify({
+      ...common,
+      ...sampling,
+      max_tokens: 9000,
+      thinking: { type: 'enabled', budget_tokens: 5000 },
+      metadata: { user_id: 'u' },
+      tools: [{ name: 't', input_schema: {} }],
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+    }),
+  ),
+  { headers: { version: undefined, beta: undefined }, isTokenCount: false },
+)
+
+/** What the relay leaves out after an error. */
+function leftOut(
+  request: typeof chat | typeof messages,
+  providerName: string,
+  body: unknown,
+  options: { readonly status?: number; readonly maximumTokens?: number; readonly without?: string[] } = {},
+): RejectedField | null {
+  const provider = findProvider(providerName)
+  assert.ok(provider)
+  const { status = 400, maximumTokens = null, without = [] } = options
+  const bytes = Buffer.from(JSON.stringify(body))
+  const error = upstreamErrorFromResponse(
+    { status, bytes, retryAfter: null, errorType: null },
+    { credential: '', now: 0, provider },
+  )
+  const encoding = request.encodingFor(provider)
+  return rejectedField(error, { encoding, provider, maximumTokens, withoutFields: new Set(without) })
+}
+
+const withMessage = (message: string): object => ({ error: { message, type: 'invalid_request_error' } })
+
+describe('rejectedField', () => {
+  test('errors of every provider – name the field that the relay translated', () => {
+    for (const [message, field] of [
+      ['Unrecognized request argument supplied: reasoning_effort', 'reasoning'],
+      ["Unsupported parameter: 'top_p' is not supported with this model.", 'top_p'],
+      ["Unknown parameter: 'user'.", 'user'],
+      ["Unsupported parameter: 'parallel_tool_calls' is not supported.", 'parallel_tool_calls'],
+      ["property 'reasoning_effort' is unsupported", 'reasoning'],
+      ['`reasoning_effort` is not supported with this model', 'reasoning'],
+      ['"gemma3:4b" does not support thinking', 'reasoning'],
+      ['Model grok-4 does not support parameter reasoningEffort.', 'reasoning'],
+      ["litellm.UnsupportedParamsError: openai does not support parameters: ['top_p'], for m", 'top_p'],
+      ["Extra inputs are not permitted, field: 'reasoning_effort', value: 'low'", 'reasoning'],
+      ['1 validation error for ChatCompletionRequest\ntemperature\n  Extra inputs are not', 'temperature'],
+      ["[{'type': 'extra_forbidden', 'loc': ('body', 'user'), 'msg': 'Extra inputs are not'}]", 'user'],
+      ['`temperature` and `top_p` cannot both be specified for this model.', 'temperature and top_p'],
+    ] as const) {
+      const expected = { field, isAnyValue: true }
+      assert.deepEqual(leftOut(messages, 'openai', withMessage(message)), expected, message)
+    }
+    for (const [provider, message, field] of [
+      ['anthropic', '`temperature` is deprecated for this model.', 'temperature'],
+      ['anthropic', 'top_p: Extra inputs are not permitted', 'top_p'],
+      ['anthropic', 'thinking.type.enabled is not supported for this model.', 'reasoning'],
+      ['anthropic', 'This model does not support the effort parameter.', 'reasoning'],
+      [
+        'bedrock',
+        'The model returned the following errors: temperature: Extra inputs are not permitted',
+        'temperature',
+      ],
+      [
+        'gemini',
+        'Invalid JSON payload received. Unknown name "thinkingConfig" at \'generation_config\'',
+        'reasoning',
+      ],
+      ['gemini', 'Thinking level is not supported for this model.', 'reasoning'],
+    ] as const) {
+      assert.equal(leftOut(chat, provider, withMessage(message))?.field, field, message)
+    }
+  })
+
+  test('structured errors – name the field by `param` and code, or by the path of a validator', () => {
+    const error = { message: 'No.', param: 'reasoning_effort', code: 'unsupported_parameter' }
+    assert.equal(leftOut(messages, 'openai', { error })?.field, 'reasoning')
+    assert.equal(leftOut(messages, 'openai', { error: { ...error, code: 'invalid_value' } }), null)
+    const detail = [{ loc: ['body', 'temperature'], type: 'extra_forbidden', msg: 'Extra', input: 0.5 }]
+    for (const body of [{ detail }, { object: 'error', message: { detail } }, { message: detail }])
+      assert.equal(leftOut(messages, 'mistral', body, { status: 422 })?.field, 'temperature')
+    const range = [{ loc: ['body', 'temperature'], type: 'less_than_equal', msg: 'Too large' }]
+    assert.equal(leftOut(messages, 'mistral', { detail: range }, { status: 422 }), null)
+  })
+
+  test('a rejected value – is not taken for a field that accepts none', () => {
+    const error = { param: 'reasoning_effort', code: 'unsupported_value' }
+    const message = "Unsupported value: 'reasoning_effort' does not support 'low' with this model."
+    const found = leftOut(messages, 'openai', { error: { ...error, message } })
+    assert.deepEqual(found, { field: 'reasoning', isAnyValue: false })
+    const onlyDefault = "Unsupported value: 'temperature' does not support 0.5. Only the default (1) value is"
+    assert.equal(leftOut(messages, 'openai', withMessage(onlyDefault))?.isAnyValue, true)
+  })
+
+  test('fields in the caller’s own format – are never left out, except for the usage option', () => {
+    const reject = (name: string): object => withMessage(`Unsupported parameter: '${name}'`)
+    for (const name of ['reasoning_effort', 'temperature', 'top_p', 'user', 'max_tokens'])
+      assert.equal(leftOut(chat, 'openai', reject(name)), null, name)
+    assert.equal(leftOut(messages, 'anthropic', reject('temperature')), null)
+    assert.equal(leftOut(chat, 'openai', reject('stream_options'))?.field, 'stream_options')
+    assert.equal(leftOut(messages, 'anthropic', reject('stream_options')), null)
+  })
+
+  test('the maximum of output tokens – changes its name where the relay has set it', () => {
+    const error = withMessage("Unsupported parameter: 'max_tokens' is not supported with this model.")
+    const found = { field: 'max_tokens', isAnyValue: true }
+    assert.deepEqual(leftOut(messages, 'openai-compatible', error), found)
+    assert.deepEqual(leftOut(chat, 'openai-compatible', error, { maximumTokens: 50 }), found)
+    assert.equal(leftOut(chat, 'openai-compatible', error), null)
+  })
+
+  test('other errors – leave nothing out: the message must begin with the rejection', () => {
+    for (const message of [
+      "Invalid type for 'messages[0].content': 'Unsupported parameter: 'temperature''",
+      "Unsupported parameter: 'tools' is not supported with this model.",
+      "Unsupported parameter: 'top_k' is not supported with this model.",
+      'messages.0.content.0.thinking: Extra inputs are not permitted.',
+      'This model does not support image inputs.',
+      'temperature must be at most 1',
+    ]) {
+      assert.equal(leftOut(messages, 'openai', withMessage(message)), null, message)
+    }
+    const temperature = withMessage("Unsupported parameter: 'temperature'")
+    assert.equal(leftOut(messages, 'openai', temperature, { status: 500 }), null)
+    assert.equal(leftOut(messages, 'openai', temperature, { without: ['temperature'] }), null)
+  })
+})

@@ -1,0 +1,143 @@
+/**
+ * Recognizes errors by which an upstream rejects a field that the relay added to a request, or translated into it. The
+ * request is sent again without that field, and workers remember it by upstream and model. A field that the caller sent
+ * in the upstream's own format is never left out: its error is the caller's.
+ */
+import type { LiveRoute } from '../../catalog/catalog.ts'
+import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
+import { getString } from '../../providers/json-fields.ts'
+import type { Provider } from '../../providers/provider.ts'
+import { bothSamplings, hasHint, hintNamed } from '../../providers/request-hints.ts'
+import { isObject } from '../../providers/usage.ts'
+import type { RequestEncoding } from '../request/caller-format.ts'
+import type { UpstreamError } from './upstream-error.ts'
+
+/** A field that a model of an upstream has rejected. Times are milliseconds since the epoch. */
+export interface RejectedFieldRecord {
+  readonly upstream: string
+  readonly model: string
+  readonly field: string
+  readonly learnedAtMs: number
+}
+
+/** What workers have learned about upstreams. It outlives a request. */
+export interface UpstreamQuirks {
+  /** The fields that a model of an upstream has rejected lately. */
+  rejectedFields(upstream: string, model: string, now: number): ReadonlySet<string>
+  addRejectedField(record: RejectedFieldRecord): void
+}
+
+/** A request as it was sent. */
+export interface SentRequest {
+  readonly encoding: RequestEncoding
+  readonly provider: Provider
+  readonly maximumTokens: number | null
+  readonly withoutFields: ReadonlySet<string>
+}
+
+export interface RejectedField {
+  /** A hint (request-hints.ts), or a field for the maximum of output tokens. */
+  readonly field: string
+  /** Every value of the field is rejected, not only the one that was sent. */
+  readonly isAnyValue: boolean
+}
+
+const rejectionCodes = new Set(['unsupported_parameter', 'unsupported_value', 'unknown_parameter'])
+const maximumFields = new Set(['max_tokens', 'max_completion_tokens'])
+
+/** What relays and Amazon put before a provider's message. */
+const prefixes =
+  /^(?:(?:litellm\.\w+|Error from provider \([\w ]+\)|The model returned the following errors): ?)+/
+/** The name of the rejected field in a message, which it must begin with: the rest may repeat the caller's text. */
+const messages: readonly RegExp[] = [
+  // OpenAI, Azure and most others.
+  /^Un(?:supported|known|recognized)[a-z ]*: ["'`]?([\w.]+)/i,
+  // Anthropic, Amazon, Groq.
+  /^(?:property )?["'`]?([\w.]+)["'`]?:? (?:Extra inputs are not permitted|(?:is|are) (?:deprecated|unsupported|not (?:supported|permitted|allowed)))/i,
+  // Ollama, xAI, LiteLLM.
+  /^(?:this |model )?\S+ does not support (?:the )?(?:parameters?:? )?\W*([\w.]+)/i,
+  /^Argument not supported on this model: ([\w.]+)/i,
+  // Google.
+  /^Invalid JSON payload received\. Unknown name "([\w.]+)"/i,
+  /^(Thinking)(?: level)? is not (?:supported|enabled)/i,
+  // Fireworks; pydantic as text and as Python's objects (vLLM).
+  /^Extra inputs are not permitted, field: '([\w.]+)/i,
+  /^\d+ validation errors? for \w+\s+([\w.]+)\s+Extra inputs/i,
+  /^\W*'type': 'extra_forbidden', 'loc': \('body', '(\w+)'/,
+]
+/** The objects in which providers have these fields. */
+const containers = /^(?:body|generation_?config|inference_?config|additional_?model_?request_?fields)\./i
+const bothSamplingsMessage = /^\W*(?:temperature\W+and\W+top_p|top_p\W+and\W+temperature)\W+cannot both/i
+
+/** The field in the errors of pydantic as JSON: a list, or an object with one in `detail`. */
+function fieldInValidationErrors(message: string): string | null {
+  if (!/^[[{]/.test(message)) return null
+  let errors: unknown
+  try {
+    const body = parseBoundedJson(message)
+    errors = isObject(body) ? body['detail'] : body
+  } catch {
+    return null
+  }
+  for (const error of Array.isArray(errors) ? errors : []) {
+    if (!isObject(error) || !/extra/.test(getString(error, 'type') ?? '')) continue
+    const { loc } = error
+    const [first, second] = Array.isArray(loc) ? (loc as unknown[]) : []
+    const name = first === 'body' ? second : first
+    if (typeof name === 'string') return name
+  }
+  return null
+}
+
+/** The name of the field that an error rejects, as the upstream calls it. */
+function rejectedName({ message, param, code }: UpstreamError): string | null {
+  if (param !== null && code !== null && rejectionCodes.has(code)) return param
+  const text = message.replace(prefixes, '')
+  for (const pattern of messages) {
+    const name = pattern.exec(text)?.[1]
+    if (name !== undefined) return name
+  }
+  return fieldInValidationErrors(text)
+}
+
+function fieldOf(error: UpstreamError, stream: boolean): string | null {
+  if (bothSamplingsMessage.test(error.message.replace(prefixes, ''))) return bothSamplings
+  const name = rejectedName(error)
+  const [first = ''] = name?.replace(containers, '').split('.') ?? []
+  const field = maximumFields.has(first) ? first : hintNamed(first)
+  if (field !== undefined) return field
+  // The relay answers this option itself, so that it may be left out whatever the upstream says about it.
+  return stream && /stream_options|include_usage/.test(error.message + error.param) ? 'stream_options' : null
+}
+
+/** Whether the relay put the field into the request. */
+function isAdded(field: string, { encoding, provider, maximumTokens }: SentRequest): boolean {
+  if (encoding.native) return false
+  const isTranslated = provider.translation !== undefined || encoding.encodeResponse !== undefined
+  if (field === 'stream_options') return encoding.stream && !provider.translation
+  if (maximumFields.has(field)) {
+    const isSet = maximumTokens !== null || encoding.callerMaximumTokens !== undefined
+    return !provider.translation && encoding.maxOutputField === null && isSet
+  }
+  return isTranslated && hasHint(encoding.parsed(), field)
+}
+
+/** The field to leave out; `null`: the error is for another reason. */
+export function rejectedField(error: UpstreamError, sent: SentRequest): RejectedField | null {
+  if (error.kind !== 'request') return null
+  const field = fieldOf(error, sent.encoding.stream)
+  if (field === null || sent.withoutFields.has(field) || !isAdded(field, sent)) return null
+  const isOneValue = error.code === 'unsupported_value' || /^Unsupported value/i.test(error.message)
+  return { field, isAnyValue: !isOneValue || /only the default/i.test(error.message) }
+}
+
+/** Remembers fields of which the upstream rejects every value. */
+export function rememberRejected(
+  rejected: readonly RejectedField[],
+  { upstream, upstreamModel: model }: LiveRoute,
+  quirks: UpstreamQuirks,
+  learnedAtMs: number,
+): void {
+  for (const { field, isAnyValue } of rejected)
+    if (isAnyValue) quirks.addRejectedField({ upstream: upstream.id, model, field, learnedAtMs })
+}
