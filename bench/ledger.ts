@@ -19,6 +19,7 @@ import { createLog } from '../src/lib/log.ts'
 import { noopCoreListener, type Core } from '../src/server/ledger/core.ts'
 import { openEmbeddedCore } from '../src/server/ledger/embedded-core.ts'
 import { KeyUsage } from '../src/server/workers/key-usage.ts'
+import { ReportSlots } from '../src/server/workers/report-slots.ts'
 import { RejectionRecorder } from '../src/server/workers/rejection-recorder.ts'
 import type { WorkerChannel } from '../src/server/workers/worker-channel.ts'
 import { median } from './figures.ts'
@@ -102,6 +103,7 @@ export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
     handleControlRequest: rejectControl,
     keyUsage,
     rejections: new RejectionRecorder(core, log, Date.now),
+    reportSlots: new ReportSlots(),
     health: core.health,
     onReady: nothing,
     onListening: nothing,

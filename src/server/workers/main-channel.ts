@@ -17,6 +17,7 @@ import type { Wallet } from '../../ledger/wallet.ts'
 import type { RateStatus } from '../../limits/rate-limiter.ts'
 import type { FromWorker, NodeState, ControlRequest, FromWorkerUnbatched, ToWorker } from './protocol.ts'
 import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
+import type { RemoteReportSlots } from './report-slots.ts'
 import type { Rejection } from './rejection.ts'
 
 export interface MainChannelHandlers {
@@ -42,7 +43,7 @@ interface CommitWaiter {
   readonly resolve: () => void
 }
 
-export class MainChannel implements LedgerClient {
+export class MainChannel implements LedgerClient, RemoteReportSlots {
   readonly #port: MessagePort
   readonly #pendingCalls = new SlotMap<PendingCall>()
   #commitWaiters: CommitWaiter[] = []
@@ -112,6 +113,16 @@ export class MainChannel implements LedgerClient {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#commitWaiters.push({ commit, promise, resolve })
     return promise
+  }
+
+  async acquireReport(account: string): Promise<boolean> {
+    const [callId, reply] = this.#registerCall()
+    this.send({ kind: 'acquire-report', callId, account })
+    return (await reply) as boolean
+  }
+
+  releaseReport(account: string): void {
+    this.send({ kind: 'release-report', account })
   }
 
   /** Sends a request to the ControlHandler. Rejects with its ApiError. */

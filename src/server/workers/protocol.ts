@@ -47,6 +47,9 @@ export type FromWorkerUnbatched =
   | { readonly kind: 'stored-response'; readonly id: string; readonly storedResponse: ResponseToStore }
   /** The reply to `changed` and `collect-metrics`. */
   | { readonly kind: 'reply'; readonly callId: number; readonly result: unknown }
+  /** Reports of an account wait for a slot: the result says whether they got one. */
+  | { readonly kind: 'acquire-report'; readonly callId: number; readonly account: string }
+  | { readonly kind: 'release-report'; readonly account: string }
   /** Calls of upstreams: successes are counted; a success or failure that may change a circuit is reported. */
   | { readonly kind: 'successes'; readonly counts: readonly SuccessCount[] }
   | { readonly kind: 'success'; readonly report: SuccessReport }

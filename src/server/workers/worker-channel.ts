@@ -8,6 +8,7 @@ import type { CircuitChange } from '../../health/call-reports.ts'
 import type { ResponseToStore } from '../../relay/ledger-client.ts'
 import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
 import type { KeyUsage } from './key-usage.ts'
+import type { ReportSlots } from './report-slots.ts'
 import type { RejectionRecorder } from './rejection-recorder.ts'
 import type { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import type { FromWorker, NodeState, ControlRequest, FromWorkerUnbatched, ToWorker } from './protocol.ts'
@@ -17,6 +18,7 @@ export interface WorkerChannelHandlers {
   readonly handleControlRequest: (request: ControlRequest) => Promise<unknown>
   readonly keyUsage: KeyUsage
   readonly rejections: RejectionRecorder
+  readonly reportSlots: ReportSlots
   readonly health: UpstreamHealth
   readonly onReady: () => void
   readonly onListening: () => void
@@ -97,6 +99,7 @@ export abstract class WorkerChannel {
   close(): void {
     for (const resolve of this.#pendingReplies.values()) resolve(undefined)
     this.#pendingReplies.clear()
+    this.handlers.reportSlots.releaseAll(this)
     this.#port.close()
   }
 
@@ -120,6 +123,11 @@ export abstract class WorkerChannel {
         this.#pendingReplies.delete(request.callId)
         return resolve?.(request.result)
       }
+      case 'acquire-report':
+        void this.#acquireReport(request.callId, request.account)
+        return undefined
+      case 'release-report':
+        return this.handlers.reportSlots.release(request.account, this)
       case 'successes':
       case 'success':
       case 'failure':
@@ -133,6 +141,11 @@ export abstract class WorkerChannel {
       case 'idle':
         return this.handlers.onIdle()
     }
+  }
+
+  async #acquireReport(callId: number, account: string): Promise<void> {
+    const result = await this.handlers.reportSlots.acquire(account, this)
+    this.#sendUnbatched({ kind: 'result', callId, result })
   }
 
   async #handleControlRequest(callId: number, request: ControlRequest): Promise<void> {

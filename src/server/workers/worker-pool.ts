@@ -12,6 +12,7 @@ import type { Core } from '../ledger/core.ts'
 import type { KeyUsage } from './key-usage.ts'
 import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
 import { RejectedFields } from './rejected-fields.ts'
+import { ReportSlots } from './report-slots.ts'
 import type { RejectionRecorder } from './rejection-recorder.ts'
 import type { NodeState, ControlRequest, WorkerInit } from './protocol.ts'
 import type { WorkerChannel } from './worker-channel.ts'
@@ -59,6 +60,7 @@ export function loadWorkers(count: number): Worker[] {
 export class WorkerPool {
   readonly #deps: WorkerPoolDeps
   readonly #workers = new Map<number, PooledWorker>()
+  readonly #reportSlots = new ReportSlots()
   /** As any worker has learned. */
   readonly #rejectedFields = new RejectedFields()
   #state: NodeState = { isReady: false, outage: null, isDraining: false }
@@ -111,6 +113,7 @@ export class WorkerPool {
       handleControlRequest,
       keyUsage,
       rejections,
+      reportSlots: this.#reportSlots,
       health: core.health,
       onReady: () => {
         channel.sendState(this.#state)

@@ -37,6 +37,7 @@ import { fetchModels } from '../upstreams/fetch-models.ts'
 import { testUpstream } from '../upstreams/test-upstream.ts'
 import { version } from '../version.ts'
 import { ConfigCache } from './config-cache.ts'
+import { withReportSlots } from './report-slots.ts'
 import { RejectionReports } from './rejection-reports.ts'
 import { requestLogFields } from './request-outcomes.ts'
 import { createWorkerListener } from './http-listener.ts'
@@ -101,7 +102,7 @@ function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: (
   const { directory, catalog } = configCache
   return {
     config,
-    db,
+    db: config.databaseUrl === null ? db : withReportSlots(db, channel),
     directory,
     catalog,
     sealer,
