@@ -12,7 +12,7 @@ import {
   prepareResumption,
   RotationError,
 } from './data-key-rotation.ts'
-import { findKeyFileSecret, openDataKeys, testDataKeys, type SecretSources } from './data-keys.ts'
+import { findKeyFileSecret, findOpeningSecret, openDataKeys, type SecretSources } from './data-keys.ts'
 import { createTemporaryDir, openTemporaryStore } from './store.fixture.ts'
 
 const [oldKey, newKey] = ['the old passphrase', 'the new passphrase']
@@ -62,13 +62,14 @@ describe('key rotation', () => {
     const { db, first } = await open(t, oldKey)
     const elsewhere = createTemporaryDir(t)
     const both = sources(elsewhere, newKey, oldKey)
-    const opens = (...keys: string[]) => testDataKeys(db, sources(elsewhere, ...keys))
+    const key = 'ENCRYPTION_KEY'
+    const opens = (...keys: string[]) => findOpeningSecret(db, sources(elsewhere, ...keys))
     await assert.rejects(beginRotation(db, sources(elsewhere, oldKey)), RotationError)
     assert.equal(await beginRotation(db, both), true)
     const distributing = await openDataKeys(db, both)
     assert.equal(distributing.isNewestReadOnly, true)
     assert.deepEqual(Buffer.from(distributing.bytes.subarray(0, 32)), first)
-    assert.deepEqual([await opens(oldKey), await opens(newKey)], [true, true])
+    assert.deepEqual([await opens(oldKey), await opens(newKey)], [key, key])
     await activateNewKey(db, both)
     await activateNewKey(db, both)
     assert.equal((await openDataKeys(db, both)).isNewestReadOnly, false)
@@ -77,7 +78,7 @@ describe('key rotation', () => {
     await assert.rejects(prepareResumption(db, sources(elsewhere, oldKey)), /A rotation to another key/)
     await finishRotation(db, both, audit)
     await finishRotation(db, both, audit)
-    assert.deepEqual([await opens(oldKey), await opens(newKey)], [false, true])
+    assert.deepEqual([await opens(oldKey), await opens(newKey)], [undefined, key])
     await assert.rejects(openDataKeys(db, sources(elsewhere, oldKey)), /The key was rotated at \d{4}-/)
     assert.deepEqual((await openDataKeys(db, both)).bytes, distributing.bytes)
     assert.equal(await beginRotation(db, both), false, 'nothing is left to rotate')
@@ -90,7 +91,7 @@ describe('key rotation', () => {
     await prepareResumption(db, back)
     await activateNewKey(db, back)
     await finishRotation(db, back, audit)
-    assert.equal(await testDataKeys(db, sources(dataDir, newKey)), false)
+    assert.equal(await findOpeningSecret(db, sources(dataDir, newKey)), undefined)
     const again = sources(dataDir, newKey, oldKey)
     const before = createSealer((await openDataKeys(db, again)).bytes).seal('secret', 'ups_1')
     assert.equal(await beginRotation(db, again), true)
@@ -128,7 +129,7 @@ describe('key rotation', () => {
     await activateNewKey(db, withKey)
     await finishRotation(db, withKey, audit)
     assert.equal(readKeyFile(dataDir), undefined)
-    assert.equal(await testDataKeys(db, withKey), true)
+    assert.equal(await findOpeningSecret(db, withKey), 'ENCRYPTION_KEY')
     await assert.rejects(openDataKeys(db, sources(dataDir)), SealError)
   })
 })

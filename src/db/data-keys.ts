@@ -131,11 +131,26 @@ function unopenedMessage(rows: DataKeyRows, sources: SecretSources): string {
     : `${problem} If it is a new key, set ENCRYPTION_KEY_PREVIOUS to the one before it.`
 }
 
-/** Whether these secrets open the data keys; `null` without a secret or a data key. Reads only. */
-export async function testDataKeys(db: Db, sources: SecretSources): Promise<boolean | null> {
+/** Which of these secrets opens the data keys; `null` without a secret or a data key. Reads only. */
+export async function findOpeningSecret(
+  db: Db,
+  sources: SecretSources,
+): Promise<Secret['name'] | undefined | null> {
   const rows = await readDataKeyRows(db)
   if (!rows.has(dataKeyNames.wrapped) || listSecrets(rows, sources).length === 0) return null
-  return (await unwrapRows(rows, sources)) !== undefined
+  return (await unwrapRows(rows, sources))?.secret.name
+}
+
+/** Why a relay with these secrets would not start; `null`: they open the data keys, or there are none yet. */
+export async function findKeyProblem(rows: DataKeyRows, sources: SecretSources): Promise<string | null> {
+  try {
+    if (!rows.has(dataKeyNames.wrapped) || (await unwrapRows(rows, sources)) !== undefined) return null
+    return unopenedMessage(rows, sources)
+  } catch (error) {
+    // An empty key file.
+    if (error instanceof SealError) return error.message
+    throw error
+  }
 }
 
 /** The content of the directory's key file if it opens the data keys: a relay that has an ENCRYPTION_KEY since may keep one. */

@@ -5,6 +5,7 @@ import { get as getOverTls } from 'node:https'
 import { connect, createServer, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { forbiddenReason, createGuardedLookup, type Cidr } from '../lib/address-guard.ts'
+import { errorMessage } from '../lib/error-message.ts'
 import { classifyFailure, type FailureKind, type ConnectionStage } from '../lib/http-client/failure.ts'
 
 export interface ConnectionCheck {
@@ -13,6 +14,9 @@ export interface ConnectionCheck {
   /** What happened. */
   readonly message: string
 }
+
+/** More than any metrics. */
+const maxTextLength = 4 * 1024 * 1024
 
 const failureMessages: Readonly<Record<FailureKind, string>> = {
   forbidden_address: 'the address is not allowed',
@@ -74,12 +78,35 @@ export async function findPortProblem(host: string, port: number): Promise<strin
   return promise
 }
 
-/** The status of a GET on this machine, or an error message. Accepts any certificate, because it is for another host name. */
-export async function fetchStatus(url: string, timeoutMs: number): Promise<number | string> {
-  const { promise, resolve } = Promise.withResolvers<number | string>()
-  const onResponse = (response: IncomingMessage): void => {
+/** The status of a GET on this machine, or an error message. */
+export function fetchStatus(url: string, timeoutMs: number): Promise<number | string> {
+  return getLocally(url, timeoutMs, (response) => {
     response.resume()
-    resolve(response.statusCode ?? 0)
+    return response.statusCode ?? 0
+  })
+}
+
+/** The body of a GET on this machine, or an error message. */
+export function fetchText(url: string, timeoutMs: number): Promise<string> {
+  return getLocally(url, timeoutMs, async (response) => {
+    let body = ''
+    for await (const chunk of response.setEncoding('utf8')) {
+      body += chunk
+      if (body.length > maxTextLength) break
+    }
+    return body
+  })
+}
+
+/** Accepts any certificate, because it is for another host name. */
+async function getLocally<Result>(
+  url: string,
+  timeoutMs: number,
+  read: (response: IncomingMessage) => Result | Promise<Result>,
+): Promise<Result | string> {
+  const { promise, resolve } = Promise.withResolvers<Result | string>()
+  const onResponse = (response: IncomingMessage): void => {
+    void Promise.resolve(read(response)).then(resolve, (error: unknown) => resolve(errorMessage(error)))
   }
   const options = { timeout: timeoutMs, agent: false } as const
   const request = url.startsWith('https:')

@@ -38,6 +38,12 @@ function formatRestored(backup: BackupManifest, where: string, restored: Restore
   return lines.join('\n')
 }
 
+function describeKey(key: Awaited<ReturnType<typeof checkEncryptionKey>>): string {
+  if (key === null)
+    return 'Its credentials were not checked: set ENCRYPTION_KEY to the value that the relay had.'
+  return `${key.startsWith('ENCRYPTION_KEY') ? key : 'Its own key file'} opens its credentials.`
+}
+
 async function restore(folder: string, options: RestoreOptions): Promise<void> {
   const config = readConfig()
   const { dataDir, databaseUrl: url } = config
@@ -51,12 +57,9 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
     () => describeStep(step),
     () => checkBackupFolder(folder, (next) => (step = next)),
   )
-  const isKeyValid = await checkEncryptionKey(folder, config)
+  const key = await checkEncryptionKey(folder, config)
   if (options.check === true) {
-    const keyText = isKeyValid
-      ? 'The encryption key opens its credentials.'
-      : 'Its credentials were not checked: set ENCRYPTION_KEY to the value that the relay had.'
-    const text = `${folder} is intact, and its ledger is consistent. ${keyText}`
+    const text = `${folder} is intact, and its ledger is consistent. ${describeKey(key)}`
     printResult({ ok: true, ...backup }, options, () => text)
     return
   }

@@ -3,6 +3,7 @@
  * writable, without eviction).
  */
 
+import { dataKeyNames, type DataKeyRows } from '../../db/data-keys.ts'
 import type { Row } from '../../db/statement.ts'
 import { openClient, runScript } from '../../db/postgres/connection.ts'
 import { readRedisInfo } from '../../shared/redis-info.ts'
@@ -89,6 +90,13 @@ export async function checkPostgres(url: string): Promise<Finding> {
       'See DATABASE_URL in docs/configuration.md.',
     )
   }
+}
+
+/** What the database of a cluster has of the data keys. */
+export async function readClusterKeys(url: string): Promise<DataKeyRows> {
+  const names = Object.values(dataKeyNames).map((name) => `'${name}'`)
+  const rows = await readRows(url, `select name, value from settings where name in (${names.join(', ')})`)
+  return new Map(rows.map(({ name, value }) => [String(name), String(value)]))
 }
 
 /** A warning if the reachable PostgreSQL has no schema yet; otherwise `null`. */

@@ -1,6 +1,14 @@
 /** `sluice doctor`: checks the whole installation and suggests fixes. */
 
-import { checkConnections, checkInitialized, checkNodes, checkPostgres, checkRedis } from './database.ts'
+import { findKeyProblem, type DataKeyRows } from '../../db/data-keys.ts'
+import {
+  checkConnections,
+  checkInitialized,
+  checkNodes,
+  checkPostgres,
+  checkRedis,
+  readClusterKeys,
+} from './database.ts'
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../../config.ts'
@@ -48,6 +56,21 @@ interface StoreChecks {
   readonly isUsable: boolean
 }
 
+/** Adds the finding about these settings' own key, which a running relay need not have. */
+async function withKeyFinding(
+  checks: StoreChecks,
+  keys: DataKeyRows,
+  { config, isRunning }: Pick<DoctorContext, 'config' | 'isRunning'>,
+): Promise<StoreChecks> {
+  const problem = await findKeyProblem(keys, config)
+  if (problem === null) return checks
+  const advice = isRunning
+    ? 'The running relay has another key, and would not start again with this one: run this command with its settings.'
+    : 'Set ENCRYPTION_KEY to the value that the relay had before, or restore sealing.key from a backup.'
+  const finding = fail('encryption key', problem, advice)
+  return { findings: [...checks.findings, finding], isUsable: checks.isUsable && isRunning }
+}
+
 async function checkCluster({ config, isRunning, report }: DoctorContext, url: string): Promise<StoreChecks> {
   const findings = await checkNode(config.dataDir)
   report('checking PostgreSQL')
@@ -59,7 +82,8 @@ async function checkCluster({ config, isRunning, report }: DoctorContext, url: s
   findings.push(await checkConnections(url))
   const empty = await checkInitialized(url)
   if (empty !== null) return { findings: [...findings, empty], isUsable: false }
-  return { findings: [...findings, ...(await checkNodes(url))], isUsable: true }
+  findings.push(...(await checkNodes(url)))
+  return withKeyFinding({ findings, isUsable: true }, await readClusterKeys(url), { config, isRunning })
 }
 
 async function checkSingleNode({ config, isRunning, report }: DoctorContext): Promise<StoreChecks> {
@@ -74,9 +98,9 @@ async function checkSingleNode({ config, isRunning, report }: DoctorContext): Pr
     return { findings, isUsable: false }
   }
   report('reading the database')
-  const { finding, lastWrittenMs } = await checkDatabase(dataDir)
+  const { finding, lastWrittenMs, keys } = await checkDatabase(dataDir)
   const findings = [finding, await checkClock(lastWrittenMs), await checkPort(config, isRunning)]
-  return { findings, isUsable: finding.state !== 'fail' }
+  return withKeyFinding({ findings, isUsable: finding.state !== 'fail' }, keys, { config, isRunning })
 }
 
 async function runChecks(options: DoctorOptions, report: (step: string) => void): Promise<Finding[]> {

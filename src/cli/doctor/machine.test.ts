@@ -4,7 +4,8 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { checkDirectory } from './machine.ts'
+import { readConfig } from '../../config.ts'
+import { checkDirectory, describeUnready } from './machine.ts'
 import type { Finding } from './finding.ts'
 
 const [relayUser, otherUser] = [1000, 1001]
@@ -64,5 +65,20 @@ describe('checkDirectory', () => {
     assert.equal(checkDirectory(dataDir).state, 'ok')
     createFile(relayUser, dataDir)
     assert.equal(checkDirectory(dataDir).state, 'warn')
+  })
+})
+
+describe('describeUnready', () => {
+  const alone = readConfig({ DATA_DIR: '/data' })
+  const cluster = readConfig({ DATABASE_URL: 'postgres://u:secret@db.internal:5432/sluice' })
+  const ready = 'sluice_admitting 1\nsluice_ledger_consistent 1\n'
+
+  test('503 of /readyz – names the component that is not ready', () => {
+    const describe = (metrics: string, config = alone) => describeUnready(metrics, config).detail
+    assert.match(describe(ready), /port 8080 is not ready \(503\): it is starting or shutting down$/)
+    const full = ready.replace('admitting 1', 'admitting 0')
+    assert.match(describe(full), /: the database in \/data accepts no commits$/)
+    assert.match(describe(full, cluster), /: PostgreSQL at db\.internal:5432 accepts no commits$/)
+    assert.match(describe(full.replace('consistent 1', 'consistent 0')), /: its ledger does not add up/)
   })
 })

@@ -18,7 +18,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { checkSqliteRelease } from '../../db/sqlite/connection.ts'
 import { errorCode, errorMessage } from '../../lib/error-message.ts'
-import { findPortProblem, fetchStatus } from '../../server/connection-checks.ts'
+import { findPortProblem, fetchStatus, fetchText } from '../../server/connection-checks.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 const minFreeBytes = 100 * 1024 ** 2
@@ -181,6 +181,7 @@ export function checkDisk(dataDir: string): { findings: Finding[]; isFull: boole
   }
 }
 
+const probeTimeoutMs = 2000
 const sampleMs = 250
 const maxDriftMs = 50
 /** A clock before this date is wrong. */
@@ -211,6 +212,28 @@ export async function checkClock(lastWrittenMs: number | null): Promise<Finding>
   return ok(name, `${now}, time zone data ${process.versions['tz'] ?? 'of the system'}`)
 }
 
+/** Why the relay's `/readyz` returns 503, by its metrics. */
+export function describeUnready(metrics: string, { databaseUrl, dataDir, port }: Config): Finding {
+  const isZero = (metric: string) => new RegExp(`^${metric} 0$`, 'm').test(metrics)
+  const notReady = (why: string, advice: string) =>
+    warn('port', `the relay on port ${port} is not ready (503): ${why}`, advice)
+  if (isZero('sluice_ledger_consistent')) {
+    return notReady(
+      'its ledger does not add up, so it admits nothing',
+      "Run sluice verify, and see `ledger mismatch` in the relay's log.",
+    )
+  }
+  if (isZero('sluice_admitting')) {
+    const store =
+      databaseUrl === null ? `the database in ${dataDir}` : `PostgreSQL at ${new URL(databaseUrl).host}`
+    return notReady(
+      `${store} accepts no commits`,
+      "See `admission halted` in the relay's log, and the findings about disk and database. It resumes by itself.",
+    )
+  }
+  return notReady('it is starting or shutting down', 'Run doctor again in a moment.')
+}
+
 /** The port must be free if no relay is running, and `/readyz` must respond if one is. */
 export async function checkPort(config: Config, isRunning: boolean): Promise<Finding> {
   const { host, port } = config
@@ -226,8 +249,10 @@ export async function checkPort(config: Config, isRunning: boolean): Promise<Fin
   }
   const shown = host.includes(':') ? `[${host}]` : host
   const scheme = config.tlsCertFile === null ? 'http' : 'https'
-  const status = await fetchStatus(`${scheme}://${shown}:${port}/readyz`, 2000)
+  const address = `${scheme}://${shown}:${port}`
+  const status = await fetchStatus(`${address}/readyz`, probeTimeoutMs)
   if (status === 200) return ok(name, `the relay is ready on ${host} port ${port}`)
+  if (status === 503) return describeUnready(await fetchText(`${address}/metrics`, probeTimeoutMs), config)
   const detail = `the relay's /readyz on ${host} port ${port} returns ${status}`
   return warn(
     name,

@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { localJournalFileName } from '../../db/sqlite/local-journal.ts'
+import { readDataKeyRows, type DataKeyRows } from '../../db/data-keys.ts'
 import { toStoreFailure } from '../../db/store-error.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import { SealError } from '../../lib/encryption.ts'
 import { parseProxy } from '../../lib/http-client/proxy.ts'
 import { isRelayRunning } from '../../server/control-socket.ts'
 import { findLockHolder } from '../../server/lock.ts'
@@ -36,11 +36,18 @@ export async function checkRelay(dataDir: string): Promise<{ finding: Finding; i
   }
 }
 
-/** Whether the file can be opened and is intact, and when its ledger was last written. */
-export async function checkDatabase(
-  dataDir: string,
-): Promise<{ finding: Finding; lastWrittenMs: number | null }> {
+interface DatabaseCheck {
+  readonly finding: Finding
+  /** When its ledger was last written. */
+  readonly lastWrittenMs: number | null
+  /** Empty if they cannot be read. */
+  readonly keys: DataKeyRows
+}
+
+/** Whether the file can be opened and is intact. */
+export async function checkDatabase(dataDir: string): Promise<DatabaseCheck> {
   const name = 'database'
+  const none: DataKeyRows = new Map()
   const path = join(dataDir, 'sluice.db')
   const advice = 'Keep the file unchanged and restore a backup: sluice restore <folder> --force.'
   try {
@@ -52,8 +59,13 @@ export async function checkDatabase(
       )
       const lastWrittenMs = last?.at ?? null
       if (problems.length > 0)
-        return { finding: fail(name, `${path} is damaged: ${problems[0]}`, advice), lastWrittenMs }
-      return { finding: ok(name, `${path} is intact`), lastWrittenMs }
+        return {
+          finding: fail(name, `${path} is damaged: ${problems[0]}`, advice),
+          lastWrittenMs,
+          keys: none,
+        }
+      const keys = await readDataKeyRows(database.db)
+      return { finding: ok(name, `${path} is intact`), lastWrittenMs, keys }
     } finally {
       database.close()
     }
@@ -63,7 +75,7 @@ export async function checkDatabase(
       toStoreFailure(error).class === 'full'
         ? warn(name, `Cannot read ${path} now: ${why}`, 'Run doctor again when there is disk space.')
         : fail(name, `Cannot open ${path}: ${why}`, advice)
-    return { finding, lastWrittenMs: null }
+    return { finding, lastWrittenMs: null, keys: none }
   }
 }
 
@@ -177,8 +189,6 @@ interface UpstreamChecks {
 }
 
 function serviceAdvice(error: Error): string {
-  if (error instanceof SealError)
-    return 'Set ENCRYPTION_KEY to the value that the relay had before, or restore sealing.key from a backup.'
   return error instanceof CommandError ? "See the relay's log." : 'Start the relay and check its output.'
 }
 

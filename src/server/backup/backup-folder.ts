@@ -8,7 +8,7 @@ import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, writeFi
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { checkBackup } from '../../db/sqlite/backup-file.ts'
-import { testDataKeys, type SecretSources } from '../../db/data-keys.ts'
+import { findOpeningSecret, type Secret, type SecretSources } from '../../db/data-keys.ts'
 import { keyFileName } from '../../lib/key-file.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { verifyLedger } from '../verification/verify-ledger.ts'
@@ -171,17 +171,17 @@ export async function checkDatabase(path: string): Promise<DatabaseReport> {
   }
 }
 
-/** Whether the key was tried: without one, nothing can be said. Throws a BackupError if it does not open the credentials. */
+/** Which key opens the credentials; null: none was tried. Throws a BackupError if ENCRYPTION_KEY does not open them. */
 export async function checkEncryptionKey(
   folder: string,
   { encryptionKey, encryptionKeyPrevious }: Pick<SecretSources, 'encryptionKey' | 'encryptionKeyPrevious'>,
-): Promise<boolean> {
+): Promise<Secret['name'] | null> {
   const reader = openReadOnly(join(folder, databaseFile))
   try {
     const sources = { dataDir: folder, databaseUrl: null, encryptionKey, encryptionKeyPrevious }
-    const isOpen = await testDataKeys(reader.db, sources)
+    const opening = await findOpeningSecret(reader.db, sources)
     // Without ENCRYPTION_KEY, the folder's key file may be one that the relay no longer used.
-    if (isOpen !== false || encryptionKey === null) return isOpen === true
+    if (opening !== undefined || encryptionKey === null) return opening ?? null
   } finally {
     reader.close()
   }

@@ -82,7 +82,10 @@ describe('Backup and restore', () => {
     const folder = await createFolder(t)
     const { path } = await new CommandLine(server.dataDir).json<Backup>(['backup', join(folder, 'copy')])
     const target = new CommandLine(join(folder, 'data'))
-    assert.match(await target.output(['restore', path, '--check']), /is intact, and its ledger is consistent/)
+    const keyFile = /is intact, and its ledger is consistent\. Its own key file opens its credentials\.$/m
+    assert.match(await target.output(['restore', path, '--check']), keyFile)
+    const withKey = new CommandLine(join(folder, 'data'), { ENCRYPTION_KEY: 'not the key of this backup' })
+    assert.match(await withKey.output(['restore', path, '--check']), keyFile)
 
     const database = join(path, 'sluice.db')
     const intact = await readFile(database)
@@ -126,11 +129,18 @@ describe('Backup and restore', () => {
     }
     await assert.rejects(stat(target), { code: 'ENOENT' })
     const check = ['restore', path, '--check']
-    assert.match(await new CommandLine(target, key).output(check), /The encryption key opens its credentials/)
+    assert.match(await new CommandLine(target, key).output(check), /\. ENCRYPTION_KEY opens its credentials/)
     assert.match(await new CommandLine(target).output(check), /not checked: set ENCRYPTION_KEY/)
+    const settings = { ...wrongKey, PORT: String(sealed.relay.port) }
+    const diagnose = async () => {
+      const result = await new CommandLine(sealed.dataDir, settings).run(['doctor', '--no-calls'])
+      assert.equal(result.code, 1)
+      return result.output
+    }
+    const problem = 'fail +encryption key +ENCRYPTION_KEY does not decrypt .*\\n +→ '
+    assert.match(await diagnose(), new RegExp(`^${problem}The running relay has another key`, 'm'))
     await sealed.stop()
-    const { output } = await new CommandLine(sealed.dataDir, wrongKey).run(['doctor', '--no-calls'])
-    assert.match(output, /^fail +service +ENCRYPTION_KEY .*\n +→ Set ENCRYPTION_KEY to the value/m)
+    assert.match(await diagnose(), new RegExp(`^${problem}Set ENCRYPTION_KEY to the value`, 'm'))
   })
 
   test('Second relay on the same DATA_DIR – reports the first; a killed one releases it', async () => {

@@ -7,6 +7,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest } from '../../support/server/account.ts'
+import { commandLineFor } from '../../support/server/command-line.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { fillDisk, mountSmallDisk } from '../../support/server/small-disk.ts'
 import { readRelayApi, readStatus, rejectRequests } from '../../support/server/status.ts'
@@ -51,6 +52,8 @@ describe('Full disk', () => {
       waiting.push(account.post(chatRequest('m')))
       await delay(50)
     }
+    const { output } = await commandLineFor(server.relay).run(['doctor', '--no-calls'])
+    assert.match(output, /^warn +port +.* not ready \(503\): the database in \S+ accepts no commits$/m)
     await rejectRequests(account, 40)
     await waitUntil(async () => (await readStatus(server.url)).incidents.length > 0)
     const { state, components, models, incidents } = await readStatus(server.url)
