@@ -76,7 +76,8 @@ describe('requests to Claude', () => {
   test('tool arguments in the history – that are not a JSON object are sent as an empty one', () => {
     for (const text of ['{"city": "Ber', '"Bern"', '[1]', 'null', '']) {
       const call = { id: 'call_1', type: 'function', function: { name: 'clock', arguments: text } }
-      const sent = JSON.stringify(messagesFor([hello, { role: 'assistant', tool_calls: [call] }]))
+      const result = { role: 'tool', tool_call_id: call.id, content: 'Noon.' }
+      const sent = JSON.stringify(messagesFor([hello, { role: 'assistant', tool_calls: [call] }, result]))
       assert.match(sent, /"name":"clock","input":\{\}/, text)
     }
   })

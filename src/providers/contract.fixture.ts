@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 
+import { assertAccepted } from '../../test/support/upstream/strict-upstream.ts'
 import { SseParser } from '../lib/sse/sse-parser.ts'
 import { isObject } from './usage.ts'
 import type { UpstreamCall, ChatBody, Chunk, Provider, StreamEvent } from './provider.ts'
@@ -46,10 +47,11 @@ export function createCall(provider: Provider, json: Json, fields: Partial<Upstr
   }
 }
 
-/** The body of the request to a provider. */
+/** The body of the request to a provider, which the provider would accept. */
 export function sentBody(provider: Provider, call: UpstreamCall): Json {
   const value: unknown = JSON.parse(Buffer.concat([...provider.buildRequest(call).body]).toString())
   if (!isObject(value)) throw new Error('The body is no object.')
+  if (provider.name === 'openai' || provider.name === 'anthropic') assertAccepted(provider.name, value)
   return value
 }
 

@@ -37,8 +37,9 @@ describe('request options by provider', () => {
     const format = { type: 'json_schema', json_schema: { name: 'place', schema, strict: true } }
     const sent = (name: string) => JSON.stringify(bodyFor(name, { response_format: format }))
     const written = JSON.stringify(schema)
+    const closed = JSON.stringify({ ...schema, additionalProperties: false })
     assert.ok(
-      sent('anthropic').includes(`"output_config":{"format":{"type":"json_schema","schema":${written}}}`),
+      sent('anthropic').includes(`"output_config":{"format":{"type":"json_schema","schema":${closed}}}`),
     )
     assert.ok(
       sent('gemini').includes(`"responseMimeType":"application/json","responseJsonSchema":${written}`),

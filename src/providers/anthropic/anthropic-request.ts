@@ -8,6 +8,7 @@ import type { ParsedChatRequest, Tool } from '../chat-request.ts'
 import { encodeCallId } from '../tool-call-ids.ts'
 import { claudeSampling } from './claude-sampling.ts'
 import { claudeThinking } from './claude-thinking.ts'
+import { closeSchema } from './closed-schema.ts'
 import { getObject, omitUndefined, getString, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
 import { anthropicFormat, interleaveDetails } from '../reasoning-details.ts'
@@ -130,7 +131,10 @@ export function buildAnthropicBody(
   const { thinking, effort } = claudeThinking(request, { model, maximumTokens, format: anthropicFormat })
   const { temperature, topP, topK } = claudeSampling(request, { model, thinking })
   const { systemParts, turns } = alternateTurns(request.messages, encodeContent)
-  const schema = format.kind === 'schema' ? { type: 'json_schema', schema: format.schema } : undefined
+  const schema =
+    format.kind === 'schema'
+      ? { type: 'json_schema', schema: closeSchema(format.schema, 'response_format.json_schema.schema') }
+      : undefined
   const user = getString(json, 'user')
   return omitUndefined({
     model,

@@ -21,6 +21,7 @@ import {
   respondWithDeltas,
 } from './scripted-responses.ts'
 import { startScriptedUpstream } from './scripted-upstream.ts'
+import { strict } from './strict-upstream.ts'
 import type { ScriptedUpstream } from './scripted-upstream.ts'
 
 async function start(t: TestContext, script?: Script): Promise<ScriptedUpstream> {
@@ -205,6 +206,27 @@ describe('Scripted upstream', () => {
     assert.match(await (await sendRequest(upstream, streamed)).text(), /^data: {"error"/)
     await assert.rejects((await sendRequest(upstream)).json())
     assert.match(await (await sendRequest(upstream, streamed)).text(), /^<html>/)
+  })
+
+  test('Strict upstream – returns the provider’s error, and fails tests that do not expect it', async (t) => {
+    const upstream = await start(t)
+    upstream.strict('openai', { expected: /^Unrecognized/ })
+    const rejected = await sendRequest(upstream, { top_k: 1 })
+    assert.equal(rejected.status, 400)
+    assert.deepEqual(await rejected.json(), {
+      error: {
+        message: 'Unrecognized request argument supplied: top_k',
+        type: 'invalid_request_error',
+        param: null,
+        code: null,
+      },
+    })
+    assert.equal((await sendRequest(upstream)).status, 200)
+    const failing = await startScriptedUpstream(strict('anthropic', respondWith('Hi')))
+    const reply = await fetch(`${failing.url}/messages`, { method: 'POST', body: '{"stream":true}' })
+    const error = { type: 'invalid_request_error', message: 'anthropic-version: header is required' }
+    assert.deepEqual(await reply.json(), { type: 'error', error, request_id: 'req_strict' })
+    await assert.rejects(failing.close(), { name: 'AggregateError' })
   })
 
   test('Rejected stream options, redirects and embeddings – are sent as scripted', async (t) => {

@@ -11,6 +11,7 @@ import type { AddressInfo } from 'node:net'
 import { requestedModel, createExchange, readRequest } from './exchange.ts'
 import type { ReceivedRequest, Script } from './exchange.ts'
 import { respondWith } from './scripted-responses.ts'
+import { strict, type StrictFormat, type StrictOptions } from './strict-upstream.ts'
 
 const timeoutMs = 60_000
 
@@ -36,6 +37,7 @@ export class ScriptedUpstream {
   private readonly queue: Script[] = []
   private readonly byModel = new Map<string, Script>()
   private defaultScript: Script
+  private validate = (script: Script): Script => script
   private readonly received = new WaitQueue<ReceivedRequest>('a request')
   private readonly disconnects = new WaitQueue<ReceivedRequest>('a caller to disconnect')
   private readonly scriptErrors: unknown[] = []
@@ -83,6 +85,12 @@ export class ScriptedUpstream {
     return this
   }
 
+  /** Rejects from now on what the provider rejects, whichever script would respond. */
+  strict(format: StrictFormat, options?: StrictOptions): this {
+    this.validate = (script) => strict(format, script, options)
+    return this
+  }
+
   /** Waits for the next request, in order of arrival, that no earlier call has returned. */
   nextRequest(): Promise<ReceivedRequest> {
     return this.received.take()
@@ -122,7 +130,7 @@ export class ScriptedUpstream {
     this.requests.push(request)
     this.received.push(request)
     const script = this.queue.shift() ?? this.byModel.get(requestedModel(request)) ?? this.defaultScript
-    await script(createExchange(request, response, abort.signal))
+    await this.validate(script)(createExchange(request, response, abort.signal))
   }
 }
 

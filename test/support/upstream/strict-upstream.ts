@@ -4,10 +4,11 @@
  * test expects that error.
  */
 
-import type { Exchange, Script } from './exchange.ts'
+import type { Script } from './exchange.ts'
 import { respondWithJson } from './scripted-responses.ts'
 import { findAnthropicMessagesProblem } from './strict-anthropic-messages.ts'
 import { findOpenAIChatProblem } from './strict-openai-chat.ts'
+import type { Json } from './strict-rules.ts'
 
 export type StrictFormat = 'openai' | 'anthropic'
 
@@ -22,27 +23,37 @@ interface Rejection {
   readonly message: string
 }
 
-function findRejection(format: StrictFormat, { request }: Exchange): Rejection | undefined {
-  const path = request.path.replace(/\?.*/, '')
+const paths: Readonly<Record<StrictFormat, string>> = {
+  openai: '/chat/completions',
+  anthropic: '/messages',
+}
+
+function findRejection(format: StrictFormat, body: Json, headers?: Json): Rejection | undefined {
   if (format === 'openai') {
-    if (!path.endsWith('/chat/completions')) return undefined
-    const problem = findOpenAIChatProblem(request.json)
+    const problem = findOpenAIChatProblem(body)
     return (
       problem && { status: problem.status, body: { error: problem.error }, message: problem.error.message }
     )
   }
-  if (!path.endsWith('/messages')) return undefined
-  const problem = findAnthropicMessagesProblem(request.json, request.headers)
+  const problem = findAnthropicMessagesProblem(body, headers)
   return problem && { status: problem.status, body: problem.error, message: problem.error.error.message }
+}
+
+/** Throws the error with which the provider would reject this body. */
+export function assertAccepted(format: StrictFormat, body: Json): void {
+  const rejection = findRejection(format, body)
+  if (rejection) throw new Error(`${format} would reject this request: ${rejection.message}`)
 }
 
 /** Validates each request in the format of the provider, then runs the script. Requests to other paths are not validated. */
 export function strict(format: StrictFormat, script: Script, { expected }: StrictOptions = {}): Script {
   return async (exchange) => {
-    const rejection = findRejection(format, exchange)
+    const { path, json, headers, text } = exchange.request
+    const isOfFormat = path.replace(/\?.*/, '').endsWith(paths[format])
+    const rejection = isOfFormat ? findRejection(format, json, { ...headers }) : undefined
     if (!rejection) return script(exchange)
     await respondWithJson(rejection.status, rejection.body)(exchange)
     if (expected?.test(rejection.message)) return
-    throw new Error(`${format} would reject this request: ${rejection.message}\n${exchange.request.text}`)
+    throw new Error(`${format} would reject this request: ${rejection.message}\n${text}`)
   }
 }
