@@ -1,49 +1,27 @@
 /**
- * The test server for official clients: a relay with scripted upstreams, one model for each behavior, and three accounts:
- * with a balance, without one, and with a key limited to ten tokens per minute.
+ * The test server for official clients: a relay with one model for each behavior, once with an upstream of OpenAI's
+ * format and once with one of Anthropic's, and three accounts: with a balance, without one, and with a key limited to
+ * ten tokens per minute. The upstreams reject what the real providers reject.
  */
 import type { TestContext } from 'node:test'
 
 import type { Account } from '../test/support/server/account.ts'
 import { startTestServer } from '../test/support/server/test-server.ts'
 import type { TestServer, RegisteredUpstream } from '../test/support/server/test-server.ts'
-import { failAfter, neverRespond, truncateAfter } from '../test/support/upstream/fault-injection.ts'
-import {
-  respondEndlessly,
-  respondWithError,
-  respondWith,
-  respondWithDeltas,
-} from '../test/support/upstream/scripted-responses.ts'
+import { neverRespond } from '../test/support/upstream/fault-injection.ts'
+import { strict } from '../test/support/upstream/strict-upstream.ts'
+import { scripts } from './upstream-scripts.ts'
+import type { Family } from './upstream-scripts.ts'
 
-export const usage = { input: 1000, output: 100 }
-
-/** The time in which an upstream must see that a client has left: a second, on a machine ten times slower. */
-export const maxDisconnectMs = 10_000
-
-export const toolCalls = [
-  { id: 'call_paris', name: 'weather', arguments: '{"city":"Paris","days":3}' },
-  { id: 'call_oslo', name: 'weather', arguments: '{"city":"Oslo","days":5}' },
-]
-
-export const schema = {
-  type: 'object',
-  properties: { city: { type: 'string' }, people: { type: 'integer' } },
-  required: ['city', 'people'],
-  additionalProperties: false,
-}
-
-/** One red pixel. */
-export const image =
-  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+/** The provider of each family and how its names of models begin, for which it has rules. */
+const upstreamKinds = {
+  claude: { provider: 'anthropic', format: 'anthropic', prefix: 'claude-sonnet-4-5' },
+  other: { provider: 'openai', format: 'openai', prefix: 'gpt-5.2' },
+} as const
 
 export interface ClientTestServer {
   readonly server: TestServer
-  /** Serves the models that succeed: `plain`, `tools`, `schema`. */
-  readonly upstream: RegisteredUpstream
-  /** Serves `endless` and `mute`, for clients that disconnect. */
-  readonly hanging: RegisteredUpstream
-  /** Serves `busy`, which `rateLimitOnce` makes fail once. */
-  readonly busy: RegisteredUpstream
+  readonly upstreams: Readonly<Record<Family, RegisteredUpstream>>
   readonly rich: Account
   readonly poor: Account
   readonly limited: Account
@@ -51,34 +29,24 @@ export interface ClientTestServer {
 
 export async function startClientTestServer(t: TestContext): Promise<ClientTestServer> {
   const server = await startTestServer(t)
-  const upstream = await server.upstream(respondWith('Hello, world!', usage))
-  upstream.forModel('tools', respondWith('', usage, { toolCalls }))
-  upstream.forModel('schema', respondWith('{"city":"Paris","people":2100000}', usage))
-  const hanging = await server.upstream(respondEndlessly())
-  hanging.forModel('mute', neverRespond)
-  const busy = await server.upstream(respondWith('Hello again!', usage))
-  const broken = await server.upstream(
-    failAfter(4, { message: 'The model broke.', code: 'broken' }, respondWithDeltas(9)),
-  )
-  const cut = await server.upstream(truncateAfter(4, 'end', respondWithDeltas(9)))
-
-  for (const id of ['plain', 'tools', 'schema']) await server.model(id, { upstreams: [upstream] })
-  for (const id of ['endless', 'mute']) await server.model(id, { upstreams: [hanging] })
-  await server.model('busy', { upstreams: [busy] })
-  await server.model('broken', { upstreams: [broken] })
-  await server.model('cut', { upstreams: [cut] })
+  const open = async (family: Family): Promise<RegisteredUpstream> => {
+    const { provider, format, prefix } = upstreamKinds[family]
+    const upstream = await server.upstream(neverRespond, { provider })
+    for (const [name, script] of Object.entries(scripts[family])) {
+      const model = `${prefix}-${name}`
+      // OpenAI itself has no readable reasoning: this one responds like DeepSeek, which wants it back.
+      const isReasoning = name === 'thinking' && format === 'openai'
+      upstream.forModel(model, isReasoning ? script : strict(format, script))
+      const routes = [{ upstream: upstream.name, model, priority: 1 }]
+      await server.model(`${family}-${name}`, { upstreams: [], routes })
+    }
+    return upstream
+  }
   return {
     server,
-    upstream,
-    hanging,
-    busy,
+    upstreams: { claude: await open('claude'), other: await open('other') },
     rich: await server.account({ balance: '¥10' }),
     poor: await server.account(),
     limited: await server.account({ balance: '¥1', key: { limits: { tpm: 10 } } }),
   }
-}
-
-/** Makes the upstream of `busy` reject its next request with 429. */
-export function rateLimitOnce(context: ClientTestServer): void {
-  context.busy.next(respondWithError(429, undefined, { 'retry-after': '1' }))
 }

@@ -1,12 +1,11 @@
 // @suite all – runs an official client
-/** Runs the end-to-end test of Anthropic's official client for Node (end-to-end.ts) if the client is installed. */
-import { existsSync } from 'node:fs'
-import { describe, test } from 'node:test'
+/** Anthropic's official client for TypeScript, in two generations. */
+import { anthropicScenarios } from '../anthropic-scenarios.ts'
+import { nodeClient, testClient } from '../client-program.ts'
 
-if (existsSync(new URL('node_modules/@anthropic-ai/sdk', import.meta.url))) await import('./end-to-end.ts')
-else {
-  const skip = 'Anthropic’s client for Node is not installed (npm ci --prefix clients/anthropic-node)'
-  describe('Anthropic client for Node', () => {
-    test('Anthropic client for Node – works unchanged', { skip })
-  })
+const generations = {
+  1: nodeClient('anthropic-node', 1, '@anthropic-ai/sdk'),
+  0: nodeClient('anthropic-node', 0, '@anthropic-ai/sdk-0'),
 }
+
+testClient('Anthropic client for Node', generations, anthropicScenarios)

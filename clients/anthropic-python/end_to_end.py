@@ -1,22 +1,24 @@
-"""Anthropic's official client for Python, unchanged except for the base URL and the API key.
+"""Anthropic's official client for Python, unchanged except for the base URL and the API key; see client-program.ts."""
 
-Reads one line of JSON (URL, keys and test data), then a model family and a scenario name per line. Prints one line of
-JSON for each: null, or the error.
-"""
-
-import json
 import sys
-import traceback
+from pathlib import Path
 
 import anthropic
+from pydantic import BaseModel
 
-context = json.loads(sys.stdin.readline())
+sys.path.append(str(Path(__file__).parent.parent))
+from scenario_loop import read_input, run_scenarios  # noqa: E402
+
+context = read_input()
 hello = [{"role": "user", "content": "Say hello."}]
 weather = {
     "name": "weather",
-    "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
+    "description": "The weather",
+    "input_schema": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+    },
 }
-family = "claude"
 request_count = 0
 
 
@@ -25,114 +27,227 @@ def count_request(request):
     request_count += 1
 
 
-def create_client(key, path=""):
+def create_client(key=context["rich"], path="", **options):
     http_client = anthropic.DefaultHttpxClient(event_hooks={"request": [count_request]})
-    return anthropic.Anthropic(base_url=context["url"] + path, api_key=key, http_client=http_client)
+    return anthropic.Anthropic(
+        **{"base_url": context["url"] + path, "api_key": key, "http_client": http_client, **options}
+    )
 
 
-client = create_client(context["rich"])
+client = create_client()
 
 
-def build_params(name, **fields):
-    return {"model": f"{family}-{name}", "max_tokens": 256, "messages": hello, **fields}
+def build_params(model, **fields):
+    return {"model": model, "max_tokens": 256, "messages": hello, **fields}
 
 
-def catch_error(kind, fields, key=None):
+def catch_error(kind, send):
     """The error of a request that must fail with this class."""
     global request_count
     request_count = 0
-    caller = client if key is None else create_client(key)
     try:
-        caller.messages.create(**fields)
+        send()
     except kind as error:
         return error
     raise AssertionError("the request succeeded")
 
 
-def not_streamed():
-    message = client.messages.create(**build_params("plain"))
-    assert [block.text for block in message.content] == ["Hello, world!"]
+def create(model, caller=client, **fields):
+    return caller.messages.create(**build_params(model, **fields))
+
+
+def text_of(message):
+    return "".join(block.text for block in message.content)
+
+
+def answer(message):
+    """The results of the calls in a message, after it."""
+    results = [
+        {"type": "tool_result", "tool_use_id": block.id, "content": "sunny"}
+        for block in message.content
+        if block.type == "tool_use"
+    ]
+    return [*hello, {"role": "assistant", "content": message.content}, {"role": "user", "content": results}]
+
+
+def not_streamed(family):
+    message = create(f"{family}-plain")
+    assert text_of(message) == "Hello, world!"
     assert message.stop_reason == "end_turn"
     assert (message.usage.input_tokens, message.usage.output_tokens) == (1000, 100)
     assert message._request_id.startswith("req_")
 
 
-def base_url_with_version():
-    assert create_client(context["rich"], "/v1").messages.create(**build_params("plain")).type == "message"
+def authentication(family):
+    for caller in (create_client(path="/v1"), create_client(path="/"), create_client(None, auth_token=context["rich"])):
+        assert text_of(create(f"{family}-plain", caller)) == "Hello, world!"
 
 
-def streamed():
-    with client.messages.stream(**build_params("plain")) as stream:
+def streamed(family):
+    kinds = [event.type for event in create(f"{family}-plain", stream=True)]
+    block = ["content_block_start", "content_block_stop"]
+    named = [kind for kind in kinds if kind != "content_block_delta"]
+    assert named == ["message_start", *block, "message_delta", "message_stop"], named
+    with client.messages.stream(**build_params(f"{family}-plain")) as stream:
         assert "".join(stream.text_stream) == "Hello, world!"
         message = stream.get_final_message()
-    non_streaming = client.messages.create(**build_params("plain"))
-    assert message.content[0].text == non_streaming.content[0].text
-    assert (message.stop_reason, message.usage.output_tokens) == ("end_turn", 100)
+    assert text_of(message) == text_of(create(f"{family}-plain"))
+    assert message.stop_reason == "end_turn"
+    assert (message.usage.input_tokens, message.usage.output_tokens) == (1000, 100)
 
 
-def tools():
-    params = build_params("tools", tools=[weather], tool_choice={"type": "any"})
+def tools(family):
+    params = build_params(f"{family}-tools", tools=[weather], tool_choice={"type": "any"})
     non_streaming = client.messages.create(**params)
     with client.messages.stream(**params) as stream:
         streaming = stream.get_final_message()
     for message in (non_streaming, streaming):
-        tool_calls = [{"id": block.id, "name": block.name, "input": block.input} for block in message.content]
-        assert tool_calls == context["toolCalls"]
+        assert [block.input for block in message.content] == context["toolInputs"]
+        assert [block.name for block in message.content] == ["weather", "weather"]
         assert message.stop_reason == "tool_use"
-    results = [
-        {"type": "tool_result", "tool_use_id": call["id"], "content": "sunny"} for call in context["toolCalls"]
-    ]
-    messages = [{"role": "assistant", "content": streaming.content}, {"role": "user", "content": results}]
-    client.messages.create(**build_params("plain", messages=[*hello, *messages], tools=[weather]))
+    final = client.messages.create(**{**params, "messages": answer(streaming)})
+    assert text_of(final) == "Sunny in both."
 
 
-def thinking():
-    params = build_params("thinking", max_tokens=2048, thinking={"type": "enabled", "budget_tokens": 1024})
+def switched_model(family):
+    other = "other" if family == "claude" else "claude"
+    called = create(f"{other}-tools", tools=[weather])
+    assert text_of(create(f"{family}-tools", tools=[weather], messages=answer(called))) == "Sunny in both."
+
+
+def tool_runner(family):
+    called_with = []
+
+    @anthropic.beta_tool(name="weather")
+    def call_weather(city: str, days: int) -> str:
+        """The weather"""
+        called_with.append({"city": city, "days": days})
+        return "sunny"
+
+    params = build_params(f"{family}-tools", tools=[call_weather])
+    for stream in (False, True):
+        runner = client.beta.messages.tool_runner(**params, stream=stream)
+        assert text_of(runner.until_done()) == "Sunny in both."
+    assert called_with == [*context["toolInputs"], *context["toolInputs"]]
+
+
+def thread(family):
+    conversation = client.beta.messages.thread(model=f"{family}-plain", max_tokens=256)
+    catch_error(anthropic.types.ThreadUnsupportedRequestError, lambda: conversation.send("Say hello."))
+
+
+def long_tool_name(family):
+    name = "mcp__".ljust(128, "w")
+    params = build_params(f"{family}-tools", tools=[{**weather, "name": name}])
     with client.messages.stream(**params) as stream:
-        content = stream.get_final_message().content
-    assert [block.type for block in content] == ["thinking", "text"]
-    assert content[0].thinking == "Let me see." and content[0].signature
-    client.messages.create(**{**params, "messages": [*hello, {"role": "assistant", "content": content}, *hello]})
+        called = stream.get_final_message()
+    assert [block.name for block in called.content] == [name, name]
+    assert text_of(client.messages.create(**{**params, "messages": answer(called)})) == "Sunny in both."
 
 
-def token_counting():
+class City(BaseModel):
+    city: str
+    people: int
+
+
+def json_schema(family):
+    message = client.messages.parse(**build_params(f"{family}-schema"), output_format=City)
+    assert message.parsed_output == City(city="Paris", people=2_100_000)
+
+
+def sampling(family):
+    fields = {"temperature": 0.5, "top_p": 0.9, "top_k": 5, "metadata": {"user_id": "ann"}}
+    # Version 2 has no arguments for them.
+    assert text_of(create(f"{family}-plain", extra_body=fields)) == "Hello, world!"
+
+
+def thinking(family):
+    params = build_params(
+        f"{family}-thinking",
+        max_tokens=2048,
+        thinking={"type": "enabled", "budget_tokens": 1024},
+        tools=[weather],
+    )
+    with client.messages.stream(**params) as stream:
+        message = stream.get_final_message()
+    assert message.content[0].thinking == "Let me see." and message.content[0].signature
+    assert text_of(client.messages.create(**{**params, "messages": answer(message)})) == "Sunny in both."
+
+
+def images(family):
+    source = {"type": "base64", "media_type": "image/png", "data": context["image"]}
+    content = [{"type": "image", "source": source}, {"type": "text", "text": "What is this?"}]
+    system = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
+    create(f"{family}-plain", system=system, messages=[{"role": "user", "content": content}])
+
+
+def betas(family):
+    client.beta.messages.create(**build_params(f"{family}-plain"), betas=["a-beta-2025-01-01"])
+
+
+def token_counting(family):
     tokens = client.messages.count_tokens(model=f"{family}-plain", messages=hello).input_tokens
     assert tokens == (7 if family == "claude" else 3), tokens
 
 
-def models():
+def models(family):
     model_ids = [model.id for model in client.models.list(limit=3)]
     assert len(model_ids) == len(set(model_ids)) and f"{family}-plain" in model_ids
-    assert client.models.retrieve(f"{family}-plain").type == "model"
+    assert client.models.retrieve(f"{family}-plain").display_name == f"{family}-plain"
 
 
-def errors():
-    catch_error(anthropic.AuthenticationError, build_params("plain"), "sk-nobody")
-    catch_error(anthropic.NotFoundError, build_params("nowhere"))
-    assert "max_tokens" in catch_error(anthropic.BadRequestError, build_params("plain", max_tokens=0)).message
-    poor = catch_error(anthropic.APIStatusError, build_params("plain"), context["poor"])
-    assert (poor.status_code, poor.body["error"]["type"], request_count) == (402, "billing_error", 1)
-    catch_error(anthropic.RateLimitError, build_params("plain"), context["limited"])
+def errors(family):
+    model = f"{family}-plain"
+    catch_error(anthropic.AuthenticationError, lambda: create(model, create_client("sk-nobody")))
+    catch_error(anthropic.NotFoundError, lambda: create("nowhere"))
+    invalid = catch_error(anthropic.BadRequestError, lambda: create(model, max_tokens=0))
+    assert "max_tokens" in invalid.message
+    assert invalid.request_id.startswith("req_")
+    unpaid = catch_error(anthropic.APIStatusError, lambda: create(model, create_client(context["poor"])))
+    assert (unpaid.status_code, unpaid.type, request_count) == (402, "billing_error", 1)
+    catch_error(anthropic.RateLimitError, lambda: create(model, create_client(context["limited"])))
     assert request_count == 1
 
 
-def retried():
+def typed_error(family):
+    error = catch_error(anthropic.types.ImageDimensionsTooLargeError, lambda: create(f"{family}-plain"))
+    assert error.details.max_side_length_pixels == 8000
+
+
+def too_large(family):
+    messages = [{"role": "user", "content": "x" * (40 * 2**20)}]
+    error = catch_error(anthropic.APIStatusError, lambda: create(f"{family}-plain", messages=messages))
+    assert (error.status_code, error.type) == (413, "request_too_large")
+
+
+def retried(family):
     global request_count
     request_count = 0
-    assert client.messages.create(**build_params("plain")).type == "message"
+    assert text_of(create(f"{family}-plain")) == "Hello, world!"
     assert request_count == 2
 
 
-def disconnect_from_stream():
-    with client.messages.create(**build_params("endless"), stream=True) as stream:
+def without_retries(family):
+    caller = client.with_options(max_retries=0)
+    catch_error(anthropic.RateLimitError, lambda: create(f"{family}-plain", caller))
+    assert request_count == 1
+
+
+def disconnect_from_stream(family):
+    with create(f"{family}-endless", max_tokens=5000, stream=True) as stream:
         for _, _event in zip(range(20), stream):
             pass
 
 
-def assert_stream_error(name):
+def timeout_of_silent_request(family):
+    caller = client.with_options(timeout=2.0, max_retries=0)
+    catch_error(anthropic.APITimeoutError, lambda: create(f"{family}-mute", caller))
+
+
+def assert_stream_error(model):
     text = ""
     try:
-        with client.messages.stream(**build_params(name)) as stream:
+        with client.messages.stream(**build_params(model)) as stream:
             for part in stream.text_stream:
                 text += part
     except anthropic.APIError:
@@ -141,18 +256,12 @@ def assert_stream_error(name):
     raise AssertionError("nothing was raised")
 
 
-def error_in_a_stream():
-    assert_stream_error("broken")
+def error_in_stream(family):
+    assert_stream_error(f"{family}-broken")
 
 
-def truncated_stream():
-    assert_stream_error("cut")
+def truncated_stream(family):
+    assert_stream_error(f"{family}-cut")
 
 
-for line in sys.stdin:
-    try:
-        family, scenario = line.split()
-        globals()[scenario]()
-        print("null", flush=True)
-    except Exception:
-        print(json.dumps(traceback.format_exc()), flush=True)
+run_scenarios(globals())

@@ -1,11 +1,11 @@
-/** Runs the end-to-end test of OpenAI's official client for Node (end-to-end.ts) if the client is installed. */
-import { existsSync } from 'node:fs'
-import { describe, test } from 'node:test'
+// @suite all – runs an official client
+/** OpenAI's official client for Node, in two generations. */
+import { nodeClient, testClient } from '../client-program.ts'
+import { openaiScenarios } from '../openai-scenarios.ts'
 
-if (existsSync(new URL('node_modules/openai', import.meta.url))) await import('./end-to-end.ts')
-else {
-  const skip = 'OpenAI’s client for Node is not installed (npm ci --prefix clients/openai-node)'
-  describe('OpenAI client for Node', () => {
-    test('OpenAI client for Node – works unchanged', { skip })
-  })
+const generations = {
+  7: nodeClient('openai-node', 7, 'openai'),
+  6: nodeClient('openai-node', 6, 'openai-6'),
 }
+
+testClient('OpenAI client for Node', generations, openaiScenarios)

@@ -1,23 +1,27 @@
-"""OpenAI's official client for Python, unchanged except for the base URL and the API key.
-
-Reads one line of JSON (URL, keys and test data), then one scenario name per line. Prints one line of JSON for each:
-null, or the error.
-"""
+"""OpenAI's official client for Python, unchanged except for the base URL and the API key; see client-program.ts."""
 
 import json
+import re
 import sys
-import traceback
+from pathlib import Path
 
 import openai
 from pydantic import BaseModel
 
-context = json.loads(sys.stdin.readline())
+sys.path.append(str(Path(__file__).parent.parent))
+from scenario_loop import read_input, run_scenarios  # noqa: E402
+
+context = read_input()
 hello = [{"role": "user", "content": "Say hello."}]
 weather = {
     "type": "function",
     "function": {
         "name": "weather",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+        "description": "The weather in a city",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        },
     },
 }
 request_count = 0
@@ -28,79 +32,101 @@ def count_request(request):
     request_count += 1
 
 
-def create_client(key, path="/v1"):
+def create_client(key=context["rich"], path="/v1", **options):
     http_client = openai.DefaultHttpxClient(event_hooks={"request": [count_request]})
-    return openai.OpenAI(base_url=context["url"] + path, api_key=key, http_client=http_client)
+    return openai.OpenAI(base_url=context["url"] + path, api_key=key, http_client=http_client, **options)
 
 
-client = create_client(context["rich"])
+client = create_client()
 completions = client.chat.completions
 
 
-def catch_error(kind, key=None, **params):
+def catch_error(kind, family, caller=client, **params):
     """The error of a request that must fail with this class."""
     global request_count
     request_count = 0
-    caller = client if key is None else create_client(key)
     try:
-        caller.chat.completions.create(**{"model": "plain", "messages": hello, **params})
+        caller.chat.completions.create(**{"model": f"{family}-plain", "messages": hello, **params})
     except kind as error:
         return error
     raise AssertionError("the request succeeded")
 
 
-def not_streamed():
-    completion = completions.create(model="plain", messages=hello)
+def answer(message):
+    """The results of the calls in a message, after it."""
+    results = [{"role": "tool", "tool_call_id": call.id, "content": "sunny"} for call in message.tool_calls]
+    return [*hello, message, *results]
+
+
+def not_streamed(family):
+    completion = completions.create(model=f"{family}-plain", messages=hello)
     assert completion.choices[0].message.content == "Hello, world!"
     assert completion.choices[0].finish_reason == "stop"
     assert completion.usage.total_tokens == 1100
-    assert completion._request_id
+    assert re.match("req_", completion._request_id)
 
 
-def base_url_without_version():
-    completion = create_client(context["rich"], "").chat.completions.create(model="plain", messages=hello)
+def base_url_without_version(family):
+    caller = create_client(path="")
+    completion = caller.chat.completions.create(model=f"{family}-plain", messages=hello)
     assert completion.choices[0].message.content == "Hello, world!"
 
 
-def streamed():
-    chunks = list(completions.create(model="plain", messages=hello, stream=True))
+def streamed(family):
+    chunks = list(completions.create(model=f"{family}-plain", messages=hello, stream=True))
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == "Hello, world!"
     assert chunks[-1].choices[0].finish_reason == "stop"
-    assert all(chunk.usage is None for chunk in chunks)
+    assert all(len(chunk.choices) == 1 and chunk.usage is None for chunk in chunks)
 
 
-def streamed_with_usage():
-    options = {"include_usage": True}
-    chunks = list(completions.create(model="plain", messages=hello, stream=True, stream_options=options))
+def streamed_with_usage(family):
+    params = {"model": f"{family}-plain", "messages": hello, "stream_options": {"include_usage": True}}
+    chunks = list(completions.create(**params, stream=True))
     assert chunks[-1].choices == []
     assert chunks[-1].usage.total_tokens == 1100
     assert chunks[-1].usage.cost == 0.0022
     assert all(len(chunk.choices) == 1 and chunk.usage is None for chunk in chunks[:-1])
+    with completions.stream(**params) as stream:
+        completion = stream.get_final_completion()
+    assert completion.choices[0].message.content == "Hello, world!"
+    assert completion.usage.total_tokens == 1100
 
 
-def tools():
-    params = {"model": "tools", "messages": hello, "tools": [weather], "parallel_tool_calls": True}
+def tools(family):
+    params = {"model": f"{family}-tools", "messages": hello, "tools": [weather], "parallel_tool_calls": True}
     non_streaming = completions.create(**params)
     with completions.stream(**params) as stream:
         streaming = stream.get_final_completion()
     for completion in (non_streaming, streaming):
         tool_calls = completion.choices[0].message.tool_calls
-        assert [
-            {"id": call.id, "name": call.function.name, "arguments": call.function.arguments} for call in tool_calls
-        ] == context["toolCalls"]
+        assert [json.loads(call.function.arguments) for call in tool_calls] == context["toolInputs"]
         assert completion.choices[0].finish_reason == "tool_calls"
-    results = [{"role": "tool", "tool_call_id": call["id"], "content": "sunny"} for call in context["toolCalls"]]
-    completions.create(
-        model="plain", messages=[*hello, non_streaming.choices[0].message, *results], tools=[weather]
-    )
+    messages = answer(non_streaming.choices[0].message)
+    final = completions.create(**{**params, "messages": messages})
+    assert final.choices[0].message.content == "Sunny in both."
 
 
-def images():
+def switched_model(family):
+    other = "other" if family == "claude" else "claude"
+    completion = completions.create(model=f"{other}-tools", messages=hello, tools=[weather])
+    messages = answer(completion.choices[0].message)
+    final = completions.create(model=f"{family}-tools", messages=messages, tools=[weather])
+    assert final.choices[0].message.content == "Sunny in both."
+
+
+def sampling(family):
+    fields = {"temperature": 0.5, "top_p": 0.9, "max_completion_tokens": 100, "user": "ann"}
+    completion = completions.create(model=f"{family}-plain", messages=hello, **fields)
+    assert completion.choices[0].message.content == "Hello, world!"
+
+
+def images(family):
+    url = f"data:image/png;base64,{context['image']}"
     content = [
         {"type": "text", "text": "What is this?"},
-        {"type": "image_url", "image_url": {"url": context["image"], "detail": "low"}},
+        {"type": "image_url", "image_url": {"url": url, "detail": "low"}},
     ]
-    completions.create(model="plain", messages=[{"role": "user", "content": content}])
+    completions.create(model=f"{family}-plain", messages=[{"role": "user", "content": content}])
 
 
 class City(BaseModel):
@@ -108,56 +134,77 @@ class City(BaseModel):
     people: int
 
 
-def json_schema():
+def json_schema(family):
     completion = completions.parse(
-        model="schema",
+        model=f"{family}-schema",
         messages=[{"role": "developer", "content": "Be exact."}, *hello],
         response_format=City,
-        seed=7,
-        extra_body={"field_of_tomorrow": {"deep": [1, None]}},
     )
     assert completion.choices[0].message.parsed == City(city="Paris", people=2_100_000)
 
 
-def models():
-    assert "plain" in [model.id for model in client.models.list()]
-    assert client.models.retrieve("plain").object == "model"
+def thinking(family):
+    params = {
+        "model": f"{family}-thinking",
+        "tools": [weather],
+        "reasoning_effort": "low",
+        "max_completion_tokens": 8192,
+    }
+    completion = completions.create(**params, messages=hello)
+    final = completions.create(**params, messages=answer(completion.choices[0].message))
+    assert final.choices[0].message.content == "Sunny in both."
 
 
-def errors():
-    assert catch_error(openai.AuthenticationError, key="sk-nobody").code == "invalid_api_key"
-    assert catch_error(openai.NotFoundError, model="nowhere").code == "model_not_found"
-    assert catch_error(openai.BadRequestError, temperature=3).param == "temperature"
-    poor = catch_error(openai.APIStatusError, key=context["poor"])
-    assert (poor.status_code, poor.code, request_count) == (402, "insufficient_quota", 1)
+def models(family):
+    assert f"{family}-plain" in [model.id for model in client.models.list()]
+    assert client.models.retrieve(f"{family}-plain").object == "model"
 
 
-def not_retried():
-    limited = catch_error(openai.RateLimitError, key=context["limited"])
-    assert limited.response.headers["x-should-retry"] == "false"
+def errors(family):
+    unknown = catch_error(openai.AuthenticationError, family, create_client("sk-nobody"))
+    assert unknown.code == "invalid_api_key"
+    assert re.match("req_", unknown.request_id)
+    assert catch_error(openai.NotFoundError, family, model="nowhere").code == "model_not_found"
+    assert catch_error(openai.BadRequestError, family, temperature=3).param == "temperature"
+    unpaid = catch_error(openai.APIStatusError, family, create_client(context["poor"]))
+    assert (unpaid.status_code, unpaid.code, request_count) == (402, "insufficient_quota", 1)
+
+
+def too_large(family):
+    content = "x" * (40 * 2**20)
+    error = catch_error(openai.APIStatusError, family, messages=[{"role": "user", "content": content}])
+    assert error.status_code == 413
+
+
+def not_retried(family):
+    error = catch_error(openai.RateLimitError, family, create_client(context["limited"]))
+    assert error.response.headers["x-should-retry"] == "false"
     assert request_count == 1
 
 
-def retried():
+def retried(family):
     global request_count
     request_count = 0
-    completion = completions.create(model="busy", messages=hello)
-    assert completion.choices[0].message.content == "Hello again!"
+    completion = completions.create(model=f"{family}-plain", messages=hello)
+    assert completion.choices[0].message.content == "Hello, world!"
     assert request_count == 2
 
 
-def disconnect_from_stream():
-    with completions.create(model="endless", messages=hello, stream=True) as stream:
+def without_retries(family):
+    catch_error(openai.RateLimitError, family, client.with_options(max_retries=0))
+    assert request_count == 1
+
+
+def disconnect_from_stream(family):
+    params = {"model": f"{family}-endless", "messages": hello, "max_completion_tokens": 5000}
+    with completions.create(**params, stream=True) as stream:
         for _, _chunk in zip(range(20), stream):
             pass
 
 
-def timeout_of_silent_request():
-    try:
-        client.with_options(timeout=2.0, max_retries=0).chat.completions.create(model="mute", messages=hello)
-    except openai.APITimeoutError:
-        return
-    raise AssertionError("the request succeeded")
+def timeout_of_silent_request(family):
+    caller = client.with_options(timeout=2.0, max_retries=0)
+    catch_error(openai.APITimeoutError, family, caller, model=f"{family}-mute")
 
 
 def assert_stream_error(model):
@@ -171,17 +218,12 @@ def assert_stream_error(model):
     raise AssertionError("nothing was raised")
 
 
-def error_in_a_stream():
-    assert_stream_error("broken")
+def error_in_stream(family):
+    assert_stream_error(f"{family}-broken")
 
 
-def truncated_stream():
-    assert_stream_error("cut")
+def truncated_stream(family):
+    assert_stream_error(f"{family}-cut")
 
 
-for line in sys.stdin:
-    try:
-        globals()[line.strip()]()
-        print("null", flush=True)
-    except Exception:
-        print(json.dumps(traceback.format_exc()), flush=True)
+run_scenarios(globals())

@@ -1,0 +1,108 @@
+/**
+ * Runs the end-to-end program of an official client against the test server, once for each generation of the client and
+ * each upstream. A program reads one line of JSON (URL, keys, test data), then one line per scenario: the family of
+ * models and the scenario's name. It prints one line of JSON for each: null, or the error.
+ */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { describe, test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+import { startClientTestServer } from './test-server.ts'
+import type { ClientTestServer } from './test-server.ts'
+import { families, toolInputs } from './upstream-scripts.ts'
+import type { Family } from './upstream-scripts.ts'
+
+/** What to prepare and check on the server around a function of the program. */
+export interface Scenario {
+  /** The function; Python's has underscores. */
+  readonly name: string
+  /** Default: all. */
+  readonly families?: readonly Family[]
+  /** The first generation that can do it. */
+  readonly since?: number
+  readonly before?: (context: ClientTestServer, family: Family) => void
+  /** `doneMs`: when the program was done, by `performance.now()`. */
+  readonly after?: (context: ClientTestServer, family: Family, doneMs: number) => Promise<void> | void
+}
+
+/** A generation of a client: its program, and a file that exists if it is installed. */
+export interface Generation {
+  readonly command: readonly [string, ...string[]]
+  readonly installed: string
+}
+
+/** One red pixel. */
+const image =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+
+/** `folder`: of the program, with a virtual environment in a folder for each generation. */
+export function pythonClient(folder: string, generation: number): Generation {
+  const at = (path: string): string => fileURLToPath(new URL(`${folder}/${path}`, import.meta.url))
+  const python = at(`${generation}/.venv/bin/python`)
+  return { command: [python, at('end_to_end.py'), String(generation)], installed: python }
+}
+
+/** `name`: of the package, as package.json in `folder` names the generation. */
+export function nodeClient(folder: string, generation: number, name: string): Generation {
+  const at = (path: string): string => fileURLToPath(new URL(`${folder}/${path}`, import.meta.url))
+  const command = [process.execPath, at('end-to-end.ts'), name, String(generation)] as const
+  return { command: [...command], installed: at(`node_modules/${name}/package.json`) }
+}
+
+/** Starts a program; the returned function runs one scenario and resolves to its error, or null. */
+function startProgram(
+  t: TestContext,
+  { command: [file, ...args] }: Generation,
+  context: ClientTestServer,
+): (family: Family, scenario: string) => Promise<string | null> {
+  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.after(() => child.kill())
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const { server, rich, poor, limited } = context
+  const keys = { rich: rich.key.secret, poor: poor.key.secret, limited: limited.key.secret }
+  child.stdin.write(`${JSON.stringify({ url: server.url, ...keys, toolInputs, image })}\n`)
+  return async (family, scenario) => {
+    child.stdin.write(`${family} ${scenario}\n`)
+    const { value, done } = await lines.next()
+    assert.ok(done !== true, 'the program exited')
+    return JSON.parse(value) as string | null
+  }
+}
+
+/** `title` names the client, the keys of `generations` their major versions. */
+export function testClient(
+  title: string,
+  generations: Readonly<Record<number, Generation>>,
+  scenarios: Readonly<Record<string, Scenario>>,
+): void {
+  const isInstalled = ({ installed }: Generation): boolean => existsSync(installed)
+  const reason = 'not installed (.ci/run installs the locked versions in clients/)'
+  describe(title, () => {
+    const skip = Object.values(generations).some(isInstalled) ? false : reason
+    test(`${title} – works unchanged`, { skip }, async (t) => {
+      const context = await startClientTestServer(t)
+      for (const [version, generation] of Object.entries(generations)) {
+        const skipVersion = isInstalled(generation) ? false : reason
+        await t.test(`${title} ${version} – works unchanged`, { skip: skipVersion }, async (t) => {
+          const runScenario = startProgram(t, generation, context)
+          for (const family of families) {
+            for (const [name, scenario] of Object.entries(scenarios)) {
+              const isMeant = (scenario.families ?? families).includes(family)
+              if (!isMeant || Number(version) < (scenario.since ?? 0)) continue
+              await t.test(`${family}: ${name}`, async () => {
+                scenario.before?.(context, family)
+                assert.equal(await runScenario(family, scenario.name), null)
+                await scenario.after?.(context, family, performance.now())
+              })
+            }
+          }
+        })
+      }
+      await context.server.assertNoOpenHolds()
+    })
+  })
+}

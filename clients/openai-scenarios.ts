@@ -1,0 +1,72 @@
+/** The scenarios of OpenAI's official clients, by title. */
+import assert from 'node:assert/strict'
+
+import type { Scenario } from './client-program.ts'
+import {
+  assertCallIdsReturned,
+  assertClosed,
+  assertCutShort,
+  assertSchemaSent,
+  rejectOnce,
+  textSentTo,
+} from './server-checks.ts'
+import { signature } from './upstream-scripts.ts'
+
+export const openaiScenarios: Readonly<Record<string, Scenario>> = {
+  'Completion – arrives with usage and request id': { name: 'not_streamed' },
+  'Base URL – also works without /v1': { name: 'base_url_without_version' },
+  'Stream – has the same text, and no usage unless requested': { name: 'streamed' },
+  'Stream with usage – ends with usage and cost, also through the helper': { name: 'streamed_with_usage' },
+  'Parallel tool calls – arrive, streaming or not, and their results go back': {
+    name: 'tools',
+    after: assertCallIdsReturned,
+  },
+  'Tool calls of another model – go on with this one': { name: 'switched_model' },
+  'Sampling parameters – are accepted together': { name: 'sampling' },
+  'Image in a data URL – reaches the upstream': {
+    name: 'images',
+    after: ({ upstreams }, family) => assert.ok(textSentTo(upstreams[family]).includes('iVBORw0KGgo')),
+  },
+  'JSON schema – is obeyed, and the output is parsed': {
+    name: 'json_schema',
+    after: assertSchemaSent,
+  },
+  'Thinking – survives a tool loop with its signature': {
+    name: 'thinking',
+    families: ['claude'],
+    after({ upstreams }) {
+      assert.partialDeepStrictEqual(upstreams.claude.requests.at(-1)?.json, {
+        thinking: { type: 'enabled' },
+        messages: [
+          { role: 'user' },
+          { role: 'assistant', content: [{ type: 'thinking', thinking: 'Let me see.', signature }] },
+        ],
+      })
+    },
+  },
+  'Models of a key – are listed and retrieved': { name: 'models' },
+  'Errors – become the error classes of the client and have a request id': { name: 'errors' },
+  'Too large request – is rejected with 413': { name: 'too_large', families: ['other'] },
+  'Error with x-should-retry false – is not retried': { name: 'not_retried' },
+  'Rate-limited upstream – the client retries and gets a response': {
+    name: 'retried',
+    before: (context, family) => rejectOnce(context, family, 429),
+  },
+  'Rate-limited upstream without retries – raises the error': {
+    name: 'without_retries',
+    before: (context, family) => rejectOnce(context, family, 429),
+  },
+  'Disconnect from a stream – closes the upstream and ends the charge': {
+    name: 'disconnect_from_stream',
+    async after(context, family, doneMs) {
+      await assertClosed(context, family, doneMs)
+      await assertCutShort(context, family)
+    },
+  },
+  'Timeout of a silent request – closes the upstream': {
+    name: 'timeout_of_silent_request',
+    after: assertClosed,
+  },
+  'Error within a stream – is raised after the text before it': { name: 'error_in_stream' },
+  'Truncated stream – is raised as an error after the text before it': { name: 'truncated_stream' },
+}
