@@ -50,7 +50,7 @@ export interface UpstreamContext {
   readonly sealer: Sealer
   /** Returns why an address must not be called, or null if it may be. */
   readonly checkUrl: (url: string) => string | null
-  /** Rejects if the actor must not give an existing upstream another origin, provider or proxy. Absent: they may. */
+  /** Rejects if the actor must not add an upstream, or give one another origin, provider or proxy. Absent: they may. */
   readonly authorizeNewDestination?: () => Promise<void>
 }
 

@@ -164,6 +164,7 @@ export async function createUpstream(
     updated_at: now,
     ...toColumns(input, id, context),
   }
+  await context.authorizeNewDestination?.()
   try {
     await db.write(
       expectChanges(sql.insertInto('upstreams').values(row), 1),

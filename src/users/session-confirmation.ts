@@ -15,7 +15,7 @@ export interface SessionIds {
   readonly userId: string
 }
 
-/** Call it only after the user's password or passkey was verified. Returns when the confirmation expires. */
+/** Call it only after the user's password or passkey was verified, or just chosen. Returns when the confirmation expires. */
 export async function confirmSession(db: Db, { user, session }: SignedInUser): Promise<number> {
   const detail = { session: session.id }
   const { expiresAt } = await issueOneTimeToken(db, {

@@ -1,7 +1,7 @@
 // @backend both
 /**
- * An operator's session alone cannot send an upstream's requests elsewhere, nor create a link that gives access as an
- * operator: the password, or a passkey, is needed again.
+ * An operator's session alone cannot add an upstream, send its requests elsewhere, nor create a link that gives access
+ * as an operator: the password, or a passkey, is needed again.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -22,6 +22,7 @@ const server = await sharedTestServer({
   env: { SIGN_UP: 'open', UPSTREAM_ALLOW: '127.0.0.0/8', WORKERS: '2' },
 })
 const operator = await setUpOperator(server)
+const unconfirmed = await signInAgain()
 const proof = { body: { password: validPassword } }
 
 interface Upstream {
@@ -64,6 +65,20 @@ async function signWithPasskey(session: ConsoleSession, device: SoftwareAuthenti
 }
 
 describe('Confirmation with the password', () => {
+  test('Unconfirmed session – cannot add an upstream; one that was just set up can', async () => {
+    const session = await signInAgain()
+    const fields = { provider: 'openai-compatible', base_url: 'http://127.0.0.1:9000/v1', credential: '' }
+    const add = (by: ConsoleSession, name: string) =>
+      by.fetch('POST', '/api/admin/upstreams', { ...fields, name })
+    const { status, code } = await readError(await add(session, 'diverted'))
+    assert.deepEqual([status, code], [403, 'password_required'])
+    const { data } = await server.admin<{ data: { name: string }[] }>('GET', '/upstreams')
+    assert.ok(!data.some(({ name }) => name === 'diverted'))
+    await session.call(profileContract.confirm, proof)
+    assert.equal((await add(session, 'confirmed')).status, 201)
+    assert.equal((await add(operator, 'first')).status, 201)
+  })
+
   test('Unconfirmed session – cannot change origin, provider or proxy; nothing changes', async () => {
     const path = await createUpstream()
     const before = await server.admin<Upstream>('GET', path)
@@ -73,7 +88,7 @@ describe('Confirmation with the password', () => {
       { provider: 'vllm' },
       { proxy: 'http://127.0.0.1:3128' },
     ])
-      assert.equal(await change(operator, path, patch), 'password_required', JSON.stringify(patch))
+      assert.equal(await change(unconfirmed, path, patch), 'password_required', JSON.stringify(patch))
     assert.deepEqual(await server.admin('GET', path), before)
     assert.equal(before.last_four, '7777')
   })
@@ -96,7 +111,7 @@ describe('Confirmation with the password', () => {
   test('Other changes, and calls with ADMIN_API_KEY – need no confirmation', async () => {
     const path = await createUpstream()
     const patch = { priority: 3, base_url: 'http://127.0.0.1:9000/v2', credential: 'sk-other-8888' }
-    assert.equal(await change(operator, path, patch), null)
+    assert.equal(await change(unconfirmed, path, patch), null)
     await server.admin('PATCH', path, { base_url: 'http://127.0.0.1:9001/v1' })
   })
 

@@ -1,7 +1,9 @@
 /** What an operator sets up in the console before the first request: upstream, model, price, account, credit. */
 import type { Page } from 'playwright-core'
+import { operatorPassword } from './browser.ts'
 import { findDialog, goToPage } from './console-steps.ts'
 
+/** In a session that was not confirmed: a new upstream requires the password again. */
 export async function addUpstream(page: Page, name: string, url: string): Promise<void> {
   const dialog = findDialog(page)
   await goToPage(page, 'Upstreams')
@@ -11,6 +13,8 @@ export async function addUpstream(page: Page, name: string, url: string): Promis
   await dialog.getByLabel('Base URL').fill(url)
   await dialog.getByRole('textbox', { name: 'Credential' }).fill('sk-upstream')
   await dialog.getByRole('button', { name: 'Save and test' }).click()
+  await dialog.getByRole('textbox', { name: 'Password' }).fill(operatorPassword)
+  await dialog.getByRole('button', { name: 'Continue' }).click()
   await dialog.getByLabel('Test model').fill('any')
   await dialog.getByRole('button', { name: 'Test', exact: true }).click()
   await dialog.getByText(/Test passed in/).waitFor()

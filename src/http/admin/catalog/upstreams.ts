@@ -191,6 +191,7 @@ const create = createRoute({
   method: 'post',
   path: '/upstreams',
   summary: 'Create an upstream',
+  description: `It ${confirmationRule}`,
   request: { body: jsonBody(upstreamInput) },
   responses: createdResponse(upstreamSchema, 'The upstream, without its credential.'),
 })

@@ -8,6 +8,7 @@ import { apiError } from '../../../errors.ts'
 import { startPasskeySignIn, userByPasskey } from '../../../users/passkeys.ts'
 import { userByEmail, userById, type User } from '../../../users/users.ts'
 import { consumeRecoveryCode, consumeTotpCode } from '../../../users/two-factor.ts'
+import { confirmSession } from '../../../users/session-confirmation.ts'
 import { endSession, openSession, type SignedInUser } from '../../../users/sessions.ts'
 import {
   issueOneTimeToken,
@@ -35,10 +36,12 @@ export async function startSession(
   const agent = c.req.header('user-agent') ?? ''
   const { address } = context
   const { session, token } = await openSession(db, user, { address, agent, method })
+  const signedIn: SignedInUser = { session, user }
+  // The first operator adds an upstream next, and has chosen the password a moment ago.
+  if (method === 'set-up') await confirmSession(db, signedIn)
   await ctx.authThrottle.reset('sign-in-email', { id: normalizeEmail(user.email), address })
   if (context.signedIn !== null) await endSession(db, context.signedIn.user, context.signedIn.session.id)
   c.header('set-cookie', buildSessionCookie(config, token, session.expiresAt))
-  const signedIn: SignedInUser = { session, user }
   return { status: 'signed_in', session: await serializeSession(deps, signedIn) }
 }
 
