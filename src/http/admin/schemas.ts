@@ -12,6 +12,9 @@ export const money = z
   .max(64)
   .meta({ description: 'An amount as a decimal string.', example: '0.002' })
 export const time = z.string().meta({ description: 'RFC 3339.', example: '2026-11-21T08:00:00.000Z' })
+/** The description of a secret or a code that cannot be read later. */
+export const returnedOnce =
+  'Returned only in this response, and for 24 hours in its replays with the same `Idempotency-Key`.'
 const isoTime = z.iso.datetime({ offset: true, error: 'must be a time such as "2026-11-21T08:00:00Z"' })
 
 function toUpperCase(value: unknown): unknown {

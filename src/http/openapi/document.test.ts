@@ -43,6 +43,8 @@ describe('openapiDocument', () => {
     ]) {
       assert.ok(document.paths[path], path)
     }
+    // An `Idempotency-Key` replays what a POST has returned.
+    assert.doesNotMatch(JSON.stringify(document), /only once/)
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)
     for (const [, name = ''] of references) assert.ok(document.components.schemas[name], name)
     for (const [path, calls] of Object.entries(document.paths)) {

@@ -46,7 +46,7 @@ export const idempotencyKey: Json = {
 export const adminIdempotencyKey: Json = {
   ...idempotencyKey,
   description:
-    'For 24 hours, calls of one administrator with the same key and body get the response to the first one and take effect once. A call that was rejected (4xx) frees its key.',
+    'For 24 hours, calls of one administrator with the same key and body get the response to the first one and take effect once. A call that was rejected (4xx) frees its key; one that failed or was interrupted is not executed again (409).',
 }
 export const replayedHeader: Json = {
   'idempotent-replayed': {

@@ -26,6 +26,7 @@ import {
   listResponse,
   money,
   okResponse,
+  returnedOnce,
   time,
   timeInput,
 } from '../schemas.ts'
@@ -75,7 +76,7 @@ export const keySchema = z
   })
   .openapi('Key')
 export const newKeySchema = keySchema
-  .extend({ secret: z.string().meta({ description: 'Returned only once.' }) })
+  .extend({ secret: z.string().meta({ description: returnedOnce }) })
   .openapi('NewKey')
 
 export function serializeKey(key: Key): z.infer<typeof keySchema> {

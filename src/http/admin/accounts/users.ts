@@ -21,6 +21,7 @@ import {
   idParams,
   listResponse,
   okResponse,
+  returnedOnce,
   time,
   timeInput,
 } from '../schemas.ts'
@@ -140,7 +141,7 @@ const createInviteRoute = createRoute({
   },
   responses: createdResponse(
     z.object({ id: z.string(), code: z.string() }).openapi('NewInvite'),
-    'The code; returned only once.',
+    `The code. ${returnedOnce}`,
   ),
 })
 const deleteInviteRoute = createRoute({

@@ -18,6 +18,7 @@ import {
   listResponse,
   money,
   okResponse,
+  returnedOnce,
   time,
   timeInput,
 } from '../schemas.ts'
@@ -31,7 +32,7 @@ const voucherInput = z.strictObject({
 })
 export const newVouchersSchema = z
   .object({
-    codes: z.array(z.string()).meta({ description: 'Returned only once.' }),
+    codes: z.array(z.string()).meta({ description: returnedOnce }),
     amount: money,
     count: z.int(),
     expires_at: time.nullable(),

@@ -29,6 +29,7 @@ import {
   idParams,
   listResponse,
   okResponse,
+  returnedOnce,
   time,
 } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
@@ -83,7 +84,7 @@ export const newChannelSchema = channelSchema.extend({
   secret: z
     .string()
     .nullable()
-    .meta({ description: 'The secret that was generated for a webhook; returned only once.' }),
+    .meta({ description: `The secret that was generated for a webhook. ${returnedOnce}` }),
 })
 const testResultSchema = z.object({
   ok: z.boolean(),
