@@ -153,7 +153,8 @@ export const overloaded = { type: 'overloaded_error', message: 'Overloaded' }
 
 /** Streams three words and then an error event. */
 const respondWithBrokenMessage: Script = (exchange) => {
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: {} }
+  const initialUsage = { input_tokens: usage.input, output_tokens: 1 }
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], usage: initialUsage }
   const events = [
     { type: 'message_start', message },
     { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
