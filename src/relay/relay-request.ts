@@ -53,7 +53,8 @@ export interface RequestLogLine {
   readonly id: string
   readonly account: string
   readonly key: string
-  readonly cost: bigint
+  /** null: the settlement could not be written in time. It is charged later. */
+  readonly cost: bigint | null
   readonly usage: Bill['usage'] | null
   readonly fault: string | null
   readonly attempts: readonly AttemptRecord[]

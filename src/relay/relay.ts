@@ -248,17 +248,29 @@ class RelaySession implements ActiveRequest {
       servedModel: this.#failover.fallbackModel,
       outcome,
     }
-    const charge = await this.#deps.ledger.settle(settlement, extras.response ?? null)
-    this.#deps.logRequest({
-      outcome,
+    const line = {
       id,
       account: caller.accountId,
       key: caller.keyId,
-      cost: charge,
       usage: bill?.usage ?? null,
       fault: extras.fault ?? null,
       attempts: this.#failover.attempts,
-    })
-    return charge
+    }
+    try {
+      const cost = await this.#deps.ledger.settle(settlement, extras.response ?? null)
+      this.#deps.logRequest({ ...line, outcome, cost })
+      return cost
+    } catch (error) {
+      this.#deps.logRequest({ ...line, outcome: this.#unsettledOutcome(outcome, error), cost: null })
+      throw error
+    }
+  }
+
+  /** What the caller sees of a settlement that could not be written in time. */
+  #unsettledOutcome(outcome: RequestOutcome, cause: unknown): RequestOutcome {
+    if (this.#writer.isDisconnected) return outcome
+    const { status, code } = asApiError(cause)
+    const httpStatus = this.#writer.isStarted ? outcome.httpStatus : status
+    return { ...outcome, httpStatus, outcome: 'failed', errorCode: code }
   }
 }

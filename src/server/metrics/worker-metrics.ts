@@ -100,8 +100,8 @@ export class WorkerMetrics {
     this.#requests.inc({ outcome: outcome.outcome, stream: outcome.stream ? '1' : '0', model, upstream })
     route.duration.observe(outcome.durationMs / 1000)
     if (outcome.firstTokenMs !== null) route.firstToken.observe(outcome.firstTokenMs / 1000)
+    if (cost === null || !usage) return
     route.charged.inc(Number(cost) / 1e9)
-    if (!usage) return
     route.inputTokens.inc(usage.input)
     route.outputTokens.inc(usage.output)
   }

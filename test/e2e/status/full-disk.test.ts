@@ -67,8 +67,21 @@ describe('Full disk', () => {
     const [current] = await listIncidents()
     assert.deepEqual([current?.id, current?.title], [incidents[0]?.id, title])
 
+    // They end after 30 s, each with a line in the log although it is not charged yet.
+    const ended = await Promise.all(waiting)
+    for (const response of ended) await response.text()
+    // The first ones may have found space in the database.
+    const ids = ended.flatMap(({ status, headers }) => (status === 200 ? [] : [headers.get('x-request-id')]))
+    assert.ok(ids.length > 0)
+    const linesOf = (id: string | null) => server.log.filter((line) => line.includes(`"${id}"`))
+    await waitUntil(() => ids.every((id) => linesOf(id).length > 0))
+    const lines = ids.flatMap(linesOf).filter((line) => line.includes('"msg":"request"'))
+    assert.ok(lines.length > 0 && lines.length <= ids.length, lines.join('\n'))
+    for (const line of lines) {
+      const { status, outcome, settled, cost } = JSON.parse(line) as Record<string, unknown>
+      assert.deepEqual([status, outcome, settled, cost], [503, 'failed', false, undefined])
+    }
     freeDisk()
-    for (const response of await Promise.all(waiting)) await response.text()
     await waitUntil(async () => ((await listIncidents())[0]?.closed_at ?? null) !== null)
     const [closed, ...others] = await listIncidents()
     assert.deepEqual([closed?.id, closed?.opened_at, others], [current?.id, current?.opened_at, []])
