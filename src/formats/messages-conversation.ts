@@ -1,7 +1,7 @@
 /** Translates the conversation of a request in Anthropic's format into messages of the OpenAI format. */
 import { omitUndefined, getString, type Json } from '../providers/json-fields.ts'
 import { isObject } from '../providers/usage.ts'
-import { decodeCallId, shortCallId } from '../providers/tool-call-ids.ts'
+import { boundedCallId, decodeCallId, shortCallId } from '../providers/tool-call-ids.ts'
 import { unwrapSignature, withText } from './thinking-signature.ts'
 import {
   parseBlocks,
@@ -47,9 +47,10 @@ function translateUserTurn(blocks: readonly LocatedBlock[], capabilities: Provid
   return [...toolResults.map(({ message }) => message), ...remaining]
 }
 
-function callIdFor(id = '', { shortCallIds }: ProviderCapabilities): string {
+function callIdFor(id = '', { shortCallIds, isTranslated }: ProviderCapabilities): string {
   const original = decodeCallId(id)
-  return shortCallIds ? shortCallId(original) : original
+  if (shortCallIds) return shortCallId(original)
+  return isTranslated ? original : boundedCallId(original)
 }
 
 function translateToolUse({ block }: LocatedBlock, capabilities: ProviderCapabilities): Json {
@@ -92,15 +93,40 @@ function translateAssistantTurn(blocks: readonly LocatedBlock[], capabilities: P
   })
 }
 
+interface LocatedTurn {
+  readonly role: unknown
+  readonly path: string
+  readonly blocks: LocatedBlock[]
+}
+
+function isOfTool({ block }: LocatedBlock): boolean {
+  return block['type'] === 'tool_use' || block['type'] === 'tool_result'
+}
+
+/**
+ * Parses the messages. Anthropic combines adjacent messages of one role; in the OpenAI format they are separate, but
+ * all results of calls must follow the message with the calls at once.
+ */
+function parseTurns(messages: readonly unknown[]): LocatedTurn[] {
+  const turns: LocatedTurn[] = []
+  for (const [index, message] of messages.entries()) {
+    const path = `messages[${index}]`
+    if (!isObject(message)) throw unsupported(path, 'must be an object')
+    const { role } = message
+    const blocks = parseBlocks(message['content'], `${path}.content`)
+    const last = turns.at(-1)
+    if (last && last.role === role && [...last.blocks, ...blocks].some(isOfTool)) last.blocks.push(...blocks)
+    else turns.push({ role, path, blocks })
+  }
+  return turns
+}
+
 /** Throws `UnsupportedFeatureError` naming the field that is invalid or not supported. */
 export function translateMessages(request: Json, capabilities: ProviderCapabilities): Json[] {
   const { messages } = request
   if (!Array.isArray(messages)) throw unsupported('messages', 'must be an array')
-  return messages.flatMap((message: unknown, index) => {
-    const path = `messages[${index}]`
-    if (!isObject(message)) throw unsupported(path, 'must be an object')
-    const blocks = parseBlocks(message['content'], `${path}.content`)
-    switch (message['role']) {
+  return parseTurns(messages).flatMap(({ role, path, blocks }) => {
+    switch (role) {
       case 'user':
         return translateUserTurn(blocks, capabilities)
       case 'assistant':

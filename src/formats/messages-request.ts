@@ -15,6 +15,7 @@ import {
 import { translateMessages } from './messages-conversation.ts'
 import { parseBlocks, encodeContent, translateBlock, unsupported } from './messages-blocks.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
+import { isStrictSchema } from './strict-schema.ts'
 import { shortToolName } from './tool-names.ts'
 
 /** OpenAI's maximum length of `user`. */
@@ -37,11 +38,12 @@ function translateTool(tool: Json, index: number, capabilities: ProviderCapabili
       `${getString(tool, 'type') ?? 'the tool'} is run by Anthropic; the provider of this model has no such tool`,
     )
   }
+  const parameters = getObject(tool, 'input_schema')
   const about = omitUndefined({
     name: shortToolName(getString(tool, 'name') ?? ''),
     description: getString(tool, 'description'),
-    parameters: getObject(tool, 'input_schema'),
-    strict: tool['strict'] === true ? true : undefined,
+    parameters,
+    strict: tool['strict'] === true && isStrictSchema(parameters ?? {}) ? true : undefined,
   })
   const cache = capabilities.promptCache ? getObject(tool, 'cache_control') : undefined
   return omitUndefined({ type: 'function', function: about, cache_control: cache })
@@ -117,7 +119,12 @@ function translateOutputFormat(request: Json): Json | undefined {
   if (format['type'] !== 'json_schema' || !schema) {
     throw unsupported('output_config.format', 'must be "json_schema" with a schema')
   }
-  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: isStrictSchema(schema) } }
+}
+
+/** OpenAI rejects an empty list. */
+function translateStops({ stop_sequences: stops }: Json): unknown {
+  return Array.isArray(stops) && stops.length > 0 ? stops : undefined
 }
 
 function translateUser(request: Json): string | undefined {
@@ -141,7 +148,7 @@ export function translateMessagesRequest(request: Json, capabilities: ProviderCa
     ...translateTools(request, capabilities),
     ...translateThinking(request, capabilities),
     response_format: translateOutputFormat(request),
-    stop: Array.isArray(request['stop_sequences']) ? request['stop_sequences'] : undefined,
+    stop: translateStops(request),
     temperature: getNumber(request, 'temperature'),
     top_p: getNumber(request, 'top_p'),
     top_k: capabilities.topK ? getNumber(request, 'top_k') : undefined,

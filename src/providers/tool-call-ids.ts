@@ -1,11 +1,12 @@
 /**
  * Ids of tool calls across providers. Anthropic accepts letters, digits, `_` and `-`; others create ids with dots and
- * colons and need them back; Mistral accepts only nine letters and digits.
+ * colons and need them back; Mistral accepts only nine letters and digits, OpenAI at most 40 characters.
  */
 import { createHash } from 'node:crypto'
 
 const validId = /^[a-zA-Z0-9_-]+$/
 const encodedPrefix = 'sluice_'
+const maxOpenAILength = 40
 const mistralId = /^[a-zA-Z0-9]{9}$/
 
 /** Encodes an id so that it is valid in Anthropic's format. */
@@ -18,6 +19,12 @@ export function decodeCallId(id: string): string {
   return id.startsWith(encodedPrefix)
     ? Buffer.from(id.slice(encodedPrefix.length), 'base64url').toString()
     : id
+}
+
+/** An id that OpenAI accepts: a longer one becomes its hash. */
+export function boundedCallId(id: string): string {
+  if (id.length <= maxOpenAILength) return id
+  return `call_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
 
 /** A deterministic id of nine letters and digits. */

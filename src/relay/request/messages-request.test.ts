@@ -8,9 +8,9 @@ import {
   recordingsOf,
   readStreamPayloads,
   readResponse,
+  sentBody,
 } from '../../providers/contract.fixture.ts'
 import { UnsupportedFeatureError, type Provider } from '../../providers/provider.ts'
-import { isObject } from '../../providers/usage.ts'
 import { ApiError } from '../../errors.ts'
 import { messagesErrorBody } from '../../formats/messages-error.ts'
 import { translateChatResponse, mapStopReason } from '../../formats/messages-response.ts'
@@ -19,11 +19,10 @@ import { messagesRequest, providerNamed, relayed, responseContext } from './mess
 /** The body that a provider gets for a request in Anthropic's format. */
 function sent(name: string, fields: object): Record<string, unknown> {
   const provider = providerNamed(name)
-  const body = messagesRequest(fields).encodingFor(provider)
-  const outgoing = provider.buildRequest({ ...createCall(provider, {}), body })
-  const value: unknown = JSON.parse(Buffer.concat([...outgoing.body]).toString())
-  assert.ok(isObject(value))
-  return value
+  return sentBody(provider, {
+    ...createCall(provider, {}),
+    body: messagesRequest(fields).encodingFor(provider),
+  })
 }
 
 function streamedMessage(provider: Provider): ReturnType<typeof assembleMessage> {
@@ -183,11 +182,12 @@ describe('MessagesRequest', () => {
   test('thinking – is disabled at Anthropic after tool calls with another provider’s thinking', () => {
     const messages = turnAfter(streamedMessage(providerNamed('gemini')))
     const thinking = { type: 'enabled', budget_tokens: 2000 }
-    assert.deepEqual(sent('anthropic', { messages, thinking })['thinking'], { type: 'disabled' })
+    const request = { thinking, max_tokens: 4000 }
+    assert.deepEqual(sent('anthropic', { ...request, messages })['thinking'], { type: 'disabled' })
     assert.deepEqual(sent('anthropic', { messages, thinking: { type: 'adaptive' } })['thinking'], {
       type: 'adaptive',
     })
-    assert.deepEqual(sent('anthropic', { thinking })['thinking'], thinking)
+    assert.deepEqual(sent('anthropic', request)['thinking'], thinking)
   })
 
   test('thinking – is sent in each provider’s fields, if it has any', () => {
@@ -260,7 +260,7 @@ describe('MessagesRequest', () => {
   })
 
   test('schema, tool choice and stop sequences – are translated', () => {
-    const schema = { type: 'object', properties: { city: { type: 'string' } } }
+    const schema = { type: 'object', properties: {}, additionalProperties: false }
     const body = sent('openai', {
       output_config: { format: { type: 'json_schema', schema } },
       tools: [{ name: 'clock', input_schema: schema, strict: true }],

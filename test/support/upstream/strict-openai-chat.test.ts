@@ -145,6 +145,12 @@ const rules: readonly (readonly [string, object, object, string])[] = [
     "Invalid schema for response_format 'a': In context=(), 'required'",
   ],
   [
+    'Format – a strict schema has no allOf',
+    format('a'),
+    format('a', { ...closed, allOf: [] }),
+    "Invalid schema for response_format 'a': In context=(), 'allOf'",
+  ],
+  [
     'Format – json_object needs the word',
     { messages: [{ ...user, content: 'as JSON' }], response_format: { type: 'json_object' } },
     { response_format: { type: 'json_object' } },

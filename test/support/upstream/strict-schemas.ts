@@ -30,8 +30,10 @@ function isObjectSchema({ type }: Json): boolean {
  */
 export function findOpenAISchemaProblem(root: Json): string | undefined {
   for (const { schema, context } of subschemas(root)) {
-    if (!isObjectSchema(schema)) continue
     const where = `In context=(${context.map((each) => `'${each}'`).join(', ')})`
+    const unsupported = ['oneOf', 'allOf', 'not'].find((keyword) => schema[keyword] !== undefined)
+    if (unsupported !== undefined) return `${where}, '${unsupported}' is not permitted.`
+    if (!isObjectSchema(schema)) continue
     if (schema['additionalProperties'] !== false)
       return `${where}, 'additionalProperties' is required to be supplied and to be false.`
     const required: unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
