@@ -22,6 +22,8 @@ export type { LiveCredential, LiveUpstream, VersionedPrice } from './live-upstre
 export interface LiveRoute {
   readonly upstream: LiveUpstream
   readonly upstreamModel: string
+  /** The name for the model in responses; null: the upstream's. */
+  readonly returnedModel: string | null
   readonly priority: number
   readonly weight: number
 }
@@ -157,8 +159,10 @@ export class Catalog {
   #routeOf(row: RoutesTable): LiveRoute[] {
     const upstream = this.#upstreams.get(row.upstream_id)
     if (upstream === undefined || !upstream.enabled) return []
+    const { model_id: id, upstream_model: upstreamModel } = row
+    const returnedModel = row.expose_model === 1 || upstreamModel === id ? null : id
     const priority = row.priority ?? upstream.priority
-    return [{ upstream, upstreamModel: row.upstream_model, priority, weight: row.weight ?? upstream.weight }]
+    return [{ upstream, upstreamModel, returnedModel, priority, weight: row.weight ?? upstream.weight }]
   }
 }
 

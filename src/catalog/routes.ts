@@ -11,6 +11,8 @@ export interface Route {
   /** null: the upstream's own. Lower priorities are tried first. */
   readonly priority: number | null
   readonly weight: number | null
+  /** Responses carry the upstream's name for the model, not the caller's. */
+  readonly exposeModel: boolean
 }
 
 export interface RouteInput {
@@ -20,6 +22,7 @@ export interface RouteInput {
   readonly model: string
   readonly priority?: number | null
   readonly weight?: number | null
+  readonly exposeModel?: boolean | undefined
 }
 
 const maxRoutes = 50
@@ -68,6 +71,7 @@ export async function resolveRoutes(db: Db, inputs: readonly RouteInput[]): Prom
       upstreamModel: input.model,
       priority: input.priority ?? null,
       weight: input.weight ?? null,
+      exposeModel: input.exposeModel ?? false,
     }
   })
 }
@@ -82,6 +86,7 @@ export function replaceRoutes(modelId: string, routes: readonly Route[]): Query[
     upstream_model: route.upstreamModel,
     priority: route.priority,
     weight: route.weight,
+    expose_model: route.exposeModel ? 1 : 0,
   }))
   return [remove, sql.insertInto('routes').values(rows)]
 }
@@ -92,5 +97,6 @@ export function routeOf(row: RoutesTable): Route {
     upstreamModel: row.upstream_model,
     priority: row.priority,
     weight: row.weight,
+    exposeModel: row.expose_model === 1,
   }
 }

@@ -63,6 +63,8 @@ export interface UpstreamCall {
   readonly modelMaximumTokens: number | null
   /** Milliseconds since the epoch, for signatures and timestamps. */
   readonly nowMs: number
+  /** The name for the model in responses; absent or `null`: the upstream's. */
+  readonly returnedModel?: string | null
   /** The access token, for providers with `buildTokenRequest`. */
   readonly token?: string
 }

@@ -25,6 +25,7 @@ import { searchFees } from './0018-search-fees.ts'
 import { trafficTokens } from './0019-tokens-of-traffic.ts'
 import { keyList } from './0020-key-list.ts'
 import { rejectionCounts } from './0021-rejection-counts.ts'
+import { exposedModels } from './0022-exposed-models.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -48,4 +49,5 @@ export const migrations: readonly Migration[] = [
   trafficTokens,
   keyList,
   rejectionCounts,
+  exposedModels,
 ]

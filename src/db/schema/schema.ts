@@ -177,6 +177,8 @@ export interface RoutesTable {
   /** null: the upstream's own value. */
   priority: number | null
   weight: number | null
+  /** 1: responses carry the upstream's name for the model. */
+  expose_model: number
 }
 
 export interface Schema

@@ -3,6 +3,7 @@ import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
 import type { UpstreamCall, Chunk, Provider } from '../../providers/provider.ts'
 import { isObject } from '../../providers/usage.ts'
+import { renameModel, renameModelIn } from '../streaming/model-renaming.ts'
 import type { RequestEncoding } from '../request/caller-format.ts'
 import {
   parseErrorBody,
@@ -56,9 +57,13 @@ export function readBufferedResponse(
     if (call.body.stream || isError(json) || !isExpectedFormat) {
       return { kind: 'error', error: upstreamErrorIn(json, credential) }
     }
-    if (!translation && !encoding.encodeResponse) return { kind: 'buffered', bytes, json }
-    const response = translation?.translateResponse(json, call) ?? (json as Chunk)
-    if (encoding.isPassthrough) return { kind: 'buffered', bytes, json: response }
+    const { returnedModel } = call
+    if (!translation && !encoding.encodeResponse)
+      return { kind: 'buffered', bytes: renameModel(bytes, returnedModel), json }
+    const translated = translation?.translateResponse(json, call) ?? (json as Chunk)
+    if (encoding.isPassthrough)
+      return { kind: 'buffered', bytes: renameModel(bytes, returnedModel), json: translated }
+    const response = renameModelIn(translated, returnedModel)
     const encoded = encoding.encodeResponse?.(response) ?? response
     return { kind: 'buffered', bytes: Buffer.from(JSON.stringify(encoded)), json: response }
   } catch {

@@ -23,6 +23,7 @@ import {
 } from './rejected-fields.ts'
 import { singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
 import { upstreamError, shouldFailOver, type UpstreamError } from './upstream-error.ts'
+import { renameModelInError } from '../streaming/model-renaming.ts'
 import type { HealthClient } from './health-client.ts'
 import { recordLatency, routeStats, typicalLatencyMs } from './route-stats.ts'
 
@@ -188,6 +189,7 @@ export class Failover {
       credential: credential.credential,
       settings: upstream.settings,
       withoutFields,
+      returnedModel: route.returnedModel,
       modelMaximumTokens: model.maxOutputTokens,
       nowMs: this.#startedAt,
     }
@@ -213,7 +215,7 @@ export class Failover {
     }
     this.attempts.push(record)
     if (isError) {
-      this.errors.push(result.error)
+      this.errors.push(renameModelInError(result.error, route))
       addFailureDetails(record, result.error, request, attempt.upstreamRequestId)
     }
     return result

@@ -20,6 +20,7 @@ import {
   type UpstreamError,
 } from '../routing/upstream-error.ts'
 import type { StreamEncoder, RequestEncoding } from '../request/caller-format.ts'
+import { ModelRenaming, renameModelIn } from './model-renaming.ts'
 import { UsageMeter, type ChunkFacts } from './usage-meter.ts'
 
 export interface StreamSink {
@@ -56,6 +57,8 @@ export class UpstreamStream {
   readonly #framing: Framing | SseParser
   readonly #translation: StreamTranslation | null
   readonly #isPassthrough: boolean
+  readonly #returnedModel: string | null
+  readonly #renaming: ModelRenaming | null
   readonly #credential: string
   readonly #onCommit: () => void
   readonly #maxPendingBytes: number
@@ -76,6 +79,9 @@ export class UpstreamStream {
     const { translation, call } = options
     this.encoder = options.encoding.streamEncoder(this.meter)
     this.#isPassthrough = options.encoding.isPassthrough
+    this.#returnedModel = call.returnedModel ?? null
+    this.#renaming =
+      this.#returnedModel === null ? null : new ModelRenaming(this.#returnedModel, this.#isPassthrough)
     this.#translation = translation?.createStream(call) ?? null
     this.#credential = secretsOf(call)
     this.#maxPendingBytes = options.maxEventBytes
@@ -175,14 +181,16 @@ export class UpstreamStream {
       if (this.#finishOnError(chunk, more)) return
       facts = more.hasContent || more.hasFinish ? more : facts
     }
-    this.#encode(null, facts, event)
+    this.#encode(null, facts, this.#renaming?.rename(event) ?? event)
     if (translation.isComplete) this.#complete()
   }
 
   /** `event`: the original, if it is sent unchanged. */
-  #onChunk(chunk: unknown, event: SseEvent | null): void {
+  #onChunk(received: unknown, event: SseEvent | null): void {
+    const chunk = renameModelIn(received, this.#returnedModel)
     const facts = this.meter.read(chunk)
-    if (!this.#finishOnError(chunk, facts)) this.#encode(chunk, facts, event)
+    if (this.#finishOnError(chunk, facts)) return
+    this.#encode(chunk, facts, event && (this.#renaming?.rename(event) ?? event))
   }
 
   #finishOnError(chunk: unknown, { error }: ChunkFacts): boolean {

@@ -29,6 +29,7 @@ const upstream = await server.upstream(respondWithMessage(['Hello', ' there', '!
   provider: 'anthropic',
 })
 const openai = await server.upstream(respondWith('Hello from the other!', { input: 12, output: 5 }))
+openai.strict('openai')
 await server.model('claude', { upstreams: [upstream], prices })
 await server.model('claude-or-other', { upstreams: [upstream, openai], prices })
 const alice = await server.account({ balance: '¥10' })
@@ -42,9 +43,8 @@ const skip =
 
 describe('Messages API', () => {
   test('Request – reaches an Anthropic upstream byte for byte except for the model', async () => {
-    await server.admin('PATCH', '/models/claude', {
-      routes: [{ upstream: upstream.name, model: 'claude-5-real' }],
-    })
+    const route = { upstream: upstream.name, model: 'claude-5-real', expose_model: true }
+    await server.admin('PATCH', '/models/claude', { routes: [route] })
     const body = String.raw`{ "model" : "claude","max_tokens":64, "x-unknown": [1e3, "\u00e9"],
     "system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral","ttl":"1h"}}],
     "tools":[{"type":"web_search_20250305","name":"web_search"}],

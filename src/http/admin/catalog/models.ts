@@ -49,6 +49,10 @@ const patchFields = {
         model: z.string().meta({ description: 'The name of the model at the upstream.' }),
         priority: z.int().nullish(),
         weight: z.int().nullish(),
+        expose_model: z.boolean().optional().meta({
+          description:
+            'Responses carry the upstream’s name for the model; by default they carry the id of the model if the names differ.',
+        }),
       }),
     )
     .optional(),
@@ -89,6 +93,7 @@ export const modelSchema = z
         model: z.string(),
         priority: z.int().nullable().meta({ description: 'null: the priority of the upstream.' }),
         weight: z.int().nullable(),
+        expose_model: z.boolean(),
       }),
     ),
     prefer: z.enum(preferences),
@@ -118,6 +123,7 @@ function serializeModel(model: Model): z.infer<typeof modelSchema> {
       model: route.upstreamModel,
       priority: route.priority,
       weight: route.weight,
+      expose_model: route.exposeModel,
     })),
     prefer: model.routing.prefer,
     affinity: model.routing.affinity,
@@ -148,7 +154,7 @@ function toModelPatch(body: z.infer<typeof modelPatch>): ModelPatch {
     ownedBy: body.owned_by,
     listed: body.listed,
     prices: resolvePrices(body),
-    routes: body.routes,
+    routes: body.routes?.map(({ expose_model: exposeModel, ...route }) => ({ ...route, exposeModel })),
     prefer: body.prefer,
     affinity: body.affinity,
     fallbacks: body.fallbacks,
