@@ -17,6 +17,8 @@ const server = await sharedTestServer({ env: { BODY_LIMIT: '64KiB' } })
 const prices: [string, string] = ['0.002', '0.008']
 const claude = await server.upstream(respondWithMessage(['Hello!']), { provider: 'anthropic' })
 const openai = await server.upstream(respondWith('Hello!', { input: 12, output: 6 }))
+claude.strict('anthropic')
+openai.strict('openai')
 await server.model('claude', { upstreams: [claude], prices })
 await server.model('openai', { upstreams: [openai], prices })
 

@@ -18,6 +18,7 @@ const server = await sharedTestServer({ env: { STREAM_KEEP_ALIVE: '100ms' } })
 const usage = { input: 20, output: 6, cached: 8 }
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002' }
 const upstream = await server.upstream(respondWith('Hello, world!', usage))
+upstream.strict('openai')
 await server.model('m', { upstreams: [upstream], prices })
 const alice = await server.account({ balance: '¥10' })
 

@@ -24,6 +24,7 @@ const toolCalls = [
 ]
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002' }
 const upstream = await server.upstream(respondWith('Hello, world!', usage))
+upstream.strict('openai')
 await server.model('m', { upstreams: [upstream], prices })
 const alice = await server.account({ balance: '¥10' })
 const cost = '0.0000736'
@@ -195,6 +196,7 @@ describe('Messages API translation', () => {
         provider: 'anthropic',
       },
     )
+    claude.strict('anthropic')
     await server.model('deepseek', { upstreams: [deepseek], prices })
     await server.model('claude', { upstreams: [claude], prices })
     const message = assembleMessage(
@@ -269,6 +271,7 @@ describe('Messages API translation', () => {
         provider: 'anthropic',
       },
     )
+    claude.strict('anthropic')
     await server.model('m-or-claude', { upstreams: [upstream, claude], prices })
     assert.equal((await postMessages(alice, messagesRequest('m-or-claude', { tools }))).status, 200)
   })

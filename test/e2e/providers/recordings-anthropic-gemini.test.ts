@@ -63,6 +63,7 @@ describe('Recorded Anthropic and Gemini responses', () => {
       const server = await startTestServer(t)
       const anthropic = await server.upstream(respondWithJson(500, {}), { provider: 'anthropic' })
       const google = await server.upstream(respondWithJson(500, {}), { provider: 'gemini' })
+      anthropic.strict('anthropic')
       await server.model('anthropic', { prices: ['0.002', '0.008'], upstreams: [anthropic] })
       await server.model('google', { prices: ['0.002', '0.008'], upstreams: [google] })
       const alice = await server.account({ balance: '10' })
