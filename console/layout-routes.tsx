@@ -1,5 +1,6 @@
 /** The layout routes: the root, the shell for signed-in users, and its operator section. */
-import { createRootRoute, createRoute, lazyRouteComponent, Outlet, redirect } from '@tanstack/react-router'
+import { createRootRoute, createRoute, Outlet, redirect } from '@tanstack/react-router'
+import { lazyPage } from './chunks.ts'
 import { currentLanguage, loadMessages, type Namespace } from './locales/messages.ts'
 import { NotFound } from './pages/not-found.tsx'
 import { loadSession } from './api/session.ts'
@@ -29,7 +30,7 @@ export const shellRoute = createRoute({
     }
   },
   loader: withMessages('shell', 'account', 'portal'),
-  component: lazyRouteComponent(() => import('./pages/shell.tsx'), 'Shell'),
+  component: lazyPage(() => import('./pages/shell.tsx'), 'Shell'),
 })
 
 export const operatorRoute = createRoute({

@@ -30,15 +30,6 @@ function Console() {
   )
 }
 
-// After an upgrade, the chunks of an open page no longer exist under their old names: reload once.
-window.addEventListener('vite:preloadError', (event) => {
-  const last = Number(sessionStorage.getItem('sluice.reloaded') ?? 0)
-  if (Date.now() - last < 60_000) return
-  sessionStorage.setItem('sluice.reloaded', String(Date.now()))
-  event.preventDefault()
-  window.location.reload()
-})
-
 await loadMessages(currentLanguage(), 'auth')
 const root = document.getElementById('root')
 if (root === null) throw new Error('Element #root not found.')

@@ -1,5 +1,6 @@
 /** The routes of the operator's pages. */
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
+import { lazyPage } from './chunks.ts'
 import { operatorRoute, withMessages } from './layout-routes.tsx'
 import { stringParams } from './search-params.ts'
 
@@ -8,134 +9,134 @@ export const operatorRoutes = [
     getParentRoute: () => operatorRoute,
     path: '/upstreams',
     validateSearch: stringParams('add', 'edit', 'test'),
-    component: lazyRouteComponent(() => import('./pages/operator/catalog/upstreams.tsx'), 'Upstreams'),
+    component: lazyPage(() => import('./pages/operator/catalog/upstreams.tsx'), 'Upstreams'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/upstreams/$id',
     validateSearch: stringParams('edit', 'test'),
     loader: withMessages('traffic'),
-    component: lazyRouteComponent(() => import('./pages/operator/catalog/upstream.tsx'), 'UpstreamPage'),
+    component: lazyPage(() => import('./pages/operator/catalog/upstream.tsx'), 'UpstreamPage'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/models',
     validateSearch: stringParams('q', 'add', 'seed'),
-    component: lazyRouteComponent(() => import('./pages/operator/catalog/models.tsx'), 'Models'),
+    component: lazyPage(() => import('./pages/operator/catalog/models.tsx'), 'Models'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/models/$id',
     validateSearch: stringParams('edit'),
-    component: lazyRouteComponent(() => import('./pages/operator/catalog/model.tsx'), 'ModelPage'),
+    component: lazyPage(() => import('./pages/operator/catalog/model.tsx'), 'ModelPage'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/vouchers',
     validateSearch: stringParams('add'),
-    component: lazyRouteComponent(() => import('./pages/operator/billing/vouchers.tsx'), 'Vouchers'),
+    component: lazyPage(() => import('./pages/operator/billing/vouchers.tsx'), 'Vouchers'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/tiers',
     validateSearch: stringParams('add', 'edit'),
-    component: lazyRouteComponent(() => import('./pages/operator/customers/tiers.tsx'), 'Tiers'),
+    component: lazyPage(() => import('./pages/operator/customers/tiers.tsx'), 'Tiers'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/accounts',
     validateSearch: stringParams('email', 'status', 'add'),
-    component: lazyRouteComponent(() => import('./pages/operator/customers/accounts.tsx'), 'Accounts'),
+    component: lazyPage(() => import('./pages/operator/customers/accounts.tsx'), 'Accounts'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/accounts/$id',
     validateSearch: stringParams('add', 'edit', 'refund'),
-    component: lazyRouteComponent(() => import('./pages/operator/customers/account.tsx'), 'AccountPage'),
+    component: lazyPage(() => import('./pages/operator/customers/account.tsx'), 'AccountPage'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/keys',
     validateSearch: stringParams('q', 'status', 'sort'),
-    component: lazyRouteComponent(() => import('./pages/operator/customers/api-keys.tsx'), 'AllApiKeys'),
+    component: lazyPage(() => import('./pages/operator/customers/api-keys.tsx'), 'AllApiKeys'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/requests',
     validateSearch: stringParams('account', 'key', 'model', 'outcome', 'from', 'to', 'request_id'),
-    component: lazyRouteComponent(() => import('./pages/operator/monitor/requests.tsx'), 'Requests'),
+    component: lazyPage(() => import('./pages/operator/monitor/requests.tsx'), 'Requests'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/requests/$id',
     validateSearch: stringParams('refund'),
-    component: lazyRouteComponent(() => import('./pages/operator/monitor/request.tsx'), 'RequestPage'),
+    component: lazyPage(() => import('./pages/operator/monitor/request.tsx'), 'RequestPage'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/ledger',
-    component: lazyRouteComponent(() => import('./pages/operator/billing/ledger.tsx'), 'Ledger'),
+    component: lazyPage(() => import('./pages/operator/billing/ledger.tsx'), 'Ledger'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/audit',
     validateSearch: stringParams('object', 'actor', 'from', 'to'),
-    component: lazyRouteComponent(() => import('./pages/operator/system/audit-log.tsx'), 'AuditLog'),
+    component: lazyPage(() => import('./pages/operator/system/audit-log.tsx'), 'AuditLog'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/dashboard',
     loader: withMessages('traffic'),
-    component: lazyRouteComponent(() => import('./pages/operator/monitor/dashboard.tsx'), 'Dashboard'),
+    component: lazyPage(() => import('./pages/operator/monitor/dashboard.tsx'), 'Dashboard'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/failures',
     validateSearch: stringParams('span', 'model', 'upstream'),
-    component: lazyRouteComponent(() => import('./pages/operator/monitor/failures.tsx'), 'Failures'),
+    component: lazyPage(() => import('./pages/operator/monitor/failures.tsx'), 'Failures'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/incidents',
     validateSearch: stringParams('add', 'edit'),
-    component: lazyRouteComponent(() => import('./pages/operator/monitor/incidents.tsx'), 'Incidents'),
+    component: lazyPage(() => import('./pages/operator/monitor/incidents.tsx'), 'Incidents'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/people',
     validateSearch: stringParams('role', 'invite'),
-    component: lazyRouteComponent(() => import('./pages/operator/customers/users.tsx'), 'Users'),
+    component: lazyPage(() => import('./pages/operator/customers/users.tsx'), 'Users'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/promotions',
     validateSearch: stringParams('add', 'edit'),
-    component: lazyRouteComponent(() => import('./pages/operator/billing/promotions.tsx'), 'Promotions'),
+    component: lazyPage(() => import('./pages/operator/billing/promotions.tsx'), 'Promotions'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/settings',
     validateSearch: stringParams('q'),
-    component: lazyRouteComponent(() => import('./pages/operator/system/settings.tsx'), 'Settings'),
+    component: lazyPage(() => import('./pages/operator/system/settings.tsx'), 'Settings'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/announcements',
     validateSearch: stringParams('add'),
-    component: lazyRouteComponent(() => import('./pages/operator/system/announcements.tsx'), 'Announcements'),
+    component: lazyPage(() => import('./pages/operator/system/announcements.tsx'), 'Announcements'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/backups',
     loader: withMessages('maintenance'),
-    component: lazyRouteComponent(() => import('./pages/operator/system/backups.tsx'), 'Backups'),
+    component: lazyPage(() => import('./pages/operator/system/backups.tsx'), 'Backups'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/notices',
     validateSearch: stringParams('add', 'edit'),
     loader: withMessages('maintenance'),
-    component: lazyRouteComponent(
+    component: lazyPage(
       () => import('./pages/operator/system/notification-channels.tsx'),
       'NotificationChannels',
     ),
@@ -144,9 +145,6 @@ export const operatorRoutes = [
     getParentRoute: () => operatorRoute,
     path: '/limit-requests',
     validateSearch: stringParams('status', 'answer'),
-    component: lazyRouteComponent(
-      () => import('./pages/operator/customers/limit-requests.tsx'),
-      'LimitRequests',
-    ),
+    component: lazyPage(() => import('./pages/operator/customers/limit-requests.tsx'), 'LimitRequests'),
   }),
 ] as const

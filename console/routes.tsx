@@ -1,6 +1,6 @@
 /** All routes on one screen; the operator's are in operator-routes.tsx. Each page is a chunk that is loaded on demand. */
-import { createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
-import { ApiError } from './api/client.ts'
+import { createRoute, createRouter } from '@tanstack/react-router'
+import { lazyPage } from './chunks.ts'
 import { operatorRoute, rootRoute, shellRoute } from './layout-routes.tsx'
 import { operatorRoutes } from './operator-routes.tsx'
 import { PageError } from './pages/not-found.tsx'
@@ -12,103 +12,103 @@ const authRoutes = [
     getParentRoute: () => rootRoute,
     path: '/sign-in',
     validateSearch: stringParams('next', 'reason'),
-    component: lazyRouteComponent(() => import('./pages/auth/sign-in.tsx'), 'SignIn'),
+    component: lazyPage(() => import('./pages/auth/sign-in.tsx'), 'SignIn'),
   }),
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/sign-up',
     validateSearch: stringParams('invite', 'promotion'),
-    component: lazyRouteComponent(() => import('./pages/auth/sign-up.tsx'), 'SignUp'),
+    component: lazyPage(() => import('./pages/auth/sign-up.tsx'), 'SignUp'),
   }),
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/set-up',
-    component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'SetUp'),
+    component: lazyPage(() => import('./pages/auth/token-pages.tsx'), 'SetUp'),
   }),
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/verify-email',
-    component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'VerifyEmail'),
+    component: lazyPage(() => import('./pages/auth/token-pages.tsx'), 'VerifyEmail'),
   }),
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/reset-password',
-    component: lazyRouteComponent(() => import('./pages/auth/token-pages.tsx'), 'ResetPassword'),
+    component: lazyPage(() => import('./pages/auth/token-pages.tsx'), 'ResetPassword'),
   }),
 ] as const
 
 const homeRoute = createRoute({
   getParentRoute: () => shellRoute,
   path: '/',
-  component: lazyRouteComponent(() => import('./pages/shell.tsx'), 'HomeRedirect'),
+  component: lazyPage(() => import('./pages/shell.tsx'), 'HomeRedirect'),
 })
 
 const customerRoutes = [
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/overview',
-    component: lazyRouteComponent(() => import('./pages/customer/overview.tsx'), 'Overview'),
+    component: lazyPage(() => import('./pages/customer/overview.tsx'), 'Overview'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/keys',
     validateSearch: stringParams('add', 'edit', 'rotate'),
-    component: lazyRouteComponent(() => import('./pages/customer/api-keys.tsx'), 'ApiKeys'),
+    component: lazyPage(() => import('./pages/customer/api-keys.tsx'), 'ApiKeys'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/usage',
     validateSearch: stringParams('span', 'key', 'model', 'outcome', 'request_id'),
-    component: lazyRouteComponent(() => import('./pages/customer/usage.tsx'), 'Usage'),
+    component: lazyPage(() => import('./pages/customer/usage.tsx'), 'Usage'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/usage/$id',
-    component: lazyRouteComponent(() => import('./pages/customer/request.tsx'), 'RequestPage'),
+    component: lazyPage(() => import('./pages/customer/request.tsx'), 'RequestPage'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/billing',
     validateSearch: stringParams('edit'),
-    component: lazyRouteComponent(() => import('./pages/customer/billing.tsx'), 'Billing'),
+    component: lazyPage(() => import('./pages/customer/billing.tsx'), 'Billing'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/billing/$month',
-    component: lazyRouteComponent(() => import('./pages/customer/statement.tsx'), 'StatementPage'),
+    component: lazyPage(() => import('./pages/customer/statement.tsx'), 'StatementPage'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/guide',
-    component: lazyRouteComponent(() => import('./pages/customer/guide.tsx'), 'Guide'),
+    component: lazyPage(() => import('./pages/customer/guide.tsx'), 'Guide'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/models',
     validateSearch: stringParams('q'),
-    component: lazyRouteComponent(() => import('./pages/customer/models.tsx'), 'OfferedModels'),
+    component: lazyPage(() => import('./pages/customer/models.tsx'), 'OfferedModels'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/playground',
     validateSearch: stringParams('model', 'beside'),
-    component: lazyRouteComponent(() => import('./pages/customer/playground.tsx'), 'Playground'),
+    component: lazyPage(() => import('./pages/customer/playground.tsx'), 'Playground'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/limits',
     validateSearch: stringParams('ask'),
-    component: lazyRouteComponent(() => import('./pages/customer/limits.tsx'), 'LimitsPage'),
+    component: lazyPage(() => import('./pages/customer/limits.tsx'), 'LimitsPage'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/notices',
-    component: lazyRouteComponent(() => import('./pages/customer/notifications.tsx'), 'Notifications'),
+    component: lazyPage(() => import('./pages/customer/notifications.tsx'), 'Notifications'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/profile',
-    component: lazyRouteComponent(() => import('./pages/customer/profile.tsx'), 'Profile'),
+    component: lazyPage(() => import('./pages/customer/profile.tsx'), 'Profile'),
   }),
 ] as const
 
@@ -126,9 +126,9 @@ export const router = createRouter({
   defaultPendingComponent: Loading,
   // Together with the delay of Loading, feedback appears within 300 ms.
   defaultPendingMs: 100,
-  defaultErrorComponent: ({ error, reset }) => (
-    <PageError isOffline={error instanceof ApiError && error.status === 0} error={error} retry={reset} />
-  ),
+  // A page appears as soon as it can, also when a loading indicator was shown for a moment.
+  defaultPendingMinMs: 0,
+  defaultErrorComponent: ({ error, reset }) => <PageError error={error} retry={reset} />,
   scrollRestoration: true,
 })
 

@@ -13,6 +13,12 @@ export function stringifySearch(search: Record<string, unknown>): string {
   return text === '' ? '' : `?${text}`
 }
 
+/** The ISO form of a time typed into a URL or a field; undefined without a time, or if it is none. */
+export function isoTime(text: string | undefined): string | undefined {
+  const ms = Date.parse(text ?? '')
+  return Number.isNaN(ms) ? undefined : new Date(ms).toISOString()
+}
+
 /** Accepts only these parameters. */
 export function stringParams<Name extends string>(...names: readonly Name[]) {
   return (search: Record<string, unknown>): { [Key in Name]?: string } => {

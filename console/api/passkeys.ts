@@ -32,6 +32,8 @@ export async function addPasskey(name: string, password: string): Promise<void> 
   await call('POST', '/console/me/passkeys', { ticket, response, name })
 }
 
+/** A passkey belongs to a domain: on an IP address browsers create none (WebAuthn, section 5.1.3, step 8). */
 export function supportsPasskeys(): boolean {
-  return typeof window.PublicKeyCredential === 'function' && window.isSecureContext
+  const isIpAddress = /^[\d.]+$|^\[/.test(window.location.hostname)
+  return typeof window.PublicKeyCredential === 'function' && window.isSecureContext && !isIpAddress
 }

@@ -46,6 +46,20 @@ export function useSession(): Session {
   return useSuspenseQuery(sessionQuery).data
 }
 
+/** The base URLs for API clients, the primary one first: the configured ones, otherwise the one in the address bar. */
+export function useBaseUrls(): readonly [string, ...string[]] {
+  const [first = `${window.location.origin}/v1`, ...others] = useSession().platform.base_urls
+  return [first, ...others]
+}
+
+/** A one-time link as its reader can open it: without a configured URL, at the address in the address bar. */
+export function useConsoleLink(link: string): string {
+  const { platform } = useSession()
+  if (platform.public_url !== null) return link
+  const { pathname, hash } = new URL(link)
+  return `${window.location.origin}${pathname}${hash}`
+}
+
 /** The deployment's settings; undefined until the session is loaded. */
 export function usePlatform(): Platform | undefined {
   return useQuery({ ...sessionQuery, enabled: false }).data?.platform

@@ -90,16 +90,19 @@ export function formatRelativeTime(at: number, now: number, language: Language):
   return format.format(Math.trunc(distance / unitMs), unit)
 }
 
-/** `2026-11-23 00:29:29` in Chinese, where Intl's own medium style is long and unusual in software. */
-export function formatDateTime(at: number, language: Language): string {
+/**
+ * `2026-11-23 00:29:29` in Chinese, where Intl's own medium style is long and unusual in software. In the browser's time
+ * zone unless one is given.
+ */
+export function formatDateTime(at: number, language: Language, timeZone?: string): string {
   if (language === 'zh-CN') {
-    return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' }).format(at)
+    return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone }).format(at)
   }
-  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long' }).format(at)
+  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long', timeZone }).format(at)
 }
 
-export function formatDay(at: number, language: Language): string {
-  return new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric' }).format(at)
+export function formatDay(at: number, language: Language, timeZone: string): string {
+  return new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone }).format(at)
 }
 
 /** `Asia/Shanghai (UTC+8)`. */

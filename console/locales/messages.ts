@@ -3,6 +3,7 @@
  * needs it; the types ensure that no language misses a message.
  */
 import { use, useSyncExternalStore } from 'react'
+import { loadChunk } from '../chunks.ts'
 
 /** The API's language codes. */
 export type Language = 'en' | 'zh-CN'
@@ -53,7 +54,9 @@ export function loadMessages<N extends Namespace>(language: Language, namespace:
   const name = `${language}.${namespace}`
   const cached = loaded.get(name)
   if (cached !== undefined) return cached as Promise<Messages<N>>
-  const loading: CachedPromise<Messages<N>> = loaders[language][namespace]() as Promise<Messages<N>>
+  const loading: CachedPromise<Messages<N>> = loadChunk<unknown>(loaders[language][namespace]) as Promise<
+    Messages<N>
+  >
   loaded.set(name, loading)
   loading.then(
     (value) => Object.assign(loading, { status: 'fulfilled', value }),

@@ -51,6 +51,7 @@ export const processSettings = {
     allowed: 'text',
     defaultText: 'none',
     read: (text: string | undefined): boolean => text === 'production',
+    format: (value: boolean): string | null => (value ? 'production' : null),
   },
   drainDelayMs: {
     env: 'DRAIN_DELAY',

@@ -1,11 +1,15 @@
 /** The public URLs of the relay and its console, as shown to users. */
 import type { Config } from '../config.ts'
 
+/** Whether a browser on this machine reaches this address as `localhost`. Passkeys work there, on IP addresses not. */
+function isLocalHost(host: string): boolean {
+  return ['0.0.0.0', '::', '127.0.0.1', '::1'].includes(host)
+}
+
 /** Without a trailing slash. */
 export function publicUrlOf(config: Config): string {
   if (config.publicUrl !== null) return config.publicUrl
-  const isWildcard = config.host === '0.0.0.0' || config.host === '::'
-  const host = isWildcard ? '127.0.0.1' : config.host
+  const host = isLocalHost(config.host) ? 'localhost' : config.host
   const scheme = config.tlsCertFile === null ? 'http' : 'https'
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${config.port}`
 }
@@ -15,10 +19,15 @@ export function isHttps({ tlsCertFile, publicUrl }: Config): boolean {
   return tlsCertFile !== null || (publicUrl?.startsWith('https:') ?? false)
 }
 
-/** The base URLs for applications, ending in `/v1`, the primary one first. */
+/** The configured base URLs for applications, ending in `/v1`, the primary one first. */
+export function configuredBaseUrls({ publicUrls }: Config): string[] {
+  return publicUrls.map((address) => `${address}/v1`)
+}
+
+/** The base URLs for applications; without configured ones, the one that the listening address suggests. */
 export function baseUrlsOf(config: Config): string[] {
-  const urls = config.publicUrls.length > 0 ? config.publicUrls : [publicUrlOf(config)]
-  return urls.map((address) => `${address}/v1`)
+  const configured = configuredBaseUrls(config)
+  return configured.length > 0 ? configured : [`${publicUrlOf(config)}/v1`]
 }
 
 /** A page of the console with a token in the fragment, which is neither sent to servers nor written to their logs. */

@@ -14,6 +14,8 @@ export interface Setting<T> {
   readonly secret?: boolean
   /** Throws if the text is not allowed. `undefined`: not set. */
   readonly read: (text: string | undefined, environment: Environment) => T
+  /** The value as an operator would write it, or null for the default; without this, as text. */
+  readonly format?: (value: never) => string | null
 }
 
 export type Group =
@@ -54,12 +56,27 @@ export function optionalInteger(defaultText: string, min: number, max: number) {
   }
 }
 
-const byteUnits: Record<string, number> = { '': 1, B: 1, KIB: 1024, MIB: 1024 ** 2, GIB: 1024 ** 3 }
+/** The value in the largest of these units that divides it. */
+function formatWithUnit(value: number, units: readonly (readonly [string, number])[], zero: string): string {
+  const fitting = units.filter(([, factor]) => value % factor === 0).at(-1)
+  return value === 0 || fitting === undefined ? zero : `${value / fitting[1]}${fitting[0]}`
+}
+
+const byteUnits = [
+  ['B', 1],
+  ['KiB', 1024],
+  ['MiB', 1024 ** 2],
+  ['GiB', 1024 ** 3],
+] as const
+const bytesByUnit: Record<string, number> = {
+  '': 1,
+  ...Object.fromEntries(byteUnits.map(([unit, factor]) => [unit.toUpperCase(), factor])),
+}
 
 export function bytes(defaultText: string, min: number, max: number) {
   const parse = (text: string): number => {
     const match = /^(\d+)\s*(|B|KiB|MiB|GiB)$/i.exec(text)
-    const value = match ? Number(match[1]) * (byteUnits[(match[2] ?? '').toUpperCase()] ?? NaN) : NaN
+    const value = match ? Number(match[1]) * (bytesByUnit[(match[2] ?? '').toUpperCase()] ?? NaN) : NaN
     if (!(value >= min && value <= max)) throw new InvalidSettingError()
     return value
   }
@@ -67,15 +84,23 @@ export function bytes(defaultText: string, min: number, max: number) {
     allowed: 'a size such as `512KiB` or `20MiB`',
     defaultText,
     read: (text: string | undefined): number => parse(text ?? defaultText),
+    format: (value: number): string => formatWithUnit(value, byteUnits, '0'),
   }
 }
 
-const timeUnits: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+const timeUnits = [
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+] as const
+const msByUnit: Record<string, number> = Object.fromEntries(timeUnits)
 
 export function duration(defaultText: string, leastMs: number, mostMs: number) {
   const parse = (text: string): number => {
     const match = /^(\d+)(ms|s|m|h|d)$/.exec(text === '0' ? '0s' : text)
-    const value = match ? Number(match[1]) * (timeUnits[match[2] ?? ''] ?? NaN) : NaN
+    const value = match ? Number(match[1]) * (msByUnit[match[2] ?? ''] ?? NaN) : NaN
     if (!(value >= leastMs && value <= mostMs)) throw new InvalidSettingError()
     return value
   }
@@ -83,6 +108,7 @@ export function duration(defaultText: string, leastMs: number, mostMs: number) {
     allowed: 'a duration such as `500ms`, `5s` or `10m`',
     defaultText,
     read: (text: string | undefined): number => parse(text ?? defaultText),
+    format: (value: number): string => formatWithUnit(value, timeUnits, '0s'),
   }
 }
 

@@ -10,10 +10,13 @@ export interface ChartPoint {
   readonly value: number
 }
 
+export type ChartStep = 'hour' | { readonly dayIn: string }
+
 export interface ChartProps {
   readonly title: string
   readonly points: readonly ChartPoint[]
-  readonly step: 'hour' | 'day'
+  /** One point an hour; or one a day, which begins at midnight in this time zone. */
+  readonly step: ChartStep
   /** Formats a value. */
   readonly format: (value: number) => string
   readonly tone?: 'primary' | 'danger' | 'secondary'
@@ -30,9 +33,9 @@ function roundUpToNice(max: number): number {
   return [1, 2, 2.5, 5, 10].map((step) => step * magnitude).find((top) => top >= max) ?? max
 }
 
-function formatAxisTime(time: string, step: 'hour' | 'day', language: 'en' | 'zh-CN'): string {
+function formatAxisTime(time: string, step: ChartStep, language: 'en' | 'zh-CN'): string {
   const at = Date.parse(time)
-  if (step === 'day') return formatDay(at, language)
+  if (step !== 'hour') return formatDay(at, language, step.dayIn)
   return new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', hour12: false }).format(at)
 }
 
@@ -109,8 +112,8 @@ export function Chart({ title, points, step, format, tone = 'primary' }: ChartPr
   )
 }
 
-function formatPointTime(time: string, step: 'hour' | 'day', language: 'en' | 'zh-CN'): string {
-  if (step === 'day') return formatDay(Date.parse(time), language)
+function formatPointTime(time: string, step: ChartStep, language: 'en' | 'zh-CN'): string {
+  if (step !== 'hour') return formatDay(Date.parse(time), language, step.dayIn)
   return formatDateTime(Date.parse(time), language)
 }
 

@@ -1,12 +1,36 @@
-/** Creates a one-time link for the user of an account who has no password yet or cannot sign in. */
+/** One-time links for users who have no password yet or cannot sign in. */
 import { useState } from 'react'
 import { mutateAdmin } from '../../api/admin-queries.ts'
+import { useConsoleLink } from '../../api/session.ts'
 import type { Account, AccessLink } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { confirm } from './confirm-dialog.tsx'
-import { Dialog } from '../forms/fields.tsx'
+import { Dialog } from '../forms/dialog.tsx'
 import { OneTimeSecret } from './one-time-secret.tsx'
 import { formatExactTime } from '../tables/format-cells.tsx'
+
+export interface AccessLinkDialogProps {
+  readonly link: AccessLink | null
+  readonly close: () => void
+}
+
+export function AccessLinkDialog({ link, close }: AccessLinkDialogProps) {
+  const t = useMessages('operations').users
+  return (
+    <Dialog title={t.link} opened={link !== null} close={close}>
+      {link !== null && <OneTimeLink link={link} close={close} />}
+    </Dialog>
+  )
+}
+
+function OneTimeLink({ link, close }: { readonly link: AccessLink; readonly close: () => void }) {
+  const t = useMessages('operations').users
+  return (
+    <OneTimeSecret secret={useConsoleLink(link.url)} close={close}>
+      <p>{t.linkLead(formatExactTime(link.expires_at))}</p>
+    </OneTimeSecret>
+  )
+}
 
 export function AccessLinkButton({ account }: { readonly account: Account }) {
   const t = useMessages('customers').account
@@ -27,13 +51,7 @@ export function AccessLinkButton({ account }: { readonly account: Account }) {
       <button type="button" className="link" onClick={confirmLink}>
         {t.makeLink}
       </button>
-      <Dialog title={userMessages.link} opened={link !== null} close={() => setLink(null)}>
-        {link !== null && (
-          <OneTimeSecret secret={link.url} close={() => setLink(null)}>
-            <p>{userMessages.linkLead(formatExactTime(link.expires_at))}</p>
-          </OneTimeSecret>
-        )}
-      </Dialog>
+      <AccessLinkDialog link={link} close={() => setLink(null)} />
     </>
   )
 }

@@ -72,7 +72,8 @@ export function PagedList<Item>(props: PagedListProps<Item>) {
       get<Page<Item>>(`${path}${queryString({ ...filter, limit, cursor: pageParam })}`),
     initialPageParam: null,
     getNextPageParam: ({ next }) => next,
-    refetchInterval: refreshMs,
+    // Each interval fetches all loaded pages again: only the first one grows.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 && refreshMs) || false,
   })
   if (query.data === undefined) {
     return query.isError ? (

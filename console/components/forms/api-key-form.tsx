@@ -5,7 +5,7 @@ import { useState } from 'react'
 import type { ApiKey, NewApiKey } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { mutateAccount, offeredModelsQuery, overviewQuery } from '../../api/account-queries.ts'
-import { useSession } from '../../api/session.ts'
+import { useBaseUrls } from '../../api/session.ts'
 import { useAction, useFieldError } from './use-action.ts'
 import { CodeSnippets } from '../code/code-block.tsx'
 import { AmountField, SelectField, Form, useDraft } from './fields.tsx'
@@ -167,9 +167,8 @@ interface NewKeySecretProps {
 }
 
 function NewKeySecret({ secret, close }: NewKeySecretProps) {
-  const { platform } = useSession()
   const model = useQuery(overviewQuery).data?.example_model ?? null
-  const [baseUrl = ''] = platform.base_urls
+  const [baseUrl] = useBaseUrls()
   return (
     <OneTimeSecret secret={secret} close={close}>
       {model !== null && (

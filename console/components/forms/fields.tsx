@@ -1,5 +1,5 @@
-/** Shared form fields (amounts, integers, selects), the form itself and the dialog that holds it. */
-import { Button, Modal, NativeSelect, TextInput } from '@mantine/core'
+/** Shared form fields (amounts, integers, selects) and the form itself. */
+import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useMessages } from '../../locales/messages.ts'
 import { submitHandler, type Action } from './use-action.ts'
@@ -61,29 +61,6 @@ export interface SelectFieldProps extends ValueFieldProps {
 export function SelectField({ anyLabel, options, ...props }: SelectFieldProps) {
   const none = anyLabel === undefined ? [] : [{ value: '', label: anyLabel }]
   return <NativeSelect {...props} data={[...none, ...options]} />
-}
-
-export interface DialogProps {
-  readonly title: string
-  readonly opened: boolean
-  readonly close: () => void
-  readonly children: ReactNode
-  readonly size?: string
-}
-
-export function Dialog({ title, opened, close, children, size = '32rem' }: DialogProps) {
-  const t = useMessages('shell')
-  return (
-    <Modal
-      opened={opened}
-      onClose={close}
-      title={title}
-      size={size}
-      closeButtonProps={{ 'aria-label': t.close }}
-    >
-      {children}
-    </Modal>
-  )
 }
 
 export interface FormProps {

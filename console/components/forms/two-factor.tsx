@@ -5,8 +5,10 @@ import { call } from '../../api/client.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { useSession } from '../../api/session.ts'
 import { submitHandler, useAction } from './use-action.ts'
-import { Dialog, useDraft } from './fields.tsx'
+import { Dialog } from './dialog.tsx'
+import { useDraft } from './fields.tsx'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
+import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
 import { CopyButton, StatusLabel } from '../tables/format-cells.tsx'
 import { showToast } from '../feedback/toast.tsx'
 
@@ -142,18 +144,5 @@ function RecoveryCodes({ codes, onChanged, close }: RecoveryCodesProps) {
     close()
     await onChanged()
   }
-  return (
-    <div className="stack">
-      <p className="callout warning">{t.codesOnce}</p>
-      <div className="secret codes">
-        {codes.map((code) => (
-          <div key={code}>{code}</div>
-        ))}
-      </div>
-      <div className="row end">
-        <CopyButton text={codes.join('\n')}>{t.copyCodes}</CopyButton>
-        <Button onClick={() => void done()}>{t.codesSaved}</Button>
-      </div>
-    </div>
-  )
+  return <OneTimeSecret secret={codes} notice={t.codesOnce} close={() => void done()} />
 }

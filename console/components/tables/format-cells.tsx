@@ -3,6 +3,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 import { currentLanguage, useLanguage, useMessages } from '../../locales/messages.ts'
 import { usePlatform } from '../../api/session.ts'
 import { formatDateTime, formatMoney, formatRelativeTime, formatRoundedMoney } from '../format.ts'
+import { copyText } from '../../clipboard.ts'
 import { Icon } from '../layout/icon.tsx'
 
 export function useCurrency(): string {
@@ -48,8 +49,8 @@ export function RelativeTime({ at }: { readonly at: string | null }) {
   )
 }
 
-export function formatExactTime(at: string): string {
-  return formatDateTime(Date.parse(at), currentLanguage())
+export function formatExactTime(at: string, timeZone?: string): string {
+  return formatDateTime(Date.parse(at), currentLanguage(), timeZone)
 }
 
 const copiedMs = 1500
@@ -63,9 +64,10 @@ export function CopyButton({ text, children }: { readonly text: string; readonly
     const timer = setTimeout(() => setCopied(false), copiedMs)
     return () => clearTimeout(timer)
   }, [isCopied])
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text)
-    setCopied(true)
+  const copy = async (button: HTMLElement): Promise<void> => {
+    const isDone = await copyText(text)
+    setCopied(isDone)
+    if (!isDone) window.getSelection()?.selectAllChildren(button)
   }
   return (
     <button
@@ -74,7 +76,7 @@ export function CopyButton({ text, children }: { readonly text: string; readonly
       title={isCopied ? t.copied : `${t.copy} ${text}`}
       onClick={(event) => {
         event.stopPropagation()
-        void copy()
+        void copy(event.currentTarget)
       }}
     >
       <code>{children ?? text}</code>

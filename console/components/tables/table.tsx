@@ -28,6 +28,17 @@ function cellClass<Row>({ numeric, primary, wideOnly }: Column<Row>): string {
   return [numeric && 'numeric', primary && 'primary', wideOnly && 'wide-only'].filter(Boolean).join(' ')
 }
 
+/** A table that is wider than its container can be scrolled by keyboard, too. */
+function makeScrollable(container: HTMLElement): () => void {
+  const observer = new ResizeObserver(() => {
+    if (container.scrollWidth > container.clientWidth) container.tabIndex = 0
+    else container.removeAttribute('tabindex')
+  })
+  observer.observe(container)
+  for (const table of container.children) observer.observe(table)
+  return () => observer.disconnect()
+}
+
 export function Table<Row>({ label, columns, rows, rowId, rowHref, footer }: TableProps<Row>) {
   const navigate = useNavigate()
   const open = (row: Row, target: EventTarget): void => {
@@ -37,7 +48,7 @@ export function Table<Row>({ label, columns, rows, rowId, rowHref, footer }: Tab
       void navigate({ href: rowHref(row) })
   }
   return (
-    <div className="table-container">
+    <div className="table-container" ref={makeScrollable}>
       <table className={rowHref ? 'table clickable' : 'table'} aria-label={label}>
         <thead>
           <tr>

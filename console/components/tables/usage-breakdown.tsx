@@ -1,5 +1,6 @@
 /** Usage by model or key, most expensive first; a row links to the page filtered by it. */
 import { Link } from '@tanstack/react-router'
+import { refreshMs } from '../../api/account-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { formatNumber } from '../format.ts'
 import { PagedList } from '../feedback/query-boundary.tsx'
@@ -32,6 +33,7 @@ export function UsageBreakdown({ group, title, filter }: UsageBreakdownProps) {
         path="/console/usage/by"
         filter={{ ...filter, group }}
         limit={10}
+        refreshMs={refreshMs}
         empty={<p className="muted panel">{t.none}</p>}
       >
         {(groups) => (

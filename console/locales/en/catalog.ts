@@ -123,6 +123,7 @@ export const catalog = {
     priority: 'Priority',
     weight: 'Weight',
     inherited: 'Upstream’s',
+    exposeModel: 'Show the upstream’s name for the model in responses',
     add: 'Add route',
     remove: 'Remove route',
     off: 'Disabled',
@@ -239,8 +240,6 @@ export const catalog = {
     count: 'Quantity',
     total: 'Total:',
     create: 'Create',
-    shownOnce: 'These codes are shown only now. Copy them before you close this.',
-    copyAll: 'Copy all codes',
   },
   promotions: {
     title: 'Promotions',

@@ -158,6 +158,9 @@ export const operations = {
     title: 'Users',
     lead: 'Who can sign in to this console.',
     inviteOperator: 'Invite an operator',
+    operatorTitle: 'Create a link for a new operator?',
+    operatorEffect:
+      'Whoever opens the link first becomes an operator with full access: to upstreams, prices, balances and all accounts.',
     role: 'Role',
     roles: { customer: 'Customer', operator: 'Operator' },
     everyone: 'All',

@@ -99,8 +99,6 @@ export const portal = {
     code: '6-digit code',
     turnOn: 'Turn on',
     codesOnce: 'Save these recovery codes in a safe place. Each works once, and they are shown only now.',
-    copyCodes: 'Copy codes',
-    codesSaved: 'Done, I’ve saved them',
     passkeys: 'Passkeys',
     passkeysLead: 'Sign in with your device instead of a password.',
     noPasskeys: 'No passkeys yet.',

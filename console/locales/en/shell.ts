@@ -59,6 +59,7 @@ export const shell = {
   },
   loading: 'Loading…',
   copy: 'Copy',
+  copyAll: 'Copy all',
   copied: 'Copied',
   cancel: 'Cancel',
   close: 'Close',

@@ -119,6 +119,7 @@ export const catalog: typeof english = {
     priority: '优先级',
     weight: '权重',
     inherited: '沿用上游',
+    exposeModel: '在响应中显示上游的模型名称',
     add: '添加路由',
     remove: '移除路由',
     off: '已停用',
@@ -231,8 +232,6 @@ export const catalog: typeof english = {
     count: '数量',
     total: '总金额：',
     create: '生成',
-    shownOnce: '兑换码仅显示这一次，关闭前请先复制。',
-    copyAll: '复制全部',
   },
   promotions: {
     title: '优惠活动',

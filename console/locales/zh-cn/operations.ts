@@ -150,6 +150,8 @@ export const operations: typeof english = {
     title: '成员与登录',
     lead: '可登录本控制台的用户。',
     inviteOperator: '邀请管理员',
+    operatorTitle: '创建新管理员链接？',
+    operatorEffect: '首个打开链接的人将成为管理员，可管理上游、价格、余额和所有账户。',
     role: '角色',
     roles: { customer: '客户', operator: '管理员' },
     everyone: '全部',

@@ -98,8 +98,6 @@ export const portal: typeof english = {
     code: '6 位验证码',
     turnOn: '开启',
     codesOnce: '请妥善保存以下恢复码。每个恢复码仅可使用一次，且只显示这一次。',
-    copyCodes: '复制恢复码',
-    codesSaved: '我已保存',
     passkeys: '通行密钥',
     passkeysLead: '无需输入密码，使用设备验证登录。',
     noPasskeys: '暂无通行密钥。',

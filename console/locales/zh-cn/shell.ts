@@ -54,6 +54,7 @@ export const shell: typeof english = {
   searchKinds: { account: '账户', key: 'API 密钥', request: '请求', model: '模型', upstream: '上游' },
   loading: '加载中…',
   copy: '复制',
+  copyAll: '复制全部',
   copied: '已复制',
   cancel: '取消',
   close: '关闭',

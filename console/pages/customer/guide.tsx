@@ -8,15 +8,15 @@ import { Page, Section } from '../../components/layout/page.tsx'
 import { CopyButton } from '../../components/tables/format-cells.tsx'
 import { clientApps } from '../../components/code/snippets.ts'
 import { Table } from '../../components/tables/table.tsx'
-import { useSession } from '../../api/session.ts'
+import { useBaseUrls } from '../../api/session.ts'
 
 const sections = ['first', 'stream', 'errors', 'retries', 'limits', 'prices', 'safety', 'apps'] as const
 
 export function Guide() {
   const t = useMessages('guide')
-  const { platform } = useSession()
+  const baseUrls = useBaseUrls()
   const model = useQuery(overviewQuery).data?.example_model ?? t.anyModel
-  const [baseUrl = ''] = platform.base_urls
+  const [baseUrl] = baseUrls
   return (
     <Page title={t.title} lead={t.lead}>
       <nav className="row" aria-label={t.contents}>
@@ -29,7 +29,7 @@ export function Guide() {
       <div className="prose">
         <GuideSection section="first">
           <div className="row">
-            {platform.base_urls.map((url) => (
+            {baseUrls.map((url) => (
               <CopyButton key={url} text={url} />
             ))}
           </div>

@@ -7,7 +7,8 @@ import type { LimitRequest } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { mutateAccount } from '../../api/account-queries.ts'
 import { useAction, useFieldError } from '../../components/forms/use-action.ts'
-import { Dialog, Form, useDraft } from '../../components/forms/fields.tsx'
+import { Dialog } from '../../components/forms/dialog.tsx'
+import { Form, useDraft } from '../../components/forms/fields.tsx'
 import { formatNumber } from '../../components/format.ts'
 import {
   LimitFields,

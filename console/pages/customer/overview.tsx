@@ -12,7 +12,7 @@ import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
 import { CopyButton, Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
 import { TestRequest } from '../../components/code/test-request.tsx'
-import { useSession } from '../../api/session.ts'
+import { useBaseUrls } from '../../api/session.ts'
 
 export function Overview() {
   const t = useMessages('account').overview
@@ -137,12 +137,11 @@ function GettingStarted({ overview: { steps } }: { readonly overview: OverviewDa
 
 function ConnectSection({ model }: { readonly model: string | null }) {
   const t = useMessages('account').overview
-  const { platform } = useSession()
-  const [baseUrl = ''] = platform.base_urls
+  const baseUrls = useBaseUrls()
   return (
     <Section title={t.connect} lead={t.connectLead}>
       <div className="row">
-        {platform.base_urls.map((url) => (
+        {baseUrls.map((url) => (
           <CopyButton key={url} text={url} />
         ))}
       </div>
@@ -150,7 +149,7 @@ function ConnectSection({ model }: { readonly model: string | null }) {
         <p className="callout warning">{t.noModel}</p>
       ) : (
         <>
-          <CodeSnippets baseUrl={baseUrl} model={model} secret={null} />
+          <CodeSnippets baseUrl={baseUrls[0]} model={model} secret={null} />
           <TestRequest model={model} />
         </>
       )}

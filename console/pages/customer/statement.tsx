@@ -47,8 +47,8 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
         items={[
           [t.account, statement.account.email],
           [t.name, statement.account.name === '' ? '–' : statement.account.name],
-          [t.from, formatExactTime(statement.from)],
-          [t.to, formatExactTime(statement.to)],
+          [t.from, formatExactTime(statement.from, statement.timezone)],
+          [t.to, formatExactTime(statement.to, statement.timezone)],
           [t.timezone, statement.timezone],
         ]}
       />
@@ -69,7 +69,7 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
             rows={statement.credit_lines.map((line, at) => ({ ...line, at }))}
             rowId={({ at }) => String(at)}
             columns={[
-              { header: t.time, cell: ({ time }) => formatExactTime(time) },
+              { header: t.time, cell: ({ time }) => formatExactTime(time, statement.timezone) },
               {
                 header: t.source,
                 primary: true,

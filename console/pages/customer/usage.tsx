@@ -4,8 +4,9 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { get, queryString } from '../../api/client.ts'
 import type { Point, RequestRow } from '../../api/contract.ts'
+import { useSession } from '../../api/session.ts'
 import { useMessages } from '../../locales/messages.ts'
-import { apiKeysQuery, offeredModelsQuery } from '../../api/account-queries.ts'
+import { apiKeysQuery, offeredModelsQuery, refreshMs } from '../../api/account-queries.ts'
 import { Chart } from '../../components/charts/chart.tsx'
 import {
   Filters,
@@ -45,6 +46,7 @@ function seriesQuery(filter: Readonly<Record<string, string | undefined>>) {
   return queryOptions({
     queryKey: ['account', 'series', filter],
     queryFn: () => get<Series>(`/console/usage/series${queryString(filter)}`),
+    refetchInterval: refreshMs,
   })
 }
 
@@ -81,6 +83,7 @@ export function Usage() {
           queryKey={['account', 'requests']}
           path="/console/requests"
           filter={{ ...filter, outcome, request_id: requestId }}
+          refreshMs={refreshMs}
           empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
         >
           {(requests) => <RequestTable requests={requests} />}
@@ -115,9 +118,11 @@ function UsageFilters() {
   )
 }
 
-function UsageSummary({ series: { data, step, total } }: { readonly series: Series }) {
+function UsageSummary({ series: { data, step: stepName, total } }: { readonly series: Series }) {
   const t = useMessages('account').usage
   const currency = useCurrency()
+  const { account } = useSession()
+  const step = stepName === 'day' && account !== null ? { dayIn: account.timezone } : 'hour'
   const points = (valueOf: (point: Point) => number) =>
     data.map((point) => ({ time: point.time, value: valueOf(point) }))
   return (

@@ -153,6 +153,8 @@ describe('Operator in a browser', () => {
       await page.getByRole('heading', { name: 'Get started' }).waitFor()
       await addUpstream(page, 'first', upstream.url)
       await addModel(page, 'day-model')
+      const { routes } = await testServer().admin<{ routes: object[] }>('GET', '/models/day-model')
+      assert.partialDeepStrictEqual(routes, [{ model: 'real-day-model', expose_model: true }])
       await changePrice(page, '0.008')
       await createAccount(page, 'customer@example.com')
       await creditAccount(page, '12.5')

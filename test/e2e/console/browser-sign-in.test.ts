@@ -130,7 +130,7 @@ describe('Sign-in in a browser', () => {
     await dialog.locator('.codes > div').nth(9).waitFor()
     const codes = await dialog.locator('.codes > div').allTextContents()
     assert.equal(codes.length, 10)
-    await dialog.getByRole('button', { name: 'Done, I’ve saved them' }).click()
+    await dialog.getByRole('button', { name: 'Done, I’ve saved it' }).click()
     await page.getByText('10 recovery codes left').waitFor()
     await signOut(page)
 

@@ -119,6 +119,10 @@ describe('Operator console API', () => {
       [settingValue('HOST'), settingValue('SMTP_URL'), settingValue('ENCRYPTION_KEY')],
       ['127.0.0.1', '•••', null],
     )
+    assert.deepEqual(
+      ['BODY_LIMIT', 'STALE_KEYS', 'DELETE_STALE_KEYS', 'STATUS_PAGE', 'NODE_ENV'].map(settingValue),
+      ['32MiB', '90d', '0s', '1', null],
+    )
     assert.ok(
       !JSON.stringify(data).includes(password) && !JSON.stringify(data).includes(server.relay.adminKey),
     )

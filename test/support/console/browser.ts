@@ -19,6 +19,9 @@ const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goo
 export const browserSkipReason: string | false =
   program === undefined ? 'Chromium is not installed (apt-get install chromium).' : false
 
+/** A host name by which the browser reaches servers of this machine as on another one: not trusted, unlike localhost. */
+export const remoteHost = 'relay.example'
+
 /** For every wait of a test; long enough for a slow and busy machine. */
 export const timeoutMs = 60_000
 
@@ -26,6 +29,7 @@ export interface BrowserOptions {
   readonly width?: number
   readonly scheme?: 'light' | 'dark'
   readonly language?: 'en' | 'zh-CN'
+  readonly timeZone?: string
 }
 
 export interface BrowserSession {
@@ -49,7 +53,7 @@ after(async () => (await running)?.close())
 async function launchAndBuild(): Promise<Browser> {
   const options = {
     executablePath: program ?? '',
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', `--host-resolver-rules=MAP ${remoteHost} 127.0.0.1`],
     timeout: timeoutMs,
   }
   const [browser] = await Promise.all([chromium.launch(options), ensureConsoleBuilt()])
@@ -97,7 +101,7 @@ export async function openBrowser(
   url: string,
   options: BrowserOptions = {},
 ): Promise<BrowserSession> {
-  const { width = 1440, scheme = 'light', language = 'en' } = options
+  const { width = 1440, scheme = 'light', language = 'en', timeZone = 'Asia/Shanghai' } = options
   const context = await (
     await launchBrowser()
   ).newContext({
@@ -105,7 +109,7 @@ export async function openBrowser(
     viewport: { width, height: 900 },
     colorScheme: scheme,
     locale: language,
-    timezoneId: 'Asia/Shanghai',
+    timezoneId: timeZone,
     permissions: ['clipboard-read', 'clipboard-write'],
     // No animations, so that nothing is checked or clicked while it moves.
     reducedMotion: 'reduce',

@@ -6,14 +6,8 @@ import type { Promotion } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
-import {
-  AmountField,
-  Dialog,
-  Form,
-  isDecimal,
-  useDraft,
-  IntegerField,
-} from '../../../components/forms/fields.tsx'
+import { Dialog } from '../../../components/forms/dialog.tsx'
+import { AmountField, Form, isDecimal, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'

@@ -6,9 +6,9 @@ import { mutateAdmin } from '../../../api/admin-queries.ts'
 import type { NewVouchers, Voucher } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
+import { Dialog } from '../../../components/forms/dialog.tsx'
 import {
   AmountField,
-  Dialog,
   Form,
   isDecimal,
   isInteger,
@@ -17,15 +17,10 @@ import {
 } from '../../../components/forms/fields.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { OneTimeSecret } from '../../../components/feedback/one-time-secret.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import {
-  CopyButton,
-  Money,
-  ShortId,
-  StatusLabel,
-  RelativeTime,
-} from '../../../components/tables/format-cells.tsx'
+import { Money, ShortId, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/vouchers')
@@ -104,7 +99,6 @@ function VoucherTable({ vouchers }: { readonly vouchers: readonly Voucher[] }) {
 
 function VoucherForm({ close }: { readonly close: () => void }) {
   const t = useMessages('catalog').vouchers
-  const shell = useMessages('shell')
   const [created, setCreated] = useState<NewVouchers | null>(null)
   const { draft, field } = useDraft({ amount: '', count: '1', expires: '' })
   const create = useAction(async () => {
@@ -114,20 +108,7 @@ function VoucherForm({ close }: { readonly close: () => void }) {
   })
   const fieldError = useFieldError(create.error)
   if (created !== null) {
-    return (
-      <div className="stack">
-        <p className="callout warning">{t.shownOnce}</p>
-        <div className="secret codes">
-          {created.codes.map((code) => (
-            <div key={code}>{code}</div>
-          ))}
-        </div>
-        <div className="row end">
-          <CopyButton text={created.codes.join('\n')}>{t.copyAll}</CopyButton>
-          <Button onClick={close}>{shell.close}</Button>
-        </div>
-      </div>
-    )
+    return <OneTimeSecret secret={created.codes} close={close} />
   }
   const isReady = isDecimal(draft.amount) && isInteger(draft.count)
   return (

@@ -6,7 +6,7 @@ import { mutateAdmin, modelsQuery, upstreamsQuery } from '../../../api/admin-que
 import type { Upstream } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
-import { Dialog } from '../../../components/forms/fields.tsx'
+import { Dialog } from '../../../components/forms/dialog.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'

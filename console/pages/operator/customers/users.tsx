@@ -5,23 +5,17 @@ import { useState } from 'react'
 import { mutateAdmin } from '../../../api/admin-queries.ts'
 import type { Invite, AccessLink, User } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
-import { ConfirmIdentity } from '../../../components/forms/confirm-identity.tsx'
 import { useAction } from '../../../components/forms/use-action.ts'
+import { AccessLinkDialog } from '../../../components/feedback/access-link.tsx'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
-import {
-  SelectField,
-  Dialog,
-  Form,
-  isInteger,
-  useDraft,
-  IntegerField,
-} from '../../../components/forms/fields.tsx'
+import { Dialog } from '../../../components/forms/dialog.tsx'
+import { SelectField, Form, isInteger, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
 import { Filters } from '../../../components/forms/filters.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
-import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-state.tsx'
+import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
 import { OneTimeSecret } from '../../../components/feedback/one-time-secret.tsx'
-import { formatExactTime, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { useSession } from '../../../api/session.ts'
 
@@ -33,21 +27,21 @@ export function Users() {
   const { role, invite } = route.useSearch()
   const [link, setLink] = useState<AccessLink | null>(null)
   const close = (): void => void navigate({ search: { role } })
-  const newOperator = useAction(async () =>
-    setLink(await mutateAdmin<AccessLink>('POST', '/operators/link', {})),
-  )
-  const needsConfirmation = newOperator.error?.code === 'password_required'
+  const inviteOperator = (): void =>
+    confirm({
+      title: t.operatorTitle,
+      description: t.operatorEffect,
+      confirmLabel: t.inviteOperator,
+      isSafe: true,
+      onConfirm: async () => setLink(await mutateAdmin<AccessLink>('POST', '/operators/link', {})),
+      successMessage: t.resetDone,
+    })
   return (
     <Page
       title={t.title}
       lead={t.lead}
-      actions={
-        <Button loading={newOperator.isRunning} onClick={() => void newOperator.run()}>
-          {t.inviteOperator}
-        </Button>
-      }
+      actions={<Button onClick={inviteOperator}>{t.inviteOperator}</Button>}
     >
-      {newOperator.error && !needsConfirmation && <ErrorMessage error={newOperator.error} />}
       <Filters search={{ role }} apply={(search) => void navigate({ search })} selectsOnly>
         {({ select }) => (
           <SelectField
@@ -80,16 +74,7 @@ export function Users() {
       >
         <InviteList />
       </Section>
-      <Dialog title={t.link} opened={link !== null} close={() => setLink(null)}>
-        {link !== null && (
-          <OneTimeSecret secret={link.url} close={() => setLink(null)}>
-            <p>{t.linkLead(formatExactTime(link.expires_at))}</p>
-          </OneTimeSecret>
-        )}
-      </Dialog>
-      <Dialog title={t.inviteOperator} opened={needsConfirmation} close={newOperator.reset}>
-        <ConfirmIdentity onConfirmed={() => void newOperator.run()} cancel={newOperator.reset} />
-      </Dialog>
+      <AccessLinkDialog link={link} close={() => setLink(null)} />
       <Dialog title={t.invite} opened={invite !== undefined} close={close}>
         <InviteForm close={close} />
       </Dialog>

@@ -96,7 +96,7 @@ function DashboardContent({ dashboard }: DashboardContentProps) {
         <Chart
           title={t.revenue30}
           points={dashboard.days.map(({ time, revenue }) => ({ time, value: Number(revenue) }))}
-          step="day"
+          step={{ dayIn: dashboard.timezone }}
           format={money}
         />
         <Chart

@@ -2,8 +2,10 @@
 import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { refreshMs } from '../../../api/account-queries.ts'
 import { modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
 import type { RequestRecord } from '../../../api/contract.ts'
+import { isoTime } from '../../../search-params.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { Filters, ModelFilter, SelectFilter } from '../../../components/forms/filters.tsx'
 import { formatDuration, formatNumber } from '../../../components/format.ts'
@@ -24,8 +26,8 @@ export function Requests() {
   const isFiltered = Object.keys(search).length > 0
   const filter = {
     ...rest,
-    from: from === undefined ? undefined : new Date(from).toISOString(),
-    to: to === undefined ? undefined : new Date(to).toISOString(),
+    from: isoTime(from),
+    to: isoTime(to),
   }
   return (
     <Page title={t.title} lead={t.lead}>
@@ -34,6 +36,7 @@ export function Requests() {
         queryKey={['admin', 'requests']}
         path="/admin/requests"
         filter={filter}
+        refreshMs={refreshMs}
         empty={
           <EmptyState title={isFiltered ? t.notFound : t.none}>
             {isFiltered ? t.notFoundLead : t.noneLead}

@@ -2,6 +2,7 @@
 import { TextInput } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
 import type { AuditRecord } from '../../../api/contract.ts'
+import { isoTime } from '../../../search-params.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { Filters } from '../../../components/forms/filters.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
@@ -18,8 +19,8 @@ export function AuditLog() {
   const { from, to, ...rest } = search
   const filter = {
     ...rest,
-    from: from === undefined ? undefined : new Date(from).toISOString(),
-    to: to === undefined ? undefined : new Date(to).toISOString(),
+    from: isoTime(from),
+    to: isoTime(to),
   }
   const navigate = route.useNavigate()
   return (

@@ -1,6 +1,7 @@
 /** `/settings`: the effective settings of this relay. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { settings } from '../../../config.ts'
+import type { Setting } from '../../../lib/setting-types.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { okResponse } from '../schemas.ts'
 
@@ -24,8 +25,14 @@ const showSettings = createRoute({
 
 function formatValue(value: unknown): string | null {
   if (value === null || value === undefined) return null
+  if (typeof value === 'boolean') return value ? '1' : '0'
   if (Array.isArray(value)) return value.length === 0 ? null : value.join(', ')
   return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** The value as it would be written in the environment. */
+function formatSetting(setting: Setting<unknown>, value: unknown): string | null {
+  return setting.format === undefined ? formatValue(value) : setting.format(value as never)
 }
 
 export function settingsRoutes(admin: AdminContext): OpenAPIHono {
@@ -33,7 +40,7 @@ export function settingsRoutes(admin: AdminContext): OpenAPIHono {
   app.openapi(showSettings, (c) => {
     const { config } = admin.ctx
     const data = Object.entries(settings).map(([name, setting]) => {
-      const value = formatValue(config[name as keyof typeof config])
+      const value = formatSetting(setting, config[name as keyof typeof config])
       const isSecret = 'secret' in setting
       const shownValue = isSecret && value !== null ? '•••' : value
       const { env, group, doc, allowed, defaultText } = setting

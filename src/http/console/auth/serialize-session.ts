@@ -5,7 +5,7 @@ import { listPasskeys } from '../../../users/passkeys.ts'
 import { countRecoveryCodes } from '../../../users/two-factor.ts'
 import type { SignedInUser } from '../../../users/sessions.ts'
 import { currency } from '../../../usage/request-records.ts'
-import { baseUrlsOf, publicUrlOf } from '../../public-urls.ts'
+import { configuredBaseUrls } from '../../public-urls.ts'
 import { formatTime } from '../../api/json-values.ts'
 import type { SessionUser, Platform, Session } from '../contract/auth.ts'
 import { getActiveAccountId, type ConsoleDeps } from '../context.ts'
@@ -19,8 +19,8 @@ async function serializePlatform({ ctx, emailSender }: ConsoleDeps): Promise<Pla
   return {
     version,
     currency,
-    public_url: publicUrlOf(config),
-    base_urls: baseUrlsOf(config),
+    public_url: config.publicUrl,
+    base_urls: configuredBaseUrls(config),
     languages: [...languages],
     features: {
       sign_up: config.signUp,

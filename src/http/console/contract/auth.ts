@@ -28,9 +28,9 @@ const platform = z.object({
   version: z.string(),
   /** ISO 4217. */
   currency: z.string(),
-  /** The URL of the console. */
-  public_url: z.string(),
-  /** The base URLs for API clients, including `/v1`. */
+  /** null: not configured; the browser knows the address better than the server. */
+  public_url: z.string().nullable(),
+  /** The base URLs for API clients, including `/v1`; empty: none configured. */
   base_urls: z.array(z.string()),
   languages: z.array(language),
   features: z.object({
