@@ -33,6 +33,7 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
       upstream: route.upstream,
       model: route.model,
       priority: route.priority === null ? '' : String(route.priority),
+      exposeModel: route.expose_model,
     })),
   )
   const save = useAction(async () => {

@@ -1,5 +1,5 @@
-/** The routes of a model: upstreams, the model's name there, and their priority. */
-import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core'
+/** The routes of a model: upstreams, the model's name there and whether callers see it, and their priority. */
+import { ActionIcon, Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { upstreamsQuery } from '../../api/admin-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
@@ -11,15 +11,17 @@ export interface RouteDraft {
   readonly model: string
   /** Empty inherits the upstream's priority. */
   readonly priority: string
+  readonly exposeModel: boolean
 }
 
 export function routesFromDrafts(drafts: readonly RouteDraft[]) {
   return drafts
     .filter(({ upstream }) => upstream !== '')
-    .map(({ upstream, model, priority }) => ({
+    .map(({ upstream, model, priority, exposeModel }) => ({
       upstream,
       model: model.trim(),
       priority: isInteger(priority) ? Number(priority) : null,
+      expose_model: exposeModel,
     }))
 }
 
@@ -37,7 +39,8 @@ export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
     set(routes.map((route, index) => (index === at ? { ...route, ...patch } : route)))
   const add = (): void => {
     const unused = upstreams.find(({ id }) => !routes.some(({ upstream }) => upstream === id))
-    set([...routes, { upstream: unused?.id ?? upstreams[0]?.id ?? '', model: modelId, priority: '' }])
+    const upstream = unused?.id ?? upstreams[0]?.id ?? ''
+    set([...routes, { upstream, model: modelId, priority: '', exposeModel: false }])
   }
   return (
     <fieldset className="field-group">
@@ -75,6 +78,14 @@ export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
             >
               <Icon name="close" />
             </ActionIcon>
+            {route.model.trim() !== modelId.trim() && (
+              <Checkbox
+                className="route-option"
+                label={t.exposeModel}
+                checked={route.exposeModel}
+                onChange={(event) => change(at, { exposeModel: event.currentTarget.checked })}
+              />
+            )}
           </div>
         ))}
         <Button

@@ -22,6 +22,7 @@ export async function addUpstream(page: Page, name: string, url: string): Promis
   await page.getByRole('row', { name }).getByText('Active', { exact: true }).waitFor()
 }
 
+/** With a route that exposes the upstream's name for the model. */
 export async function addModel(page: Page, name: string): Promise<void> {
   const dialog = findDialog(page)
   await goToPage(page, 'Models and prices')
@@ -31,6 +32,8 @@ export async function addModel(page: Page, name: string): Promise<void> {
   await dialog.getByRole('textbox', { name: 'Input', exact: true }).fill('0.002')
   await dialog.getByRole('textbox', { name: 'Output', exact: true }).fill('0.004')
   await dialog.getByRole('button', { name: 'Add route' }).click()
+  await dialog.getByLabel('Upstream model').fill(`real-${name}`)
+  await dialog.getByLabel('Show the upstream’s name for the model in responses').check()
   await dialog.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name, level: 1 }).waitFor()
 }
