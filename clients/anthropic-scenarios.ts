@@ -24,7 +24,7 @@ const imageTooLarge = {
 
 export const anthropicScenarios: Readonly<Record<string, Scenario>> = {
   'Message – arrives with usage and request id': { name: 'not_streamed' },
-  'Base URL and authentication – work with and without /v1, with key or token': { name: 'authentication' },
+  'Base URL and key or token – work from the environment, too': { name: 'authentication' },
   'Stream – has the same message, event by event': { name: 'streamed' },
   'Parallel tool calls – arrive, streaming or not, and their results go back': {
     name: 'tools',
@@ -74,6 +74,7 @@ export const anthropicScenarios: Readonly<Record<string, Scenario>> = {
     families: ['claude'],
     before: (context, family) => rejectOnce(context, family, 400, imageTooLarge),
   },
+  'Batches – are not found': { name: 'not_available', families: ['other'] },
   'Too large request – is rejected with 413': { name: 'too_large', families: ['other'] },
   'Rate-limited upstream – the client retries and gets a response': {
     name: 'retried',

@@ -4,12 +4,13 @@
  * models and the scenario's name. It prints one line of JSON for each: null, or the error.
  */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
 import { startClientTestServer } from './test-server.ts'
 import type { ClientTestServer } from './test-server.ts'
@@ -29,10 +30,20 @@ export interface Scenario {
   readonly after?: (context: ClientTestServer, family: Family, doneMs: number) => Promise<void> | void
 }
 
-/** A generation of a client: its program, and a file that exists if it is installed. */
+/** A generation of a client. */
 export interface Generation {
   readonly command: readonly [string, ...string[]]
+  /** Exists if the generation is installed. */
   readonly installed: string
+  /** Runs a program with this key in SLUICE_KEY; returns what it prints. */
+  readonly runCode: (code: string, key: string) => Promise<string>
+}
+
+/** A client, its guide in docs/clients/, and its generations by their major versions. */
+export interface Client {
+  readonly title: string
+  readonly guide: string
+  readonly generations: Readonly<Record<number, Generation>>
 }
 
 /** One red pixel. */
@@ -41,16 +52,45 @@ const image =
 
 /** `folder`: of the program, with a virtual environment in a folder for each generation. */
 export function pythonClient(folder: string, generation: number): Generation {
-  const at = (path: string): string => fileURLToPath(new URL(`${folder}/${path}`, import.meta.url))
-  const python = at(`${generation}/.venv/bin/python`)
-  return { command: [python, at('end_to_end.py'), String(generation)], installed: python }
+  const python = pathIn(folder, `${generation}/.venv/bin/python`)
+  return {
+    command: [python, pathIn(folder, 'end_to_end.py')],
+    installed: python,
+    runCode: (code, key) => execute([python, '-c', code], key),
+  }
 }
 
-/** `name`: of the package, as package.json in `folder` names the generation. */
-export function nodeClient(folder: string, generation: number, name: string): Generation {
-  const at = (path: string): string => fileURLToPath(new URL(`${folder}/${path}`, import.meta.url))
-  const command = [process.execPath, at('end-to-end.ts'), name, String(generation)] as const
-  return { command: [...command], installed: at(`node_modules/${name}/package.json`) }
+/** `packages`: the client's own name, and the name of this generation in the package.json in `folder`. */
+export function nodeClient(folder: string, [own, name = own]: readonly [string, string?]): Generation {
+  return {
+    command: [process.execPath, pathIn(folder, 'end-to-end.ts'), name],
+    installed: pathIn(folder, `node_modules/${name}/package.json`),
+    runCode(code, key) {
+      const program = code.replaceAll(`'${own}'`, `'${name}'`)
+      return execute([process.execPath, '--input-type=module', '--eval', program], key, pathIn(folder, ''))
+    },
+  }
+}
+
+function pathIn(folder: string, path: string): string {
+  return fileURLToPath(new URL(`${folder}/${path}`, import.meta.url))
+}
+
+/** The first block of code in a guide, with this server's address and a model of its own. */
+function readSample(guide: string, { server }: ClientTestServer): string {
+  const text = readFileSync(new URL(`../docs/clients/${guide}.md`, import.meta.url), 'utf8')
+  const [, sample] = /```(?:python|ts)\n(.*?)```/s.exec(text) ?? []
+  assert.ok(sample, `no sample in ${guide}.md`)
+  assert.ok(sample.split('\n').length <= 11, 'the sample has more than ten lines')
+  return sample.replace('http://127.0.0.1:8080', server.url).replace('family-a-small', 'claude-plain')
+}
+
+async function execute(
+  [file, ...args]: readonly [string, ...string[]],
+  key: string,
+  cwd?: string,
+): Promise<string> {
+  return (await promisify(execFile)(file, args, { env: { ...process.env, SLUICE_KEY: key }, cwd })).stdout
 }
 
 /** Starts a program; the returned function runs one scenario and resolves to its error, or null. */
@@ -73,10 +113,8 @@ function startProgram(
   }
 }
 
-/** `title` names the client, the keys of `generations` their major versions. */
 export function testClient(
-  title: string,
-  generations: Readonly<Record<number, Generation>>,
+  { title, guide, generations }: Client,
   scenarios: Readonly<Record<string, Scenario>>,
 ): void {
   const isInstalled = ({ installed }: Generation): boolean => existsSync(installed)
@@ -88,6 +126,10 @@ export function testClient(
       for (const [version, generation] of Object.entries(generations)) {
         const skipVersion = isInstalled(generation) ? false : reason
         await t.test(`${title} ${version} – works unchanged`, { skip: skipVersion }, async (t) => {
+          await t.test('Sample of the guide – prints the response', async () => {
+            const output = await generation.runCode(readSample(guide, context), context.rich.key.secret)
+            assert.equal(output.trim(), 'Hello, world!')
+          })
           const runScenario = startProgram(t, generation, context)
           for (const family of families) {
             for (const [name, scenario] of Object.entries(scenarios)) {

@@ -14,7 +14,7 @@ import { signature } from './upstream-scripts.ts'
 
 export const openaiScenarios: Readonly<Record<string, Scenario>> = {
   'Completion – arrives with usage and request id': { name: 'not_streamed' },
-  'Base URL – also works without /v1': { name: 'base_url_without_version' },
+  'Base URL – works without /v1, too, and from the environment': { name: 'base_url' },
   'Stream – has the same text, and no usage unless requested': { name: 'streamed' },
   'Stream with usage – ends with usage and cost, also through the helper': { name: 'streamed_with_usage' },
   'Parallel tool calls – arrive, streaming or not, and their results go back': {
@@ -46,6 +46,7 @@ export const openaiScenarios: Readonly<Record<string, Scenario>> = {
   },
   'Models of a key – are listed and retrieved': { name: 'models' },
   'Errors – become the error classes of the client and have a request id': { name: 'errors' },
+  'Responses API – is not found': { name: 'not_available', families: ['other'] },
   'Too large request – is rejected with 413': { name: 'too_large', families: ['other'] },
   'Error with x-should-retry false – is not retried': { name: 'not_retried' },
   'Rate-limited upstream – the client retries and gets a response': {

@@ -4,8 +4,11 @@ import { anthropicScenarios } from '../anthropic-scenarios.ts'
 import { nodeClient, testClient } from '../client-program.ts'
 
 const generations = {
-  1: nodeClient('anthropic-node', 1, '@anthropic-ai/sdk'),
-  0: nodeClient('anthropic-node', 0, '@anthropic-ai/sdk-0'),
+  1: nodeClient('anthropic-node', ['@anthropic-ai/sdk']),
+  0: nodeClient('anthropic-node', ['@anthropic-ai/sdk', '@anthropic-ai/sdk-0']),
 }
 
-testClient('Anthropic client for Node', generations, anthropicScenarios)
+testClient(
+  { title: 'Anthropic client for TypeScript', guide: 'anthropic-typescript', generations },
+  anthropicScenarios,
+)

@@ -92,8 +92,9 @@ await runScenarios({
       const caller = createClient(rich, { baseURL: `${url}${path}` })
       assert.equal(textOf(await caller.messages.create(params(`${family}-plain`))), 'Hello, world!')
     }
-    const caller = createClient(rich, { apiKey: null, authToken: rich })
-    assert.equal(textOf(await caller.messages.create(params(`${family}-plain`))), 'Hello, world!')
+    Object.assign(process.env, { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: rich })
+    for (const caller of [new library.Anthropic(), createClient(rich, { apiKey: null, authToken: rich })])
+      assert.equal(textOf(await caller.messages.create(params(`${family}-plain`))), 'Hello, world!')
   },
 
   async streamed(family) {
@@ -230,6 +231,12 @@ await runScenarios({
     const error = await catchError(messages.create(params(`${family}-plain`)))
     assert.ok(error instanceof library.Anthropic.Messages.ImageDimensionsTooLargeError)
     assert.equal(error.details.max_side_length_pixels, 8000)
+  },
+
+  async not_available() {
+    const error = await catchError(messages.batches.create({ requests: [] }))
+    assert.ok(error instanceof library.NotFoundError)
+    assert.equal(requestCount, 1)
   },
 
   async too_large(family) {

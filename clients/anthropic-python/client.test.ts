@@ -5,4 +5,7 @@ import { pythonClient, testClient } from '../client-program.ts'
 
 const generations = { 2: pythonClient('anthropic-python', 2), 0: pythonClient('anthropic-python', 0) }
 
-testClient('Anthropic client for Python', generations, anthropicScenarios)
+testClient(
+  { title: 'Anthropic client for Python', guide: 'anthropic-python', generations },
+  anthropicScenarios,
+)

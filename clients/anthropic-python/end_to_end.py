@@ -1,5 +1,6 @@
 """Anthropic's official client for Python, unchanged except for the base URL and the API key; see client-program.ts."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -79,7 +80,10 @@ def not_streamed(family):
 
 
 def authentication(family):
-    for caller in (create_client(path="/v1"), create_client(path="/"), create_client(None, auth_token=context["rich"])):
+    with_token = create_client(None, auth_token=context["rich"])
+    os.environ.update(ANTHROPIC_BASE_URL=context["url"], ANTHROPIC_API_KEY=context["rich"])
+    with_paths = [create_client(path=path) for path in ("/v1", "/")]
+    for caller in (with_token, *with_paths, anthropic.Anthropic()):
         assert text_of(create(f"{family}-plain", caller)) == "Hello, world!"
 
 
@@ -212,6 +216,11 @@ def errors(family):
 def typed_error(family):
     error = catch_error(anthropic.types.ImageDimensionsTooLargeError, lambda: create(f"{family}-plain"))
     assert error.details.max_side_length_pixels == 8000
+
+
+def not_available(family):
+    catch_error(anthropic.NotFoundError, lambda: client.messages.batches.create(requests=[]))
+    assert request_count == 1
 
 
 def too_large(family):

@@ -4,8 +4,8 @@ import { nodeClient, testClient } from '../client-program.ts'
 import { openaiScenarios } from '../openai-scenarios.ts'
 
 const generations = {
-  7: nodeClient('openai-node', 7, 'openai'),
-  6: nodeClient('openai-node', 6, 'openai-6'),
+  7: nodeClient('openai-node', ['openai']),
+  6: nodeClient('openai-node', ['openai', 'openai-6']),
 }
 
-testClient('OpenAI client for Node', generations, openaiScenarios)
+testClient({ title: 'OpenAI client for Node', guide: 'openai-node', generations }, openaiScenarios)

@@ -79,10 +79,12 @@ await runScenarios({
     assert.match(completion._request_id ?? '', /^req_/)
   },
 
-  async base_url_without_version(family) {
-    const { chat } = createClient(rich, { baseURL: url })
-    const completion = await chat.completions.create({ model: `${family}-plain`, messages: hello })
-    assert.equal(completion.choices[0]?.message.content, 'Hello, world!')
+  async base_url(family) {
+    Object.assign(process.env, { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: rich })
+    for (const { chat } of [createClient(rich, { baseURL: url }), new library.OpenAI()]) {
+      const completion = await chat.completions.create({ model: `${family}-plain`, messages: hello })
+      assert.equal(completion.choices[0]?.message.content, 'Hello, world!')
+    }
   },
 
   async streamed(family) {
@@ -188,6 +190,12 @@ await runScenarios({
     assert.equal(invalid.param, 'temperature')
     const unpaid = await catchError(createClient(poor).chat.completions.create(params))
     assert.deepEqual([unpaid.status, unpaid.code, requestCount], [402, 'insufficient_quota', 1])
+  },
+
+  async not_available(family) {
+    const error = await catchError(client.responses.create({ model: `${family}-plain`, input: 'Say hello.' }))
+    assert.ok(error instanceof library.NotFoundError)
+    assert.equal(requestCount, 1)
   },
 
   async too_large(family) {

@@ -5,4 +5,4 @@ import { openaiScenarios } from '../openai-scenarios.ts'
 
 const generations = { 3: pythonClient('openai-python', 3), 2: pythonClient('openai-python', 2) }
 
-testClient('OpenAI client for Python', generations, openaiScenarios)
+testClient({ title: 'OpenAI client for Python', guide: 'openai-python', generations }, openaiScenarios)

@@ -1,6 +1,7 @@
 """OpenAI's official client for Python, unchanged except for the base URL and the API key; see client-program.ts."""
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -41,15 +42,19 @@ client = create_client()
 completions = client.chat.completions
 
 
-def catch_error(kind, family, caller=client, **params):
+def catch_error(kind, send):
     """The error of a request that must fail with this class."""
     global request_count
     request_count = 0
     try:
-        caller.chat.completions.create(**{"model": f"{family}-plain", "messages": hello, **params})
+        send()
     except kind as error:
         return error
     raise AssertionError("the request succeeded")
+
+
+def create(model, caller=client, **params):
+    return caller.chat.completions.create(**{"model": model, "messages": hello, **params})
 
 
 def answer(message):
@@ -59,17 +64,18 @@ def answer(message):
 
 
 def not_streamed(family):
-    completion = completions.create(model=f"{family}-plain", messages=hello)
+    completion = create(f"{family}-plain")
     assert completion.choices[0].message.content == "Hello, world!"
     assert completion.choices[0].finish_reason == "stop"
     assert completion.usage.total_tokens == 1100
     assert re.match("req_", completion._request_id)
 
 
-def base_url_without_version(family):
-    caller = create_client(path="")
-    completion = caller.chat.completions.create(model=f"{family}-plain", messages=hello)
-    assert completion.choices[0].message.content == "Hello, world!"
+def base_url(family):
+    os.environ.update(OPENAI_BASE_URL=context["url"] + "/v1", OPENAI_API_KEY=context["rich"])
+    for caller in (create_client(path=""), openai.OpenAI()):
+        completion = caller.chat.completions.create(model=f"{family}-plain", messages=hello)
+        assert completion.choices[0].message.content == "Hello, world!"
 
 
 def streamed(family):
@@ -161,23 +167,32 @@ def models(family):
 
 
 def errors(family):
-    unknown = catch_error(openai.AuthenticationError, family, create_client("sk-nobody"))
+    model = f"{family}-plain"
+    unknown = catch_error(openai.AuthenticationError, lambda: create(model, create_client("sk-nobody")))
     assert unknown.code == "invalid_api_key"
     assert re.match("req_", unknown.request_id)
-    assert catch_error(openai.NotFoundError, family, model="nowhere").code == "model_not_found"
-    assert catch_error(openai.BadRequestError, family, temperature=3).param == "temperature"
-    unpaid = catch_error(openai.APIStatusError, family, create_client(context["poor"]))
+    missing = catch_error(openai.NotFoundError, lambda: create("nowhere"))
+    assert missing.code == "model_not_found"
+    invalid = catch_error(openai.BadRequestError, lambda: create(model, temperature=3))
+    assert invalid.param == "temperature"
+    unpaid = catch_error(openai.APIStatusError, lambda: create(model, create_client(context["poor"])))
     assert (unpaid.status_code, unpaid.code, request_count) == (402, "insufficient_quota", 1)
 
 
+def not_available(family):
+    catch_error(openai.NotFoundError, lambda: client.responses.create(model=f"{family}-plain", input="Say hello."))
+    assert request_count == 1
+
+
 def too_large(family):
-    content = "x" * (40 * 2**20)
-    error = catch_error(openai.APIStatusError, family, messages=[{"role": "user", "content": content}])
+    messages = [{"role": "user", "content": "x" * (40 * 2**20)}]
+    error = catch_error(openai.APIStatusError, lambda: create(f"{family}-plain", messages=messages))
     assert error.status_code == 413
 
 
 def not_retried(family):
-    error = catch_error(openai.RateLimitError, family, create_client(context["limited"]))
+    caller = create_client(context["limited"])
+    error = catch_error(openai.RateLimitError, lambda: create(f"{family}-plain", caller))
     assert error.response.headers["x-should-retry"] == "false"
     assert request_count == 1
 
@@ -185,13 +200,14 @@ def not_retried(family):
 def retried(family):
     global request_count
     request_count = 0
-    completion = completions.create(model=f"{family}-plain", messages=hello)
+    completion = create(f"{family}-plain")
     assert completion.choices[0].message.content == "Hello, world!"
     assert request_count == 2
 
 
 def without_retries(family):
-    catch_error(openai.RateLimitError, family, client.with_options(max_retries=0))
+    caller = client.with_options(max_retries=0)
+    catch_error(openai.RateLimitError, lambda: create(f"{family}-plain", caller))
     assert request_count == 1
 
 
@@ -204,7 +220,7 @@ def disconnect_from_stream(family):
 
 def timeout_of_silent_request(family):
     caller = client.with_options(timeout=2.0, max_retries=0)
-    catch_error(openai.APITimeoutError, family, caller, model=f"{family}-mute")
+    catch_error(openai.APITimeoutError, lambda: create(f"{family}-mute", caller))
 
 
 def assert_stream_error(model):
