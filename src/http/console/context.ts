@@ -26,6 +26,8 @@ export interface ConsoleDeps {
   readonly emailSender: EmailSender | null
   /** Receives errors that are our bugs; the caller gets no details of them. */
   readonly onInternalError: (error: unknown, requestId: string) => void
+  /** Somebody could not sign in from this address. `method`: as in the audit record of a sign-in. */
+  readonly onSignInFailed: (address: string, method: string) => void
 }
 
 /** Does not wait for the mail server: the response time must not reveal whether an address is known. */

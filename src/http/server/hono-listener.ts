@@ -55,17 +55,23 @@ function adminApiHandler(deps: ConsoleDeps): FetchHandler {
 /** Programs with another base URL, such as `/api/v1`, would otherwise be told that their key is invalid. */
 const baseUrlHint = 'Not found. The base URL of this API is that of this server with /v1.'
 
-/** One listener per context. `onInternalError` is called with errors whose details are not returned. */
+/** One listener per context. */
 export function createHonoListener(
   ctx: AppContext,
-  onInternalError: (error: unknown, requestId: string) => void,
+  { onInternalError, onSignInFailed }: Pick<ConsoleDeps, 'onInternalError' | 'onSignInFailed'>,
 ): Listener {
   const cached = listeners.get(ctx)
   if (cached) return cached
   const { config, directory } = ctx
   const mailer = config.smtpUrl === null ? null : createEmailSender(config.smtpUrl, config.mailFrom)
   const apiKeys = new ApiKeyAuth(directory, config.trustProxy)
-  const deps: ConsoleDeps = { ctx, apiKeyAuth: apiKeys, emailSender: mailer, onInternalError }
+  const deps: ConsoleDeps = {
+    ctx,
+    apiKeyAuth: apiKeys,
+    emailSender: mailer,
+    onInternalError,
+    onSignInFailed,
+  }
   const adminApi = adminApiHandler(deps)
   const console = createConsoleApp(deps)
   const status = createStatusHandler(ctx)

@@ -44,7 +44,6 @@ import { createWorkerListener } from './http-listener.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { WorkerQuirks } from './worker-quirks.ts'
 import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
-import { addressNetwork } from '../../lib/address-network.ts'
 import { registerBodyMemory } from '../metrics/body-memory.ts'
 import { WorkerMetrics } from '../metrics/worker-metrics.ts'
 import { MainChannel } from './main-channel.ts'
@@ -141,6 +140,16 @@ function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: (
   }
 }
 
+/** Failures that handlers report for the log. */
+function createFailureLogs(log: Log) {
+  const signIns = new AuthenticationFailureLog((failure) => log.warn(failure, 'sign-in failed'))
+  return {
+    onInternalError: (error: unknown, request: string): void =>
+      log.error({ err: error, request }, 'internal error'),
+    onSignInFailed: (address: string, method: string): void => signIns.record(address, method),
+  }
+}
+
 async function start(init: WorkerInit): Promise<void> {
   const { config } = init
   const { db, lookups } = await openDb(init.db)
@@ -159,12 +168,11 @@ async function start(init: WorkerInit): Promise<void> {
   const context = { config, db, lookups, sealer, configCache, channel, health, quirks, metrics, log }
   const relay = createRelayDeps(context)
   const ctx = createAppContext(context, relay, () => state)
-  const onInternalError = (error: unknown, request: string): void =>
-    log.error({ err: error, request }, 'internal error')
+  const failureLogs = createFailureLogs(log)
   const rejections = new RejectionReports((rejection) => channel.reportRejection(rejection))
   let consoleFiles: ReturnType<typeof consoleListener> | undefined
-  const unauthenticated = new AuthenticationFailureLog((network) =>
-    log.warn({ network }, 'authentication failed'),
+  const unauthenticated = new AuthenticationFailureLog((failure) =>
+    log.warn(failure, 'authentication failed'),
   )
   const router = new Router({
     ctx,
@@ -172,15 +180,15 @@ async function start(init: WorkerInit): Promise<void> {
     catalog,
     running,
     consoleListener: () => (consoleFiles ??= consoleListener()),
-    honoListener: () => createHonoListener(ctx, onInternalError),
-    onInternalError,
+    honoListener: () => createHonoListener(ctx, failureLogs),
+    onInternalError: failureLogs.onInternalError,
     onRejected(error, call) {
       metrics.countRejected(error.code)
       rejections.record(error, call)
     },
     onUnauthenticated(address) {
       metrics.countAuthenticationFailure()
-      unauthenticated.record(addressNetwork(address))
+      unauthenticated.record(address)
     },
     isDraining: () => state.isDraining,
   })

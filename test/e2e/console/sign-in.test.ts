@@ -9,6 +9,7 @@ import {
   validPassword,
   readError,
 } from '../../support/console/console-session.ts'
+import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 
 const server = await sharedTestServer({ env: { TRUST_PROXY: '127.0.0.1' } })
@@ -34,6 +35,29 @@ describe('Sign-in', () => {
       (await new ConsoleSession(server.url).expectError(authContract.signUp, { body: existing })).code,
       'conflict',
     )
+  })
+
+  test('Failed sign-in – has a log line with network and method, without address and password', async () => {
+    const headers = { 'x-forwarded-for': '192.0.2.77' }
+    const body = { email: 'watched@example.com', password: 'a secret guess' }
+    const session = new ConsoleSession(server.url)
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      assert.equal((await session.expectError(authContract.signIn, { body, headers })).status, 401)
+    const { ticket } = await session.call(authContract.passkeyOptions)
+    const passkey = { body: { ticket, response: { id: 'unknown' } }, headers }
+    assert.equal((await session.expectError(authContract.passkeySignIn, passkey)).status, 401)
+    for (const method of ['password', 'passkey']) {
+      const lines = await eventually(`a line for ${method}`, async () => {
+        const found = server.relay.lines.filter((line) => line.includes(`"method":"${method}"`))
+        return found.length > 0 ? found : undefined
+      })
+      // One for each worker.
+      assert.ok(lines.length <= 2, lines.join('\n'))
+      for (const line of lines) {
+        assert.partialDeepStrictEqual(JSON.parse(line), { msg: 'sign-in failed', network: '192.0.2.77' })
+        for (const secret of ['watched', body.password]) assert.ok(!line.includes(secret), line)
+      }
+    }
   })
 
   test('Failed sign-in – returns the same error for every cause, and guessing is throttled', async () => {

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import { cleanEmail } from '../../../accounts/fields.ts'
-import { apiError } from '../../../errors.ts'
+import { apiError, asApiError } from '../../../errors.ts'
 import { startPasskeySignIn, userByPasskey } from '../../../users/passkeys.ts'
 import { userByEmail, userById, type User } from '../../../users/users.ts'
 import { consumeRecoveryCode, consumeTotpCode } from '../../../users/two-factor.ts'
@@ -54,6 +54,12 @@ function normalizeEmail(text: string): string {
   }
 }
 
+/** Reports an attempt whose password, code or passkey is wrong. Returns the error. */
+function signInFailed({ deps, address }: ConsoleContext, method: string, error: unknown): unknown {
+  if (asApiError(error).status === 401) deps.onSignInFailed(address, method)
+  return error
+}
+
 async function signIn(context: ConsoleContext<typeof authContract.signIn>): Promise<SignInResponse> {
   const { ctx, body } = context
   const { db, authThrottle } = ctx
@@ -62,7 +68,8 @@ async function signIn(context: ConsoleContext<typeof authContract.signIn>): Prom
   await authThrottle.count('sign-in-email', { id: email, address: context.address })
   const user = await userByEmail(db, email)
   const isCorrect = await authThrottle.verifyPassword(body.password, user?.passwordHash ?? null)
-  if (!isCorrect || user === undefined || user.disabledAt !== null) throw apiError('wrong_credentials')
+  if (!isCorrect || user === undefined || user.disabledAt !== null)
+    throw signInFailed(context, 'password', apiError('wrong_credentials'))
   if (!user.hasTotp) return startSession(context, user, 'password')
   const { token, expiresAt } = await issueOneTimeToken(db, { kind: 'second-factor', userId: user.id })
   return { status: 'second_factor', ticket: token, expires_at: formatTime(expiresAt) }
@@ -79,7 +86,7 @@ async function verifySecondFactor(
   if (user === undefined || user.disabledAt !== null) throw apiError('wrong_credentials')
   const isTotpCode = await consumeTotpCode(db, user, sealer, body.code)
   if (!isTotpCode && !(await consumeRecoveryCode(db, user, body.code)))
-    throw apiError('wrong_code', { param: 'code' })
+    throw signInFailed(context, 'totp', apiError('wrong_code', { param: 'code' }))
   await consumeOneTimeToken(db, body.ticket, 'second-factor')
   return startSession(context, user, isTotpCode ? 'totp' : 'recovery-code')
 }
@@ -93,7 +100,10 @@ async function signInWithPasskey(
   context: ConsoleContext<typeof authContract.passkeySignIn>,
 ): Promise<SignedInResponse> {
   await context.ctx.authThrottle.count('sign-in-address', { address: context.address })
-  return startSession(context, await userByPasskey(context.ctx.db, context.body), 'passkey')
+  const user = await userByPasskey(context.ctx.db, context.body).catch((error: unknown) => {
+    throw signInFailed(context, 'passkey', error)
+  })
+  return startSession(context, user, 'passkey')
 }
 
 async function signOut(context: ConsoleContext): Promise<{ done: true }> {
