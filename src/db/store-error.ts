@@ -4,7 +4,7 @@ import { asApiError, apiError, type ApiError } from '../errors.ts'
 import { errorMessage } from '../lib/error-message.ts'
 
 /**
- * `full`: nothing was written, and a retry may succeed (disk full, database locked or unavailable).
+ * `full`: nothing was written unless `isInDoubt`, and a retry may succeed (disk full, database locked or unavailable).
  * `failed`: the disk cannot be trusted (fsync, input/output, corruption); the process must exit.
  * `conflict`: nothing was written, because a constraint or an expectation failed.
  * `invalid`: nothing was written, because the statement is wrong; a bug.
@@ -19,12 +19,15 @@ export interface StoreFailure {
   readonly constraint?: string
   /** The index of the statement whose expectation or constraint failed. */
   readonly statement?: number
+  /** The connection was lost while the batch was committed: it may have been written after all. */
+  readonly isInDoubt?: boolean
 }
 
 export class StoreError extends Error {
   readonly class: StoreErrorClass
   readonly constraint: string | undefined
   readonly statement: number | undefined
+  readonly isInDoubt: boolean
 
   constructor(failure: StoreFailure) {
     super(failure.message)
@@ -32,6 +35,7 @@ export class StoreError extends Error {
     this.class = failure.class
     this.constraint = failure.constraint
     this.statement = failure.statement
+    this.isInDoubt = failure.isInDoubt === true
   }
 }
 
@@ -74,6 +78,11 @@ export function isUnavailable(error: unknown): boolean {
 /** Converts a thrown value to an API error: clients may retry while the store is unavailable; anything else is a bug. */
 export function toApiError(error: unknown): ApiError {
   return isUnavailable(error) ? apiError('service_unavailable') : asApiError(error)
+}
+
+/** Whether nothing was written and the same batch may succeed later. */
+export function isSafeToRetry(error: unknown): boolean {
+  return error instanceof StoreError && error.class === 'full' && !error.isInDoubt
 }
 
 /** Whether a unique column (`accounts.email_normalised`), the first one of several, already has the value. */

@@ -9,7 +9,7 @@ import type { Statement, StatementResult } from '../statement.ts'
 import { StoreError } from '../store-error.ts'
 import { systemOwner, FairQueue } from '../fair-queue.ts'
 import { openPool, runStatement } from './connection.ts'
-import { toPostgresFailure } from './errors.ts'
+import { isConnectionLost, toPostgresFailure } from './errors.ts'
 import { writeLock } from './advisory-locks.ts'
 
 export interface PostgresDb extends Db {
@@ -22,6 +22,7 @@ const readTimeoutMs = 15_000
 const reportTimeoutMs = 300_000
 async function runBatch(client: PoolClient, statements: readonly Statement[]): Promise<StatementResult[]> {
   const results: StatementResult[] = []
+  let isCommitting = false
   try {
     await client.query('begin')
     await client.query(writeLock)
@@ -34,10 +35,12 @@ async function runBatch(client: PoolClient, statements: readonly Statement[]): P
       }
       results.push(result)
     }
+    isCommitting = true
     await client.query('commit')
     return results
   } catch (error) {
-    throw new StoreError(toPostgresFailure(error, results.length))
+    const isInDoubt = isCommitting && isConnectionLost(error)
+    throw new StoreError({ ...toPostgresFailure(error, results.length), isInDoubt })
   }
 }
 

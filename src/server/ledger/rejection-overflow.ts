@@ -4,6 +4,7 @@
  */
 import type { Db } from '../../db/db.ts'
 import type { RequestRow } from '../../db/ledger-commit.ts'
+import { isSafeToRetry } from '../../db/store-error.ts'
 import { addRejections } from '../../usage/rollups/availability-rollup.ts'
 
 const minuteMs = 60_000
@@ -45,8 +46,9 @@ export class RejectionOverflow {
     this.#minutes = new Map()
     try {
       await addRejections(this.#db, minutes)
-    } catch {
-      // The store is still unavailable: the next attempt writes them.
+    } catch (error) {
+      // The store is still unavailable: the next attempt writes them. What may have been written is not counted twice.
+      if (!isSafeToRetry(error)) return
       for (const [minute, requests] of minutes) this.#count(minute, requests)
     }
   }
