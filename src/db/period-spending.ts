@@ -35,6 +35,16 @@ export function periodSpendingQuery(owner: string, from: number, to: number): St
   }
 }
 
+/** The first request of each day (of UTC) that was admitted in the time. */
+export function admittedDaysQuery(owner: string, from: number, to: number): Statement {
+  const [condition, ...parameters] = ownerCondition(owner)
+  return {
+    sql: `select min(at) as at from requests
+      where ${condition} and at >= ? and at < ? and outcome <> 'refused' group by at / 86400000`,
+    parameters: [...parameters, from, to],
+  }
+}
+
 export function toPeriodSpending(row: PeriodSpendingRow | undefined): PeriodSpending {
   if (row === undefined) return { spent: 0n, requests: 0 }
   return { spent: joinSum(row.spent_yuan, BigInt(row.spent_rest_nanos)), requests: Number(row.requests) }

@@ -106,7 +106,11 @@ function denialByLimit(limit: SpendLimit, periods: PeriodEnds): Denial {
 }
 
 /** The periods that a new hold counts in: the open ones if there are any, otherwise the proposed ones. */
-export function periodsForHold(account: Owner, at: number, { dayEnd, monthEnd }: PeriodEnds): PeriodEnds {
+export function periodsForHold(
+  account: PeriodEnds,
+  at: number,
+  { dayEnd, monthEnd }: PeriodEnds,
+): PeriodEnds {
   return {
     dayEnd: isOpen(account.dayEnd, at, longestDayMs) ? account.dayEnd : dayEnd,
     monthEnd: isOpen(account.monthEnd, at, longestMonthMs) ? account.monthEnd : monthEnd,

@@ -20,18 +20,13 @@ describe('clocks', () => {
     for (let drift = 0; drift < 20; drift += 1) assert.equal(pass(1000, 900), 0)
   })
 
-  test('wallClock – stands still for small steps back, and calls back for a larger one', () => {
+  test('wallClock – stands still for small steps back, and follows a larger one', () => {
     let system = 10_000_000
-    const stepsBack: number[] = []
-    const now = wallClock(
-      (at) => stepsBack.push(at),
-      () => system,
-    )
+    const now = wallClock(() => system)
     assert.equal(now(), 10_000_000)
     system -= 60_000
     assert.equal(now(), 10_000_000)
     system -= 1
-    assert.deepEqual([now(), stepsBack], [9_939_999, [9_939_999]])
-    assert.deepEqual([now(), stepsBack.length], [9_939_999, 1])
+    assert.equal(now(), 9_939_999)
   })
 })

@@ -6,6 +6,7 @@
 
 import type { Client } from 'pg'
 import { ownerColumns } from '../journal.ts'
+import { leftPeriodsSetting } from '../left-periods.ts'
 import { openClient, runScript, type ConnectionOptions } from './connection.ts'
 import { runPipelined, type PipelinedStatement, type ResultRows, type PreparedStatement } from './pipeline.ts'
 import {
@@ -15,7 +16,7 @@ import {
   type HoldRow,
   type SharedOwnerRow,
 } from './ledger-rows.ts'
-import { formatArray, quoteLiteral } from './sql-text.ts'
+import { databaseNow, formatArray, quoteLiteral } from './sql-text.ts'
 
 export { sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from './ledger-rows.ts'
 
@@ -41,6 +42,10 @@ export interface LockedRows {
   readonly isNodeActive: boolean
   /** The number of this commit in the order of all nodes. */
   readonly seq: number
+  /** The database's clock. */
+  readonly now: number
+  /** The setting with this name, read after the rows were locked. */
+  readonly leftPeriods: string | undefined
   readonly owners: readonly SharedOwnerRow[]
   readonly holds: readonly HoldRow[]
   readonly credits: readonly { readonly ref: string; readonly debit: string; readonly amount_nanos: bigint }[]
@@ -104,7 +109,10 @@ const statements = {
     text: `select account_id, key_hash from kept_answers
       where (account_id, key_hash) in (select unnest($1::text[]), unnest($2::text[])) and at > $3`,
   },
-  order: { name: 'order', text: `select nextval('journal_order')` },
+  order: {
+    name: 'order',
+    text: `select nextval('journal_order'), ${databaseNow}, (select value from settings where name = '${leftPeriodsSetting}')`,
+  },
 } as const satisfies Record<string, PreparedStatement>
 
 function lockStatements(request: LockRequest): PipelinedStatement[] {
@@ -140,9 +148,12 @@ export async function lockBatch(client: Client, request: LockRequest): Promise<L
   const isNodeActive = rowsOf(statements.node).length > 0
   if (!isNodeActive) await client.query('rollback')
   const isKept = new Set(rowsOf(statements.kept).map(([account, key]) => `${account} ${key}`))
+  const [seq, now, leftPeriods] = rowsOf(statements.order)[0] ?? []
   return {
     isNodeActive,
-    seq: Number(rowsOf(statements.order)[0]?.[0]),
+    seq: Number(seq),
+    now: Number(now),
+    leftPeriods: leftPeriods ?? undefined,
     owners: parseRows(rowsOf(statements.owners), sharedOwnerColumns),
     holds: parseRows(rowsOf(statements.holds), holdColumns),
     credits: parseRows(rowsOf(statements.credits), creditColumns),

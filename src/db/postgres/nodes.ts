@@ -7,6 +7,7 @@ import type { Db } from '../db.ts'
 import { checkNotMoved, unfinishedMoveMessage } from '../transfer/move-marker.ts'
 import type { Statement } from '../statement.ts'
 import type { HoldRow } from './lock-batch.ts'
+import { databaseNow as nowText } from './sql-text.ts'
 
 export type NodeState = 'running' | 'stopped' | 'retired'
 
@@ -34,8 +35,6 @@ export interface NodeRow {
   readonly started_at: number
   readonly seen_at: number
 }
-
-const nowText = `(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
 /** Settings with the address of each node: this and the node's id. */
 const addressPrefix = 'node_address:'
@@ -147,6 +146,19 @@ export function listHoldsOfRetiredNodes(db: Db, limit: number): Promise<HoldRow[
     sql: `select holds.* from holds join nodes on nodes.id = holds.node
       where nodes.state = 'retired' and retired_at is null order by holds.id limit ?`,
     parameters: [limit],
+  })
+}
+
+/** Whether a node of a release before this one is running or silent. */
+export async function hasOlderNodes(
+  db: Pick<Db, 'all'>,
+  [major, minor]: readonly [number, number],
+): Promise<boolean> {
+  const sql = "select distinct version from nodes where state = 'running'"
+  const rows = await db.all<{ version: string }>({ sql, parameters: [] })
+  return rows.some(({ version }) => {
+    const [first = 0, second = 0] = version.split('.').map(Number)
+    return first < major || (first === major && second < minor)
   })
 }
 

@@ -6,6 +6,9 @@
 import { toValidText } from '../../lib/valid-text.ts'
 import type { Parameter } from '../statement.ts'
 
+/** The time of the database's clock, in milliseconds since the epoch. */
+export const databaseNow = `(extract(epoch from clock_timestamp()) * 1000)::bigint`
+
 /** Strings, quoted names, and question marks outside of them. */
 const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g
 const numbered = new Map<string, string>()

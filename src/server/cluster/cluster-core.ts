@@ -19,6 +19,7 @@ import { errorMessage } from '../../lib/error-message.ts'
 import { newId } from '../../lib/ids.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from '../ledger/core.ts'
 import { RejectionOverflow } from '../ledger/rejection-overflow.ts'
+import { reopeningFailed } from '../ledger/reopening.ts'
 import { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import { applyChanges } from '../workers/config-cache.ts'
 import { SpendNotifications } from '../ledger/spend-notifications.ts'
@@ -139,6 +140,7 @@ async function joinAsNode(
     node: id,
     epoch,
     now,
+    db,
     saveLocally: (operation) =>
       journal.saveSettlement(operation, ledger.state.holds.get(operation.request.id)),
     removeLocal: (ids) => journal.remove(ids),
@@ -146,6 +148,7 @@ async function joinAsNode(
       onAdmissionChange: (isOpen, why) => listener.onAdmissionChange(isOpen, why),
       onFenced,
       onBroken: (error) => listener.onFailure(errorMessage(error)),
+      onReopeningFailed: (why) => listener.onWarning(reopeningFailed, { why }),
     },
   })
   const node: NodeMembership = new NodeMembership(

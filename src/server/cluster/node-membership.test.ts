@@ -24,13 +24,15 @@ describe('NodeMembership', () => {
       const [epoch] = [await epochOf('one'), await epochOf('two'), await epochOf('three')]
       let at = 0
       const now = (): number => at
-      const listener = { onAdmissionChange: ignore, onFenced: ignore, onBroken: ignore }
+      const onReopeningFailed = ignore
+      const listener = { onAdmissionChange: ignore, onFenced: ignore, onBroken: ignore, onReopeningFailed }
       const saveLocally = (): Promise<void> => Promise.resolve()
       const ledger = new SharedLedger({
         url,
         node: 'one',
         epoch,
         now,
+        db,
         saveLocally,
         removeLocal: ignore,
         listener,

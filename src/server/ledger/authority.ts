@@ -94,8 +94,10 @@ export class Authority {
     const model = catalog.model(request.model)
     if (!caller) return { granted: false, code: 'invalid_api_key', detail: {}, rates: null }
     if (!model) return { granted: false, code: 'model_not_found', detail: { param: 'model' }, rates: null }
-    const isReopening = this.#deps.reopening.isPending(caller.accountId, caller.keyId, model.id)
-    if (!commits.isAdmitting || !this.#isAdmissionOpen || isReopening) {
+    const periods = this.#periods.at(caller.timezone, now)
+    const operation = holdOperationOf(request, { caller, model }, now, periods)
+    const isAdmitting = commits.isAdmitting && this.#isAdmissionOpen
+    if (!isAdmitting || this.#deps.reopening.isPending(operation, caller.timezone)) {
       return { granted: false, code: 'service_unavailable', detail: { retryAfterMs: 1000 }, rates: null }
     }
     const claimDenial = request.claim ? this.#claims.check(caller.accountId, request.claim) : null
@@ -106,8 +108,7 @@ export class Authority {
     const denial = rates.reserve(request.id, subjects, tokensToReserve(request, model), monotonicNow)
     if (denial)
       return { granted: false, ...rateDenialError(denial), rates: rates.status(subjects, monotonicNow) }
-    const periods = this.#periods.at(caller.timezone, now)
-    const held = ledger.hold(this.#deps.state, holdOperationOf(request, { caller, model }, now, periods))
+    const held = ledger.hold(this.#deps.state, operation)
     if ('kind' in held) {
       rates.cancel(request.id)
       this.#deps.spendNotifications.onDenied(

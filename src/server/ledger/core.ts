@@ -101,20 +101,12 @@ export const noopCoreListener: CoreListener = {
 
 /** If the system clock steps back by at most this, time stands still until it catches up; a larger step is followed. */
 const maxClockStepBackMs = 60_000
-/**
- * Milliseconds since the epoch, which small corrections of the system clock do not turn back. `onSetBack` is called with
- * the new time before it is returned the first time after a larger step back.
- */
-export function wallClock(
-  onSetBack: (now: number) => void = () => undefined,
-  systemNow: () => number = Date.now,
-): () => number {
+/** Milliseconds since the epoch, which small corrections of the system clock do not turn back. */
+export function wallClock(systemNow: () => number = Date.now): () => number {
   let last = 0
   return () => {
     const now = systemNow()
-    const isSetBack = last - now > maxClockStepBackMs
-    if (now > last || isSetBack) last = now
-    if (isSetBack) onSetBack(now)
+    if (now > last || last - now > maxClockStepBackMs) last = now
     return last
   }
 }

@@ -6,6 +6,7 @@ import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
 import { apiError } from '../../errors.ts'
 import type { Db } from '../../db/db.ts'
+import { loadLeftPeriods } from '../../db/left-periods.ts'
 import type { RequestRow } from '../../db/ledger-commit.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
@@ -22,6 +23,7 @@ import { applyChanges } from '../workers/config-cache.ts'
 import { SpendNotifications } from './spend-notifications.ts'
 import { PeriodReopening } from './period-reopening.ts'
 import { RejectionOverflow } from './rejection-overflow.ts'
+import { reopeningFailed } from './reopening.ts'
 import { recoverLedger, type RecoveredLedger } from './recovery.ts'
 import { verifyInThread, monitorInThread } from '../verification/verify-thread.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from './core.ts'
@@ -143,17 +145,19 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
   const store = await openUnmovedStore(config, listener)
   const { db } = store
   const { sealer, reloadKeys } = await openSealer(db, config)
-  const [ledger, directory, catalog] = await Promise.all([
+  const [ledger, directory, catalog, leftPeriods] = await Promise.all([
     recoverLedger(store, Date.now()),
     loadDirectory(db),
     loadCatalog(db, sealer),
+    loadLeftPeriods(db),
   ])
   const { state, rates } = ledger
-  const now = wallClock((at) => void reopening.find(at))
+  const now = wallClock()
   const monotonicNow = monotonicClock()
   const { commits, whenDurable } = openCommitQueue(ledger, { store, now, listener })
   const spendNotifications = new SpendNotifications({ state, directory, db })
-  const reopening = new PeriodReopening({ state, commits, directory, db, now, whenDurable })
+  const onError = (why: string): void => listener.onWarning(reopeningFailed, { why })
+  const reopening = new PeriodReopening({ state, commits, db, whenDurable, onError }, leftPeriods)
   const authority = new Authority({
     state,
     commits,
@@ -171,7 +175,6 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
   const openHolds = [...state.holds.keys()]
   for (const id of openHolds) authority.expire(id)
   await commits.drain()
-  await reopening.find(now())
   const sweeping = setInterval(() => rates.sweep(monotonicNow()), sweepEveryMs)
   sweeping.unref()
   const overflow = new RejectionOverflow(db, (row) => enqueueRow(commits, row))

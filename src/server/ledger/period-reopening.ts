@@ -1,105 +1,76 @@
 /**
- * Returns owners to the periods of the present after the clock was ahead, on a single node. Until an owner is back, its
- * requests are rejected for a moment, so that no cap is measured without what was spent.
+ * Moves owners to the periods of the present after the clock was wrong, on a single node, when they send a request. Until
+ * an owner is there, its requests are rejected for a moment, so that no cap is measured without what was spent.
  */
-import { setTimeout as delay } from 'node:timers/promises'
-import type { Directory } from '../../accounts/directory.ts'
 import type { Db } from '../../db/db.ts'
-import type { PeriodSpendingRow } from '../../db/period-spending.ts'
-import { dayEndOf, monthEndOf } from '../../ledger/periods.ts'
-import { periodsToReopen, reopen } from '../../ledger/reopen.ts'
-import { accountOwner, keyOwner, modelOwner, type LedgerState, type Owner } from '../../ledger/state.ts'
+import type { PeriodEnds } from '../../ledger/caps.ts'
+import { periodsToRead, reopen, type HoldPeriods } from '../../ledger/reopen.ts'
+import type { LedgerState, Owner } from '../../ledger/state.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 import type { CommitQueue } from './commit-queue.ts'
-import { readReopening } from './reopening.ts'
-
-/** How long to wait for a store that rejects commits. */
-const retryMs = 500
+import { readReopening, type EnteringOwner } from './reopening.ts'
 
 export interface PeriodReopeningDeps {
   readonly state: LedgerState
-  readonly commits: CommitQueue
-  readonly directory: Directory
-  readonly db: Db
-  readonly now: () => number
+  readonly commits: Pick<CommitQueue, 'add' | 'newest'>
+  readonly db: Pick<Db, 'report' | 'write'>
   /** Resolves when a commit is on disk. */
   readonly whenDurable: (commit: number) => Promise<void>
+  /** What an owner spent cannot be read. Called once until it can. */
+  readonly onError: (why: string) => void
 }
 
 export class PeriodReopening {
   readonly #deps: PeriodReopeningDeps
-  readonly #ahead = new Set<string>()
-  #running: Promise<void> | null = null
-  #isClosed = false
+  /** The ends of all periods that owners have left. */
+  #left: readonly number[]
+  readonly #running = new Map<string, Promise<void>>()
+  #hasFailed = false
 
-  constructor(deps: PeriodReopeningDeps) {
+  constructor(deps: PeriodReopeningDeps, left: readonly number[]) {
     this.#deps = deps
+    this.#left = left
   }
 
-  /**
-   * Finds the owners whose periods have not begun, and resolves when they are back. Called at the start, and by the first
-   * decision that finds the clock set back, which must not use their periods.
-   */
-  async find(at: number): Promise<void> {
-    for (const [id, owner] of this.#deps.state.owners) {
-      const timezone = this.#timezoneOf(id)
-      if (timezone !== undefined && this.#endsFor(owner, timezone, at) !== null) this.#ahead.add(id)
+  /** Whether what a caller spent is not known at the moment; then it is read. */
+  isPending(hold: HoldPeriods, timezone: string): boolean {
+    const { owners } = this.#deps.state
+    const found = periodsToRead(owners, hold, this.#left)
+    for (const [id, ends] of found) {
+      const owner = owners.get(id)
+      if (owner === undefined || this.#running.has(id)) continue
+      const entering = { id, timezone, at: hold.at, periods: { ...owner } }
+      this.#running.set(id, this.#run(entering, owner, ends))
     }
-    if (this.#ahead.size > 0) this.#running ??= this.#run()
-    await this.#running
-  }
-
-  /** Whether the periods of a caller are not known at the moment. */
-  isPending(account: string, key: string, model: string): boolean {
-    if (this.#ahead.size === 0) return false
-    const owners = [accountOwner(account), keyOwner(key), modelOwner(account, model)]
-    return owners.some((owner) => this.#ahead.has(owner))
+    return found.length > 0
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    await this.#running
+    await Promise.all(this.#running.values())
   }
 
-  async #run(): Promise<void> {
-    for (const id of this.#ahead) {
-      while (!this.#isClosed && !(await this.#reopen(id).catch(() => false))) await delay(retryMs)
-      this.#ahead.delete(id)
+  async #run(entering: EnteringOwner, owner: Owner, ends: PeriodEnds): Promise<void> {
+    try {
+      await this.#reopen(entering, owner, ends)
+      this.#hasFailed = false
+    } catch (error) {
+      // The next request of the owner tries again.
+      if (!this.#hasFailed) this.#deps.onError(errorMessage(error))
+      this.#hasFailed = true
     }
-    this.#running = null
+    this.#running.delete(entering.id)
   }
 
-  /** False: the store is unavailable. */
-  async #reopen(id: string): Promise<boolean> {
-    const { state, commits, db, now, whenDurable } = this.#deps
-    const [owner, timezone, at] = [state.owners.get(id), this.#timezoneOf(id), now()]
-    const ends = owner && timezone !== undefined ? this.#endsFor(owner, timezone, at) : null
-    if (owner === undefined || timezone === undefined || ends === null) return true
+  async #reopen(entering: EnteringOwner, owner: Owner, ends: PeriodEnds): Promise<void> {
+    const { state, commits, db, whenDurable } = this.#deps
     const spentBefore = owner.totalSpent
     await whenDurable(commits.newest)
-    const reopening = await readReopening(
-      (query) => db.first<PeriodSpendingRow>(query),
-      { id, timezone, at },
-      ends,
-    )
+    const { reopening, left } = await readReopening(db, entering, ends)
     // What was charged meanwhile may or may not be in the rows: a cap rather counts it twice than not at all.
     const charged = owner.totalSpent - spentBefore
-    const { daySpent, monthSpent } = reopening
+    const { id, daySpent, monthSpent } = reopening
     const counted = { daySpent: daySpent + charged, monthSpent: monthSpent + charged }
+    this.#left = [...new Set([...this.#left, ...left])]
     commits.add(reopen(state, { ...reopening, ...counted }), [id], '')
-    return true
-  }
-
-  #endsFor(owner: Owner, timezone: string, at: number): ReturnType<typeof periodsToReopen> {
-    const present = { dayEnd: dayEndOf(timezone, at), monthEnd: monthEndOf(timezone, at) }
-    return periodsToReopen(owner, at, present)
-  }
-
-  /** Of the owner's account; `undefined` if it was deleted. */
-  #timezoneOf(owner: string): string | undefined {
-    const { directory } = this.#deps
-    const id = owner.slice(2)
-    if (owner.startsWith(keyOwner(''))) return directory.callerByKeyId(id)?.timezone
-    const colon = id.indexOf(':')
-    return directory.account(colon === -1 ? id : id.slice(0, colon))?.timezone
   }
 }

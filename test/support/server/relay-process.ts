@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
+import { setDatabaseClockAhead } from './database-clock.ts'
 import { freePort } from '../upstream/unreachable-addresses.ts'
 
 const defaultProgram = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
@@ -48,6 +49,9 @@ export function setRelaySettings(settings: typeof settingsFor): void {
 /** Starts a relay and waits until it is ready for traffic. Rejects with its output if it exits before that. */
 export async function startRelay(settings: RelaySettings): Promise<RelayProcess> {
   const env = { ...(await settingsFor?.(settings.dataDir)), ...settings.env }
+  const { CLOCK_AHEAD_MS: aheadMs, DATABASE_URL: databaseUrl } = env
+  if (aheadMs !== undefined && databaseUrl !== undefined)
+    await setDatabaseClockAhead(databaseUrl, Number(aheadMs))
   const relay = new RelayProcess({ ...settings, env }, settings.port ?? (await freePort()))
   await relay.ready()
   return relay

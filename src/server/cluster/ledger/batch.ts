@@ -28,14 +28,15 @@ import { entryRowsOf } from '../../ledger/commit-queue.ts'
 import { requestRow } from '../../ledger/request-row.ts'
 import { hasModelDailyLimit, type NodeHoldsView } from './batch-needs.ts'
 import { holdRowOf, markOfRow, ownerFromRow, ownerToRow } from './shared-rows.ts'
-import type {
-  QueuedCredit,
-  QueuedExpire,
-  QueuedExtend,
-  QueuedHold,
-  QueuedSettle,
-  QueuedTrialEnd,
-  QueuedOperation,
+import {
+  isStillWanted,
+  type QueuedCredit,
+  type QueuedExpire,
+  type QueuedExtend,
+  type QueuedHold,
+  type QueuedSettle,
+  type QueuedTrialEnd,
+  type QueuedOperation,
 } from './queued-operations.ts'
 
 export type BatchResult = Omit<BatchRows, 'seq' | 'node' | 'commit' | 'areRequestsKnown'>
@@ -73,8 +74,8 @@ export class Batch {
   }
 
   /**
-   * Applies the operations in their order, after all marks that the database does not have yet. `reopenings`: of owners
-   * whose periods have not begun.
+   * Applies the operations that are still wanted in their order, after all marks that the database does not have yet.
+   * `reopenings`: of owners that enter other periods after a clock was wrong.
    */
   run(operations: readonly QueuedOperation[], reopenings: readonly Omit<Reopened, 'kind'>[] = []): void {
     for (const reopening of reopenings) {
@@ -88,7 +89,7 @@ export class Batch {
       this.events.push(event)
       this.#touchedHolds.add(id)
     }
-    for (const operation of operations) this.#apply(operation)
+    for (const operation of operations) if (isStillWanted(operation)) this.#apply(operation)
   }
 
   #apply(operation: QueuedOperation): void {

@@ -15,7 +15,8 @@ export type ClaimConflict = { readonly kind: 'running'; readonly by: Hold } | { 
 
 export interface QueuedHold {
   readonly kind: 'hold'
-  readonly hold: HoldOperation
+  /** Gets the database's time if this node's clock is wrong. */
+  hold: HoldOperation
   /** The account's time zone, of which the hold has the present periods. */
   readonly timezone: string
   /** `null`: the database is unavailable. */

@@ -1,4 +1,5 @@
 /** What the ledger of a node needs, what it reports, and the batch that it sends to be committed. */
+import type { Db } from '../../../db/db.ts'
 import type { NodeChainHead } from '../../../db/postgres/lock-batch.ts'
 import type { StreamMark } from './batch-needs.ts'
 import type { Batch } from './batch.ts'
@@ -9,6 +10,8 @@ export interface SharedLedgerDeps {
   readonly node: string
   readonly epoch: number
   readonly now: () => number
+  /** Other connections than that of the batches. */
+  readonly db: Pick<Db, 'all' | 'report' | 'write'>
   /** Writes a settlement to this node's own disk; resolves when it is there. */
   readonly saveLocally: (operation: QueuedSettle) => Promise<void>
   /** These holds have ended in the database: this node's disk needs nothing of them any more. */
@@ -24,6 +27,8 @@ export interface SharedLedgerListener {
   onFenced(why: string): void
   /** The content of the database violates an invariant: nothing more may be decided. */
   onBroken(error: unknown): void
+  /** What an owner spent in a period cannot be read. Called once until it can. */
+  onReopeningFailed(why: string): void
 }
 
 /** A batch that was sent to be committed. */

@@ -5,6 +5,7 @@ import type { Client } from 'pg'
 import type { Db } from '../../../db/db.ts'
 import { openClient } from '../../../db/postgres/connection.ts'
 import { openPostgresDb } from '../../../db/postgres/postgres-db.ts'
+import { quoteLiteral } from '../../../db/postgres/sql-text.ts'
 import { joinCluster } from '../../../db/postgres/nodes.ts'
 import { startPostgres, type PostgresServer } from '../../../db/postgres/postgres.fixture.ts'
 import { openSnapshots } from '../../../db/postgres/snapshot.ts'
@@ -16,6 +17,7 @@ import { openFaultyProxy, type CommitFault } from './faulty-connection.fixture.t
 import type { SharedLedgerDeps } from './shared-ledger-deps.ts'
 import { SharedLedger } from './shared-ledger.ts'
 import { verifyClusterLedger } from '../../verification/verify-cluster.ts'
+import { version } from '../../version.ts'
 import type { CreditResult, QueuedHold } from './queued-operations.ts'
 
 /** One server for all tests of a file, each of which has its own database. */
@@ -36,19 +38,22 @@ export async function openNodeLedger(
   { nextFault, ...settings }: Settings,
 ) {
   const db = openPostgresDb(url, 'test')
-  const epoch = await joinCluster(db, { id, name: id, version: '0' })
+  const epoch = await joinCluster(db, { id, name: id, version })
+  await setDatabaseClock(db, at)
   const events: string[] = []
   const ledger = new SharedLedger({
-    url: await openFaultyProxy(t, url, nextFault),
+    url: `${await openFaultyProxy(t, url, nextFault)}?options=-c search_path=public,pg_catalog`,
     node: id,
     epoch,
     now: () => at,
+    db,
     saveLocally: (operation) => Promise.resolve(operation.reply(0n)),
     removeLocal: () => undefined,
     listener: {
       onAdmissionChange: () => undefined,
       onFenced: (why) => events.push(why),
       onBroken: (error) => events.push(String(error)),
+      onReopeningFailed: (why) => events.push(why),
     },
     ...settings,
   })
@@ -57,6 +62,15 @@ export async function openNodeLedger(
     await db.close()
   })
   return { ledger, db, url, events }
+}
+
+/** Sets the clock that ledgers read: a function that their connections find before PostgreSQL's own. */
+export async function setDatabaseClock(db: Db, ms: number): Promise<void> {
+  await db.write({
+    sql: `create or replace function public.clock_timestamp() returns timestamptz language sql
+      as ${quoteLiteral(`select to_timestamp(${ms / 1000}::numeric)`)}`,
+    parameters: [],
+  })
 }
 
 export async function openLedger(
@@ -131,7 +145,7 @@ export function expire({ ledger }: TestLedger, id: string): Promise<void> {
 
 /** Continues in a new epoch, as a node does whose own is over. Resolves when it admits requests again. */
 export async function rejoin({ ledger, db }: TestLedger): Promise<void> {
-  await ledger.rejoin(await joinCluster(db, { id: 'one', name: 'one', version: '0' }))
+  await ledger.rejoin(await joinCluster(db, { id: 'one', name: 'one', version }))
   await waitUntilAdmitting(ledger)
 }
 

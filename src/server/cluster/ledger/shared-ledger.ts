@@ -15,7 +15,7 @@ import { joinBatch, batchNeeds } from './batch-needs.ts'
 import { Batch } from './batch.ts'
 import { ChainHead } from './chain-head.ts'
 import { FencedError, isDuplicateRequestRow, isLedgerBug } from './ledger-errors.ts'
-import { readReopenings } from './read-reopenings.ts'
+import { ReopeningReader } from './read-reopenings.ts'
 import { KnownOwners } from './shared-rows.ts'
 import type { CommitAttempt, SharedLedgerDeps } from './shared-ledger-deps.ts'
 import { NodeHolds } from './node-holds.ts'
@@ -45,6 +45,7 @@ export class SharedLedger {
   #queue: QueuedOperation[] = []
   #client: Client | null = null
   readonly #chain = new ChainHead()
+  readonly #reopenings: ReopeningReader
   /** The operations of the batch in flight. */
   #inFlight: readonly QueuedOperation[] = []
   /** A batch that may or may not have been committed: the connection was lost while it was sent. */
@@ -58,6 +59,7 @@ export class SharedLedger {
   constructor(deps: SharedLedgerDeps) {
     this.#deps = deps
     this.#epoch = deps.epoch
+    this.#reopenings = new ReopeningReader(deps)
     this.#outage = new DatabaseOutage(
       {
         onUnavailable: (why) => this.#rejectWaiting(why),
@@ -148,11 +150,10 @@ export class SharedLedger {
 
   /** Opens a connection, and finds out what became of the batch in doubt. */
   async #connect(): Promise<Client> {
-    const { url, node } = this.#deps
+    const [{ url, node }, inDoubt] = [this.#deps, this.#inDoubt]
     const client = await openLedgerClient({ url, name: `sluice ${node} ledger`, ...timeouts })
     try {
       const head = await readNodeChainHead(client, node, this.#epoch)
-      const inDoubt = this.#inDoubt
       const isCommitted = this.#chain.reconcile(head, inDoubt?.head)
       this.#inDoubt = null
       // It may be another server, which lacks rows that the last one had.
@@ -203,7 +204,7 @@ export class SharedLedger {
     // Operations that arrived while other nodes had these rows locked need not wait for the locks again.
     this.#queue = joinBatch(operations, this.#queue, { maxOperations, owners: needs.owners, nodeHolds })
     const batch = new Batch(nodeHolds, rows)
-    batch.run(operations, await readReopenings(client, operations, rows.owners))
+    batch.run(operations, this.#reopenings.take(operations, batch.state.owners, rows))
     const written = batch.result(needs.endingHolds)
     const body = batch.events.length > 0 ? encodeEvents(batch.events) : null
     const head = this.#chain.headAfter(body)
@@ -270,9 +271,8 @@ export class SharedLedger {
 
   /** What was not committed in the old epoch never will be. A hold that was committed ends with all others of the epoch. */
   #endEpoch(): void {
-    const operations = this.#inDoubt?.operations ?? []
-    for (const operation of operations) if (operation.kind === 'hold') abandon(operation)
-    this.#requeue(operations)
+    for (const operation of this.#inDoubt?.operations ?? []) if (operation.kind === 'hold') abandon(operation)
+    this.#requeue(this.#inDoubt?.operations ?? [])
     this.#inDoubt = null
   }
 
