@@ -97,6 +97,7 @@ interface LocatedTurn {
   readonly role: unknown
   readonly path: string
   readonly blocks: LocatedBlock[]
+  hasTools: boolean
 }
 
 function isOfTool({ block }: LocatedBlock): boolean {
@@ -114,9 +115,12 @@ function parseTurns(messages: readonly unknown[]): LocatedTurn[] {
     if (!isObject(message)) throw unsupported(path, 'must be an object')
     const { role } = message
     const blocks = parseBlocks(message['content'], `${path}.content`)
+    const hasTools = blocks.some(isOfTool)
     const last = turns.at(-1)
-    if (last && last.role === role && [...last.blocks, ...blocks].some(isOfTool)) last.blocks.push(...blocks)
-    else turns.push({ role, path, blocks })
+    if (last && last.role === role && (last.hasTools || hasTools)) {
+      for (const block of blocks) last.blocks.push(block)
+      last.hasTools = true
+    } else turns.push({ role, path, blocks, hasTools })
   }
   return turns
 }

@@ -1,6 +1,6 @@
 /**
- * Conversations for providers that require alternating turns, the user's first, and reject blank texts (Anthropic,
- * "Messages"; Amazon, "Converse"). The OpenAI format requires none of this.
+ * Conversations for providers that require alternating turns, the user's first, unique ids of calls, and texts that are
+ * not blank (Anthropic, "Messages"; Amazon, "Converse"). The OpenAI format requires none of this.
  */
 import type { ChatMessage, Part } from './chat-messages.ts'
 import type { ParsedChatRequest } from './chat-request.ts'
@@ -25,6 +25,37 @@ export function nonBlankStops({ stop }: ParsedChatRequest): readonly string[] | 
   return stops.length > 0 ? stops : undefined
 }
 
+/** A beginning of the answer must not end with white space. */
+function withoutTrailingSpace(message: ChatMessage): ChatMessage {
+  const parts = message.parts.filter((part) => !isBlankText(part))
+  const last = parts.pop()
+  if (message.role !== 'assistant' || last?.kind !== 'text') return message
+  return { ...message, parts: [...parts, { ...last, text: last.text.trimEnd() }] }
+}
+
+/** Ids of calls must not repeat; some providers number the calls of each response anew. Results follow their calls. */
+function withUniqueCallIds(messages: readonly ChatMessage[]): ChatMessage[] {
+  const seen = new Set<string>()
+  const suffixes = new Map<string, number>()
+  const nextId = (id: string): string => {
+    let unique = id
+    let suffix = suffixes.get(id) ?? 1
+    while (seen.has(unique)) unique = `${id}_${++suffix}`
+    suffixes.set(id, suffix)
+    seen.add(unique)
+    return unique
+  }
+  let given = new Map<string, string>()
+  return messages.map((message) => {
+    if (message.role === 'tool')
+      return { ...message, toolCallId: given.get(message.toolCallId) ?? message.toolCallId }
+    if (message.toolCalls.length === 0) return message
+    const toolCalls = message.toolCalls.map((call) => ({ ...call, id: nextId(call.id) }))
+    given = new Map(message.toolCalls.map(({ id }, index) => [id, toolCalls[index]?.id ?? id]))
+    return { ...message, toolCalls }
+  })
+}
+
 function userMessage(parts: readonly Part[]): ChatMessage {
   return { role: 'user', path: 'messages', parts, toolCalls: [], toolCallId: '', reasoningDetails: [] }
 }
@@ -35,8 +66,9 @@ export function alternateTurns(
   encodeContent: (message: ChatMessage) => Json[],
 ): AlternatingTurns {
   const system = messages.filter(({ role }) => role === 'system')
-  const spoken = messages.filter(({ role }) => role !== 'system')
+  const spoken = withUniqueCallIds(messages.filter(({ role }) => role !== 'system'))
   if (spoken.length === 0) spoken.push(...system.splice(-1).map(({ parts }) => userMessage(parts)))
+  spoken.push(...spoken.splice(-1).map(withoutTrailingSpace))
   const turns: { role: 'user' | 'assistant'; content: Json[] }[] = []
   for (const message of spoken) {
     const role = message.role === 'assistant' ? 'assistant' : 'user'

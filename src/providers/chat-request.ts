@@ -71,7 +71,7 @@ function parseTool(tool: Json, index: number): Tool {
   return {
     name,
     description: getString(about, 'description'),
-    parameters: getObject(about, 'parameters') ?? emptySchema,
+    parameters: { type: 'object', ...(getObject(about, 'parameters') ?? emptySchema) },
     strict: about['strict'] === true,
     cacheControl: tool['cache_control'],
   }

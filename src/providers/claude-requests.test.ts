@@ -4,6 +4,7 @@ import { describe, test } from 'node:test'
 
 import { ChunkWriter } from './chat-response.ts'
 import { createCall, sentBody } from './contract.fixture.ts'
+import { UnsupportedFeatureError } from './provider.ts'
 import { findProvider } from './registry.ts'
 
 type Json = Record<string, unknown>
@@ -80,6 +81,102 @@ describe('requests to Claude', () => {
       const sent = JSON.stringify(messagesFor([hello, { role: 'assistant', tool_calls: [call] }, result]))
       assert.match(sent, /"name":"clock","input":\{\}/, text)
     }
+  })
+
+  test('tool-call ids – that repeat are numbered, equal in call and result', () => {
+    const call = { id: 'call_0', type: 'function', function: { name: 'clock', arguments: '{}' } }
+    const round = [
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: call.id, content: 'Noon.' },
+    ]
+    const sent = JSON.stringify(messagesFor([hello, ...round, hello, ...round, ...round]))
+    const ids = Array.from(sent.matchAll(/"(?:id|tool_use_id)":"([^"]*)"/g), ([, id = '']) => id)
+    assert.deepEqual(ids, ['call_0', 'call_0', 'call_0_2', 'call_0_2', 'call_0_3', 'call_0_3'])
+  })
+
+  test('thinking – is left out if a tool must be called, and where it cannot continue', () => {
+    const tools = [{ type: 'function', function: { name: 'clock' } }]
+    const thinkingFor = (fields: Json, model?: string): unknown =>
+      bodyFor('anthropic', { tools, reasoning_effort: 'low', max_tokens: 8000, ...fields }, model)['thinking']
+    const forced = { tool_choice: 'required' }
+    assert.deepEqual(thinkingFor({}), { type: 'enabled', budget_tokens: 1600 })
+    assert.equal(thinkingFor(forced), undefined)
+    assert.equal(thinkingFor(forced, 'claude-opus-4-6'), undefined)
+    assert.equal(thinkingFor({ tool_choice: tools[0] }), undefined)
+    const call = { id: 'call_1', type: 'function', function: { name: 'clock', arguments: '{}' } }
+    const called = [
+      hello,
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'tool', tool_call_id: call.id, content: 'Noon.' },
+    ]
+    assert.equal(thinkingFor({ messages: called }), undefined)
+    assert.equal(thinkingFor({ messages: [...called, hello] }), undefined)
+    assert.equal(thinkingFor({ messages: [hello, { role: 'assistant', content: 'It is' }] }), undefined)
+    const over = [...called, { role: 'assistant', content: 'Noon.' }, hello]
+    assert.ok(thinkingFor({ messages: over }))
+  })
+
+  test('schemas – are closed, with their bounds in the description', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        age: { type: 'integer', description: 'In years', minimum: 0, maximum: 150 },
+        minimum: { type: ['object', 'null'], properties: {} },
+        list: { type: 'array', minItems: 2, items: { oneOf: [{ type: 'object' }, { $ref: '#/$defs/a' }] } },
+      },
+      $defs: { a: { type: 'array', minItems: 1, items: { type: 'string', maxLength: 5 } } },
+    }
+    const closed = { additionalProperties: false }
+    const expected = {
+      type: 'object',
+      properties: {
+        age: { type: 'integer', description: 'In years\n\n{minimum: 0, maximum: 150}' },
+        minimum: { type: ['object', 'null'], properties: {}, ...closed },
+        list: {
+          type: 'array',
+          items: { anyOf: [{ type: 'object', ...closed }, { $ref: '#/$defs/a' }] },
+          description: '{minItems: 2}',
+        },
+      },
+      $defs: { a: { type: 'array', minItems: 1, items: { type: 'string', description: '{maxLength: 5}' } } },
+      ...closed,
+    }
+    const strict = { type: 'function', function: { name: 'f', parameters: schema, strict: true } }
+    const format = { type: 'json_schema', json_schema: { name: 'f', schema } }
+    const { tools, output_config: output } = bodyFor('anthropic', {
+      tools: [strict],
+      response_format: format,
+    })
+    assert.deepEqual(tools, [{ name: 'f', input_schema: expected, strict: true }])
+    assert.deepEqual(output, { format: { type: 'json_schema', schema: expected } })
+    const map = { type: 'object', additionalProperties: { type: 'string' } }
+    const json_schema = { name: 'f', schema: { type: 'array', items: map } }
+    const param = 'response_format.json_schema.schema'
+    assert.throws(
+      () => bodyFor('anthropic', { response_format: { type: 'json_schema', json_schema } }),
+      (error) => error instanceof UnsupportedFeatureError && error.param === param,
+    )
+  })
+
+  test('parameters – without a type are an object’s', () => {
+    for (const parameters of [{}, { properties: {} }, undefined]) {
+      const tools = [{ type: 'function', function: { name: 'clock', parameters } }]
+      assert.match(JSON.stringify(bodyFor('anthropic', { tools })), /"input_schema":\{"type":"object"/)
+      assert.match(JSON.stringify(bodyFor('bedrock', { tools })), /"json":\{"type":"object"/)
+    }
+  })
+
+  test('assistant’s message last – is sent without white space at its end', () => {
+    const sent = messagesFor([hello, { role: 'assistant', content: 'It is \n' }])
+    const turns = [user('Hello?'), { role: 'assistant', content: [{ type: 'text', text: 'It is' }] }]
+    assert.deepEqual(sent, turns)
+    const parts = ['It is ', ' '].map((text) => ({ type: 'text', text }))
+    assert.deepEqual(messagesFor([hello, { role: 'assistant', content: parts }]), turns)
+  })
+
+  test('image/jpg – is sent as image/jpeg', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/jpg;base64,QQ==' } }
+    assert.match(JSON.stringify(messagesFor([{ role: 'user', content: [image] }])), /"image\/jpeg"/)
   })
 
   test('system messages alone – the last one becomes the user’s', () => {

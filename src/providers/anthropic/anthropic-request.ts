@@ -22,7 +22,11 @@ const defaultMaximumTokens = 4096
 function encodeSource(source: Source): Json {
   return source.kind === 'url'
     ? { type: 'url', url: source.url }
-    : { type: 'base64', media_type: source.mediaType, data: source.data }
+    : {
+        type: 'base64',
+        media_type: source.mediaType.replace(/^image\/jpg$/, 'image/jpeg'),
+        data: source.data,
+      }
 }
 
 function encodeFile(part: Extract<Part, { kind: 'file' }>): Json {
@@ -99,12 +103,13 @@ function encodeSystem(systemParts: readonly Part[], { format }: ParsedChatReques
   return blocks.length > 0 ? blocks : undefined
 }
 
-function encodeTool({ name, description, parameters, strict, cacheControl }: Tool): Json {
+function encodeTool({ name, description, parameters, strict, cacheControl }: Tool, index: number): Json {
   const cached = { cache_control: cacheControl ?? undefined }
+  const schema = strict ? closeSchema(parameters, `tools[${index}].function.parameters`) : parameters
   return omitUndefined({
     name,
     description,
-    input_schema: parameters,
+    input_schema: schema,
     strict: strict || undefined,
     ...cached,
   })

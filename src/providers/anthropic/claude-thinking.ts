@@ -30,13 +30,19 @@ function thinkingBudget(wanted: number | null, effort: string, maximumTokens: nu
 }
 
 /**
- * In the middle of a turn with tools, thinking with a budget can continue only if the thinking before the tool calls
+ * After tool calls and in the middle of a message, thinking with a budget can continue only if the thinking before them
  * was sent back, which most callers with the OpenAI format do not do.
  */
 function canContinueThinking({ messages }: ParsedChatRequest, format: string): boolean {
-  if (messages.at(-1)?.role !== 'tool') return true
   const lastAssistant = messages.findLast(({ role }) => role === 'assistant')
-  return !lastAssistant || detailsOfFormat(lastAssistant.reasoningDetails, format).length > 0
+  if (!lastAssistant) return true
+  const isOver = lastAssistant.toolCalls.length === 0 && messages.at(-1) !== lastAssistant
+  return isOver || detailsOfFormat(lastAssistant.reasoningDetails, format).length > 0
+}
+
+/** Claude does not think if it must call a tool (Anthropic, "Extended thinking", tool choice). */
+function mustCallTool({ tools, toolChoice }: ParsedChatRequest): boolean {
+  return tools.length > 0 && toolChoice !== null && toolChoice !== 'auto' && toolChoice !== 'none'
 }
 
 /**
@@ -51,6 +57,7 @@ export function claudeThinking(
   if (reasoning === null) return {}
   const effort = reasoning.effort ?? 'medium'
   if (effort === 'none') return { thinking: { type: 'disabled' } }
+  if (mustCallTool(request)) return {}
   if (budgetModels.test(about.model)) {
     const budget = thinkingBudget(reasoning.tokens, effort, about.maximumTokens)
     if (budget === undefined || !canContinueThinking(request, about.format)) return {}
