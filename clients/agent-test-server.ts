@@ -111,13 +111,20 @@ function sampleOf(schema: Json, prompt: Prompt): unknown {
   return Object.fromEntries(fields.map(([name, field]) => [name, sampleOf(objectIn(field), prompt)]))
 }
 
+/** The object that a prompt without a schema asks for: "a JSON with 'city' and 'people' keys". */
+function sampleOfWords({ text }: Prompt): Json | undefined {
+  if (!text.includes('JSON')) return undefined
+  return Object.fromEntries(Array.from(text.matchAll(/'(\w+)'/g), ([, name = '']) => [name, 'pirate']))
+}
+
 /** Calls a tool if there are any, quotes its result, keeps to a schema, and says hello otherwise. */
 export function replyObligingly(prompt: Prompt): Reply {
   const { tools, forced, results, schema } = prompt
   if (results.length > 0 && forced === false) return { text: `The tool said: ${results.join(', ')}` }
   const tool = tools.find(({ name }) => name === forced) ?? tools[0]
   if (tool) return { toolCalls: [{ name: tool.name, input: objectIn(sampleOf(tool.schema, prompt)) }] }
-  return { text: schema ? JSON.stringify(sampleOf(schema, prompt)) : 'Hello, world!' }
+  const object = schema ? sampleOf(schema, prompt) : sampleOfWords(prompt)
+  return { text: object === undefined ? 'Hello, world!' : JSON.stringify(object) }
 }
 
 /** The script of an upstream that responds as this model does. Each call has an id of its own. */

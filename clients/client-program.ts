@@ -47,7 +47,7 @@ export interface Client {
 }
 
 /** One red pixel. */
-const image =
+export const image =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
 
 /** `folder`: of the program, with a virtual environment in a folder for each generation. */

@@ -103,7 +103,7 @@ export function respondWithContent(content: readonly Content[], stopReason = 'en
       ...contentDeltas(index, block),
       { type: 'content_block_stop', index },
     ]),
-    { type: 'message_delta', delta: stopFields, usage: { output_tokens: usage.output } },
+    { type: 'message_delta', delta: stopFields, usage: usageFields },
     { type: 'message_stop' },
   ].map((event) => JSON.stringify(event))
   return (exchange) => {
