@@ -17,6 +17,7 @@ import { UpstreamSelector } from './routing/upstream-selector.ts'
 import type { AttemptDeps } from './routing/failover.ts'
 import type { HealthClient } from './routing/health-client.ts'
 import { apiErrorFromUpstream } from './routing/upstream-error.ts'
+import { renameModelInError } from './streaming/model-renaming.ts'
 import type { MessagesRequest } from './request/messages-request.ts'
 
 /** The maximum time to wait for a count. */
@@ -94,7 +95,8 @@ export async function countTokens(
   const result = await attempt.result
   writer.onDisconnect = null
   if (result.kind === 'buffered') return result.bytes
-  if (result.kind === 'error' && result.error.kind === 'request') throw apiErrorFromUpstream(result.error)
+  if (result.kind === 'error' && result.error.kind === 'request')
+    throw apiErrorFromUpstream(renameModelInError(result.error, first.route))
   return estimateResponse(request)
 }
 

@@ -37,6 +37,7 @@ interface ModelOptions extends OutputOptions {
   readonly hiddenReasoning?: boolean
   readonly ownedBy?: string
   readonly route?: readonly string[]
+  readonly exposeModel?: boolean
   readonly prefer?: string
   readonly affinity?: boolean
   readonly fallback?: readonly string[]
@@ -95,7 +96,7 @@ function modelBody(id: string, options: ModelOptions): Fields | undefined {
     max_output_tokens: options.maxOutput,
     hidden_reasoning: options.hiddenReasoning,
     owned_by: options.ownedBy,
-    routes: options.route?.map((word) => parseRoute(word, id)),
+    routes: options.route?.map((word) => ({ ...parseRoute(word, id), expose_model: options.exposeModel })),
     prefer: options.prefer,
     affinity: options.affinity,
     fallbacks: options.fallback,
@@ -172,6 +173,7 @@ function withModelOptions(command: Command): Command {
     .option('--hidden-reasoning', 'its stream omits the reasoning that it bills')
     .option('--owned-by <text>', 'shown in the list of models')
     .option('--route <upstream=model>', 'an upstream and its name of the model; repeatable', listOption)
+    .option('--expose-model', "responses have the upstream's name of the model; with --route")
     .addOption(
       new Option('--prefer <what>', 'how to choose among upstreams of the same priority').choices([
         'weight',

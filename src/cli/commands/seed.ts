@@ -11,6 +11,7 @@ import { fieldAt, printResult, formatTable, UsageError, type Fields, type Output
 interface SeedOptions extends OutputOptions {
   readonly upstream?: string
   readonly name?: readonly string[]
+  readonly exposeModel?: boolean
   readonly only?: readonly string[]
   readonly from?: string
   readonly rate?: string
@@ -92,7 +93,13 @@ function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<st
     routes:
       options.upstream === undefined
         ? []
-        : [{ upstream: options.upstream, model: names.get(model.id) ?? model.id }],
+        : [
+            {
+              upstream: options.upstream,
+              model: names.get(model.id) ?? model.id,
+              expose_model: options.exposeModel,
+            },
+          ],
   }
 }
 
@@ -178,6 +185,7 @@ export function configureSeed(command: Command): void {
   )
     .option('--upstream <upstream>', 'id or name of the upstream to route them to')
     .option('--name <model=name>', "the upstream's name of a model, if it differs; repeatable", parseList)
+    .option('--expose-model', 'responses have these names, not the ids of the models')
     .option('--from <provider>', "use this provider's price list instead of the reference models")
     .option('--rate <number>', 'price in your currency of a dollar on that list, including your margin')
     .option('--only <models>', 'only these models, comma-separated', parseList)

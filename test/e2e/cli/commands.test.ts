@@ -84,18 +84,28 @@ describe('Command line', () => {
 
     await sluice.output(['upstream', 'add', 'mine', '--provider', 'openai', '--no-credential'])
     const one = ['--only', 'family-a-small', '--upstream', 'mine', '--name', 'family-a-small=small-v2']
-    assert.match(await sluice.output(['seed', ...one, '--live', '--yes']), /small-v2 +added$/m)
+    const seedOne = ['seed', ...one, '--expose-model', '--live', '--yes']
+    assert.match(await sluice.output(seedOne), /small-v2 +added$/m)
     const seeded = await sluice.json<Seeded>(['seed', '--yes'])
     assert.deepEqual(
       seeded.models.filter(({ exists }) => exists).map(({ id }) => id),
       ['family-a-small'],
     )
-    const { data } = await sluice.json<{ data: { id: string; listed: boolean }[] }>(['model', 'list'])
+    interface Model {
+      id: string
+      listed: boolean
+      routes: { expose_model: boolean }[]
+    }
+    const { data } = await sluice.json<{ data: Model[] }>(['model', 'list'])
     assert.equal(data.length, plan.models.length)
     assert.deepEqual(
       data.filter(({ listed }) => listed).map(({ id }) => id),
       ['family-a-small'],
     )
+    assert.equal(data.find(({ id }) => id === 'family-a-small')?.routes[0]?.expose_model, true)
+    const set = ['model', 'set', 'family-a-small', '--route', 'mine=small-v2']
+    assert.equal((await sluice.json<Model>(set)).routes[0]?.expose_model, false)
+    assert.equal((await sluice.json<Model>([...set, '--expose-model'])).routes[0]?.expose_model, true)
     assert.match(await sluice.expectFailure(['seed', '--upstream', 'other']), /Upstream not found/)
   })
 

@@ -110,6 +110,10 @@ describe('Model renaming', () => {
     assert.equal((await readError(await alice.post(chatRequest(id)))).message, message)
     const other = await postMessages(alice, messagesRequest(id))
     assert.equal((await readMessagesError(other)).message, message)
+    const claude = await renamedModel(anthropic)
+    anthropic.next(respondWithError(400, { type: 'error', error }))
+    const count = await postMessages(alice, messagesRequest(claude), { path: '/v1/messages/count_tokens' })
+    assert.equal((await readMessagesError(count)).message, message.replace(id, claude))
   })
 
   test('Routes – have the setting in the admin API, off by default', async () => {
