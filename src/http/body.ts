@@ -1,14 +1,10 @@
 /**
  * Reads request bodies within three bounds: per body, for the bodies of an account, and for all bodies of this worker
- * together. A body that is too large is rejected at once; a little more is read and discarded, so that the response
- * arrives before the connection closes.
+ * together. A body that is too large is rejected at once.
  */
 import type { IncomingMessage } from 'node:http'
 import { apiError, type ApiError } from '../errors.ts'
 
-/** How much of a rejected body is still read, and for how long. */
-export const lingerBytes = 1024 * 1024
-export const lingerMs = 1000
 /** A body that makes no progress for this long is rejected. */
 export const bodyTimeoutMs = 60_000
 /** A body must arrive at this average speed, after a time for connections that start slowly. */
@@ -160,22 +156,4 @@ export async function readBody(
   }
   const [first] = chunks
   return chunks.length === 1 && first ? first : Buffer.concat(chunks, bytes)
-}
-
-/** After an early response: reads and discards a little more of the body, then closes the connection. */
-export function lingerAndClose(incoming: IncomingMessage): void {
-  if (incoming.complete) return
-  let bytes = 0
-  const close = (): void => {
-    clearTimeout(timer)
-    incoming.socket.destroy()
-  }
-  const timer = setTimeout(close, lingerMs)
-  incoming.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes > lingerBytes) close()
-  })
-  incoming.on('end', () => clearTimeout(timer))
-  incoming.on('close', () => clearTimeout(timer))
-  incoming.resume()
 }

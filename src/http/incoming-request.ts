@@ -32,6 +32,6 @@ export interface IncomingRequest {
   body(budget: BodyBudget, accountId: string): Buffer | Promise<Buffer>
   /** The writer of the response; called once. `commonHeaders`: headers of every response, as a flat list. */
   respond(commonHeaders: readonly string[]): ResponseWriter
-  /** After an early response: reads and discards a little more, so that the response arrives, then disconnects. */
+  /** After an early response: half-closes the connection, and gives the caller time to read the response and close it. */
   linger(): void
 }

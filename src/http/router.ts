@@ -92,7 +92,7 @@ export class Router {
       return this.#deps.honoListener()(incoming, outgoing)
     }
     if (isConsolePath(url)) return this.#deps.consoleListener()(incoming, outgoing)
-    await this.handleRequest(new NodeRequest(incoming, outgoing))
+    await this.handleRequest(new NodeRequest(incoming, outgoing, this.#deps.isDraining))
   }
 
   #isStatus(url: string): boolean {

@@ -19,7 +19,7 @@ export async function replayResponse(
   writer: ResponseWriter,
   stored: StoredResponse,
 ): Promise<void> {
-  const { id, caller, claim, commonHeaders, progress } = relayRequest
+  const { id, caller, claim, commonHeaders, progress, request } = relayRequest
   if (!claim) throw new Error('Only a request with an Idempotency-Key can be replayed.')
   const body = storedBody(stored, claim)
   await deps.ledger.takeReplay(id, caller.keyId)
@@ -27,7 +27,11 @@ export async function replayResponse(
   for (const [index, value] of commonHeaders.entries()) {
     if (value === id) commonHeaders[index] = stored.requestId
   }
-  replay(body, stored.cost, writer, ['idempotent-replayed', 'true'])
+  replay(body, writer, {
+    cost: stored.cost,
+    format: request.format,
+    headers: ['idempotent-replayed', 'true'],
+  })
   deps.onReplay(relayRequest, stored.requestId)
 }
 

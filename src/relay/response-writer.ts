@@ -16,6 +16,8 @@ export interface ResponseWriter {
   write(bytes: Buffer): boolean
   /** Ends a streaming response. */
   end(): void
+  /** Ends a streaming response as incomplete: closes the connection soon after everything written has been sent. */
+  abort(): void
   /** Destroys the connection. */
   destroy(): void
 }

@@ -6,6 +6,7 @@ import { get as getOverTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 
+import { startFastPath } from '../../src/http/server/fast-path.fixture.ts'
 import { cert } from '../../src/lib/certificate.fixture.ts'
 import { startNginx, nginxSkipReason } from '../support/deploy/nginx.ts'
 
@@ -64,6 +65,31 @@ describe('nginx examples', () => {
         assert.equal(await status('/api/admin/accounts', { cookie: 'session=1' }), 200)
         assert.equal(await status('/api/admin/accounts', { authorization: 'Bearer key' }), 404)
       }
+    },
+  )
+
+  test(
+    'nginx – passes on that a stream was cut, after its error event',
+    { skip: nginxSkipReason },
+    async (t) => {
+      const { port } = await startFastPath(t, (incoming) => {
+        const response = incoming.respond([])
+        response.start(200, ['content-type', 'text/event-stream'])
+        response.write(Buffer.from('data: {"error":{}}\n\n'))
+        response.abort()
+      })
+      const nginx = await startNginx(t, 'compose', [`http://127.0.0.1:${port}`])
+      const response = await fetch(`http://127.0.0.1:${nginx.port}/v1/chat/completions`, {
+        method: 'POST',
+        body: '{}',
+      })
+      assert.ok(response.body)
+      let text = ''
+      const read = async (body: ReadableStream<Uint8Array>): Promise<void> => {
+        for await (const part of body) text += Buffer.from(part).toString()
+      }
+      await assert.rejects(read(response.body), { message: 'terminated' })
+      assert.equal(text, 'data: {"error":{}}\n\n')
     },
   )
 })

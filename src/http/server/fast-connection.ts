@@ -8,7 +8,8 @@ import { FastRequest } from './fast-request.ts'
 import { FastResponseWriter, type CallerConnection } from './fast-response-writer.ts'
 import { RequestHead } from './request-head.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { bodyAbortedError, lingerBytes, bodyTimeoutError } from '../body.ts'
+import { bodyAbortedError, bodyTimeoutError } from '../body.ts'
+import { lingerBytes, lingerMsWhenClosing } from './lingering-close.ts'
 
 /** How much of pipelined requests is buffered while another is served. */
 const maxPendingBytes = 65_536
@@ -23,6 +24,7 @@ export interface FastPathOptions {
   readonly bodyTimeoutMs: number
   /** How long it may take to receive this many bytes of a body, or to send what remains of a response. */
   readonly maxBodyMs: (bytes: number) => number
+  /** How long a caller may take to close the connection after an early response. */
   readonly lingerMs: number
   /** A response is abandoned if the caller reads nothing of it for this time. */
   readonly writeTimeoutMs: number
@@ -124,8 +126,8 @@ export class FastConnection implements CallerConnection {
   linger(): void {
     if (this.#state !== 'serving') return
     this.#state = 'lingering'
-    this.#sinceMs = this.#context.nowMs
-    this.socket.end()
+    // The time limit starts when the response has been sent.
+    this.socket.end(() => (this.#sinceMs = this.#context.nowMs))
     this.socket.resume()
   }
 
@@ -139,11 +141,15 @@ export class FastConnection implements CallerConnection {
 
   /** Checks the timeouts, about once a second. */
   sweep(): void {
-    const { nowMs, options } = this.#context
+    const { nowMs, options, isClosing } = this.#context
     const ageMs = nowMs - this.#sinceMs
-    if (this.#state === 'idle') this.#sweepIdle(ageMs)
-    else if (this.#state === 'serving') this.#sweepBody(ageMs)
-    else if (this.#state === 'lingering' && ageMs > options.lingerMs) this.socket.destroy()
+    const unsent = this.socket.writableLength
+    const maxLingerMs = isClosing ? lingerMsWhenClosing : options.lingerMs
+    // What the client sends extends the write timeout, but not this one.
+    const maxMs = unsent > 0 ? options.writeTimeoutMs + options.maxBodyMs(unsent) : maxLingerMs
+    if (this.#state === 'serving') this.#sweepBody(ageMs)
+    else if (this.#state === 'idle' && unsent === 0) this.#sweepIdle(ageMs)
+    else if (ageMs > maxMs) this.socket.destroy()
   }
 
   #sweepBody(ageMs: number): void {
@@ -157,11 +163,7 @@ export class FastConnection implements CallerConnection {
   #sweepIdle(ageMs: number): void {
     const { options } = this.#context
     const maxMs = this.#isFirst ? options.headTimeoutMs : options.idleTimeoutMs + graceMs
-    const unsent = this.socket.writableLength
-    // The last response is still being sent. What the client sends extends the write timeout, but not this one.
-    if (unsent > 0) {
-      if (ageMs > options.writeTimeoutMs + options.maxBodyMs(unsent)) this.socket.destroy()
-    } else if (this.#pending && ageMs > options.headTimeoutMs) this.#rejectHead('ERR_HTTP_REQUEST_TIMEOUT')
+    if (this.#pending && ageMs > options.headTimeoutMs) this.#rejectHead('ERR_HTTP_REQUEST_TIMEOUT')
     else if (ageMs > maxMs) this.#closeSoon()
   }
 
@@ -228,10 +230,8 @@ export class FastConnection implements CallerConnection {
   #discard(bytes: Buffer): void {
     this.#lingeredBytes += bytes.length
     this.#request?.receive(bytes)
-    if (!this.isRequestComplete && this.#lingeredBytes <= lingerBytes) return
-    // Without the pause, the event loop could read 2 MiB more before the socket is closed.
-    this.socket.pause()
-    this.socket.destroySoon()
+    if (this.isRequestComplete) this.socket.destroySoon()
+    else if (this.#lingeredBytes > lingerBytes) this.socket.pause()
   }
 
   #fallbackToNode(bytes: Buffer): void {

@@ -87,7 +87,7 @@ function nodeServer(handle: RequestHandler): Server {
   const options = { keepAliveTimeout: 75_000, requestTimeout: 0, noDelay: true }
   const server = createServer(
     options,
-    (incoming, outgoing) => void handle(new NodeRequest(incoming, outgoing)),
+    (incoming, outgoing) => void handle(new NodeRequest(incoming, outgoing, () => false)),
   )
   const statuses: Readonly<Record<string, number>> = {
     HPE_HEADER_OVERFLOW: 431,

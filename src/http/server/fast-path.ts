@@ -5,9 +5,10 @@
  */
 import type { Server, Socket } from 'node:net'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { lingerMs, bodyTimeoutMs, maxBodyMs } from '../body.ts'
+import { bodyTimeoutMs, maxBodyMs } from '../body.ts'
 import { FastConnection, type FastPathContext, type FastPathOptions } from './fast-connection.ts'
 import type { FastResponseWriter } from './fast-response-writer.ts'
+import { lingerMs } from './lingering-close.ts'
 
 /** The maximum time for a request's head to arrive. */
 export const headTimeoutMs = 60_000

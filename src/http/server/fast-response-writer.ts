@@ -10,6 +10,11 @@ import type { ResponseWriter } from '../../relay/response-writer.ts'
 const maxJoinedBytes = 65_536
 /** A stream that writes more than this in one turn is flushed within it. */
 const maxBufferedBytes = 16_384
+/**
+ * How long after its last event an incomplete stream is cut. Clients that read with `fetch` lose what they have not yet
+ * read when the connection breaks, and need this event.
+ */
+export const abortDelayMs = 100
 const lastChunk = '0\r\n\r\n'
 const invalidInValue = /[^\t\x20-\x7e\x80-\xff]/
 
@@ -89,6 +94,13 @@ export class FastResponseWriter implements ResponseWriter {
     this.#buffered += lastChunk
     this.flush()
     this.#connection.responseEnded(this.#isLast)
+  }
+
+  abort(): void {
+    if (this.isDisconnected || this.#isEnded) return
+    this.#isEnded = true
+    this.flush()
+    setTimeout(() => this.#connection.responseEnded(true), abortDelayMs)
   }
 
   destroy(): void {

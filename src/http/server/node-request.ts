@@ -2,19 +2,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ResponseWriter } from '../../relay/response-writer.ts'
 import type { IncomingRequest, HeaderName } from '../incoming-request.ts'
-import { lingerAndClose, readBody, type BodyBudget } from '../body.ts'
+import { readBody, type BodyBudget } from '../body.ts'
+import { lingerAndClose } from './lingering-close.ts'
 import { NodeResponseWriter } from './node-response-writer.ts'
 
 export class NodeRequest implements IncomingRequest {
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
+  readonly #isClosing: () => boolean
   readonly method: string
   readonly path: string
   readonly query: string
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
+  /** `isClosing`: the process shuts down. */
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, isClosing: () => boolean) {
     this.#incoming = incoming
     this.#outgoing = outgoing
+    this.#isClosing = isClosing
     const { method = 'GET', url = '/' } = incoming
     const queryStart = url.indexOf('?')
     this.method = method
@@ -55,6 +59,6 @@ export class NodeRequest implements IncomingRequest {
   }
 
   linger(): void {
-    lingerAndClose(this.#incoming)
+    lingerAndClose(this.#incoming, this.#isClosing)
   }
 }

@@ -2,6 +2,7 @@
 import type { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { ResponseWriter } from '../../relay/response-writer.ts'
+import { abortDelayMs } from './fast-response-writer.ts'
 
 const maxJoinedBytes = 65_536
 const lineEnd = Buffer.from('\r\n')
@@ -66,7 +67,8 @@ export class NodeResponseWriter implements ResponseWriter {
 
   write(bytes: Buffer): boolean {
     const { socket } = this.#response
-    if (this.isDisconnected) return true
+    // An empty chunk would end the response.
+    if (this.isDisconnected || this.#isEnded || bytes.length === 0) return true
     if (this.#isQueued || !socket) return this.#response.write(Buffer.from(bytes))
     if (!this.#isChunked) return socket.write(Buffer.from(bytes))
     const size = bytes.length.toString(16)
@@ -84,6 +86,20 @@ export class NodeResponseWriter implements ResponseWriter {
     this.#drainEmitter?.off('drain', this.#handleDrain)
     // Also writes the last, empty chunk.
     this.#response.end()
+  }
+
+  abort(): void {
+    if (this.isDisconnected || this.#isEnded) return
+    this.#isEnded = true
+    const response = this.#response
+    this.#drainEmitter?.off('drain', this.#handleDrain)
+    setTimeout(() => {
+      // Before node:http starts the response to a pipelined request.
+      response.prependListener('finish', () => response.req.socket.destroySoon())
+      // Now `end` does not write the last chunk. Without chunks, the end of the connection always ends the response.
+      response.chunkedEncoding = false
+      response.end()
+    }, abortDelayMs)
   }
 
   destroy(): void {

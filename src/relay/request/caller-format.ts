@@ -36,6 +36,8 @@ export interface CallerFormat {
   readonly keepAlive: Buffer
   /** The last event of an incomplete stream. */
   errorEvent(error: ApiError, requestId: string): Buffer
+  /** Whether a stream that ends with these bytes must be cut, so that no client takes it for a complete one. */
+  isCutAfter(lastBytes: Buffer): boolean
 }
 
 /** Encodes a request for a provider, and the provider's responses for the caller. */

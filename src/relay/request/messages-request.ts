@@ -19,7 +19,12 @@ import { assertNoLookalike, parseBoolean, parseModel, parseNumber, invalidModel 
 
 type Json = Readonly<Record<string, unknown>>
 
-export const messagesFormat: CallerFormat = { keepAlive: ping, errorEvent: messagesErrorEvent }
+export const messagesFormat: CallerFormat = {
+  keepAlive: ping,
+  errorEvent: messagesErrorEvent,
+  // The format defines the error event as the end of a stream. Anthropic's own streams are not cut after it either.
+  isCutAfter: () => false,
+}
 
 /** The fields that the relay reads. The provider validates the others. */
 const readFields = ['model', 'max_tokens', 'messages', 'stream', 'thinking']

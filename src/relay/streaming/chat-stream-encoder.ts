@@ -10,12 +10,14 @@ import { serializeUsage } from '../bill.ts'
 import type { CallerFormat, StreamConclusion, StreamEncoder } from '../request/caller-format.ts'
 import type { ChunkFacts, UsageMeter } from './usage-meter.ts'
 
+const doneEvent = Buffer.from('data: [DONE]\n\n')
+
 export const openAIFormat: CallerFormat = {
   keepAlive: keepAliveComment,
   errorEvent: (error) => encodeSseEvent(JSON.stringify(error.toBody())),
+  // The format has no error event: some clients ignore ours, and do not miss `[DONE]`.
+  isCutAfter: (lastBytes) => !lastBytes.subarray(-doneEvent.length).equals(doneEvent),
 }
-
-const doneEvent = Buffer.from('data: [DONE]\n\n')
 
 export class ChatStreamEncoder implements StreamEncoder {
   readonly #includeUsage: boolean

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { CallerFormat } from '../request/caller-format.ts'
+import { messagesFormat } from '../request/messages-request.ts'
 import type { ResponseWriter } from '../response-writer.ts'
+import { openAIFormat } from './chat-stream-encoder.ts'
 import {
   replay,
   captureBuffered,
@@ -20,10 +23,15 @@ const finalEvents = [
 interface ReplayedResponse {
   headers: readonly string[]
   text: string
+  isCut: boolean
 }
 
-function replayStored(stored: Uint8Array | null, cost: bigint): ReplayedResponse {
-  const replayed: ReplayedResponse = { headers: [], text: '' }
+function replayStored(
+  stored: Uint8Array | null,
+  cost: bigint,
+  format: CallerFormat = openAIFormat,
+): ReplayedResponse {
+  const replayed: ReplayedResponse = { headers: [], text: '', isCut: false }
   const writer: ResponseWriter = {
     isDisconnected: false,
     isStarted: false,
@@ -41,10 +49,13 @@ function replayStored(stored: Uint8Array | null, cost: bigint): ReplayedResponse
       return true
     },
     end: () => undefined,
+    abort() {
+      replayed.isCut = true
+    },
     destroy: () => undefined,
   }
   assert.ok(stored)
-  replay(Buffer.from(stored), cost, writer, ['idempotent-replayed', 'true'])
+  replay(Buffer.from(stored), writer, { cost, format, headers: ['idempotent-replayed', 'true'] })
   return replayed
 }
 
@@ -61,6 +72,19 @@ describe('response capture', () => {
     assert.equal(String(withCharge(finalEvents, 14_000n)), text.slice(text.indexOf('data: {')))
     assert.ok(headers.includes('x-sluice-model') && headers.includes('idempotent-replayed'))
     assert.ok(!headers.some((header) => header.startsWith('x-ratelimit')))
+  })
+
+  test('replay – cuts a stream that was cut, which those of Anthropic’s format never are', () => {
+    for (const [last, isCut] of [
+      ['data: [DONE]\n\n', false],
+      ['data: {"error":{}}\n\n', true],
+    ] as const) {
+      const capture = new ResponseCapture()
+      capture.add(Buffer.from('data: one\n\n'), 1)
+      const stored = capture.finish(Infinity, [Buffer.from(last)], [])
+      assert.equal(replayStored(stored, 1n).isCut, isCut)
+      assert.equal(replayStored(stored, 1n, messagesFormat).isCut, false)
+    }
   })
 
   test('finish – omits events that were not paid for', () => {

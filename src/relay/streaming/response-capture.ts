@@ -3,6 +3,7 @@
  * its bytes. It is written before the charge is known, so the final events have a placeholder that replay fills in.
  */
 import { formatAmount } from '../../lib/money.ts'
+import type { CallerFormat } from '../request/caller-format.ts'
 import type { ResponseWriter } from '../response-writer.ts'
 import { streamHeaders } from './stream-writer.ts'
 
@@ -88,12 +89,19 @@ export class ResponseCapture {
   }
 }
 
-/** Sends a stored response again, with its original charge. `headers`: in addition to its own. */
+export interface ReplayOptions {
+  /** The original charge. */
+  readonly cost: bigint
+  readonly format: CallerFormat
+  /** In addition to those of the response. */
+  readonly headers: readonly string[]
+}
+
+/** Sends a stored response again. */
 export function replay(
   stored: Buffer,
-  cost: bigint,
   writer: ResponseWriter,
-  headers: readonly string[],
+  { cost, format, headers }: ReplayOptions,
 ): void {
   const lineEnd = stored.indexOf(lineFeed)
   const {
@@ -110,5 +118,6 @@ export function replay(
   writer.start(200, [...streamHeaders, ...first, ...headers])
   writer.write(bytes.subarray(0, priceAt ?? bytes.length))
   if (priceAt !== null) writer.write(withCharge([bytes.subarray(priceAt)], cost))
-  writer.end()
+  if (format.isCutAfter(bytes)) writer.abort()
+  else writer.end()
 }

@@ -105,13 +105,15 @@ export class StreamWriter {
     await promise
   }
 
-  /** Writes the final events and ends the response. */
-  end(last: readonly Buffer[]): void {
+  /** Writes the final events and ends the response, or cuts it if they do not complete it. */
+  end(finalEvents: readonly Buffer[]): void {
     this.stop()
     if (this.#writer.isDisconnected) return
     if (!this.#writer.isStarted) this.#start()
-    for (const bytes of last) this.#writer.write(bytes)
-    this.#writer.end()
+    const last = Buffer.concat(finalEvents)
+    this.#writer.write(last)
+    if (this.#options.format.isCutAfter(last)) this.#writer.abort()
+    else this.#writer.end()
   }
 
   /** Stops keep-alive events and callbacks. */

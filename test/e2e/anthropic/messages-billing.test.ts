@@ -144,7 +144,7 @@ describe('Messages API billing', () => {
         const response = isChat
           ? await account.post(chatRequest('claude', { stream: true }))
           : await postMessages(account, messagesRequest('claude', { stream: true }))
-        const body = await response.text()
+        const body = (await Array.fromAsync(readEvents(response))).join('\n\n')
         assert.match(body, isChat ? /"error":/ : /^event: error$/m)
         assert.doesNotMatch(body, /message_stop|\[DONE\]|finish_reason":"|stop_reason":"/)
         const record = await waitForRecord(account, response)

@@ -65,6 +65,29 @@ describe('Memory for request bodies', () => {
     assert.equal(await slow.balance(), '0')
   })
 
+  test('Uploads that are rejected before they are read – Node’s client reads the status', async () => {
+    const wrong = { authorization: 'Bearer sk-wrong' }
+    const right = { authorization: `Bearer ${account.key.secret}` }
+    for (const [path, headers, bytes, status] of [
+      ['/v1/nothing', right, 12, 404],
+      ['/v1/nothing', wrong, 5, 404],
+      ['/api/v1/chat/completions', right, 12, 404],
+      ['/v1/chat/completions', wrong, 5, 401],
+      ['/v1/messages', wrong, 5, 401],
+      ['/v1/chat/completions', right, 40, 413],
+    ] as const) {
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        const response = await fetch(`${server.url}${path}`, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: Buffer.alloc(bytes * MiB),
+        })
+        assert.equal(response.status, status, path)
+        assert.match(await response.text(), /"error":/)
+      }
+    }
+  })
+
   test('Large bodies of many accounts – get 503 beyond the limit, and small ones still pass', async (t) => {
     const others = await Promise.all(Array.from({ length: 7 }, () => server.account()))
     const held = others.map((other) => sendPart(t, other, 2 * MiB - 1))

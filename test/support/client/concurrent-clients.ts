@@ -171,7 +171,9 @@ export class ConcurrentClients {
     const finish = (isEnded: boolean): void => {
       const text = Array.from(raw.matchAll(/"content":"( w\d+)"/g), ([, word]) => word).join('')
       const isComplete = stream ? raw.includes('[DONE]') : isEnded && raw.includes('"finish_reason":"stop"')
-      const hasError = isEnded && raw.includes('"error"')
+      // A stream is cut after its error event.
+      const mustBeCut = stream && status === 200
+      const hasError = isEnded !== mustBeCut && raw.includes('"error"')
       resolve({
         name,
         id,

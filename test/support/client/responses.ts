@@ -82,14 +82,27 @@ export function finalError(payloads: readonly string[]): ErrorBody {
   return error
 }
 
-/** Yields events one by one, for tests that watch a stream or disconnect in the middle of it. */
+/**
+ * Yields events one by one. A stream of OpenAI's format is complete if it ends with `[DONE]`, and is cut otherwise; one
+ * of Anthropic's format is never cut.
+ */
 export async function* readEvents(response: Response): AsyncGenerator<string> {
   assert.ok(response.body)
-  let rest = ''
-  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
-    const blocks = (rest + part).split('\n\n')
-    rest = blocks.pop() ?? ''
-    yield* blocks
+  let [rest, last] = ['', '']
+  let isCut = false
+  try {
+    for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+      const blocks = (rest + part).split('\n\n')
+      rest = blocks.pop() ?? ''
+      last = blocks.findLast((block) => !block.startsWith(':')) ?? last
+      yield* blocks
+    }
+  } catch (error) {
+    // What `fetch` throws if a body ends early; not what the reader of the events throws.
+    if (!(error instanceof TypeError && error.message === 'terminated')) throw error
+    isCut = true
   }
   assert.equal(rest, '', 'the stream ends inside an event')
+  const mustBeCut = last.startsWith('data: ') && last !== 'data: [DONE]'
+  assert.equal(isCut, mustBeCut, `cut: ${isCut}, after ${last}`)
 }

@@ -1,5 +1,7 @@
 /** A caller of the relay in a test: an account with a balance and a key, and the requests it sends. */
 
+import { readEvents } from '../client/responses.ts'
+
 /** An account as the admin API returns it; money as decimal strings. */
 export interface AccountState {
   id: string
@@ -124,8 +126,8 @@ export function chatRequest(model: string, fields: object = {}): { model: string
   return { model, messages: [{ role: 'user', content: 'Say hello.' }], ...fields }
 }
 
-/** The event payloads of a stream that ended normally or was truncated between events. */
+/** The event payloads of a stream of OpenAI's format that ended normally or was truncated between events. */
 export async function readPayloads(response: Response): Promise<string[]> {
-  const blocks = (await response.text()).split('\n\n')
+  const blocks = await Array.fromAsync(readEvents(response))
   return blocks.filter((block) => block.startsWith('data: ')).map((block) => block.slice('data: '.length))
 }
