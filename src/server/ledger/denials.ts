@@ -57,7 +57,9 @@ export function ledgerDenialError(denial: Denial, now: number): DenialError {
     }
     case 'requests-per-day': {
       const message = `Daily request limit reached for this ${denial.of}.`
-      return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs: denial.resumesAt - now } }
+      // A node's clock may be ahead of the database's, by which the day ends.
+      const retryAfterMs = Math.max(1000, denial.resumesAt - now)
+      return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs } }
     }
     case 'known':
       return { code: 'server_error', detail: {} }
