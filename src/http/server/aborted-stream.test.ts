@@ -103,7 +103,7 @@ describe('aborted stream', () => {
     })
   }
 
-  test('HTTP/1.0 – has no chunks: the error event is the last thing before the end of the connection', async (t) => {
+  test('HTTP/1.0 – has no chunks, so the body ends after the error event', async (t) => {
     const { port } = await startFastPath(t, (incoming) => sendCut(incoming.respond([])))
     const client = new RawClient(t, port)
     await client.write('POST /v1/chat/completions HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}')

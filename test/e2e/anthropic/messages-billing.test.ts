@@ -5,7 +5,8 @@ import { describe, test } from 'node:test'
 
 import { parseAmount } from '../../../src/lib/money.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { readEvents, waitForRecord } from '../../support/client/responses.ts'
+import { readEvents } from '../../support/client/event-streams.ts'
+import { waitForRecord } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import {
   messagesRequest,

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { readEvents, waitForRecord } from '../../support/client/responses.ts'
+import { readEvents } from '../../support/client/event-streams.ts'
+import { waitForRecord } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import {
   messagesRequest,

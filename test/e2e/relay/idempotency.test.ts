@@ -5,13 +5,8 @@ import { describe, test } from 'node:test'
 
 import { parseAmount } from '../../../src/lib/money.ts'
 import { readPayloads, chatRequest, type Account } from '../../support/server/account.ts'
-import {
-  readEvents,
-  finalError,
-  waitForRecord,
-  readError,
-  reportedUsage,
-} from '../../support/client/responses.ts'
+import { readEvents } from '../../support/client/event-streams.ts'
+import { finalError, waitForRecord, readError, reportedUsage } from '../../support/client/responses.ts'
 import type { ReceivedRequest } from '../../support/upstream/exchange.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { messagesRequest, postMessages } from '../../support/upstream/anthropic-messages.ts'

@@ -6,9 +6,9 @@ import { describe, test } from 'node:test'
 
 import { parseAmount } from '../../../src/lib/money.ts'
 import { readPayloads, chatRequest } from '../../support/server/account.ts'
+import { readEvents } from '../../support/client/event-streams.ts'
 import {
   parseChunks,
-  readEvents,
   waitForNewestRecord,
   waitForRecord,
   reportedUsage,

@@ -5,13 +5,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { readPayloads, chatRequest } from '../../support/server/account.ts'
-import {
-  readEvents,
-  finalError,
-  waitForRecord,
-  readError,
-  streamedText,
-} from '../../support/client/responses.ts'
+import { readEvents } from '../../support/client/event-streams.ts'
+import { finalError, waitForRecord, readError, streamedText } from '../../support/client/responses.ts'
 import { blackhole } from '../../support/upstream/unreachable-addresses.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'

@@ -1,6 +1,6 @@
 /** A caller of the relay in a test: an account with a balance and a key, and the requests it sends. */
 
-import { readEvents } from '../client/responses.ts'
+import { readEvents } from '../client/event-streams.ts'
 
 /** An account as the admin API returns it; money as decimal strings. */
 export interface AccountState {
