@@ -78,6 +78,8 @@ describe('Retired nodes', () => {
       const result = await server.admin<{ settled: number }>('POST', `/nodes/${other?.id}/retire`)
       assert.equal(result.settled, 2)
       assert.equal(parseAmount(await account.held()), 0n)
+      const readMetrics = async () => (await fetch(`${server.url}/metrics`)).text()
+      await waitUntil(async () => /^sluice_cluster_open_holds 0$/m.test(await readMetrics()))
       const charged = await totalCost(account)
       assert.ok(charged > 0n)
       frozen.signal('SIGCONT')
