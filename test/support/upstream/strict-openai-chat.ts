@@ -226,7 +226,7 @@ function validateModelSupport(body: Json): void {
       'unsupported_parameter',
     )
   // OpenAPI: "Not supported with latest reasoning models `o3` and `o4-mini`."
-  if (/^(?:o3|o4-mini|gpt-5)/.test(model) && isGiven(body, 'stop'))
+  if (/^(?:o3|o4-mini|gpt-5(?!\.))/.test(model) && isGiven(body, 'stop'))
     reject("Unsupported parameter: 'stop' is not supported with this model.", 'stop', 'unsupported_parameter')
   if (switchableModels.test(model) && (effort === undefined || effort === 'none')) return
   if (isGiven(body, 'temperature') && body['temperature'] !== 1)
