@@ -30,9 +30,8 @@ const upstream = await server.upstream(respondWithMessage(['Hello', ' there', '!
   provider: 'anthropic',
 })
 const openai = await server.upstream(respondWith('Hello from the other!', { input: 12, output: 5 }))
-openai.strict('openai')
 await server.model('claude', { upstreams: [upstream], prices })
-await server.model('claude-or-other', { upstreams: [upstream, openai], prices })
+await server.model('claude-or-other', { upstreams: [upstream, openai.strict('openai')], prices })
 const alice = await server.account({ balance: '¥10' })
 /** 12 input tokens, 8 from the cache, 6 output tokens. */
 const cost = '0.0000736'
