@@ -112,6 +112,23 @@ describe('request options by provider', () => {
     assert.deepEqual(part(sent('bedrock', 'openai.gpt-oss-120b-1:0', low)), { reasoning_effort: 'low' })
   })
 
+  test('fields that an upstream rejects – are left out of every translation', () => {
+    const sent = (provider: string, hints: Record<string, unknown>, ...rejected: string[]): string =>
+      JSON.stringify(bodyFor(provider, hints, { model: 'gemini-2.5', withoutFields: new Set(rejected) }))
+    const sampling = { temperature: 0.5, top_p: 0.9 }
+    const others = { reasoning_effort: 'low', user: 'u', max_tokens: 9000 }
+    for (const provider of ['anthropic', 'gemini', 'bedrock', 'cohere'] as const) {
+      assert.match(sent(provider, sampling), /"temperature":0\.5/, provider)
+      assert.doesNotMatch(sent(provider, sampling, 'temperature'), /"temperature"/, provider)
+      assert.doesNotMatch(sent(provider, others, 'reasoning', 'user'), /think|effort|metadata/i, provider)
+    }
+    assert.match(sent('anthropic', others), /think.*metadata/)
+    const both = sent('gemini', sampling, 'temperature and top_p')
+    assert.match(both, /"temperature":0\.5/)
+    assert.doesNotMatch(both, /topP/)
+    assert.match(sent('gemini', { top_p: 0.9 }, 'temperature and top_p'), /"topP":0\.9/)
+  })
+
   test('tools – work for callers that do not send signatures back', () => {
     const request = { messages: midway, reasoning_effort: 'high', max_tokens: 10_000 }
     const claude = bodyFor('anthropic', request, { model: 'claude-sonnet-4-5' }) as Record<string, unknown>
