@@ -5,13 +5,14 @@
  */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { describe, test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
+import { readSamples } from './guide-samples.ts'
 import { startClientTestServer } from './test-server.ts'
 import type { ClientTestServer } from './test-server.ts'
 import { families, toolInputs } from './upstream-scripts.ts'
@@ -76,16 +77,7 @@ function pathIn(folder: string, path: string): string {
   return fileURLToPath(new URL(`${folder}/${path}`, import.meta.url))
 }
 
-/** The first block of code in a guide, with this server's address and a model of its own. */
-function readSample(guide: string, { server }: ClientTestServer): string {
-  const text = readFileSync(new URL(`../docs/clients/${guide}.md`, import.meta.url), 'utf8')
-  const [, sample] = /```(?:python|ts)\n(.*?)```/s.exec(text) ?? []
-  assert.ok(sample, `no sample in ${guide}.md`)
-  assert.ok(sample.split('\n').length <= 11, 'the sample has more than ten lines')
-  return sample.replace('http://127.0.0.1:8080', server.url).replace('family-a-small', 'claude-plain')
-}
-
-async function execute(
+export async function execute(
   [file, ...args]: readonly [string, ...string[]],
   key: string,
   cwd?: string,
@@ -127,7 +119,8 @@ export function testClient(
         const skipVersion = isInstalled(generation) ? false : reason
         await t.test(`${title} ${version} – works unchanged`, { skip: skipVersion }, async (t) => {
           await t.test('Sample of the guide – prints the response', async () => {
-            const output = await generation.runCode(readSample(guide, context), context.rich.key.secret)
+            const [sample = ''] = readSamples(guide, context.server.url, 'claude-plain')
+            const output = await generation.runCode(sample, context.rich.key.secret)
             assert.equal(output.trim(), 'Hello, world!')
           })
           const runScenario = startProgram(t, generation, context)

@@ -1,6 +1,7 @@
 /** The AI SDK, unchanged, with each of its providers that can be given a base URL. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 
 import { createAnthropic } from '@ai-sdk/anthropic'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -10,6 +11,8 @@ import type { LanguageModel, LanguageModelUsage } from 'ai'
 import { z } from 'zod'
 
 import { assertCharged, replyObligingly, startAgentTestServer } from '../agent-test-server.ts'
+import { execute } from '../client-program.ts'
+import { readSamples } from '../guide-samples.ts'
 import { rejectOnce } from '../server-checks.ts'
 import type { ClientTestServer } from '../test-server.ts'
 import { families, usage } from '../upstream-scripts.ts'
@@ -187,6 +190,13 @@ Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 describe('AI SDK', () => {
   test('AI SDK – works unchanged', async (t) => {
     const context = await startAgentTestServer(t, replyObligingly)
+    await t.test('Samples of the guide – print the response', async () => {
+      const folder = fileURLToPath(new URL('.', import.meta.url))
+      for (const sample of readSamples('ai-sdk', context.server.url, 'other-agent')) {
+        const command = [process.execPath, '--input-type=module', '--eval', sample] as const
+        assert.equal(await execute(command, context.rich.key.secret, folder), 'Hello, world!')
+      }
+    })
     for (const [provider, create] of Object.entries(providers)) {
       for (const family of families) {
         const model: Subject['model'] = (behavior, key = context.rich.key.secret) =>

@@ -20,6 +20,8 @@ import { fileURLToPath } from 'node:url'
 
 import { assertCharged, startAgentTestServer } from '../agent-test-server.ts'
 import type { Prompt, Reply } from '../agent-test-server.ts'
+import { readSamples } from '../guide-samples.ts'
+import { rejectOnce } from '../server-checks.ts'
 import type { ClientTestServer } from '../test-server.ts'
 import { families } from '../upstream-scripts.ts'
 import type { Family } from '../upstream-scripts.ts'
@@ -64,10 +66,19 @@ async function startProxy(t: TestContext): Promise<{ readonly url: string; reado
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, addresses }
 }
 
+/** The variables that the guide sets. */
+function guideSettings(url: string, key: string, model: string): Record<string, string> {
+  const [sample = ''] = readSamples('claude-code', url, model)
+  const settings = sample.matchAll(/^export (\w+)=(\S+)$/gm)
+  return Object.fromEntries(
+    Array.from(settings, ([, name = '', value = '']) => [name, value.replace('$SLUICE_KEY', key)]),
+  )
+}
+
 interface Run {
   readonly url: string
   readonly key: string
-  readonly family: Family
+  readonly model: string
   readonly prompt: string
   readonly args?: readonly string[]
 }
@@ -83,13 +94,12 @@ interface Result {
 }
 
 /** Runs it once, in a folder with one file, and fails if it tries to reach anything but the relay. */
-async function runClaudeCode(t: TestContext, { url, key, family, prompt, args = [] }: Run): Promise<Result> {
+async function runClaudeCode(t: TestContext, { url, key, model, prompt, args = [] }: Run): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-claude-code-'))
   t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }))
   await writeFile(join(folder, fileName), fileText)
   const proxy = await startProxy(t)
-  const model = `${family}-agent`
-  const child = spawn(program, ['-p', prompt, '--model', model, '--output-format', 'json', ...args], {
+  const child = spawn(program, ['-p', prompt, '--output-format', 'json', ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'ignore'],
     timeout: timeoutMs,
@@ -97,9 +107,7 @@ async function runClaudeCode(t: TestContext, { url, key, family, prompt, args = 
       PATH: '/usr/local/bin:/usr/bin:/bin',
       HOME: folder,
       TMPDIR: folder,
-      ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_AUTH_TOKEN: key,
-      ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+      ...guideSettings(url, key, model),
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
       DISABLE_AUTOUPDATER: '1',
       DISABLE_TELEMETRY: '1',
@@ -128,7 +136,7 @@ describe('Claude Code', () => {
     const context = await startAgentTestServer(t, reply)
     const { server, rich, poor } = context
     for (const family of families) {
-      const run = { url: server.url, key: rich.key.secret, family }
+      const run = { url: server.url, key: rich.key.secret, model: `${family}-agent` }
       await t.test(`${family}: Tool – is called, and its result is read`, async (t) => {
         const prompt = `Read ${fileName}`
         const { exitCode, result, usage } = await runClaudeCode(t, { ...run, prompt })
@@ -153,7 +161,7 @@ describe('Claude Code', () => {
     }
 
     await t.test('Wrong key – is reported at once', async (t) => {
-      const run = { url: server.url, key: 'sk-nobody', family: families[0], prompt: 'Hello' }
+      const run = { url: server.url, key: 'sk-nobody', model: 'claude-agent', prompt: 'Hello' }
       const { exitCode, ...result } = await runClaudeCode(t, run)
       assert.equal(exitCode, 1)
       assert.partialDeepStrictEqual(result, { is_error: true, api_error_status: 401 })
@@ -161,11 +169,17 @@ describe('Claude Code', () => {
     })
 
     await t.test('Empty balance – is reported at once', async (t) => {
-      const run = { url: server.url, key: poor.key.secret, family: families[0], prompt: 'Hello' }
+      const run = { url: server.url, key: poor.key.secret, model: 'claude-agent', prompt: 'Hello' }
       const { exitCode, ...result } = await runClaudeCode(t, run)
       assert.equal(exitCode, 1)
       assert.partialDeepStrictEqual(result, { is_error: true, api_error_status: 402 })
       assert.match(result.result, /balance/)
+    })
+
+    await t.test('Rate-limited upstream – is asked again', async (t) => {
+      rejectOnce(context, 'other', 429)
+      const run = { url: server.url, key: rich.key.secret, model: 'other-plain', prompt: 'Hello' }
+      assert.equal((await runClaudeCode(t, run)).result, 'Hello, world!')
     })
 
     await t.test('Requests – are charged by the upstream’s usage', () => assertCharged(context))

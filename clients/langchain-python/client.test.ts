@@ -1,5 +1,5 @@
 // @suite all – runs a client
-/** LangChain for Python, unchanged: runs test_standard.py, its own standard tests among them, for both formats. */
+/** LangChain for Python, unchanged: runs test_standard.py, its own standard tests among them. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,8 +9,8 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { assertCharged, replyObligingly, startAgentTestServer } from '../agent-test-server.ts'
-const image =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+import { execute, image } from '../client-program.ts'
+import { readSamples } from '../guide-samples.ts'
 import type { ClientTestServer } from '../test-server.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
@@ -73,6 +73,10 @@ async function runTests({ server, rich, poor, limited }: ClientTestServer): Prom
 describe('LangChain for Python', () => {
   test('LangChain for Python – works unchanged', { skip }, async (t) => {
     const context = await startAgentTestServer(t, replyObligingly)
+    await t.test('Samples of the guide – print the response', async () => {
+      for (const sample of readSamples('langchain', context.server.url, 'claude-agent'))
+        assert.equal(await execute([python, '-c', sample], context.rich.key.secret), 'Hello, world!')
+    })
     const reports = await runTests(context)
     for (const [title, name] of Object.entries(subjects)) {
       await t.test(`${title}: Standard tests – pass`, (t) => {
