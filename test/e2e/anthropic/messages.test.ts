@@ -230,8 +230,7 @@ describe('Messages API', () => {
     })
     let seen = 0
     for await (const event of readEvents(response)) {
-      assert.equal(event.split('data: ')[1], search[seen])
-      seen += 1
+      assert.equal(event.split('data: ')[1], search[seen++])
       if (seen === search.length) break
     }
     disconnect.abort()
