@@ -73,7 +73,8 @@ async function seed(
   ]) {
     const address = { base_url: `http://127.0.0.1:${upstreamPort}/v1`, credential: 'sk-upstream' }
     await relay.admin('POST', '/upstreams', { name: provider, provider, ...address })
-    const routes = [{ upstream: provider, model: upstreamModel }]
+    // The bytes of all subjects are compared with the upstream's.
+    const routes = [{ upstream: provider, model: upstreamModel, expose_model: true }]
     await relay.admin('POST', '/models', { id: model, context_tokens: 131_072, prices, routes })
   }
   // Limits that are never reached, so that counting them is included.
