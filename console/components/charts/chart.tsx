@@ -1,5 +1,6 @@
 /** Bar charts over time as plain SVG, readable in both themes, with the same data as a table. */
 import { useState, type ReactNode } from 'react'
+import { useSession } from '../../api/session.ts'
 import { useLanguage, useMessages } from '../../locales/messages.ts'
 import { formatDay, formatDateTime } from '../format.ts'
 import { Table } from '../tables/table.tsx'
@@ -11,6 +12,12 @@ export interface ChartPoint {
 }
 
 export type ChartStep = 'hour' | { readonly dayIn: string }
+
+/** Days of the account whose pages are shown. */
+export function useAccountDays(): ChartStep {
+  const { account } = useSession()
+  return account === null ? 'hour' : { dayIn: account.timezone }
+}
 
 export interface ChartProps {
   readonly title: string

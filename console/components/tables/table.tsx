@@ -29,7 +29,8 @@ function cellClass<Row>({ numeric, primary, wideOnly }: Column<Row>): string {
 }
 
 /** A table that is wider than its container can be scrolled by keyboard, too. */
-function makeScrollable(container: HTMLElement): () => void {
+function makeScrollable(container: HTMLElement | null): (() => void) | undefined {
+  if (container === null) return undefined
   const observer = new ResizeObserver(() => {
     if (container.scrollWidth > container.clientWidth) container.tabIndex = 0
     else container.removeAttribute('tabindex')

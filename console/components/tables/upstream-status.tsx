@@ -9,9 +9,25 @@ export function UpstreamStatus({ upstream }: { readonly upstream: Upstream }) {
   const t = useMessages('catalog').upstreams
   const health = useQuery(healthQuery).data?.data ?? []
   if (!upstream.enabled) return <StatusLabel tone="neutral">{t.off}</StatusLabel>
-  const worst = health.find((item) => item.upstream === upstream.id && item.state !== 'closed')
+  const routes = health.filter((item) => item.upstream === upstream.id)
+  const failing = routes.filter(({ state }) => state !== 'closed')
+  const [worst] = failing
   if (worst === undefined) return <StatusLabel tone="success">{t.on}</StatusLabel>
-  return <CircuitStatus state={worst.state} reason={worst.why} model={worst.model} />
+  if (routes.length === 1) {
+    return <CircuitStatus state={worst.state} reason={worst.why} model={worst.model} />
+  }
+  return (
+    <span className="stacked-lines">
+      <StatusLabel tone={failing.length === routes.length ? 'danger' : 'warning'}>
+        {t.failingRoutes(failing.length, routes.length)}
+      </StatusLabel>
+      {failing.map(({ model, why }) => (
+        <small key={model} title={why}>
+          {model}
+        </small>
+      ))}
+    </span>
+  )
 }
 
 export interface CircuitStatusProps {

@@ -168,9 +168,8 @@ export const account = {
       caller: 'The client disconnected before the response was complete.',
     },
     nextSteps: {
-      operator: 'The operator of this service has to act.',
-      provider: 'Try again; the provider has to fix this.',
-      nobody: 'No action needed.',
+      relay: 'The operator of this service has to act.',
+      upstream: 'Try again; the provider has to fix this.',
     },
     callerSteps: {
       request: 'Correct the request.',

@@ -50,6 +50,7 @@ export const catalog = {
       models === 0
         ? 'No model is routed to it. Its credential is deleted.'
         : `${plural(models, 'model is', 'models are')} still routed to it. Change the routes first.`,
+    failingRoutes: (failing: number, all: number) => `${failing} of ${all} models failing`,
     circuit: { open: 'Paused after failures', 'half-open': 'Testing recovery' },
     fetchModels: 'Fetch models',
     fetchedModels: (count: number) =>

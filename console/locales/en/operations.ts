@@ -84,7 +84,7 @@ export const operations = {
     first: 'First seen',
     last: 'Last seen',
     owner: 'Action required by',
-    owners: { caller: 'Customer', operator: 'You', provider: 'Provider', nobody: 'Nobody' },
+    owners: { caller: 'Customer', relay: 'You', upstream: 'Provider' },
     sample: 'Sample',
     causes: {
       request: 'Rejected by the provider',

@@ -161,9 +161,8 @@ export const account: typeof english = {
       caller: '响应完成前客户端已断开。',
     },
     nextSteps: {
-      operator: '需由管理员处理。',
-      provider: '请重试，问题需由供应商解决。',
-      nobody: '无需处理。',
+      relay: '需由管理员处理。',
+      upstream: '请重试，问题需由供应商解决。',
     },
     callerSteps: {
       request: '请修正请求参数。',

@@ -47,6 +47,7 @@ export const catalog: typeof english = {
       models === 0
         ? '没有模型使用该上游，其凭证将一并删除。'
         : `仍有 ${models} 个模型使用该上游，请先修改其路由。`,
+    failingRoutes: (failing: number, all: number) => `${all} 个模型中 ${failing} 个异常`,
     circuit: { open: '已熔断', 'half-open': '恢复探测中' },
     fetchModels: '获取模型列表',
     fetchedModels: (count: number) => `共 ${count} 个模型，可在上方输入框中选择。`,

@@ -81,7 +81,7 @@ export const operations: typeof english = {
     first: '首次出现',
     last: '最近出现',
     owner: '处理方',
-    owners: { caller: '客户', operator: '管理员', provider: '供应商', nobody: '无需处理' },
+    owners: { caller: '客户', relay: '管理员', upstream: '供应商' },
     sample: '示例',
     causes: {
       request: '供应商拒绝请求',

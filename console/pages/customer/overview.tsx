@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { Overview as OverviewData } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { overviewQuery } from '../../api/account-queries.ts'
-import { Chart, Meter } from '../../components/charts/chart.tsx'
+import { Chart, Meter, useAccountDays } from '../../components/charts/chart.tsx'
 import { CodeSnippets } from '../../components/code/code-block.tsx'
 import { formatNumber, formatRoundedMoney } from '../../components/format.ts'
 import { Icon } from '../../components/layout/icon.tsx'
@@ -70,7 +70,7 @@ function OverviewContent({ overview }: { readonly overview: OverviewData }) {
         <Chart
           title={t.cost30}
           points={days}
-          step="day"
+          step={useAccountDays()}
           format={(value) => formatRoundedMoney(value, currency)}
           tone="secondary"
         />

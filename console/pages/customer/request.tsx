@@ -84,11 +84,11 @@ interface FailureCalloutProps {
 }
 
 /** Why the request failed, and what to do about it. */
-function FailureCallout({ failure: { stage, who } }: FailureCalloutProps) {
+function FailureCallout({ failure: { stage, owner } }: FailureCalloutProps) {
   const t = useMessages('account').request
   return (
     <p className="callout warning">
-      {t.stages[stage]} {who === 'caller' ? t.callerSteps[stage] : t.nextSteps[who]}
+      {t.stages[stage]} {owner === 'caller' ? t.callerSteps[stage] : t.nextSteps[owner]}
     </p>
   )
 }

@@ -4,10 +4,9 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { get, queryString } from '../../api/client.ts'
 import type { Point, RequestRow } from '../../api/contract.ts'
-import { useSession } from '../../api/session.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { apiKeysQuery, offeredModelsQuery, refreshMs } from '../../api/account-queries.ts'
-import { Chart } from '../../components/charts/chart.tsx'
+import { Chart, useAccountDays } from '../../components/charts/chart.tsx'
 import {
   Filters,
   ModelFilter,
@@ -121,8 +120,8 @@ function UsageFilters() {
 function UsageSummary({ series: { data, step: stepName, total } }: { readonly series: Series }) {
   const t = useMessages('account').usage
   const currency = useCurrency()
-  const { account } = useSession()
-  const step = stepName === 'day' && account !== null ? { dayIn: account.timezone } : 'hour'
+  const days = useAccountDays()
+  const step = stepName === 'day' ? days : 'hour'
   const points = (valueOf: (point: Point) => number) =>
     data.map((point) => ({ time: point.time, value: valueOf(point) }))
   return (

@@ -1,20 +1,22 @@
 /** Why a request failed: at which stage, and who can act on it. The console has the texts. */
 import { z } from 'zod'
+import type { StoredRequest } from '../../usage/request-pages.ts'
 
 /** The stage at which the request ended, and who can act on it. */
 export const failure = z.object({
   cause: z.string(),
   stage: z.enum(['request', 'access', 'limits', 'money', 'routing', 'upstream', 'relay', 'caller']),
-  who: z.enum(['caller', 'operator', 'provider', 'nobody']),
+  /** `relay`: its operator. */
+  owner: z.enum(['caller', 'relay', 'upstream']),
 })
 
 type Failure = z.infer<typeof failure>
 type FailureOrigin = Omit<Failure, 'cause'>
 
-const byCaller: FailureOrigin = { stage: 'request', who: 'caller' }
-const byAccess: FailureOrigin = { stage: 'access', who: 'caller' }
-const byUpstream: FailureOrigin = { stage: 'upstream', who: 'operator' }
-const byProvider: FailureOrigin = { stage: 'upstream', who: 'provider' }
+const byCaller: FailureOrigin = { stage: 'request', owner: 'caller' }
+const byAccess: FailureOrigin = { stage: 'access', owner: 'caller' }
+const byUpstream: FailureOrigin = { stage: 'upstream', owner: 'relay' }
+const byProvider: FailureOrigin = { stage: 'upstream', owner: 'upstream' }
 
 const originByCause: Readonly<Record<string, FailureOrigin>> = {
   invalid_request: byCaller,
@@ -28,17 +30,17 @@ const originByCause: Readonly<Record<string, FailureOrigin>> = {
   permission_denied: byAccess,
   address_not_allowed: byAccess,
   model_not_allowed: byAccess,
-  account_suspended: { stage: 'access', who: 'operator' },
-  rate_limit_exceeded: { stage: 'limits', who: 'caller' },
-  insufficient_quota: { stage: 'money', who: 'caller' },
-  spend_cap_exceeded: { stage: 'money', who: 'caller' },
-  upstream_unavailable: { stage: 'routing', who: 'operator' },
-  service_unavailable: { stage: 'relay', who: 'operator' },
-  server_error: { stage: 'relay', who: 'operator' },
+  account_suspended: { stage: 'access', owner: 'relay' },
+  rate_limit_exceeded: { stage: 'limits', owner: 'caller' },
+  insufficient_quota: { stage: 'money', owner: 'caller' },
+  spend_cap_exceeded: { stage: 'money', owner: 'caller' },
+  upstream_unavailable: { stage: 'routing', owner: 'relay' },
+  service_unavailable: { stage: 'relay', owner: 'relay' },
+  server_error: { stage: 'relay', owner: 'relay' },
   // Upstream errors as the relay names them.
-  request: { stage: 'upstream', who: 'caller' },
+  request: { stage: 'upstream', owner: 'caller' },
   missing: byUpstream,
-  unsupported: { stage: 'upstream', who: 'caller' },
+  unsupported: { stage: 'upstream', owner: 'caller' },
   credential: byUpstream,
   forbidden: byUpstream,
   connection: byUpstream,
@@ -50,5 +52,13 @@ const originByCause: Readonly<Record<string, FailureOrigin>> = {
 }
 
 export function classifyFailure(cause: string): Failure {
-  return { cause, ...(originByCause[cause] ?? { stage: 'relay', who: 'nobody' }) }
+  return { cause, ...(originByCause[cause] ?? { stage: 'relay', owner: 'relay' }) }
+}
+
+/** Why a request failed; null if it did not. */
+export function findFailure(row: StoredRequest): Failure | null {
+  if (row.outcome === 'ok') return null
+  if (row.outcome === 'aborted') return { cause: 'aborted', stage: 'caller', owner: 'caller' }
+  if (row.outcome === 'truncated') return classifyFailure('truncated')
+  return classifyFailure(row.fault ?? row.error_code ?? 'server_error')
 }

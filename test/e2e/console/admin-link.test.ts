@@ -17,7 +17,7 @@ describe('Operator set-up links', () => {
     const printed = readSetUpToken(server)
     const command = commandLineFor(server.relay)
     const { url } = await command.json<Link>(['admin', 'link'])
-    assert.ok(url.startsWith(`${server.url}/console/set-up#`), url)
+    assert.ok(url.startsWith(`${server.url.replace('127.0.0.1', 'localhost')}/console/set-up#`), url)
     assert.equal(await redeemSetUpLink(server, printed, 'early@example.com'), 404)
     const token = url.slice(url.indexOf('#') + 1)
     assert.equal(await redeemSetUpLink(server, token, 'boss@example.com'), 200)

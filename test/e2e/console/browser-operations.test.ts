@@ -72,6 +72,16 @@ function findRow(page: Page, table: string, name: string) {
 }
 
 describe('Operations in a browser', () => {
+  test('Failed request – says why it failed and who has to act', skip, async (t) => {
+    const { page, open } = await openAsOperator(t, testServer().url)
+    await open('/operator/failures')
+    await findRow(page, 'Failures', 'broken-model').getByRole('link', { name: 'Sample' }).click()
+    await page.locator('.callout').getByText('Provider unavailable').waitFor()
+    await page.getByText('Action required by: Provider').waitFor()
+    await open('/operator/models/broken-model')
+    await findRow(page, 'Routes', 'a-backup-with').waitFor()
+  })
+
   test('Backup – is made, checked, downloaded and deleted', skip, async (t) => {
     const browser = await openAsOperator(t, testServer().url)
     const { page } = browser
@@ -250,7 +260,8 @@ describe('Operations in a browser', () => {
     const { page } = await openAsOperator(t, testServer().url)
     await goToPage(page, 'Users')
     await page.getByRole('button', { name: 'Invite an operator' }).click()
-    const confirmation = findDialog(page, 'Invite an operator')
+    const confirmation = findDialog(page, 'Create a link for a new operator?')
+    await confirmation.getByRole('button', { name: 'Invite an operator' }).click()
     await confirmation.getByRole('textbox', { name: 'Password' }).fill(operatorPassword)
     await confirmation.getByRole('button', { name: 'Continue' }).click()
     const link = findDialog(page, 'One-time link').locator('.secret code')

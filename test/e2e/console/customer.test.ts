@@ -146,7 +146,7 @@ describe('Customer console API', () => {
     const response = await sendRequest(secret)
     assert.equal(response.status, 402)
     const detail = await waitForDetail(session, response)
-    assert.deepEqual(detail.failure, { cause: 'insufficient_quota', stage: 'money', who: 'caller' })
+    assert.deepEqual(detail.failure, { cause: 'insufficient_quota', stage: 'money', owner: 'caller' })
     assert.deepEqual([detail.bill, detail.cost], [null, '0'])
     const failures = await session.call(usageContract.requests, { query: { errors: 'true' } })
     assert.deepEqual(
@@ -158,7 +158,7 @@ describe('Customer console API', () => {
     const { secret: other } = await rich.session.call(keyContract.create, { body: { name: 'rich' } })
     const failed = await sendRequest(other)
     const { failure } = await waitForDetail(rich.session, failed)
-    assert.deepEqual(failure, { cause: 'unavailable', stage: 'upstream', who: 'provider' })
+    assert.deepEqual(failure, { cause: 'unavailable', stage: 'upstream', owner: 'upstream' })
   })
 
   test('API key – is restricted, disabled, rotated with a grace period, and deleted', async () => {

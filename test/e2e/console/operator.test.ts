@@ -67,10 +67,10 @@ describe('Operator console API', () => {
     })
     const report = failures.parse(await operator.admin<Failures>('GET', '/failures'))
     assert.deepEqual([report.requests, report.failures], [6, 3])
-    const groups = report.data.map(({ cause, stage, who, upstream: at, model, count }) => [
+    const groups = report.data.map(({ cause, stage, owner, upstream: at, model, count }) => [
       cause,
       stage,
-      who,
+      owner,
       at,
       model,
       count,
@@ -80,12 +80,16 @@ describe('Operator console API', () => {
       [
         ['insufficient_quota', 'money', 'caller', null, 'm', 1],
         ['model_not_found', 'request', 'caller', null, '', 1],
-        ['unavailable', 'upstream', 'provider', upstream.id, 'm', 1],
+        ['unavailable', 'upstream', 'upstream', upstream.id, 'm', 1],
       ],
     )
     const sample = report.data.find(({ cause }) => cause === 'unavailable')
     assert.equal(sample?.upstream_name, upstream.name)
-    assert.equal((await server.requests({ request_id: sample?.sample_request_id ?? '' })).length, 1)
+    const detail = await operator.admin('GET', `/requests/${sample?.sample_request_id ?? ''}`)
+    assert.partialDeepStrictEqual(detail, {
+      error_code: 'upstream_unavailable',
+      failure: { cause: 'unavailable', stage: 'upstream', owner: 'upstream' },
+    })
   })
 
   test('Search – finds anything that a customer may quote', async () => {

@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { mutateAdmin, upstreamsQuery } from '../../../api/admin-queries.ts'
+import { healthQuery, mutateAdmin, upstreamsQuery } from '../../../api/admin-queries.ts'
 import { get, queryString } from '../../../api/client.ts'
 import type { Model, Page as ListPage, PriceVersion, RoutePlan, UsageRow } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
@@ -16,6 +16,7 @@ import { DescriptionList, StatTiles, Page, Section } from '../../../components/l
 import { priceDraftFrom, PricePair, pricesFromDraft } from '../../../components/forms/price-fields.tsx'
 import { PriceForm } from '../../../components/forms/price-form.tsx'
 import { CopyButton, Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { CircuitStatus } from '../../../components/tables/upstream-status.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/models/$id')
@@ -237,6 +238,17 @@ function RoutingPreview({ model }: { readonly model: Model }) {
   )
 }
 
+/** In use, or paused after failures. */
+function RouteStatus({ upstream, model }: { readonly upstream: string; readonly model: string }) {
+  const t = useMessages('catalog').models
+  const health = useQuery(healthQuery).data?.data ?? []
+  const circuit = health.find((item) => item.upstream === upstream && item.model === model)
+  if (circuit === undefined || circuit.state === 'closed') {
+    return <StatusLabel tone="success">{t.inUse}</StatusLabel>
+  }
+  return <CircuitStatus state={circuit.state} reason={circuit.why} />
+}
+
 function RouteTable({ model }: { readonly model: Model }) {
   const t = useMessages('catalog').models
   const routes = useMessages('catalog').routes
@@ -267,7 +279,7 @@ function RouteTable({ model }: { readonly model: Model }) {
           header: t.state,
           cell: ({ known }) =>
             known?.enabled === true ? (
-              <StatusLabel tone="success">{t.inUse}</StatusLabel>
+              <RouteStatus upstream={known.id} model={model.id} />
             ) : (
               <StatusLabel tone="neutral">{routes.off}</StatusLabel>
             ),

@@ -17,14 +17,14 @@ import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { StatTiles, Page } from '../../../components/layout/page.tsx'
 import { ModelName, StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
+import { useFailureCause } from '../../../components/tables/failure-cause.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/failures')
-const tones: Readonly<Record<FailureGroup['who'], Tone>> = {
-  operator: 'danger',
-  provider: 'danger',
+const tones: Readonly<Record<FailureGroup['owner'], Tone>> = {
+  relay: 'danger',
+  upstream: 'danger',
   caller: 'warning',
-  nobody: 'neutral',
 }
 
 function failuresQuery(filter: Readonly<Record<string, string | undefined>>) {
@@ -87,7 +87,7 @@ function FailureFilters() {
 
 function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) {
   const t = useMessages('operations').failures
-  const causes: Readonly<Record<string, string>> = { ...useMessages('auth').errors, ...t.causes }
+  const causeText = useFailureCause()
   return (
     <Table
       label={t.title}
@@ -99,7 +99,7 @@ function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) 
           primary: true,
           cell: ({ cause, stage, http_status: status }) => (
             <>
-              {causes[cause] ?? <span lang="en">{cause}</span>}
+              {causeText(cause)}
               <small>
                 {t.stages[stage]} · {status}
               </small>
@@ -114,7 +114,7 @@ function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) 
         { header: t.last, cell: (group) => <RelativeTime at={group.last_at} /> },
         {
           header: t.owner,
-          cell: ({ who }) => <StatusLabel tone={tones[who]}>{t.owners[who]}</StatusLabel>,
+          cell: ({ owner }) => <StatusLabel tone={tones[owner]}>{t.owners[owner]}</StatusLabel>,
         },
         {
           header: t.sample,

@@ -20,6 +20,7 @@ import {
   ShortId,
   StatusLabel,
 } from '../../../components/tables/format-cells.tsx'
+import { useFailureCause } from '../../../components/tables/failure-cause.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/requests/$id')
@@ -72,6 +73,7 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
           { name: t.duration, value: formatDuration(request.duration_ms) },
         ]}
       />
+      {request.failure !== null && <FailureCallout request={request} failure={request.failure} />}
       {request.usage_clamped && <p className="callout warning">{t.clamped}</p>}
       <DescriptionList
         items={[
@@ -84,7 +86,7 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
           ],
           [t.key, <ShortId key="key" id={request.key} />],
           [t.model, <ModelName key="model" model={request.model} />],
-          [t.status, String(request.http_status)],
+          [t.status, [request.http_status, request.error_code].filter(Boolean).join(' ')],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],
           [t.usageSource, request.usage_source === null ? '–' : t.sources[request.usage_source]],
@@ -107,6 +109,28 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
         <RefundForm requestId={request.request_id} close={close} />
       </Dialog>
     </Page>
+  )
+}
+
+interface FailureCalloutProps {
+  readonly request: RequestWithBill
+  readonly failure: NonNullable<RequestWithBill['failure']>
+}
+
+/** Why the request failed, whose it is to act, and where the failures like it are. */
+function FailureCallout({ request, failure: { cause, stage, owner } }: FailureCalloutProps) {
+  const t = useMessages('operations').failures
+  const causeText = useFailureCause()
+  return (
+    <div className="callout warning">
+      <strong>{causeText(cause)}</strong>
+      <p>
+        {t.stages[stage]} · {t.owner}: {t.owners[owner]} ·{' '}
+        <Link to="/operator/failures" search={request.model === '' ? {} : { model: request.model }}>
+          {t.title}
+        </Link>
+      </p>
+    </div>
   )
 }
 

@@ -6,6 +6,7 @@ import { refundedNanos } from '../../../ledger/credits/refunds.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { requestRowById } from '../../../usage/request-pages.ts'
 import { readBill, bill } from '../../api/request-bill.ts'
+import { failure, findFailure } from '../../api/request-failures.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { idParams, listResponse, money, okResponse, time, timeQuery } from '../schemas.ts'
 import { pageFields } from '../pagination.ts'
@@ -71,6 +72,14 @@ export const requestSchema = z
 
 export const requestDetailSchema = requestSchema
   .extend({
+    error_code: z
+      .string()
+      .nullable()
+      .meta({ description: 'The code of the error that the caller received.' }),
+    failure: failure.nullable().meta({
+      description:
+        'Why the request failed, at which stage, and whose it is to act: `relay` means its operator.',
+    }),
     upstream_cost: money
       .nullable()
       .meta({ description: 'The upstream cost of all attempts; null if an upstream has no prices.' }),
@@ -125,6 +134,8 @@ export function requestRoutes({ ctx }: AdminContext): OpenAPIHono {
     const refunded = await refundedNanos(db, row.request_id)
     const body = {
       ...request,
+      error_code: row.error_code,
+      failure: findFailure(row),
       upstream_cost: upstreamCost === null ? null : formatAmount(upstreamCost),
       refunded: formatAmount(refunded),
       margin: upstreamCost === null ? null : formatAmount(row.cost_nanos - refunded - upstreamCost),

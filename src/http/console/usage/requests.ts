@@ -12,7 +12,7 @@ import { wasClamped } from '../../../usage/request-records.ts'
 import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 import { readBill } from '../../api/request-bill.ts'
 import { usageContract, type RequestRow } from '../contract/usage.ts'
-import { classifyFailure } from '../../api/request-failures.ts'
+import { findFailure } from '../../api/request-failures.ts'
 import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
 
 export function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>): RequestRow {
@@ -61,14 +61,6 @@ async function listRequests({ ctx, accountId, query }: ConsoleContext<typeof usa
   const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(accountId, rest), page)
   const names = await namesOfKeys(ctx.db, [...new Set(rows.map((row) => row.key_id))])
   return { data: rows.map((row) => serializeRequest(row, names)), next: encodeCursor(next) }
-}
-
-/** Why a request failed; null if it did not. A customer sees the stage, but not the upstream. */
-function findFailure(row: StoredRequest) {
-  if (row.outcome === 'ok') return null
-  if (row.outcome === 'aborted') return { cause: 'aborted', stage: 'caller' as const, who: 'caller' as const }
-  if (row.outcome === 'truncated') return classifyFailure('truncated')
-  return classifyFailure(row.fault ?? row.error_code ?? 'server_error')
 }
 
 async function readRequest(context: ConsoleContext) {
