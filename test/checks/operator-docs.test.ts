@@ -28,4 +28,17 @@ describe('Operator documentation', () => {
         assert.ok(existsSync(join(root, dirname(page), link)), `${page}: ${link}`)
     }
   })
+
+  test('Pages – name only existing metrics', () => {
+    const { metrics } = JSON.parse(readText('test/interface-snapshot.json')) as {
+      metrics: { names: string[] }
+    }
+    const pages = globSync('docs/{*,operations/*}.md', { cwd: root })
+    const named = pages.flatMap((page) => [...readText(page).matchAll(/\bsluice_\w+/g)].map(([name]) => name))
+    assert.ok(named.length > 20)
+    const unknown = named.filter(
+      (name) => !metrics.names.includes(name.replace(/_(?:bucket|count|sum)$/, '')),
+    )
+    assert.deepEqual(unknown, [])
+  })
 })
