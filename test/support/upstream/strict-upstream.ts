@@ -7,10 +7,11 @@
 import type { Script } from './exchange.ts'
 import { respondWithJson } from './scripted-responses.ts'
 import { findAnthropicMessagesProblem } from './strict-anthropic-messages.ts'
+import { findBedrockConverseProblem } from './strict-bedrock-converse.ts'
 import { findOpenAIChatProblem } from './strict-openai-chat.ts'
 import type { Json } from './strict-rules.ts'
 
-export type StrictFormat = 'openai' | 'anthropic'
+export type StrictFormat = 'openai' | 'anthropic' | 'bedrock'
 
 export interface StrictOptions {
   /** Matches the messages of errors that the test expects. */
@@ -23,9 +24,10 @@ interface Rejection {
   readonly message: string
 }
 
-const paths: Readonly<Record<StrictFormat, string>> = {
-  openai: '/chat/completions',
-  anthropic: '/messages',
+const paths: Readonly<Record<StrictFormat, RegExp>> = {
+  openai: /\/chat\/completions$/,
+  anthropic: /\/messages$/,
+  bedrock: /\/converse(?:-stream)?$/,
 }
 
 function findRejection(format: StrictFormat, body: Json, headers?: Json): Rejection | undefined {
@@ -34,6 +36,10 @@ function findRejection(format: StrictFormat, body: Json, headers?: Json): Reject
     return (
       problem && { status: problem.status, body: { error: problem.error }, message: problem.error.message }
     )
+  }
+  if (format === 'bedrock') {
+    const problem = findBedrockConverseProblem(body)
+    return problem && { status: problem.status, body: problem.error, message: problem.error.message }
   }
   const problem = findAnthropicMessagesProblem(body, headers)
   return problem && { status: problem.status, body: problem.error, message: problem.error.error.message }
@@ -49,7 +55,7 @@ export function assertAccepted(format: StrictFormat, body: Json): void {
 export function strict(format: StrictFormat, script: Script, { expected }: StrictOptions = {}): Script {
   return async (exchange) => {
     const { path, json, headers, text } = exchange.request
-    const isOfFormat = path.replace(/\?.*/, '').endsWith(paths[format])
+    const isOfFormat = paths[format].test(path.replace(/\?.*/, ''))
     const rejection = isOfFormat ? findRejection(format, json, { ...headers }) : undefined
     if (!rejection) return script(exchange)
     await respondWithJson(rejection.status, rejection.body)(exchange)
