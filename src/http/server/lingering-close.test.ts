@@ -80,6 +80,24 @@ describe('lingering close', () => {
     })
   }
 
+  test('shutdown, fast path – a lingering connection counts as open, and is closed soon', async (t) => {
+    const options = { lingerMs: 600_000, sweepIntervalMs: 10 }
+    const { port, server, fastPath } = await startFastPath(t, rejectAll, options)
+    const connected = once(server, 'connection') as Promise<[Socket]>
+    const client = new RawClient(t, port)
+    client.socket.allowHalfOpen = true
+    await client.write('POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nhalf')
+    await client.waitForResponses(1)
+    const [socket] = await connected
+    assert.equal(fastPath?.size, 1)
+    const { promise, resolve } = Promise.withResolvers<number>()
+    server.getConnections((_, count) => resolve(count))
+    assert.equal(await promise, 1)
+    fastPath.closeIdle()
+    if (!socket.destroyed) await once(socket, 'close')
+    assert.equal(fastPath.size, 0)
+  })
+
   const boundedStarts = {
     'fast path': (t: TestContext) => startFastPath(t, rejectAll, { lingerMs: 1000, sweepIntervalMs: 10 }),
     'node:http in a shutdown': async (t: TestContext) => {
