@@ -122,6 +122,7 @@ async function runClaudeCode(t: TestContext, { url, key, model, prompt, args = [
     [number | null],
   ]
   assert.deepEqual(proxy.addresses, [])
+  assert.notEqual(output, '', `it printed nothing in ${timeoutMs} ms`)
   return { ...(JSON.parse(output) as Result), exitCode, folder }
 }
 

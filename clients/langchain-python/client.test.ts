@@ -60,13 +60,17 @@ async function runTests({ server, rich, poor, limited }: ClientTestServer): Prom
       IMAGE: image,
     },
   })
-  const exited = once(child, 'close')
+  const closed = once(child, 'close') as Promise<[number | null]>
   const reports: Report[] = []
+  const others: string[] = []
   for await (const line of createInterface(child.stdout)) {
     const start = line.indexOf('{"name"')
-    if (start !== -1) reports.push(JSON.parse(line.slice(start)) as Report)
+    if (start === -1) others.push(line)
+    else reports.push(JSON.parse(line.slice(start)) as Report)
   }
-  await exited
+  const [exitCode] = await closed
+  // 1: a test failed.
+  assert.ok(exitCode === 0 || exitCode === 1, others.join('\n'))
   return reports
 }
 

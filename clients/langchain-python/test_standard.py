@@ -47,8 +47,11 @@ class StandardTests(ChatModelIntegrationTests):
     def files(self, monkeypatch):
         """The standard tests fetch their files from the internet."""
         contents = {"png": base64.b64decode(image), "pdf": b"%PDF-1.4\n%%EOF\n", "wav": b"RIFF"}
-        response = lambda address: httpx.Response(200, content=contents[address[-3:]])
-        monkeypatch.setattr(httpx, "get", lambda address, **_options: response(address))
+
+        def get(address, **_options):
+            return httpx.Response(200, content=contents[address[-3:]])
+
+        monkeypatch.setattr(httpx, "get", get)
 
     @property
     def supports_image_inputs(self):
