@@ -14,6 +14,8 @@ import type { ProviderCapabilities } from './provider-capabilities.ts'
 import { shortToolName } from './tool-names.ts'
 
 const paragraph = '\n\n'
+/** Of OpenAI. */
+const maxCallIdLength = 40
 
 /** Translates a tool result. It cannot contain images: they follow in a user message that names their call. */
 function translateToolResult(
@@ -50,7 +52,7 @@ function translateUserTurn(blocks: readonly LocatedBlock[], capabilities: Provid
 function callIdFor(id = '', { shortCallIds, isTranslated }: ProviderCapabilities): string {
   const original = decodeCallId(id)
   if (shortCallIds) return shortCallId(original)
-  return isTranslated ? original : boundedCallId(original)
+  return isTranslated ? original : boundedCallId(original, maxCallIdLength)
 }
 
 function translateToolUse({ block }: LocatedBlock, capabilities: ProviderCapabilities): Json {

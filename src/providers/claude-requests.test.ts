@@ -94,6 +94,19 @@ describe('requests to Claude', () => {
     assert.deepEqual(ids, ['call_0', 'call_0', 'call_0_2', 'call_0_2', 'call_0_3', 'call_0_3'])
   })
 
+  test('tools – that were called are named to Amazon if the caller gives none', () => {
+    const call = { id: '.'.repeat(60), type: 'function', function: { name: 'clock', arguments: '{}' } }
+    const messages = [
+      hello,
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: call.id, content: 'Noon.' },
+    ]
+    const about = { description: 'No longer available.', inputSchema: { json: { type: 'object' } } }
+    const { toolConfig } = bodyFor('bedrock', { messages })
+    assert.deepEqual(toolConfig, { tools: [{ toolSpec: { name: 'clock', ...about } }] })
+    assert.equal(bodyFor('bedrock', { messages: [hello] })['toolConfig'], undefined)
+  })
+
   test('thinking – is left out if a tool must be called, and where it cannot continue', () => {
     const tools = [{ type: 'function', function: { name: 'clock' } }]
     const thinkingFor = (fields: Json, model?: string): unknown =>

@@ -51,7 +51,8 @@ export function createCall(provider: Provider, json: Json, fields: Partial<Upstr
 export function sentBody(provider: Provider, call: UpstreamCall): Json {
   const value: unknown = JSON.parse(Buffer.concat([...provider.buildRequest(call).body]).toString())
   if (!isObject(value)) throw new Error('The body is no object.')
-  if (provider.name === 'openai' || provider.name === 'anthropic') assertAccepted(provider.name, value)
+  const { name } = provider
+  if (name === 'openai' || name === 'anthropic' || name === 'bedrock') assertAccepted(name, value)
   return value
 }
 

@@ -1,12 +1,11 @@
 /**
  * Ids of tool calls across providers. Anthropic accepts letters, digits, `_` and `-`; others create ids with dots and
- * colons and need them back; Mistral accepts only nine letters and digits, OpenAI at most 40 characters.
+ * colons and need them back; Mistral accepts only nine letters and digits, OpenAI at most 40 characters, Bedrock 64.
  */
 import { createHash } from 'node:crypto'
 
 const validId = /^[a-zA-Z0-9_-]+$/
 const encodedPrefix = 'sluice_'
-const maxOpenAILength = 40
 const mistralId = /^[a-zA-Z0-9]{9}$/
 
 /** Encodes an id so that it is valid in Anthropic's format. */
@@ -21,9 +20,9 @@ export function decodeCallId(id: string): string {
     : id
 }
 
-/** An id that OpenAI accepts: a longer one becomes its hash. */
-export function boundedCallId(id: string): string {
-  if (id.length <= maxOpenAILength) return id
+/** The id; its hash if it is longer. */
+export function boundedCallId(id: string, maxLength: number): string {
+  if (id.length <= maxLength) return id
   return `call_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`
 }
 

@@ -7,11 +7,14 @@ import { claudeThinking } from '../anthropic/claude-thinking.ts'
 import { omitUndefined, getString, type Json, lookup } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
 import { bedrockFormat, interleaveDetails } from '../reasoning-details.ts'
-import { encodeCallId } from '../tool-call-ids.ts'
+import { boundedCallId, encodeCallId } from '../tool-call-ids.ts'
 import { isObject } from '../usage.ts'
 
 /** Claude's default maximum, from which the thinking budget is derived. */
 const defaultMaximumTokens = 4096
+
+/** `ToolUseId`. */
+const maxCallIdLength = 64
 
 const documentFormats: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
@@ -70,15 +73,19 @@ function encodeThinking({ type, text, signature, data }: Json): Json | undefined
   return { reasoningContent: { reasoningText: omitUndefined({ text: text ?? '', signature }) } }
 }
 
+function encodeId(id: string): string {
+  return boundedCallId(encodeCallId(id), maxCallIdLength)
+}
+
 function encodeContent(message: ChatMessage): Json[] {
   const blocks = encodeParts(message.parts)
   if (message.role === 'tool') {
     const content = blocks.length > 0 ? blocks : [{ text: '(nothing)' }]
-    return [{ toolResult: { toolUseId: encodeCallId(message.toolCallId), content } }]
+    return [{ toolResult: { toolUseId: encodeId(message.toolCallId), content } }]
   }
   if (message.role !== 'assistant') return blocks
   const calls = message.toolCalls.map(({ id, name, input }) => {
-    return { toolUse: { toolUseId: encodeCallId(id), name, input } }
+    return { toolUse: { toolUseId: encodeId(id), name, input } }
   })
   return interleaveDetails([...blocks, ...calls], message.reasoningDetails, bedrockFormat, encodeThinking)
 }
@@ -91,9 +98,19 @@ function encodeTool({ name, description, parameters, strict, cacheControl }: Too
   ]
 }
 
+/** Converse requires tools after tool calls. If the caller gives none, those that were called are named. */
+function calledTools(messages: readonly ChatMessage[]): Json[] {
+  const names = new Set(messages.flatMap(({ toolCalls }) => toolCalls.map(({ name }) => name)))
+  const about = { description: 'No longer available.', inputSchema: { json: { type: 'object' } } }
+  return Array.from(names, (name) => ({ toolSpec: { name, ...about } }))
+}
+
 /** Converse cannot forbid tools: they can only be omitted, which requires a conversation without tool calls. */
 function encodeToolConfig({ tools, toolChoice, messages }: ParsedChatRequest): Json | undefined {
-  if (tools.length === 0) return undefined
+  if (tools.length === 0) {
+    const called = calledTools(messages)
+    return called.length > 0 ? { tools: called } : undefined
+  }
   if (toolChoice === 'none') {
     if (messages.every(({ toolCalls }) => toolCalls.length === 0)) return undefined
     const message = 'Invalid `tool_choice`: cannot be "none" for this provider after a tool has been called.'

@@ -45,7 +45,14 @@ describe('chat completions to Claude', () => {
   const plain = tuple(roles, contents).map(([role, content]) => [{ role, content }])
   const pictured = array(fc.oneof(textPart, imagePart), { minLength: 1, maxLength: 3 })
   const refused = constant([{ role: 'assistant', content: null, refusal: 'No.' }])
-  const ids = constantFrom('call_0', 'call_1', 'call_0_2', 'functions.clock:0', 'i'.repeat(40))
+  const ids = constantFrom(
+    'call_0',
+    'call_1',
+    'call_0_2',
+    'functions.clock:0',
+    'i'.repeat(40),
+    '.'.repeat(40),
+  )
   const inputs = constantFrom('{}', '{"a":1}', '{"a', '', '[]')
   const calls = fc.uniqueArray(tuple(ids, names, inputs), {
     selector: ([id]) => id,
@@ -100,23 +107,25 @@ describe('chat completions to Claude', () => {
     'claude-sonnet-5',
   )
 
-  test('property – what OpenAI accepts is accepted in translation', () => {
-    const anthropic = providerNamed('anthropic')
-    fc.assert(
-      fc.property(array(turns, { minLength: 1, maxLength: 6 }), options, models, (some, fields, model) => {
-        // Recent models cannot continue a message.
-        const messages = [...some.flat(), { role: 'user', content: 'Go on.' }]
-        const json = { messages, ...fields }
-        fc.pre(findOpenAIChatProblem({ model: 'm', ...json }) === undefined)
-        try {
-          sentBody(anthropic, createCall(anthropic, json, { model }))
-        } catch (error) {
-          if (!(error instanceof UnsupportedFeatureError)) throw error
-        }
-      }),
-      { numRuns },
-    )
-  })
+  for (const name of ['anthropic', 'bedrock']) {
+    test(`property – what OpenAI accepts is accepted in translation by ${name}`, () => {
+      const provider = providerNamed(name)
+      fc.assert(
+        fc.property(array(turns, { minLength: 1, maxLength: 6 }), options, models, (some, fields, model) => {
+          // Recent models cannot continue a message.
+          const messages = [...some.flat(), { role: 'user', content: 'Go on.' }]
+          const json = { messages, ...fields }
+          fc.pre(findOpenAIChatProblem({ model: 'm', ...json }) === undefined)
+          try {
+            sentBody(provider, createCall(provider, json, { model }))
+          } catch (error) {
+            if (!(error instanceof UnsupportedFeatureError)) throw error
+          }
+        }),
+        { numRuns },
+      )
+    })
+  }
 })
 
 describe('messages to OpenAI', () => {
