@@ -32,7 +32,8 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
     (model?.routes ?? []).map((route) => ({
       upstream: route.upstream,
       model: route.model,
-      priority: route.priority === null ? '' : String(route.priority),
+      priority: String(route.priority ?? ''),
+      weight: String(route.weight ?? ''),
       exposeModel: route.expose_model,
     })),
   )

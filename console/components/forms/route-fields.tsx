@@ -1,4 +1,4 @@
-/** The routes of a model: upstreams, the model's name there and whether callers see it, and their priority. */
+/** The routes of a model: upstreams, the model's name there and whether callers see it, their priority and weight. */
 import { ActionIcon, Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { upstreamsQuery } from '../../api/admin-queries.ts'
@@ -11,16 +11,19 @@ export interface RouteDraft {
   readonly model: string
   /** Empty inherits the upstream's priority. */
   readonly priority: string
+  /** Empty inherits the upstream's weight. */
+  readonly weight: string
   readonly exposeModel: boolean
 }
 
 export function routesFromDrafts(drafts: readonly RouteDraft[]) {
   return drafts
     .filter(({ upstream }) => upstream !== '')
-    .map(({ upstream, model, priority, exposeModel }) => ({
+    .map(({ upstream, model, priority, weight, exposeModel }) => ({
       upstream,
       model: model.trim(),
       priority: isInteger(priority) ? Number(priority) : null,
+      weight: isInteger(weight) ? Number(weight) : null,
       expose_model: exposeModel,
     }))
 }
@@ -40,7 +43,7 @@ export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
   const add = (): void => {
     const unused = upstreams.find(({ id }) => !routes.some(({ upstream }) => upstream === id))
     const upstream = unused?.id ?? upstreams[0]?.id ?? ''
-    set([...routes, { upstream, model: modelId, priority: '', exposeModel: false }])
+    set([...routes, { upstream, model: modelId, priority: '', weight: '', exposeModel: false }])
   }
   return (
     <fieldset className="field-group">
@@ -70,6 +73,13 @@ export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
               inputMode="numeric"
               value={route.priority}
               onChange={(event) => change(at, { priority: event.currentTarget.value })}
+            />
+            <TextInput
+              label={t.weight}
+              placeholder={t.inherited}
+              inputMode="numeric"
+              value={route.weight}
+              onChange={(event) => change(at, { weight: event.currentTarget.value })}
             />
             <ActionIcon
               aria-label={t.remove}
