@@ -28,8 +28,8 @@ const server = await sharedTestServer({ env: { BODY_LIMIT: '64KiB' } })
 const prices: [string, string] = ['0.002', '0.008']
 const claude = await server.upstream(respondWithMessage(['Hello!']), { provider: 'anthropic' })
 const openai = await server.upstream(respondWith('Hello!', { input: 12, output: 6 }))
-await server.model('claude', { upstreams: [claude], prices })
-await server.model('openai', { upstreams: [openai], prices })
+await server.model('claude', { upstreams: [claude.strict('anthropic')], prices })
+await server.model('openai', { upstreams: [openai.strict('openai')], prices })
 
 describe('Messages API billing', () => {
   for (const [name, script, provider] of [

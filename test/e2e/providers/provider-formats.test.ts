@@ -41,7 +41,7 @@ async function prepareProvider(
   fields: object = {},
 ): Promise<{ model: string; alice: Account; upstream: RegisteredUpstream }> {
   const upstream = await server.upstream(script, { provider, ...fields })
-  if (provider === 'anthropic') upstream.strict('anthropic')
+  if (provider === 'anthropic' || provider === 'bedrock') upstream.strict(provider)
   return { model: await addModel([upstream]), alice: await server.account({ balance: '1' }), upstream }
 }
 

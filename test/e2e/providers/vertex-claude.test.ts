@@ -14,6 +14,7 @@ import {
   parseMessagesEvents,
 } from '../../support/upstream/anthropic-messages.ts'
 import { respondWithError } from '../../support/upstream/scripted-responses.ts'
+import { assertAccepted } from '../../support/upstream/strict-upstream.ts'
 
 const server = await sharedTestServer()
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002', cache_write: '0.0025' }
@@ -66,7 +67,8 @@ describe('Claude on Vertex AI', () => {
     const chat = await alice.post(chatRequest('claude', { stream: true }))
     assert.equal(chat.status, 200)
     assert.equal(streamedText(await readPayloads(chat)), 'Hello there!')
-    const { model, anthropic_version: version } = upstream.requests.at(-1)?.json ?? {}
+    const { model, anthropic_version: version, ...body } = upstream.requests.at(-1)?.json ?? {}
+    assertAccepted('anthropic', { ...body, model: vertexModel })
     assert.deepEqual([model, version], [undefined, 'vertex-2023-10-16'])
     assert.equal((Number(before) - Number(await alice.balance())).toFixed(9), '0.000073600')
     assert.equal((await alice.post(chatRequest('claude'))).headers.get('x-sluice-cost'), '0.0000736')
