@@ -152,7 +152,7 @@ function combineTurns(messages: readonly Json[]): Turn[] {
  */
 function validateCalls(turns: readonly Turn[]): void {
   const seen = new Set<unknown>()
-  for (const [position, { role, index, blocks }] of turns.entries()) {
+  for (const [position, { index, blocks }] of turns.entries()) {
     const previous = turns[position - 1]
     const called =
       previous?.role === 'assistant' ? previous.blocks.filter(({ type }) => type === 'tool_use') : []
@@ -167,7 +167,7 @@ function validateCalls(turns: readonly Turn[]): void {
     }
     const first = blocks.findIndex(({ type }) => type !== 'tool_result')
     const results = (first === -1 ? blocks : blocks.slice(0, first)).map((each) => each['tool_use_id'])
-    const missing = role === 'user' || previous ? ids.filter((id) => !results.includes(id)) : []
+    const missing = ids.filter((id) => !results.includes(id))
     if (missing.length > 0) rejectUnanswered(previous?.index, missing)
     // "each tool_use must have a single result. Found multiple `tool_result` blocks with id: …"
     if (new Set(results).size < results.length)
