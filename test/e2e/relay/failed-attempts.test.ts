@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { chatRequest, type RequestRecord } from '../../support/server/account.ts'
+import { chatRequest, readPayloads, type RequestRecord } from '../../support/server/account.ts'
 import { eventually, waitForRecord } from '../../support/client/responses.ts'
 import { failAfter, resetConnection, truncateAfter } from '../../support/upstream/fault-injection.ts'
 import {
@@ -32,7 +32,9 @@ async function modelWith(...scripts: Script[]): Promise<string> {
 
 /** The attempts in the record, after checking that the log line has the same or, if `isLogged` is false, none. */
 async function readAttempts(response: Response, isLogged = true): Promise<AttemptRecord[]> {
-  await response.text()
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true)
+    await readPayloads(response)
+  else await response.text()
   const { request_id: id, attempts } = await waitForRecord(account, response)
   const line = await eventually('the line of the request', async () =>
     server.log.find((each) => each.includes(id) && each.includes('"msg":"request"')),
