@@ -75,7 +75,12 @@ function kindFromStatus(status: number): UpstreamErrorKind {
 }
 
 const maxMessageLength = 2000
-const secretPattern = /\b(?:sk|rk|pk|gsk|xai|AIza|key|Bearer)[-_ ][A-Za-z0-9_\-.*]{8,}/g
+/**
+ * What looks like a secret: text after a usual prefix, or after "key" or "Bearer" as a word, unless it is itself a
+ * plain word, as in "API key provided". A full stop at the end belongs to the sentence.
+ */
+const secretPattern =
+  /\b(?:(?:sk|rk|pk|gsk|xai|key|Bearer)(?:[-_]| (?![a-z]{1,16}(?:-[a-z]{1,16})?\.*(?![\w\-.*])))|AIza)[\w\-.*]{7,}[\w\-*]/g
 
 /** The parts of a credential that are secrets on their own, as in a pair of keys or a key file. */
 function secretParts(credential: string): string[] {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { chatRequest } from '../../support/server/account.ts'
+import { chatRequest, readPayloads } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { failAfter } from '../../support/upstream/fault-injection.ts'
 import {
@@ -50,7 +50,9 @@ describe('Relay secrets', () => {
         const response = await account.post(
           chatRequest('m', { stream, messages: [{ role: 'user', content: prompt }] }),
         )
-        outputs.push(JSON.stringify([...response.headers]), await response.text())
+        const isStreamed = response.headers.get('content-type')?.startsWith('text/event-stream')
+        const body = isStreamed === true ? (await readPayloads(response)).join('\n') : await response.text()
+        outputs.push(JSON.stringify([...response.headers]), body)
       }
     }
     const response = await account.post(chatRequest('m', { messages: [{ role: 'user', content: prompt }] }))
