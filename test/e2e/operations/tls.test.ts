@@ -71,7 +71,7 @@ describe('TLS', () => {
     await waitUntil(async () => (await sendRequest(port, cert, '/readyz')).status === 200)
 
     const [, secret] = /Bearer (sk-[^']+)'/.exec(relay.lines.join('\n')) ?? []
-    assert.ok(secret && relay.lines.some((line) => line.includes(`https://127.0.0.1:${port}/v1`)))
+    assert.ok(secret && relay.lines.some((line) => line.includes(`https://localhost:${port}/v1`)))
     const accounts = await sendRequest(port, cert, '/api/admin/accounts')
     assert.equal(accounts.status, 200)
     const stream = new Promise<TlsResponse>((resolve, reject) => {
