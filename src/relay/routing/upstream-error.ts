@@ -75,10 +75,7 @@ function kindFromStatus(status: number): UpstreamErrorKind {
 }
 
 const maxMessageLength = 2000
-/**
- * What looks like a secret: text after a usual prefix, or after "key" or "Bearer" as a word, unless it is itself a
- * plain word, as in "API key provided". A full stop at the end belongs to the sentence.
- */
+/** Plain words after "key" and "Bearer" are not secrets; a full stop at the end belongs to the sentence. */
 const secretPattern =
   /\b(?:(?:sk|rk|pk|gsk|xai|key|Bearer)(?:[-_]| (?![a-z]{1,16}(?:-[a-z]{1,16})?\.*(?![\w\-.*])))|AIza)[\w\-.*]{7,}[\w\-*]/g
 
