@@ -120,6 +120,45 @@ describe('accounts', () => {
   })
 })
 
+describe('searching accounts', () => {
+  test('an account – is found by part of its e-mail address or name, and by its id', async (t) => {
+    const db = await openTemporaryDb(t)
+    const names: Record<string, string> = {
+      'Ann@Bücher.example': 'Harbour 100%',
+      'li@example.com': '深圳市海港科技有限公司',
+      'wang@example.com': 'ＡＢＣ　商店',
+    }
+    for (const [email, name] of Object.entries(names)) await createAccount(db, { email, name }, 'admin')
+    const find = async (search: string): Promise<string[]> =>
+      (await listAccounts(db, { limit: 10, search })).data.map(({ email }) => email)
+    assert.deepEqual(await find('EXAMPLE.com'), ['wang@example.com', 'li@example.com'])
+    for (const search of ['aNN@', 'Bücher', 'xn--bcher', ' hARBour', '0%', 'ann@bücher.example'])
+      assert.deepEqual(await find(search), ['Ann@Bücher.example'], search)
+    assert.deepEqual(await find('海港科技'), ['li@example.com'])
+    assert.deepEqual(await find('ＢＣ　商'), ['wang@example.com'])
+    for (const search of ['_', '%%', '!', 'acc_', `'`]) assert.deepEqual(await find(search), [], search)
+    const { id } = (await listAccounts(db, { limit: 1 })).data[0] ?? { id: '' }
+    assert.deepEqual(await find(id), ['wang@example.com'])
+  })
+
+  test('a search – returns pages and combines with the status', async (t) => {
+    const db = await openTemporaryDb(t)
+    for (const email of ['a@shop.example', 'b@other.example', 'c@shop.example', 'd@shop.example']) {
+      const { value } = await createAccount(db, { email }, 'admin')
+      if (email.startsWith('d')) await updateAccount(db, value.id, { status: 'suspended' }, 'admin')
+    }
+    const page = { limit: 1, search: 'shop', status: 'active' } as const
+    const first = await listAccounts(db, page)
+    assert.deepEqual(
+      first.data.map(({ email }) => email),
+      ['c@shop.example'],
+    )
+    assert.ok(first.next !== null)
+    const second = await listAccounts(db, { ...page, cursor: first.next })
+    assert.deepEqual([second.data[0]?.email, second.next], ['a@shop.example', null])
+  })
+})
+
 describe('tiers', () => {
   test('built-in tiers – new, standard and enterprise exist, enterprise without limits', async (t) => {
     const db = await openTemporaryDb(t)

@@ -6,7 +6,7 @@ import { apiError } from '../errors.ts'
 import type { Db } from '../db/db.ts'
 import type { Parameter } from '../db/statement.ts'
 import type { KeysTable } from '../db/schema/schema.ts'
-import { prefixRange } from '../db/db.ts'
+import { likePattern, prefixRange } from '../db/db.ts'
 import { keyOf, type Key } from './keys.ts'
 import { secretPrefix, visiblePrefixLength } from './key-secret.ts'
 
@@ -56,10 +56,6 @@ const maxCandidates = 200
 
 /** An SQL condition with its parameters. */
 type Condition = readonly [text: string, parameters: readonly Parameter[]]
-
-function likePattern(text: string): string {
-  return `%${text.replaceAll(/[!%_]/g, '!$&')}%`
-}
 
 /** `sk-slu-abcd…wxyz`, as the console shows a key, or a prefix of the secret. */
 function secretCondition(text: string): Condition {

@@ -83,3 +83,8 @@ export function expectChanges(query: Query, changes: number): Statement {
 export function prefixRange(prefix: string): readonly [string, string] {
   return [prefix, `${prefix}\u{10ffff}`]
 }
+
+/** The pattern of texts with this part, for `like ? escape '!'`. */
+export function likePattern(part: string): string {
+  return `%${part.replaceAll(/[!%_]/g, '!$&')}%`
+}

@@ -87,6 +87,12 @@ describe('Admin API', () => {
       data: [],
       next: null,
     })
+    for (const q of ['nn@example', 'ANN@', String(created['id'])])
+      assert.deepEqual(await expectResponse(server, 200, ['GET', `/accounts?q=${q}`]), found, q)
+    assert.deepEqual(await expectResponse(server, 200, ['GET', '/accounts?q=100%25_']), {
+      data: [],
+      next: null,
+    })
     const patch = {
       caps: { daily: '1.5', monthly: '20' },
       limits: { rpm: 5, tpm: 'unlimited' },

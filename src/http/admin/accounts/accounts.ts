@@ -162,9 +162,19 @@ const create = createRoute({
 const list = createRoute({
   method: 'get',
   path: '/accounts',
-  summary: 'List accounts, newest first, or find one by e-mail address',
+  summary: 'List accounts, newest first, or search them by e-mail address, name or id',
   request: {
-    query: z.strictObject({ ...pageFields, email: z.string().optional(), status: status.optional() }),
+    query: z.strictObject({
+      ...pageFields,
+      q: z
+        .string()
+        .trim()
+        .max(300)
+        .optional()
+        .meta({ description: 'Part of an e-mail address or a name, or an id.' }),
+      email: z.string().optional().meta({ description: 'The exact e-mail address.' }),
+      status: status.optional(),
+    }),
   },
   responses: listResponse(accountSchema, 'A page of accounts.'),
 })
@@ -215,13 +225,18 @@ export function accountRoutes(admin: AdminContext): OpenAPIHono {
     return c.json(trial === null ? view : { ...view, trial_credit: serializeTrialCredit(trial) }, 201)
   })
   app.openapi(list, async (c) => {
-    const { limit, cursor, email, status: statusFilter } = c.req.valid('query')
+    const { limit, cursor, q, email, status: statusFilter } = c.req.valid('query')
     if (email !== undefined) {
       const match = await accountByEmail(db, email)
       const isMatch = match !== undefined && (statusFilter === undefined || match.status === statusFilter)
       return c.json({ data: isMatch ? [await serializeAccount(admin, match)] : [], next: null }, 200)
     }
-    const page = { limit, status: statusFilter, cursor: decodeCursor(cursor, /^acc_[0-9a-z]{26}$/) }
+    const page = {
+      limit,
+      search: q,
+      status: statusFilter,
+      cursor: decodeCursor(cursor, /^acc_[0-9a-z]{26}$/),
+    }
     const { data, next } = await listAccounts(db, page)
     const views = await Promise.all(data.map((account) => serializeAccount(admin, account)))
     return c.json({ data: views, next: encodeCursor(next) }, 200)
