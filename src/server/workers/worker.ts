@@ -45,6 +45,7 @@ import { WorkerHealth } from './worker-health.ts'
 import { WorkerQuirks } from './worker-quirks.ts'
 import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
 import { registerBodyMemory } from '../metrics/body-memory.ts'
+import { measureQueries } from '../metrics/query-latency.ts'
 import { WorkerMetrics } from '../metrics/worker-metrics.ts'
 import { MainChannel } from './main-channel.ts'
 
@@ -152,14 +153,15 @@ function createFailureLogs(log: Log) {
 
 async function start(init: WorkerInit): Promise<void> {
   const { config } = init
-  const { db, lookups } = await openDb(init.db)
+  const opened = await openDb(init.db)
   const sealer = createSealer(init.dataKeys.bytes, init.dataKeys.isNewestReadOnly)
-  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
+  const [directory, catalog] = await Promise.all([loadDirectory(opened.db), loadCatalog(opened.db, sealer)])
+  const metrics = new WorkerMetrics(init.number, (id) => catalog.upstream(id)?.name)
+  const { db, lookups } = measureQueries(opened, metrics.registry)
   const reloadKeys = () => reloadDataKeys(db, config)
   const configCache = new ConfigCache({ db, sealer, reloadKeys, directory, catalog })
   const node = init.node === null ? {} : { node: init.node }
   const log = createLog(config.logLevel, { ...node, worker: init.number })
-  const metrics = new WorkerMetrics(init.number, (id) => catalog.upstream(id)?.name)
   const channel = new MainChannel(init.mainPort)
   const running = new SlotMap<ActiveRequest>()
   let state: NodeState = { isReady: false, outage: null, isDraining: false }

@@ -83,6 +83,7 @@ describe('Metrics', () => {
       'sluice_disk_free_bytes',
       'sluice_ledger_commit_seconds_count',
       'sluice_ledger_commits_total',
+      'sluice_database_query_seconds_count{kind="read"}',
     ])
       assert.ok(Number(valueOf(text, name)) > 0, name)
     assert.match(text, /^sluice_build_info\{version="\d+\.\d+\.\d+",node="\d+\.\d+\.\d+"\} 1$/m)
