@@ -27,8 +27,15 @@ export function Loading() {
   )
 }
 
+export interface ErrorMessageProps {
+  readonly error: unknown
+  readonly retry?: () => void
+  /** Replaces the text of a 404, to name what was not found. */
+  readonly notFound?: string | undefined
+}
+
 /** An error, with the request id for support and a retry button if retrying can help. */
-export function ErrorMessage({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+export function ErrorMessage({ error, retry, notFound }: ErrorMessageProps) {
   const t = useMessages('auth')
   const language = useLanguage()
   const errorText = useErrorText()
@@ -38,7 +45,7 @@ export function ErrorMessage({ error, retry }: { readonly error: unknown; readon
     <div className="error-message" role="alert">
       <Icon name="alert" />
       <div>
-        {errorText(error)}
+        {(error.status === 404 && notFound) || errorText(error)}
         {isGeneric && language !== 'en' && <small lang="en">{error.message}</small>}
         {error.requestId !== null && error.status >= 500 && (
           <small>
@@ -46,7 +53,7 @@ export function ErrorMessage({ error, retry }: { readonly error: unknown; readon
           </small>
         )}
       </div>
-      {retry && (
+      {retry && error.status !== 404 && (
         <Button variant="default" onClick={retry}>
           {t.offline.retry}
         </Button>

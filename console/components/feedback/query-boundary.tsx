@@ -18,13 +18,15 @@ export interface QueryResultProps<Data> {
   readonly query: UseQueryResult<Data>
   /** The title of the page while its data is loading, for pages that are named after their data. */
   readonly title?: string | undefined
+  /** The text of a 404. */
+  readonly notFound?: string | undefined
   readonly children: (data: Data) => ReactNode
 }
 
-export function QueryResult<Data>({ query, title, children }: QueryResultProps<Data>) {
+export function QueryResult<Data>({ query, title, notFound, children }: QueryResultProps<Data>) {
   if (query.data !== undefined) return children(query.data)
   const state = query.isError ? (
-    <ErrorMessage error={query.error} retry={() => void query.refetch()} />
+    <ErrorMessage error={query.error} notFound={notFound} retry={() => void query.refetch()} />
   ) : (
     <Loading />
   )
@@ -34,17 +36,18 @@ export function QueryResult<Data>({ query, title, children }: QueryResultProps<D
 export interface QueryBoundaryProps<Data, Key extends QueryKey> {
   readonly options: UseQueryOptions<Data, Error, Data, Key>
   readonly title?: string
+  readonly notFound?: string
   readonly children: (data: Data) => ReactNode
 }
 
 /** Runs a query and renders its data. */
 export function QueryBoundary<Data, Key extends QueryKey>({
   options,
-  title,
   children,
+  ...texts
 }: QueryBoundaryProps<Data, Key>) {
   return (
-    <QueryResult query={useQuery(options)} title={title}>
+    <QueryResult query={useQuery(options)} {...texts}>
       {children}
     </QueryResult>
   )

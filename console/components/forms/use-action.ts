@@ -54,7 +54,7 @@ export function useErrorText(): (error: ApiError) => string {
   return (error) => {
     const translated = errors[error.code] ?? errors['server_error'] ?? ''
     const isGeneric =
-      ['invalid_request', 'conflict', 'password_refused'].includes(error.code) ||
+      ['invalid_request', 'conflict', 'not_found', 'password_refused'].includes(error.code) ||
       errors[error.code] === undefined
     return language === 'en' && isGeneric && error.message !== '' ? error.message : translated
   }

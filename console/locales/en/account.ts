@@ -157,6 +157,7 @@ export const account = {
     bill: 'Bill',
     billLead: 'Every token, its price, and the change in your balance.',
     noBill: 'Nothing was charged.',
+    notFound: 'Request not found. Check its ID.',
     stages: {
       request: 'The request is invalid.',
       access: 'This key does not have access.',
@@ -271,6 +272,7 @@ export const account = {
     noCredits: 'No credits in this month.',
     models: 'Charges by model',
     noCharges: 'No charges in this month.',
+    notFound: 'There is no statement for this month.',
     time: 'Time',
     source: 'Source',
     amount: 'Amount',

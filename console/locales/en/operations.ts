@@ -29,6 +29,8 @@ export const operations = {
     to: 'Until',
     none: 'No entries',
     noneLead: 'Changes made in the console, through the API or on the command line appear here.',
+    notFound: 'No matching entries',
+    notFoundLead: 'Change or clear the filters.',
     time: 'Time',
     actor: 'Actor',
     action: 'Action',

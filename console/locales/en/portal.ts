@@ -67,6 +67,7 @@ export const portal = {
     noneLead: 'Alerts about caps, balance and incidents appear here.',
     preferences: 'E-mail notifications',
     preferencesLead: 'All notifications are also shown here.',
+    noMail: 'The operator of this service has not set up e-mail. Notifications are shown here only.',
     kinds: {
       spend_cap: 'Spend caps approaching or reached',
       balance: 'Low balance',

@@ -150,6 +150,7 @@ export const account: typeof english = {
     bill: '费用明细',
     billLead: '各项用量、单价及余额变动。',
     noBill: '未产生费用。',
+    notFound: '未找到该请求，请核对请求 ID。',
     stages: {
       request: '请求参数有误。',
       access: '该密钥没有访问权限。',
@@ -264,6 +265,7 @@ export const account: typeof english = {
     noCredits: '该月无入账。',
     models: '各模型扣费',
     noCharges: '该月无扣费。',
+    notFound: '该月没有账单。',
     time: '时间',
     source: '来源',
     amount: '金额',

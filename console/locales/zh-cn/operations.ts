@@ -27,6 +27,8 @@ export const operations: typeof english = {
     to: '结束时间',
     none: '暂无记录',
     noneLead: '通过控制台、API 或命令行所做的更改都会记录在这里。',
+    notFound: '没有匹配的记录',
+    notFoundLead: '请调整或重置筛选条件。',
     time: '时间',
     actor: '操作者',
     action: '操作',

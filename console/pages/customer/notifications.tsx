@@ -10,7 +10,7 @@ import { QueryBoundary, PagedList } from '../../components/feedback/query-bounda
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { NotificationList } from '../../components/tables/notification-list.tsx'
 import { Page, Section } from '../../components/layout/page.tsx'
-import { queryClient } from '../../api/session.ts'
+import { queryClient, useSession } from '../../api/session.ts'
 
 interface Preferences {
   readonly channels: Readonly<Record<string, readonly string[]>>
@@ -24,6 +24,7 @@ const preferencesQuery = queryOptions({
 export function Notifications() {
   const t = useMessages('portal').notifications
   const language = useLanguage()
+  const { mail } = useSession().platform.features
   const markAllRead = useAction(() => mutateAccount('POST', '/notices/read', {}))
   return (
     <Page
@@ -44,11 +45,17 @@ export function Notifications() {
       >
         {(notifications) => <NotificationList notifications={notifications} />}
       </PagedList>
-      <Section title={t.preferences} lead={t.preferencesLead}>
-        <QueryBoundary options={preferencesQuery}>
-          {(preferences) => <EmailPreferences preferences={preferences} />}
-        </QueryBoundary>
-      </Section>
+      {mail ? (
+        <Section title={t.preferences} lead={t.preferencesLead}>
+          <QueryBoundary options={preferencesQuery}>
+            {(preferences) => <EmailPreferences preferences={preferences} />}
+          </QueryBoundary>
+        </Section>
+      ) : (
+        <Section title={t.preferences}>
+          <p className="muted">{t.noMail}</p>
+        </Section>
+      )}
     </Page>
   )
 }

@@ -26,7 +26,7 @@ export function RequestPage() {
   const { id } = route.useParams()
   const t = useMessages('account').request
   return (
-    <QueryBoundary options={requestQuery(id)} title={t.title}>
+    <QueryBoundary options={requestQuery(id)} title={t.title} notFound={t.notFound}>
       {(request) => <RequestContent request={request} />}
     </QueryBoundary>
   )

@@ -24,7 +24,7 @@ export function StatementPage() {
   const { month } = route.useParams()
   const t = useMessages('account').statement
   return (
-    <QueryBoundary options={statementQuery(month)} title={t.title(month)}>
+    <QueryBoundary options={statementQuery(month)} title={t.title(month)} notFound={t.notFound}>
       {(statement) => <StatementContent statement={statement} />}
     </QueryBoundary>
   )

@@ -21,6 +21,7 @@ import {
   signInAsOperator,
   signUp,
 } from '../../support/console/console-steps.ts'
+import { setView } from '../../support/console/page-checks.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
@@ -123,6 +124,38 @@ describe('Console in circumstances', () => {
     await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor()
     await (await customer.post(chatRequest('fresh-model'))).text()
     await page.getByRole('cell', { name: 'fresh-model' }).first().waitFor()
+  })
+
+  test('Unknown objects – are not found, in both languages, with nothing to retry', skip, async (t) => {
+    const browser = await openBrowser(t, testServer().url)
+    const { page, open } = browser
+    await signUp(browser, 'lost@example.com')
+    const customerPages = {
+      '/billing/2020-01': ['There is no statement for this month.', '该月没有账单。'],
+      '/usage/req_none': ['Request not found. Check its ID.', '未找到该请求，请核对请求 ID。'],
+    }
+    for (const [path, [english = '', chinese = '']] of Object.entries(customerPages)) {
+      await open(path)
+      await page.getByRole('alert').getByText(english).waitFor()
+      assert.equal(await page.getByRole('alert').getByRole('button').count(), 0, path)
+      await setView(browser, { scheme: 'light', language: 'zh-CN', width: 1440 })
+      await page.getByRole('alert').getByText(chinese).waitFor()
+      await setView(browser, { scheme: 'light', language: 'en', width: 1440 })
+    }
+    const operator = await openBrowser(t, testServer().url)
+    await signInAsOperator(operator)
+    await operator.open('/operator/models/none')
+    await operator.page.getByRole('alert').getByText('Model not found.').waitFor()
+    await operator.open('/operator/audit?object=acc_none')
+    await operator.page.getByRole('heading', { name: 'No matching entries' }).waitFor()
+  })
+
+  test('No mail server – the e-mail preferences are hidden, and the page says why', skip, async (t) => {
+    const browser = await openBrowser(t, testServer().url)
+    await signUp(browser, 'silent@example.com')
+    await browser.open('/notices')
+    await browser.page.getByText('The operator of this service has not set up e-mail.').waitFor()
+    assert.equal(await browser.page.getByRole('checkbox').count(), 0)
   })
 
   test('Wide tables – scroll inside their frame, also by keyboard', skip, async (t) => {

@@ -138,6 +138,10 @@ describe('Customer console API', () => {
       ['0', '1', cost, overview.balance],
     )
     assert.equal(statement.models[0]?.model, 'm')
+    for (const other of ['2020-01', '2999-01', '2026-13', 'none']) {
+      const response = await session.send(billingContract.statement, { id: other })
+      assert.deepEqual([response.status, (await readError(response)).code], [404, 'not_found'], other)
+    }
   })
 
   test('Failed request – shows stage and responsibility, and costs nothing', async () => {

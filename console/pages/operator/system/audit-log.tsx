@@ -17,6 +17,7 @@ export function AuditLog() {
   const t = useMessages('operations').audit
   const search = route.useSearch()
   const { from, to, ...rest } = search
+  const isFiltered = Object.keys(search).length > 0
   const filter = {
     ...rest,
     from: isoTime(from),
@@ -39,7 +40,11 @@ export function AuditLog() {
         queryKey={['admin', 'audit']}
         path="/admin/audit"
         filter={filter}
-        empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
+        empty={
+          <EmptyState title={isFiltered ? t.notFound : t.none}>
+            {isFiltered ? t.notFoundLead : t.noneLead}
+          </EmptyState>
+        }
       >
         {(records) => (
           <Table

@@ -2,6 +2,7 @@
  * Monthly statements: opening + credits − charges = closing, to the last digit. A charge counts in the month in which its
  * request was admitted, as in caps and usage. So the sums come from the roll-ups, and no page reads a month of entries.
  */
+import type { Account } from '../../../accounts/accounts.ts'
 import { apiError } from '../../../errors.ts'
 import { dateOf, monthEndOf } from '../../../ledger/periods.ts'
 import { formatAmount } from '../../../lib/money.ts'
@@ -32,13 +33,14 @@ async function listMonths({ ctx, account }: ConsoleContext) {
   return { data: names }
 }
 
-/** The start and end of a month in a time zone. Throws 404 for an invalid or future month. */
-function getMonthRange(timezone: string, month: string): readonly [number, number] {
+/** The start and end of a month in the account's time zone. Throws 404 for a future month, or one before the account. */
+function getMonthRange({ timezone, createdAt }: Account, month: string): readonly [number, number] {
   const middle = /^\d{4}-\d{2}$/.test(month) ? Date.parse(`${month}-15T12:00:00Z`) : NaN
-  if (Number.isNaN(middle) || monthStartOf(timezone, middle) > Date.now()) {
-    throw apiError('not_found', { message: 'Statement not found for this month.' })
+  if (!Number.isNaN(middle)) {
+    const [from, to] = [monthStartOf(timezone, middle), monthEndOf(timezone, middle)]
+    if (from <= Date.now() && to > createdAt) return [from, to]
   }
-  return [monthStartOf(timezone, middle), monthEndOf(timezone, middle)]
+  throw apiError('not_found', { message: 'Statement not found for this month.' })
 }
 
 function sumNanos(credits: readonly { readonly amountNanos: bigint }[]): bigint {
@@ -50,7 +52,7 @@ async function readStatement(context: ConsoleContext): Promise<Statement> {
   const { db } = ctx
   const { id, email, name, timezone } = account
   const month = context.param('month')
-  const [from, to] = getMonthRange(timezone, month)
+  const [from, to] = getMonthRange(account, month)
   const filter = { account: id, from, to }
   const [{ balance }, credits, laterCredits, used, later, models, days] = await Promise.all([
     ctx.wallet(id, null),
