@@ -92,6 +92,16 @@ export async function listLimitRequests(
   return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
 }
 
+export async function countOpenLimitRequests(db: Db): Promise<number> {
+  const row = await db.first(
+    sql
+      .selectFrom('limit_requests')
+      .select((build) => build.fn.countAll<number>().as('open'))
+      .where('status', '=', 'open'),
+  )
+  return row?.open ?? 0
+}
+
 export async function limitRequestById(db: Db, id: string): Promise<LimitRequest> {
   const row = await db.first(sql.selectFrom('limit_requests').selectAll().where('id', '=', id))
   if (row === undefined) throw apiError('not_found', { message: 'Limit request not found.' })

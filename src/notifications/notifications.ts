@@ -50,6 +50,31 @@ export function insertNotification(input: NotificationInput): Statement {
   )
 }
 
+/** Identifies what is notified once about a cap: a changed cap is notified again, even within the same day. */
+export function capPeriod(cap: {
+  readonly end: number
+  readonly cap: bigint
+  readonly level: number
+}): string {
+  return `${cap.end}:${cap.cap}:${cap.level}`
+}
+
+/** Whether an account was notified that this cap of its own is used up. */
+export async function wasCapReached(
+  db: Db,
+  accountId: string,
+  cap: { readonly name: 'daily' | 'monthly'; readonly end: number; readonly cap: bigint },
+): Promise<boolean> {
+  const query = sql
+    .selectFrom('notices')
+    .select('row_id')
+    .where('audience', '=', accountId)
+    .where('kind', '=', 'spend_cap')
+    .where('subject', '=', `account_${cap.name}_cap`)
+    .where('period', '=', capPeriod({ ...cap, level: 100 }))
+  return (await db.first(query)) !== undefined
+}
+
 /** Raises notifications in one batch. Returns how many are new. */
 export async function raiseNotification(db: Db, ...inputs: NotificationInput[]): Promise<number> {
   if (inputs.length === 0) return 0

@@ -89,7 +89,7 @@ function recentDates(now: number): { start: number; date: string }[] {
 }
 
 /** Without unlisted models; incidents of unlisted models only are omitted. */
-function visibleIncidents(incidents: readonly Incident[], listed: ReadonlySet<string>): Incident[] {
+export function visibleIncidents(incidents: readonly Incident[], listed: ReadonlySet<string>): Incident[] {
   return incidents.flatMap((incident) => {
     const models = incident.models.filter((model) => listed.has(model))
     return incident.models.length > 0 && models.length === 0 ? [] : [{ ...incident, models }]

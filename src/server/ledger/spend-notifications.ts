@@ -10,7 +10,7 @@ import type { CapName, Caps, Denial, PeriodEnds } from '../../ledger/caps.ts'
 import { books } from '../../ledger/entries.ts'
 import { accountOwner, keyOwner, ownerOf, type LedgerState, type Owner } from '../../ledger/state.ts'
 import { formatAmount } from '../../lib/money.ts'
-import { raiseNotification, type NotificationInput } from '../../notifications/notifications.ts'
+import { capPeriod, raiseNotification, type NotificationInput } from '../../notifications/notifications.ts'
 import { currency } from '../../usage/request-records.ts'
 
 export interface SpendNotificationsDeps {
@@ -159,8 +159,7 @@ export class SpendNotifications {
   #notifyCap({ name, level, cap, end }: CapThreshold, spender: Spender): void {
     const { directory } = this.#deps
     const capKind = capKinds[name]
-    // A changed cap gets its own notifications, even within the same day.
-    const period = `${end}:${cap}:${level}`
+    const period = capPeriod({ end, cap, level })
     const subject = capKind.isOfKey ? `key:${spender.key}:${capKind.name}_cap` : `${capKind.name}_cap`
     if (!this.#markNotified(`${spender.account} ${subject} ${period}`)) return
     const params: Record<string, string> = {

@@ -92,6 +92,39 @@ describe('Operator console API', () => {
     })
   })
 
+  test('Dashboard – names open incidents, open circuits and open limit requests', async () => {
+    const failing = await server.upstream(respondWithError(503), { name: 'failing' })
+    await server.model('broken', { upstreams: [failing] })
+    const alice = await server.account({ balance: '1' })
+    for (let count = 0; count < 8; count += 1) await (await alice.post(chatRequest('broken'))).text()
+    const read = () => operator.admin<Dashboard>('GET', '/dashboard')
+    const { open_circuits: circuits } = await eventually('the open circuit', async () => {
+      const current = dashboard.parse(await read())
+      return current.open_circuits.length > 0 ? current : undefined
+    })
+    assert.deepEqual(
+      circuits.map(({ upstream: id, name, model, state }) => [id, name, model, state]),
+      [[failing.id, 'failing', 'broken', 'open']],
+    )
+    const about = { models: ['m'], severity: 'critical', public: false }
+    const { id } = await operator.admin<{ id: string }>('POST', '/incidents', { ...about, title: 'Slow' })
+    await operator.admin('POST', '/incidents', { ...about, title: 'Past', status: 'resolved' })
+    const incidents = (await read()).open_incidents.filter(({ models }) => models.includes('m'))
+    assert.deepEqual(
+      incidents.map(({ id: found, title, severity }) => [found, title['zh-CN'], severity]),
+      [[id, 'Slow', 'critical']],
+    )
+    await operator.admin('PATCH', `/incidents/${id}`, { status: 'resolved' })
+    const asking = await createCustomer('asking@example.com')
+    const body = { wanted: { rpm: 500 }, reason: 'A fair.' }
+    const request = await asking.call(accountContract.requestLimits, { body })
+    assert.equal((await read()).open_limit_requests, 1)
+    await operator.admin('POST', `/limit-requests/${request.id}`, { decision: 'decline' })
+    const after = await read()
+    assert.deepEqual([after.open_limit_requests, after.failed_backup], [0, null])
+    assert.equal(after.link_url, `http://localhost:${new URL(server.url).port}`)
+  })
+
   test('Search – finds anything that a customer may quote', async () => {
     const alice = await server.account({ balance: '1' })
     const response = await alice.post(chatRequest('m'))

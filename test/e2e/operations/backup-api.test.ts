@@ -97,6 +97,8 @@ describe('Backup API', () => {
     const damaged = await waitForBackup(id)
     assert.equal(damaged.state, 'damaged')
     assert.match(damaged.problem ?? '', /does not match the manifest/)
+    const dashboard = await server.admin<{ failed_backup: object }>('GET', '/dashboard')
+    assert.partialDeepStrictEqual(dashboard.failed_backup, { state: 'damaged' })
     for (const name of ['..', '%2e%2e', '..%2f..%2fetc', 'none']) {
       for (const [method, path] of [
         ['GET', `/backups/${name}/download`],

@@ -1,9 +1,7 @@
 /** `/dashboard`: revenue, cost, traffic and what needs attention. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { joinSum, splitSumSql } from '../../../db/money-sums.ts'
-import { sql } from '../../../db/schema/schema.ts'
 import { queryMinutes, successRate, sumCounts } from '../../../health/availability.ts'
-import { listLimitRequests } from '../../../accounts/limit-requests.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import {
@@ -23,9 +21,11 @@ import {
   hourMs,
   monthStartOf,
 } from '../../api/time-buckets.ts'
+import { publicUrlOf } from '../../public-urls.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { okResponse } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
+import { attentionFields, readAttention } from './attention.ts'
 
 const dayMs = 24 * hourMs
 const minuteMs = 60_000
@@ -52,9 +52,9 @@ export const dashboard = z.object({
   days: z.array(revenueSums.extend({ time })),
   models: z.array(revenueSums.extend({ model: z.string() })),
   accounts: z.object({ all: z.int(), suspended: z.int(), balances: money }),
-  /** Listed models without a price, a route or an enabled upstream. */
-  unserved: z.array(z.object({ model: z.string(), missing: z.enum(['price', 'route', 'upstream']) })),
-  open_limit_requests: z.int(),
+  ...attentionFields,
+  /** The address in links that the relay sends: PUBLIC_URL, otherwise the one that the listening address suggests. */
+  link_url: z.string(),
   steps: z.object({
     has_upstream: z.boolean(),
     has_model: z.boolean(),
@@ -122,39 +122,17 @@ async function sumAccounts({ ctx: { db } }: AdminContext) {
   }
 }
 
-/** Finds models that callers can request but no upstream can serve. */
-async function listUnservedModels({ ctx: { db, catalog } }: AdminContext) {
-  const rows = await db.all(
-    sql
-      .selectFrom('models')
-      .select('id')
-      .where('deleted_at', 'is', null)
-      .where('listed', '=', 1)
-      .orderBy('id'),
-  )
-  const routed = new Set(
-    (await db.all(sql.selectFrom('routes').select('model_id').distinct())).map((row) => row.model_id),
-  )
-  return rows.flatMap(({ id }): Dashboard['unserved'] => {
-    const model = catalog.model(id)
-    if (model === undefined) return [{ model: id, missing: 'price' }]
-    if (!routed.has(id)) return [{ model: id, missing: 'route' }]
-    return model.routes.length === 0 ? [{ model: id, missing: 'upstream' }] : []
-  })
-}
-
 async function readDashboard(admin: AdminContext): Promise<Dashboard> {
   const { db, catalog, config } = admin.ctx
   const { timezone } = config
   const now = Date.now()
-  const [revenue, models, accounts, unserved, recentRequests, minutes, open] = await Promise.all([
+  const [revenue, models, accounts, attention, recentRequests, minutes] = await Promise.all([
     readRevenue(admin, now),
     trafficBy(db, 'model', { from: monthStartOf(timezone, now), to: now + hourMs }),
     sumAccounts(admin),
-    listUnservedModels(admin),
+    readAttention(admin),
     countRequestsSince(db, now - minuteMs),
     queryMinutes(db, { from: now - hourMs, to: now }),
-    listLimitRequests(db, { limit: 100, status: 'open' }),
   ])
   const { isEmpty, ...sums } = revenue
   return {
@@ -167,8 +145,8 @@ async function readDashboard(admin: AdminContext): Promise<Dashboard> {
       .toSorted((left, right) => Number(right.revenueNanos - left.revenueNanos))
       .map((row) => ({ model: row.name, ...serializeRevenue(row) })),
     accounts,
-    unserved,
-    open_limit_requests: open.data.length,
+    ...attention,
+    link_url: publicUrlOf(config),
     steps: {
       has_upstream: catalog.upstreams().length > 0,
       has_model: catalog.listed().length > 0,

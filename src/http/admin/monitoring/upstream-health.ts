@@ -144,6 +144,13 @@ export async function readCallHealth(
   )
 }
 
+/** The health of each upstream's models, in the order of the catalog. */
+export async function listUpstreamHealth(ctx: AppContext): Promise<z.infer<typeof upstreamHealthSchema>[]> {
+  const models = ctx.catalog.models()
+  const healthByCall = await readCallHealth(ctx, models)
+  return listUpstreamModels(models).map((upstreamModel) => serializeHealth(upstreamModel, healthByCall))
+}
+
 const health = createRoute({
   method: 'get',
   path: '/upstreams/health',
@@ -152,16 +159,14 @@ const health = createRoute({
   responses: listResponse(upstreamHealthSchema, 'All upstreams that models are routed to.'),
 })
 export function upstreamHealthRoutes(admin: AdminContext): OpenAPIHono {
-  const { catalog } = admin.ctx
   const app = new OpenAPIHono()
   app.openapi(health, async (c) => {
-    const models = catalog.models()
-    const healthByCall = await readCallHealth(admin.ctx, models)
-    const data = listUpstreamModels(models).map((upstreamModel) =>
-      serializeHealth(upstreamModel, healthByCall),
-    )
     return c.json(
-      paginate(data, c.req.valid('query'), ({ upstream, model }) => `${upstream} ${model}`),
+      paginate(
+        await listUpstreamHealth(admin.ctx),
+        c.req.valid('query'),
+        ({ upstream, model }) => `${upstream} ${model}`,
+      ),
       200,
     )
   })

@@ -1,6 +1,7 @@
 /** Contract of an account's usage: overview, sums by time, model and key, latency, and single requests. */
 import { z } from 'zod'
 import { defineEndpoint, type ResponseOf } from './endpoint.ts'
+import { openIncident } from '../../api/open-incidents.ts'
 import { bill } from '../../api/request-bill.ts'
 import { failure } from '../../api/request-failures.ts'
 import { money, outcome, pageFields, pageOf, sums, time, timeInput } from '../../api/json-schemas.ts'
@@ -13,6 +14,8 @@ const capState = z.object({
   spent: money,
   /** 0 to 1, or above 1 if exceeded; null without a cap. */
   share: z.number().nullable(),
+  /** Requests are rejected until `resets_at`. */
+  reached: z.boolean(),
   resets_at: time,
   projected_at: time.nullable(),
 })
@@ -25,6 +28,10 @@ const overview = z.object({
   today: sums,
   month: sums,
   caps: z.object({ daily: capState, monthly: capState }),
+  /** Open public incidents. */
+  incidents: z.array(openIncident),
+  /** Whether there is a status page. */
+  status_page: z.boolean(),
   /** Days until the balance is used up at the average rate of the last seven days; null: nothing was spent. */
   runway_days: z.number().nullable(),
   /** The last 24 hours by hour, and the last 30 days by day. */

@@ -2,11 +2,15 @@
 import { listKeys } from '../../../accounts/keys.ts'
 import type { Account } from '../../../accounts/accounts.ts'
 import { dayEndOf, monthEndOf } from '../../../ledger/periods.ts'
+import type { Wallet } from '../../../ledger/wallet.ts'
 import { formatAmount } from '../../../lib/money.ts'
+import { wasCapReached } from '../../../notifications/notifications.ts'
 import { isServed } from '../account/models.ts'
 import { usageBetween, usageBy, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { formatTime } from '../../api/json-values.ts'
+import { listOpenIncidents, serializeOpenIncident } from '../../api/open-incidents.ts'
+import { visibleIncidents } from '../../status/state.ts'
 import { usageContract } from '../contract/usage.ts'
 import { isStale, findUnusualUse } from '../account/keys.ts'
 import { bucketPoints, serializeSums, sumAll } from './usage-sums.ts'
@@ -21,11 +25,12 @@ interface CapUsage {
   readonly cap: bigint | null
   readonly spent: bigint
   readonly resetsAt: number
+  readonly isReached: boolean
   /** The average spend. */
   readonly nanosPerMs: number
 }
 
-function serializeCap({ cap, spent, resetsAt, nanosPerMs }: CapUsage, now: number) {
+function serializeCap({ cap, spent, resetsAt, isReached, nanosPerMs }: CapUsage, now: number) {
   const share = cap === null || cap === 0n ? null : Number(spent) / Number(cap)
   const remainingMs = cap === null || nanosPerMs === 0 ? null : Math.max(0, Number(cap - spent) / nanosPerMs)
   const reachedAt = remainingMs === null ? null : now + remainingMs
@@ -33,6 +38,7 @@ function serializeCap({ cap, spent, resetsAt, nanosPerMs }: CapUsage, now: numbe
     cap: cap === null ? null : formatAmount(cap),
     spent: formatAmount(spent),
     share: share === null ? null : Math.round(share * 10_000) / 10_000,
+    reached: isReached,
     resets_at: formatTime(resetsAt),
     projected_at: reachedAt === null || reachedAt >= resetsAt ? null : formatTime(Math.round(reachedAt)),
   }
@@ -49,18 +55,58 @@ async function countKeys({ ctx: { db, config } }: ConsoleContext, { id }: Accoun
   }
 }
 
+/**
+ * A cap rejects requests that may cost more than what remains of it, so it is seldom spent to the last digit. The ledger
+ * says when it is used up, in a notification.
+ */
+async function isCapReached(
+  { ctx: { db }, accountId }: ConsoleContext,
+  name: 'daily' | 'monthly',
+  { cap, spent, resetsAt }: Pick<CapUsage, 'cap' | 'spent' | 'resetsAt'>,
+): Promise<boolean> {
+  if (cap === null || spent * 5n < cap * 4n) return false
+  return spent >= cap || wasCapReached(db, accountId, { name, end: resetsAt, cap })
+}
+
+interface SpendRate {
+  readonly nanosPerMs: number
+  readonly now: number
+}
+
+async function readCaps(context: ConsoleContext, wallet: Wallet, { nanosPerMs, now }: SpendRate) {
+  const { timezone, caps } = context.account
+  const day = { cap: caps.dailyNanos, spent: wallet.spentToday, resetsAt: dayEndOf(timezone, now) }
+  const month = { cap: caps.monthlyNanos, spent: wallet.spentMonth, resetsAt: monthEndOf(timezone, now) }
+  const [isDayReached, isMonthReached] = await Promise.all([
+    isCapReached(context, 'daily', day),
+    isCapReached(context, 'monthly', month),
+  ])
+  return {
+    daily: serializeCap({ ...day, isReached: isDayReached, nanosPerMs }, now),
+    monthly: serializeCap({ ...month, isReached: isMonthReached, nanosPerMs }, now),
+  }
+}
+
+/** Incidents of the models that customers see, or of the whole service. */
+async function readIncidents({ ctx }: ConsoleContext) {
+  const incidents = await listOpenIncidents(ctx, { isPublic: true })
+  const listed = new Set(ctx.catalog.listed().map(({ id }) => id))
+  return visibleIncidents(incidents, listed).map(serializeOpenIncident)
+}
+
 async function readOverview(context: ConsoleContext) {
   const { ctx, account } = context
   const { db } = ctx
-  const { id, timezone, caps } = account
+  const { id, timezone } = account
   const now = Date.now()
   const dayStarts = dayStartsBetween(timezone, now - 29 * dayMs, now)
   const [dayStart, monthStart] = [dayStarts.at(-1) ?? now, monthStartOf(timezone, now)]
   const first = Math.min(dayStarts[0] ?? now, monthStart)
-  const [wallet, hours, keys] = await Promise.all([
+  const [wallet, hours, keys, incidents] = await Promise.all([
     ctx.wallet(id, null),
     usageBy(db, 'hour', { account: id, from: first, to: now + hourMs }),
     countKeys(context, account, now),
+    readIncidents(context),
   ])
   const since = (start: number): UsageGroup[] => hours.filter(({ name }) => Number(name) >= start)
   // If midnight in the time zone splits an hour, the single rows of that hour are summed.
@@ -69,16 +115,6 @@ async function readOverview(context: ConsoleContext) {
   const [today, month] = await Promise.all([sumSince(dayStart), sumSince(monthStart)])
   const recent = sumAll(since(now - averageDays * dayMs))
   const nanosPerMs = Number(recent.costNanos) / (averageDays * dayMs)
-  const capUsage = {
-    daily: serializeCap(
-      { cap: caps.dailyNanos, spent: wallet.spentToday, resetsAt: dayEndOf(timezone, now), nanosPerMs },
-      now,
-    ),
-    monthly: serializeCap(
-      { cap: caps.monthlyNanos, spent: wallet.spentMonth, resetsAt: monthEndOf(timezone, now), nanosPerMs },
-      now,
-    ),
-  }
   const runway = nanosPerMs === 0 ? null : Number(wallet.balance) / nanosPerMs / dayMs
   return {
     currency,
@@ -87,7 +123,9 @@ async function readOverview(context: ConsoleContext) {
     available: formatAmount(wallet.available),
     today: serializeSums(today),
     month: serializeSums(month),
-    caps: capUsage,
+    caps: await readCaps(context, wallet, { nanosPerMs, now }),
+    incidents,
+    status_page: ctx.config.statusPage,
     runway_days: runway === null ? null : Math.max(0, Math.round(runway * 10) / 10),
     hours: bucketPoints(hours, hourStartsBetween(now - 23 * hourMs, now)),
     days: bucketPoints(hours, dayStarts),

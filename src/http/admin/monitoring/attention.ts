@@ -1,0 +1,75 @@
+/** What needs an operator's attention: incidents, open circuits, backups, unserved models, limit requests. */
+import { z } from '@hono/zod-openapi'
+import { countOpenLimitRequests } from '../../../accounts/limit-requests.ts'
+import { sql } from '../../../db/schema/schema.ts'
+import { listOpenIncidents, openIncident, serializeOpenIncident } from '../../api/open-incidents.ts'
+import { time } from '../../api/json-schemas.ts'
+import { formatTime } from '../../api/json-values.ts'
+import type { AdminContext } from '../admin-context.ts'
+import { listUpstreamHealth, upstreamHealthSchema } from './upstream-health.ts'
+
+export const attentionFields = {
+  open_incidents: z.array(openIncident),
+  /** Models of upstreams that are out of rotation, or being probed. */
+  open_circuits: z.array(
+    upstreamHealthSchema.pick({ upstream: true, name: true, model: true, state: true, since: true }),
+  ),
+  /** The newest backup, if it failed or is damaged. */
+  failed_backup: z.object({ made_at: time, state: z.enum(['failed', 'damaged']) }).nullable(),
+  /** Listed models without a price, a route or an enabled upstream. */
+  unserved: z.array(z.object({ model: z.string(), missing: z.enum(['price', 'route', 'upstream']) })),
+  open_limit_requests: z.int(),
+}
+type Attention = z.infer<z.ZodObject<typeof attentionFields>>
+
+/** Finds models that callers can request but no upstream can serve. */
+async function listUnservedModels({ ctx: { db, catalog } }: AdminContext): Promise<Attention['unserved']> {
+  const rows = await db.all(
+    sql
+      .selectFrom('models')
+      .select('id')
+      .where('deleted_at', 'is', null)
+      .where('listed', '=', 1)
+      .orderBy('id'),
+  )
+  const routed = new Set(
+    (await db.all(sql.selectFrom('routes').select('model_id').distinct())).map((row) => row.model_id),
+  )
+  return rows.flatMap(({ id }): Attention['unserved'] => {
+    const model = catalog.model(id)
+    if (model === undefined) return [{ model: id, missing: 'price' }]
+    if (!routed.has(id)) return [{ model: id, missing: 'route' }]
+    return model.routes.length === 0 ? [{ model: id, missing: 'upstream' }] : []
+  })
+}
+
+async function listOpenCircuits({ ctx }: AdminContext): Promise<Attention['open_circuits']> {
+  return (await listUpstreamHealth(ctx))
+    .filter(({ state }) => state !== 'closed')
+    .map(({ upstream, name, model, state, since }) => ({ upstream, name, model, state, since }))
+}
+
+/** Ignores backups that are being made or checked. */
+async function findFailedBackup({ ctx }: AdminContext): Promise<Attention['failed_backup']> {
+  const finished = (await ctx.backups.list()).filter(({ step }) => step === null)
+  const newest = finished.toSorted((left, right) => right.madeAt - left.madeAt)[0]
+  if (newest?.state !== 'failed' && newest?.state !== 'damaged') return null
+  return { made_at: formatTime(newest.madeAt), state: newest.state }
+}
+
+export async function readAttention(admin: AdminContext): Promise<Attention> {
+  const [incidents, circuits, backup, unserved, limitRequests] = await Promise.all([
+    listOpenIncidents(admin.ctx),
+    listOpenCircuits(admin),
+    findFailedBackup(admin),
+    listUnservedModels(admin),
+    countOpenLimitRequests(admin.ctx.db),
+  ])
+  return {
+    open_incidents: incidents.map(serializeOpenIncident),
+    open_circuits: circuits,
+    failed_backup: backup,
+    unserved,
+    open_limit_requests: limitRequests,
+  }
+}
