@@ -59,7 +59,7 @@ export class SharedLedger {
   constructor(deps: SharedLedgerDeps) {
     this.#deps = deps
     this.#epoch = deps.epoch
-    this.#reopenings = new ReopeningReader(deps)
+    this.#reopenings = new ReopeningReader(deps, (hold) => void this.enqueue(hold))
     this.#outage = new DatabaseOutage(
       {
         onUnavailable: (why) => this.#rejectWaiting(why),
@@ -277,7 +277,7 @@ export class SharedLedger {
   }
 
   #unanswered(): QueuedOperation[] {
-    return [...(this.#inDoubt?.operations ?? this.#inFlight), ...this.#queue]
+    return [...(this.#inDoubt?.operations ?? this.#inFlight), ...this.#queue, ...this.#reopenings.waiting]
   }
 
   #startOutage(why: string, isImmediate: boolean): void {
