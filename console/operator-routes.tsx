@@ -45,7 +45,7 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/accounts',
-    validateSearch: stringParams('email', 'status', 'add'),
+    validateSearch: stringParams('q', 'status', 'add'),
     component: lazyPage(() => import('./pages/operator/customers/accounts.tsx'), 'Accounts'),
   }),
   createRoute({

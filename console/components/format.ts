@@ -101,6 +101,29 @@ export function formatDateTime(at: number, language: Language, timeZone?: string
   return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long', timeZone }).format(at)
 }
 
+/** `Nov 23, 15:16:02`; of another year with the year. For columns, where each character counts. */
+export function formatLogTime(at: number, now: number, language: Language): string {
+  const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear()
+  if (language === 'zh-CN') {
+    const text = formatDateTime(at, language)
+    return isThisYear ? text.slice('2026-'.length) : text
+  }
+  return new Intl.DateTimeFormat(language, {
+    ...(isThisYear ? {} : { year: 'numeric' }),
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  }).format(at)
+}
+
+/** `2026-12-01`, in the browser's time zone. */
+export function formatDate(at: number): string {
+  return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short' }).format(at)
+}
+
 export function formatDay(at: number, language: Language, timeZone: string): string {
   return new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone }).format(at)
 }

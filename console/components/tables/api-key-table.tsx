@@ -12,6 +12,7 @@ import { Icon } from '../layout/icon.tsx'
 import { ApiKeyActions, ApiKeyName, ApiKeyStatus, CapUsage } from './api-key-cells.tsx'
 import { PagedList } from '../feedback/query-boundary.tsx'
 import { Money, RelativeTime } from './format-cells.tsx'
+import { ExpiryDate } from './time-cells.tsx'
 import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
 import { Table, type Column } from './table.tsx'
 
@@ -66,7 +67,7 @@ export function ApiKeyTable({ keys, showAccount = false }: ApiKeyTableProps) {
     { header: ownKeys.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} rounded /> },
     { header: ownKeys.cap, numeric: true, cell: (key) => <CapUsage apiKey={key} /> },
     { header: t.createdAt, wideOnly: true, cell: (key) => <RelativeTime at={key.created_at} /> },
-    { header: ownKeys.expires, wideOnly: true, cell: (key) => <RelativeTime at={key.expires_at} /> },
+    { header: ownKeys.expires, wideOnly: true, cell: (key) => <ExpiryDate at={key.expires_at} /> },
     { header: ownKeys.lastUsed, cell: (key) => <RelativeTime at={key.last_used_at} /> },
     {
       header: ownKeys.actions,

@@ -13,6 +13,7 @@ import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Money, RelativeTime } from '../../components/tables/format-cells.tsx'
+import { ExpiryDate } from '../../components/tables/time-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/keys')
@@ -119,7 +120,7 @@ function OwnApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }) {
         { header: t.today, numeric: true, cell: ({ spent }) => <Money amount={spent.today} rounded /> },
         { header: t.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} rounded /> },
         { header: t.cap, numeric: true, cell: (key) => <CapUsage apiKey={key} /> },
-        { header: t.expires, wideOnly: true, cell: (key) => <RelativeTime at={key.expires_at} /> },
+        { header: t.expires, wideOnly: true, cell: (key) => <ExpiryDate at={key.expires_at} /> },
         { header: t.lastUsed, cell: (key) => <RelativeTime at={key.last_used_at} /> },
         { header: t.actions, cell: (key) => <RowActions apiKey={key} /> },
       ]}

@@ -15,7 +15,8 @@ import { Icon } from '../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
-import { Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
+import { Money, useCurrency } from '../../components/tables/format-cells.tsx'
+import { LogTime } from '../../components/tables/time-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { showToast } from '../../components/feedback/toast.tsx'
 
@@ -201,7 +202,7 @@ function EntryTable() {
           rows={entries}
           rowId={({ id }) => id}
           columns={[
-            { header: t.time, cell: ({ time }) => <RelativeTime at={time} /> },
+            { header: t.time, cell: ({ time }) => <LogTime at={time} /> },
             {
               header: t.item,
               primary: true,

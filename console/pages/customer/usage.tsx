@@ -21,7 +21,8 @@ import { QueryBoundary, PagedList } from '../../components/feedback/query-bounda
 import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
-import { ModelName, Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
+import { ModelName, Money, useCurrency } from '../../components/tables/format-cells.tsx'
+import { LogTime } from '../../components/tables/time-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { UsageBreakdown } from '../../components/tables/usage-breakdown.tsx'
 
@@ -184,7 +185,7 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRow[] }
           primary: true,
           cell: (request) => (
             <Link to="/usage/$id" params={{ id: request.request_id }}>
-              <RelativeTime at={request.time} />
+              <LogTime at={request.time} />
             </Link>
           ),
         },

@@ -13,7 +13,8 @@ import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { CopyButton, Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { CopyButton, Money, StatusLabel } from '../../../components/tables/format-cells.tsx'
+import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 
@@ -107,7 +108,7 @@ function PromotionTable({ promotions }: { readonly promotions: readonly Promotio
               ? formatNumber(granted)
               : `${formatNumber(granted)} / ${formatNumber(maxGrants)}`,
         },
-        { header: t.ends, cell: (promotion) => <RelativeTime at={promotion.ends_at} /> },
+        { header: t.ends, cell: (promotion) => <ExpiryDate at={promotion.ends_at} /> },
         {
           header: t.actions,
           cell: (promotion) => (

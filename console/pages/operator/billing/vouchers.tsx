@@ -21,6 +21,7 @@ import { OneTimeSecret } from '../../../components/feedback/one-time-secret.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { Money, ShortId, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/vouchers')
@@ -77,7 +78,7 @@ function VoucherTable({ vouchers }: { readonly vouchers: readonly Voucher[] }) {
         { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },
         { header: t.state, cell: state },
         { header: t.createdAt, cell: (voucher) => <RelativeTime at={voucher.created_at} /> },
-        { header: t.until, cell: (voucher) => <RelativeTime at={voucher.expires_at} /> },
+        { header: t.until, cell: (voucher) => <ExpiryDate at={voucher.expires_at} /> },
         {
           header: t.redeemedBy,
           cell: ({ redeemed_by: account, redeemed_at: at }) =>

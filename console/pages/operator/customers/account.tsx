@@ -19,6 +19,7 @@ import { QueryBoundary, PagedList } from '../../../components/feedback/query-bou
 import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-state.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
 import { CopyButton, Money, ShortId, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { LogTime } from '../../../components/tables/time-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { startSession } from '../../../api/session.ts'
 import { AccountStatus } from './accounts.tsx'
@@ -202,7 +203,7 @@ function EntryTable({ accountId }: { readonly accountId: string }) {
           rows={entries}
           rowId={({ id }) => id}
           columns={[
-            { header: t.time, cell: ({ time }) => <RelativeTime at={time} /> },
+            { header: t.time, cell: ({ time }) => <LogTime at={time} /> },
             {
               header: t.item,
               primary: true,

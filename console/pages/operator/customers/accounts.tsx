@@ -1,4 +1,4 @@
-/** The accounts: find by e-mail, open by hand. */
+/** The accounts: find by e-mail, name or ID, open by hand. */
 import { Button, Checkbox, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
@@ -21,9 +21,9 @@ const route = getRouteApi('/shell/operator/accounts')
 export function Accounts() {
   const t = useMessages('customers').accounts
   const navigate = route.useNavigate()
-  const { email, status, add } = route.useSearch()
-  const close = (): void => void navigate({ search: { email, status } })
-  const isFiltered = email !== undefined || status !== undefined
+  const { q, status, add } = route.useSearch()
+  const close = (): void => void navigate({ search: { q, status } })
+  const isFiltered = q !== undefined || status !== undefined
   return (
     <Page
       title={t.title}
@@ -31,16 +31,16 @@ export function Accounts() {
       actions={
         <Button
           leftSection={<Icon name="plus" />}
-          onClick={() => void navigate({ search: { email, status, add: 'yes' } })}
+          onClick={() => void navigate({ search: { q, status, add: 'yes' } })}
         >
           {t.add}
         </Button>
       }
     >
-      <Filters search={{ email, status }} apply={(search) => void navigate({ search })}>
+      <Filters search={{ q, status }} apply={(search) => void navigate({ search })}>
         {({ input, select }) => (
           <>
-            <TextInput label={t.email} type="search" {...input('email')} />
+            <TextInput label={t.search} type="search" {...input('q')} />
             <SelectFilter
               label={t.status}
               options={[
@@ -55,8 +55,12 @@ export function Accounts() {
       <PagedList<Account>
         queryKey={['admin', 'accounts']}
         path="/admin/accounts"
-        filter={{ email, status }}
-        empty={<EmptyState title={isFiltered ? t.notFound : t.none}>{t.noneLead}</EmptyState>}
+        filter={{ q, status }}
+        empty={
+          <EmptyState title={isFiltered ? t.notFound : t.none}>
+            {isFiltered ? t.notFoundLead : t.noneLead}
+          </EmptyState>
+        }
       >
         {(accounts) => <AccountTable accounts={accounts} />}
       </PagedList>

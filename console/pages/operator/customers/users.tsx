@@ -16,6 +16,7 @@ import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
 import { OneTimeSecret } from '../../../components/feedback/one-time-secret.tsx'
 import { StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { useSession } from '../../../api/session.ts'
 
@@ -210,7 +211,7 @@ function InviteList() {
           columns={[
             { header: t.note, primary: true, cell: ({ note, id }) => (note === '' ? id : note) },
             { header: t.usesLeft, numeric: true, cell: (invite) => invite.uses_left },
-            { header: t.until, cell: (invite) => <RelativeTime at={invite.expires_at} /> },
+            { header: t.until, cell: (invite) => <ExpiryDate at={invite.expires_at} /> },
             { header: t.createdAt, cell: (invite) => <RelativeTime at={invite.created_at} /> },
             {
               header: t.actions,

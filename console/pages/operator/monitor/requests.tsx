@@ -9,12 +9,14 @@ import { isoTime } from '../../../search-params.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { Filters, ModelFilter, SelectFilter } from '../../../components/forms/filters.tsx'
 import { formatDuration, formatNumber } from '../../../components/format.ts'
-import { PagedList } from '../../../components/feedback/query-boundary.tsx'
+import { PagedList, QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { ModelName, Money, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { ModelName, Money } from '../../../components/tables/format-cells.tsx'
+import { LogTime } from '../../../components/tables/time-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
+import { ownerQuery, UnclearOwner, type OwnerFilter } from './request-owner.tsx'
 
 const route = getRouteApi('/shell/operator/requests')
 const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as const
@@ -22,30 +24,34 @@ const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as
 export function Requests() {
   const t = useMessages('customers').requests
   const search = route.useSearch()
-  const { from, to, ...rest } = search
-  const isFiltered = Object.keys(search).length > 0
-  const filter = {
-    ...rest,
-    from: isoTime(from),
-    to: isoTime(to),
-  }
   return (
     <Page title={t.title} lead={t.lead}>
       <RequestFilters />
-      <PagedList<RequestRecord>
-        queryKey={['admin', 'requests']}
-        path="/admin/requests"
-        filter={filter}
-        refreshMs={refreshMs}
-        empty={
-          <EmptyState title={isFiltered ? t.notFound : t.none}>
-            {isFiltered ? t.notFoundLead : t.noneLead}
-          </EmptyState>
-        }
-      >
-        {(requests) => <RequestTable requests={requests} />}
-      </PagedList>
+      <QueryBoundary options={ownerQuery({ account: search.account, key: search.key })}>
+        {(owner) => ('unclear' in owner ? <UnclearOwner {...owner} /> : <RequestList owner={owner} />)}
+      </QueryBoundary>
     </Page>
+  )
+}
+
+function RequestList({ owner }: { readonly owner: OwnerFilter }) {
+  const t = useMessages('customers').requests
+  const search = route.useSearch()
+  const isFiltered = Object.keys(search).length > 0
+  return (
+    <PagedList<RequestRecord>
+      queryKey={['admin', 'requests']}
+      path="/admin/requests"
+      filter={{ ...search, ...owner, from: isoTime(search.from), to: isoTime(search.to) }}
+      refreshMs={refreshMs}
+      empty={
+        <EmptyState title={isFiltered ? t.notFound : t.none}>
+          {isFiltered ? t.notFoundLead : t.noneLead}
+        </EmptyState>
+      }
+    >
+      {(requests) => <RequestTable requests={requests} />}
+    </PagedList>
   )
 }
 
@@ -65,8 +71,8 @@ function RequestFilters() {
             {...select('outcome')}
           />
           <ModelFilter label={t.model} models={models} {...select('model')} />
-          <TextInput label={t.account} placeholder="acc_…" {...input('account')} />
-          <TextInput label={t.key} placeholder="key_…" {...input('key')} />
+          <TextInput label={t.account} placeholder={t.accountHint} {...input('account')} />
+          <TextInput label={t.key} placeholder={t.keyHint} {...input('key')} />
           <TextInput label={t.from} type="datetime-local" {...input('from')} />
           <TextInput label={t.to} type="datetime-local" {...input('to')} />
         </>
@@ -92,7 +98,7 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRecord[
           primary: true,
           cell: (request) => (
             <Link to="/operator/requests/$id" params={{ id: request.request_id }}>
-              <RelativeTime at={request.time} />
+              <LogTime at={request.time} />
             </Link>
           ),
         },
@@ -103,6 +109,15 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRecord[
           ),
         },
         { header: t.model, cell: ({ model }) => <ModelName model={model} /> },
+        {
+          header: t.account,
+          cell: ({ account, account_email: email }) => (
+            <Link to="/operator/accounts/$id" params={{ id: account }}>
+              {email}
+            </Link>
+          ),
+        },
+        { header: t.key, wideOnly: true, cell: (request) => request.key_name },
         { header: t.upstream, wideOnly: true, cell: ({ upstream }) => upstreamName(upstream) },
         { header: t.input, numeric: true, cell: (request) => formatNumber(request.prompt_tokens) },
         { header: t.output, numeric: true, cell: (request) => formatNumber(request.completion_tokens) },

@@ -1,6 +1,9 @@
 /** `/requests`: the request log with outcomes and costs. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { listRequests, requestById } from '../../../usage/request-records.ts'
+import { listRequests, requestById, type RequestRecord } from '../../../usage/request-records.ts'
+import { emailsOfAccounts } from '../../../accounts/accounts.ts'
+import { namesOfKeys } from '../../../accounts/keys.ts'
+import type { Db } from '../../../db/db.ts'
 import { apiError } from '../../../errors.ts'
 import { refundedNanos } from '../../../ledger/credits/refunds.ts'
 import { formatAmount } from '../../../lib/money.ts'
@@ -39,7 +42,9 @@ export const requestSchema = z
     request_id: z.string(),
     time,
     account: z.string(),
+    account_email: z.string(),
     key: z.string(),
+    key_name: z.string(),
     model: z.string(),
     upstream: z.string().nullable(),
     http_status: z.int(),
@@ -115,6 +120,19 @@ const read = createRoute({
   responses: okResponse(requestDetailSchema, 'The request with its bill.'),
 })
 
+/** Adds what people know accounts and keys by. */
+async function addNames(db: Db, records: readonly RequestRecord[]): Promise<z.infer<typeof requestSchema>[]> {
+  const [emails, names] = await Promise.all([
+    emailsOfAccounts(db, [...new Set(records.map(({ account }) => account))]),
+    namesOfKeys(db, [...new Set(records.map(({ key }) => key))]),
+  ])
+  return records.map((record) => ({
+    ...record,
+    account_email: emails.get(record.account) ?? '',
+    key_name: names.get(record.key) ?? '',
+  }))
+}
+
 export function requestRoutes({ ctx }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
@@ -122,11 +140,12 @@ export function requestRoutes({ ctx }: AdminContext): OpenAPIHono {
     const filter = { ...filters, requestId, from: parseTime(from), to: parseTime(to) }
     const page = { limit, cursor: decodeCursor(cursor, /^\d+\.\d+$/) }
     const { data, next } = await listRequests(ctx.db, filter, page)
-    return c.json({ data, next: encodeCursor(next) }, 200)
+    return c.json({ data: await addNames(ctx.db, data), next: encodeCursor(next) }, 200)
   })
   app.openapi(read, async (c) => {
     const { db } = ctx
-    const request = await requestById(db, c.req.valid('param').id)
+    const record = await requestById(db, c.req.valid('param').id)
+    const [request] = record === undefined ? [] : await addNames(db, [record])
     const row = request && (await requestRowById(db, request.account, request.request_id))
     if (request === undefined || row === undefined)
       throw apiError('not_found', { message: 'Request not found.' })
