@@ -8,7 +8,8 @@ import { Filters } from '../../../components/forms/filters.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { CopyButton, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { CopyButton } from '../../../components/tables/format-cells.tsx'
+import { LogTime } from '../../../components/tables/time-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/audit')
@@ -52,7 +53,7 @@ export function AuditLog() {
             rows={records}
             rowId={({ id }) => id}
             columns={[
-              { header: t.time, cell: ({ time }) => <RelativeTime at={time} /> },
+              { header: t.time, cell: ({ time }) => <LogTime at={time} /> },
               { header: t.actor, cell: ({ actor }) => actor },
               { header: t.action, primary: true, cell: ({ action }) => <code>{action}</code> },
               { header: t.object, cell: (record) => <CopyButton text={record.object} /> },
