@@ -38,6 +38,8 @@ export const theme = createTheme({
         overlayProps: { backgroundOpacity: 0.45 },
       },
     },
+    // A <header> outside of sectioning content would be a second banner of the page.
+    ModalHeader: { defaultProps: { role: 'presentation' } },
     Menu: { defaultProps: { shadow: 'md', transitionProps: { duration: 60 }, position: 'bottom-end' } },
   },
 })

@@ -66,7 +66,7 @@ export function ErrorMessage({ error, retry, notFound }: ErrorMessageProps) {
 export function EmptyState({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
     <div className="empty-state">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {children}
     </div>
   )
