@@ -16,8 +16,11 @@ const permissive = [
   'MIT-0',
   'Unlicense',
 ]
-/** Licences of packages that only build or test the project: their code is part of no distribution. */
-const forDevelopment = [...permissive, 'MPL-2.0']
+/**
+ * Licences of packages that only build or test the project. MPL-2.0: their code is part of no distribution. OFL-1.1: the
+ * console's font, which may be distributed with any software if its licence goes with it, as in sbom/licenses.txt.
+ */
+const forDevelopment = [...permissive, 'MPL-2.0', 'OFL-1.1']
 
 /**
  * @typedef {{ id?: string, name?: string }} License

@@ -26,12 +26,28 @@ const beforePaint: Plugin = {
   ],
 }
 
+/** The browser would find the font only in the style sheet, and show texts in another font until then. */
+const preloadFont: Plugin = {
+  name: 'preload-font',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (_html, { bundle = {} }) =>
+      Object.keys(bundle)
+        .filter((name) => name.endsWith('.woff2'))
+        .map((name) => ({
+          tag: 'link',
+          attrs: { rel: 'preload', href: basePath + name, as: 'font', type: 'font/woff2', crossorigin: '' },
+          injectTo: 'head',
+        })),
+  },
+}
+
 export function consoleConfig(outDir: string): InlineConfig {
   return {
     configFile: false,
     root: consoleFolder,
     base: basePath,
-    plugins: [react(), beforePaint],
+    plugins: [react(), beforePaint, preloadFont],
     logLevel: 'warn',
     build: {
       outDir,

@@ -1,6 +1,6 @@
-/** The gzipped size of the scripts of the sign-in page and of every other page, in the larger language. */
+/** The gzipped size of the scripts of the sign-in page and of every other page, in the larger language; the font. */
 import assert from 'node:assert/strict'
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import {
@@ -13,6 +13,7 @@ import { root } from '../support/source-files.ts'
 
 const maxSignInBytes = 150 * 1024
 const maxPageBytes = 300 * 1024
+const maxFontBytes = 50 * 1024
 const signInPages = ['pages/auth/sign-in.tsx', 'pages/auth/sign-up.tsx', 'pages/auth/token-pages.tsx']
 const allAreas = globSync('*.ts', { cwd: join(root, 'console/locales/en') }).map((name) =>
   name.replace('.ts', ''),
@@ -59,5 +60,14 @@ describe('Console size', () => {
       `to sign-in ${Math.round(signIn / 1024)} KB, to the largest page ${Math.round(largest / 1024)} KB`,
     )
     assert.deepEqual(tooLarge, [], 'load less, or load it later')
+  })
+
+  test('Font – is one file of at most 50 KB, which every page preloads', async () => {
+    const dist = await ensureConsoleBuilt()
+    const [font = '', ...others] = globSync('assets/*.woff2', { cwd: dist })
+    assert.deepEqual(others, [])
+    assert.ok(readFileSync(join(dist, font)).length <= maxFontBytes)
+    const page = readFileSync(join(dist, 'index.html'), 'utf8')
+    assert.match(page, new RegExp(`<link rel="preload" href="/console/${font}" as="font"`))
   })
 })
