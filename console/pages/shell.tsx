@@ -163,7 +163,7 @@ function UserMenu() {
   return (
     <Menu>
       <Menu.Target>
-        <button type="button" className="ghost user-button" aria-label={person?.email}>
+        <button type="button" className="ghost user-button" aria-label={person?.email} title={person?.email}>
           <Icon name="person" /> <span className="user-name">{person?.email}</span>
         </button>
       </Menu.Target>

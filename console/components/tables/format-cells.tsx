@@ -10,11 +10,26 @@ export function useCurrency(): string {
   return usePlatform()?.currency ?? 'CNY'
 }
 
-/** The exact amount; `rounded` for tiles, with the exact amount on hover. */
+/**
+ * The exact amount with two decimals and the others small and grey, unless it is less than one: then they matter.
+ * `rounded` for sums, with the exact amount on hover.
+ */
 export function Money({ amount, rounded = false }: { readonly amount: string; readonly rounded?: boolean }) {
   const currency = useCurrency()
   const exact = formatMoney(amount, currency)
-  if (!rounded) return <span className="num">{exact}</span>
+  if (!rounded) {
+    const cents = exact.indexOf('.') + 3
+    const rest = exact.slice(cents)
+    const isMinor = Math.abs(Number(amount)) >= 1
+    return (
+      <span className="num">
+        {exact.slice(0, cents)}
+        <span className={isMinor ? 'fraction minor' : 'fraction'} data-digits={rest.length}>
+          {rest}
+        </span>
+      </span>
+    )
+  }
   return (
     <span className="num" title={exact}>
       {formatRoundedMoney(amount, currency)}

@@ -97,6 +97,27 @@ export async function checkAllViews(browser: BrowserSession, path: string): Prom
   return problems
 }
 
+/** From a phone to a large screen; 720 px is a laptop's 1440 px at a zoom of 200%. */
+const widths = [390, 700, 720, 834, 1024, 1280, 1440, 1920] as const
+
+/** The clipped texts of these pages at all widths, in both languages. */
+export async function checkWidths(browser: BrowserSession, paths: readonly string[]): Promise<string[]> {
+  const problems: string[] = []
+  for (const path of paths) {
+    await browser.navigate(path)
+    for (const language of ['en', 'zh-CN'] as const) {
+      await setView(browser, { scheme: 'light', language, width: widths[0] })
+      for (const width of widths) {
+        await browser.page.setViewportSize({ width, height: 900 })
+        const texts = await findClippedTexts(browser.page)
+        problems.push(...texts.map((text) => `${path} ${language} ${width}: ${text}`))
+        if (language === 'en' || width === 390) await saveScreenshot(browser.page, `${path} ${width}`)
+      }
+    }
+  }
+  return problems
+}
+
 /** The problems of one page, opened by its path. */
 export async function checkPage(browser: BrowserSession, path: string): Promise<string[]> {
   await browser.open(path)

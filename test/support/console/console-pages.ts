@@ -1,0 +1,47 @@
+/** The pages of the console, for tests that visit all of them. */
+
+/** The current month of an account in the default time zone. */
+const month = new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 7)
+
+/** The customer's pages, each with the dialogs to open on it; `none` is where an id belongs. */
+export const customerPages = [
+  '/overview',
+  '/keys ?add=yes',
+  '/usage',
+  '/usage/req_none',
+  '/billing ?edit=caps',
+  `/billing/${month}`,
+  '/models',
+  '/playground',
+  '/limits ?ask=yes',
+  '/notices',
+  '/guide',
+  '/profile',
+]
+
+/** The operator's pages, in the same form. */
+export const operatorPages = [
+  '/operator/dashboard',
+  '/operator/requests',
+  '/operator/requests/req_none',
+  '/operator/failures',
+  '/operator/incidents ?add=yes',
+  '/operator/upstreams ?add=yes',
+  '/operator/audit',
+  '/operator/upstreams/none',
+  '/operator/models ?add=yes ?seed=yes',
+  '/operator/ledger',
+  '/operator/models/none',
+  '/operator/accounts ?add=yes',
+  '/operator/accounts/acc_none',
+  '/operator/keys',
+  '/operator/people ?invite=yes',
+  '/operator/tiers ?add=yes ?edit=new',
+  '/operator/limit-requests',
+  '/operator/vouchers ?add=yes',
+  '/operator/promotions ?add=yes',
+  '/operator/announcements ?add=yes',
+  '/operator/settings',
+  '/operator/backups',
+  '/operator/notices ?add=yes',
+]
