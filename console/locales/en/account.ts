@@ -21,6 +21,15 @@ export const account = {
     setCap: 'Set a cap',
     of: 'of',
     reached: 'reaches cap',
+    capReached: {
+      daily: (cap: string, time: string) =>
+        `Daily cap of ${cap} reached. Requests are rejected until ${time}.`,
+      monthly: (cap: string, day: string) =>
+        `Monthly cap of ${cap} reached. Requests are rejected until ${day}.`,
+    },
+    raiseCap: 'Raise the cap',
+    wholeService: 'Entire service',
+    viewStatus: 'View service status',
     requestsToday: 'Requests today',
     errors: (count: string) => `${count} failed`,
     unusual: (count: number) => `${plural(count, 'API key shows', 'API keys show')} unusually high usage.`,

@@ -19,6 +19,13 @@ export const account: typeof english = {
     setCap: '设置消费上限',
     of: '上限',
     reached: '预计触顶：',
+    capReached: {
+      daily: (cap: string, time: string) => `已达到每日消费上限 ${cap}，${time} 前的请求会被拒绝。`,
+      monthly: (cap: string, day: string) => `已达到每月消费上限 ${cap}，${day}前的请求会被拒绝。`,
+    },
+    raiseCap: '提高上限',
+    wholeService: '全部服务',
+    viewStatus: '查看服务状态',
     requestsToday: '今日请求数',
     errors: (count: string) => `失败 ${count} 次`,
     unusual: (count: number) => `${count} 个 API 密钥用量异常偏高。`,

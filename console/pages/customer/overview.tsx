@@ -1,18 +1,19 @@
 /** The customer's overview: balance, caps, latest requests, getting started, and a snippet to paste. */
 import { Link } from '@tanstack/react-router'
 import type { Overview as OverviewData } from '../../api/contract.ts'
-import { useMessages } from '../../locales/messages.ts'
+import { useLanguage, useMessages, type Language } from '../../locales/messages.ts'
 import { overviewQuery } from '../../api/account-queries.ts'
 import { Chart, Meter, useAccountDays } from '../../components/charts/chart.tsx'
 import { CodeSnippets } from '../../components/code/code-block.tsx'
-import { formatNumber, formatRoundedMoney } from '../../components/format.ts'
+import { formatDay, formatMoney, formatNumber, formatRoundedMoney } from '../../components/format.ts'
+import { localized } from '../../components/layout/announcement-bar.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { LatestRequests } from '../../components/tables/latest-requests.tsx'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
 import { CopyButton, Money, useCurrency, RelativeTime } from '../../components/tables/format-cells.tsx'
 import { TestRequest } from '../../components/code/test-request.tsx'
-import { useBaseUrls } from '../../api/session.ts'
+import { useBaseUrls, useSession } from '../../api/session.ts'
 
 export function Overview() {
   const t = useMessages('account').overview
@@ -35,6 +36,9 @@ function OverviewContent({ overview }: { readonly overview: OverviewData }) {
   return (
     <>
       <GettingStarted overview={overview} />
+      <Incidents overview={overview} />
+      <ReachedCap cap={overview.caps.daily} period="daily" />
+      <ReachedCap cap={overview.caps.monthly} period="monthly" />
       <StatTiles
         stats={[
           {
@@ -84,6 +88,48 @@ function OverviewContent({ overview }: { readonly overview: OverviewData }) {
   )
 }
 
+function Incidents({ overview }: { readonly overview: OverviewData }) {
+  const t = useMessages('account').overview
+  const language = useLanguage()
+  return overview.incidents.map(({ id, title, models, opened_at: openedAt }) => (
+    <p key={id} className="callout warning">
+      <strong>{localized(title, language)}</strong> {models.length === 0 ? t.wholeService : models.join(', ')}
+      {' · '}
+      <RelativeTime at={openedAt} />{' '}
+      {overview.status_page && <a href={`/status?lang=${language}`}>{t.viewStatus}</a>}
+    </p>
+  ))
+}
+
+/** `00:00`. */
+function formatClock(at: number, language: Language, timeZone: string): string {
+  const options = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone } as const
+  return new Intl.DateTimeFormat(language, options).format(at)
+}
+
+interface ReachedCapProps {
+  readonly cap: OverviewData['caps']['daily']
+  readonly period: 'daily' | 'monthly'
+}
+
+function ReachedCap({ cap: { cap, reached, resets_at: resetsAt }, period }: ReachedCapProps) {
+  const t = useMessages('account').overview
+  const currency = useCurrency()
+  const language = useLanguage()
+  const { account } = useSession()
+  if (!reached || cap === null || account === null) return null
+  const format = period === 'daily' ? formatClock : formatDay
+  const until = format(Date.parse(resetsAt), language, account.timezone)
+  return (
+    <p className="callout warning">
+      {t.capReached[period](formatMoney(cap, currency), until)}{' '}
+      <Link to="/billing" search={{ edit: 'caps' }}>
+        {t.raiseCap}
+      </Link>
+    </p>
+  )
+}
+
 interface CapUsageProps {
   readonly cap: OverviewData['caps']['daily']
   readonly name: string
@@ -102,7 +148,7 @@ function CapUsage({ cap, name }: CapUsageProps) {
     <Meter label={name} share={cap.share}>
       <span>
         {t.of} <Money amount={cap.cap} />
-        {cap.projected_at !== null && (
+        {cap.projected_at !== null && !cap.reached && (
           <>
             {' · '}
             {t.reached} <RelativeTime at={cap.projected_at} />

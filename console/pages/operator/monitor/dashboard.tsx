@@ -15,8 +15,9 @@ import {
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { StatTiles, Page, Section } from '../../../components/layout/page.tsx'
-import { ModelName, Money, StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
+import { ModelName, Money, useCurrency } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
+import { NeedsAttention } from './attention.tsx'
 
 const dashboardQuery = queryOptions({
   queryKey: ['admin', 'dashboard'],
@@ -186,31 +187,5 @@ function GettingStarted({ dashboard: { steps } }: DashboardContentProps) {
         ))}
       </ol>
     </Section>
-  )
-}
-
-function NeedsAttention({
-  dashboard: { unserved, open_limit_requests: openRequests },
-}: DashboardContentProps) {
-  const t = useMessages('operations').dashboard
-  if (unserved.length === 0 && openRequests === 0) return null
-  return (
-    <ul className="panel checklist" aria-label={t.attention}>
-      {unserved.map(({ model, missing }) => (
-        <li key={model}>
-          <StatusLabel tone="danger">{t.missing[missing]}</StatusLabel>
-          <Link to="/operator/models/$id" params={{ id: model }}>
-            {model}
-          </Link>
-        </li>
-      ))}
-      {openRequests > 0 && (
-        <li>
-          <Link to="/operator/limit-requests" search={{ status: 'open' }}>
-            {t.limitRequests(openRequests)}
-          </Link>
-        </li>
-      )}
-    </ul>
   )
 }
