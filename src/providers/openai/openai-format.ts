@@ -49,7 +49,9 @@ function encodeBody(preset: OpenAICompatiblePreset, call: UpstreamCall): Buffer[
   if (maximumTokens === null) return call.body.encode({ model, withoutFields, takesSignedThinking })
   const usual = settings.maximumField ?? preset.maximumField ?? 'max_tokens'
   const other = usual === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
-  const maximum = { field: withoutFields?.has(usual) ? other : usual, tokens: maximumTokens }
+  // If both names have been rejected, the upstream has changed since.
+  const isOther = withoutFields?.has(usual) === true && !withoutFields.has(other)
+  const maximum = { field: isOther ? other : usual, tokens: maximumTokens }
   return call.body.encode({ model, withoutFields, takesSignedThinking, maximum })
 }
 

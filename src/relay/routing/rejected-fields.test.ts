@@ -65,8 +65,7 @@ describe('rejectedField', () => {
       ["[{'type': 'extra_forbidden', 'loc': ('body', 'user'), 'msg': 'Extra inputs are not'}]", 'user'],
       ['`temperature` and `top_p` cannot both be specified for this model.', 'temperature and top_p'],
     ] as const) {
-      const expected = { field, isAnyValue: true }
-      assert.deepEqual(leftOut(messages, 'openai', withMessage(message)), expected, message)
+      assert.equal(leftOut(messages, 'openai', withMessage(message))?.field, field, message)
     }
     for (const [provider, message, field] of [
       ['anthropic', '`temperature` is deprecated for this model.', 'temperature'],
@@ -104,9 +103,12 @@ describe('rejectedField', () => {
     const error = { param: 'reasoning_effort', code: 'unsupported_value' }
     const message = "Unsupported value: 'reasoning_effort' does not support 'low' with this model."
     const found = leftOut(messages, 'openai', { error: { ...error, message } })
-    assert.deepEqual(found, { field: 'reasoning', isAnyValue: false })
+    assert.deepEqual(found, { field: 'reasoning', isAlways: false })
     const onlyDefault = "Unsupported value: 'temperature' does not support 0.5. Only the default (1) value is"
-    assert.equal(leftOut(messages, 'openai', withMessage(onlyDefault))?.isAnyValue, true)
+    assert.equal(
+      leftOut(messages, 'openai', withMessage(onlyDefault), { without: ['reasoning'] })?.isAlways,
+      true,
+    )
   })
 
   test('fields in the caller’s own format – are never left out, except for the usage option', () => {
@@ -118,9 +120,34 @@ describe('rejectedField', () => {
     assert.equal(leftOut(messages, 'anthropic', reject('stream_options')), null)
   })
 
+  test('a field rejected beside others of one caller – is sent in the requests of others', () => {
+    const stream = (fields: object) => readChatRequest(Buffer.from(JSON.stringify({ ...common, ...fields })))
+    const usage = { include_usage: true }
+    const named = withMessage("Unknown parameter: 'stream_options'.")
+    const find = (fields: object, body: unknown) => leftOut(stream(fields), 'openai', body)
+    assert.deepEqual(find({ stream_options: usage }, named), { field: 'stream_options', isAlways: true })
+    assert.deepEqual(find({ stream_options: usage, n: 2 }, named), {
+      field: 'stream_options',
+      isAlways: false,
+    })
+    const conditional = withMessage('stream_options.include_usage is not supported with n > 1.')
+    assert.deepEqual(find({}, conditional), { field: 'stream_options', isAlways: false })
+    assert.equal(find({}, withMessage('No include_usage here.'))?.isAlways, false)
+    const own = { stream_options: { ...usage, x: 1 } }
+    for (const body of [
+      withMessage("Unknown parameter: 'stream_options.x'."),
+      { detail: [{ loc: ['body', 'stream_options', 'x'], type: 'extra_forbidden', msg: 'Extra' }] },
+      named,
+    ])
+      assert.equal(find(own, body), null)
+    const temperature = withMessage("Unsupported parameter: 'temperature' is not supported with this model.")
+    assert.equal(leftOut(messages, 'openai', temperature)?.isAlways, false, 'it may be the reasoning')
+    assert.equal(leftOut(messages, 'openai', temperature, { without: ['reasoning'] })?.isAlways, true)
+  })
+
   test('the maximum of output tokens – changes its name where the relay has set it', () => {
     const error = withMessage("Unsupported parameter: 'max_tokens' is not supported with this model.")
-    const found = { field: 'max_tokens', isAnyValue: true }
+    const found = { field: 'max_tokens', isAlways: true }
     assert.deepEqual(leftOut(messages, 'openai-compatible', error), found)
     assert.deepEqual(leftOut(chat, 'openai-compatible', error, { maximumTokens: 50 }), found)
     assert.equal(leftOut(chat, 'openai-compatible', error), null)

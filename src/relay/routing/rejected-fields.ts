@@ -38,12 +38,13 @@ export interface SentRequest {
 export interface RejectedField {
   /** A hint (request-hints.ts), or a field for the maximum of output tokens. */
   readonly field: string
-  /** Every value of the field is rejected, not only the one that was sent. */
-  readonly isAnyValue: boolean
+  /** The upstream rejects it in every request, so that other callers' requests go without it, too. */
+  readonly isAlways: boolean
 }
 
 const rejectionCodes = new Set(['unsupported_parameter', 'unsupported_value', 'unknown_parameter'])
 const maximumFields = new Set(['max_tokens', 'max_completion_tokens'])
+const samplingFields = new Set(['temperature', 'top_p', bothSamplings])
 
 /** What relays and Amazon put before a provider's message. */
 const prefixes =
@@ -82,14 +83,12 @@ function fieldInValidationErrors(message: string): string | null {
   for (const error of Array.isArray(errors) ? errors : []) {
     if (!isObject(error) || !/extra/.test(getString(error, 'type') ?? '')) continue
     const { loc } = error
-    const [first, second] = Array.isArray(loc) ? (loc as unknown[]) : []
-    const name = first === 'body' ? second : first
-    if (typeof name === 'string') return name
+    if (Array.isArray(loc) && loc.length > 0) return loc.join('.')
   }
   return null
 }
 
-/** The name of the field that an error rejects, as the upstream calls it. */
+/** The name or path of the field that an error rejects, as the upstream calls it. */
 function rejectedName({ message, param, code }: UpstreamError): string | null {
   if (param !== null && code !== null && rejectionCodes.has(code)) return param
   const text = message.replace(prefixes, '')
@@ -100,21 +99,33 @@ function rejectedName({ message, param, code }: UpstreamError): string | null {
   return fieldInValidationErrors(text)
 }
 
+function rejectedPath(error: UpstreamError): string | null {
+  return rejectedName(error)?.replace(containers, '') ?? null
+}
+
 function fieldOf(error: UpstreamError, stream: boolean): string | null {
   if (bothSamplingsMessage.test(error.message.replace(prefixes, ''))) return bothSamplings
-  const name = rejectedName(error)
-  const [first = ''] = name?.replace(containers, '').split('.') ?? []
+  const [first = ''] = rejectedPath(error)?.split('.') ?? []
   const field = maximumFields.has(first) ? first : hintNamed(first)
   if (field !== undefined) return field
   // The relay answers this option itself, so that it may be left out whatever the upstream says about it.
   return stream && /stream_options|include_usage/.test(error.message + error.param) ? 'stream_options' : null
 }
 
+/** The caller's other options of streams may be what the upstream rejects. */
+function hasOtherStreamOptions({ encoding }: SentRequest): boolean {
+  const options = encoding.parsed()['stream_options']
+  return isObject(options) && Object.keys(options).some((name) => name !== 'include_usage')
+}
+
 /** Whether the relay put the field into the request. */
-function isAdded(field: string, { encoding, provider, maximumTokens }: SentRequest): boolean {
+function isAdded(field: string, sent: SentRequest): boolean {
+  const { encoding, provider, maximumTokens } = sent
   if (encoding.native) return false
   const isTranslated = provider.translation !== undefined || encoding.encodeResponse !== undefined
-  if (field === 'stream_options') return encoding.stream && !provider.translation
+  if (field === 'stream_options') {
+    return encoding.stream && !provider.translation && !hasOtherStreamOptions(sent)
+  }
   if (maximumFields.has(field)) {
     const isSet = maximumTokens !== null || encoding.callerMaximumTokens !== undefined
     return !provider.translation && encoding.maxOutputField === null && isSet
@@ -127,17 +138,51 @@ export function rejectedField(error: UpstreamError, sent: SentRequest): Rejected
   if (error.kind !== 'request') return null
   const field = fieldOf(error, sent.encoding.stream)
   if (field === null || sent.withoutFields.has(field) || !isAdded(field, sent)) return null
-  const isOneValue = error.code === 'unsupported_value' || /^Unsupported value/i.test(error.message)
-  return { field, isAnyValue: !isOneValue || /only the default/i.test(error.message) }
+  return { field, isAlways: isAlwaysRejected(field, error, sent) }
 }
 
-/** Remembers fields of which the upstream rejects every value. */
+/** The fields of a request in which no other can be why the upstream rejects `stream_options`. */
+const plainFields = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  ...maximumFields,
+  'temperature',
+])
+/** What follows depends on the rest of the request. */
+const condition =
+  /\b(?:when|if|unless|while|together|combined|combination)\b|\bwith (?!th(?:is|e)\b|model\b)/i
+
+/**
+ * What a caller can bring about by its other fields must not change the requests of others: without `stream_options`
+ * a stream has no usage to bill by, and the newest models of OpenAI take `temperature` and `top_p` only without reasoning.
+ */
+function isAlwaysRejected(
+  field: string,
+  error: UpstreamError,
+  { encoding, withoutFields }: SentRequest,
+): boolean {
+  const { message, code } = error
+  if (condition.test(message)) return false
+  const isOneValue = code === 'unsupported_value' || /^Unsupported value/i.test(message)
+  if (isOneValue && !/only the default/i.test(message)) return false
+  const request = encoding.parsed()
+  if (field === 'stream_options') {
+    const isNamed = ['stream_options', 'stream_options.include_usage'].includes(rejectedPath(error) ?? '')
+    return isNamed && Object.keys(request).every((name) => plainFields.has(name))
+  }
+  if (!samplingFields.has(field)) return true
+  return withoutFields.has('reasoning') || !hasHint(request, 'reasoning')
+}
+
+/** Remembers fields that the upstream rejects in every request. */
 export function rememberRejected(
   rejected: readonly RejectedField[],
   { upstream, upstreamModel: model }: LiveRoute,
   quirks: UpstreamQuirks,
   learnedAtMs: number,
 ): void {
-  for (const { field, isAnyValue } of rejected)
-    if (isAnyValue) quirks.addRejectedField({ upstream: upstream.id, model, field, learnedAtMs })
+  for (const { field, isAlways } of rejected)
+    if (isAlways) quirks.addRejectedField({ upstream: upstream.id, model, field, learnedAtMs })
 }

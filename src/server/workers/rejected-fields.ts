@@ -15,7 +15,8 @@ export class RejectedFields {
   fields(upstream: string, model: string, now: number): ReadonlySet<string> {
     const records = this.#records.get(keyOf(upstream, model))
     if (!records) return none
-    const recent = [...records.values()].filter(({ learnedAtMs }) => now - learnedAtMs < ttlMs)
+    // A clock that was ahead must not make it last longer.
+    const recent = [...records.values()].filter(({ learnedAtMs }) => Math.abs(now - learnedAtMs) < ttlMs)
     return new Set(recent.map(({ field }) => field))
   }
 
