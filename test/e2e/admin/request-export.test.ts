@@ -48,9 +48,18 @@ describe('Request export', () => {
     )
     assert.match(ownLines[0] ?? '', /,"'=cmd\|x,""y""",/)
     assert.match(ownLines[1] ?? '', /,10,0,500,0,provider,0\.00402,CNY,/)
+    const { email } = await alice.state()
+    assert.partialDeepStrictEqual(records[1], { account_email: email, key_name: 'test' })
     const before = new Date(Date.parse(day) - dayMs).toISOString().slice(0, 10)
     assert.deepEqual(await exportRows(server, `day=${before}`), [])
-    for (const wrong of ['', 'day=2026-02-30', 'day=today']) {
+    const range = `from=${day}T00:00:00Z&account=${alice.id}`
+    assert.deepEqual(await exportRows(server, range), ownLines)
+    assert.deepEqual(await exportRows(server, `${range}&outcome=ok&model=m&key=${alice.key.id}`), [
+      ownLines[1],
+    ])
+    assert.deepEqual(await exportRows(server, `${range}&to=${day}T00:00:00Z`), [])
+    const both = `day=${day}&from=${day}T00:00:00Z`
+    for (const wrong of ['', 'day=2026-02-30', 'day=today', both, `to=${day}T00:00:00Z`]) {
       assert.equal(await expectError(server, 400, ['GET', `/requests.csv?${wrong}`]), 'day')
     }
     for (const absent of ['acc_zzz', 'nobody@example.com'])

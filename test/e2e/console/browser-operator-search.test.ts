@@ -2,6 +2,7 @@
 // @suite all – runs a browser
 /** An operator finds accounts and requests by what people know them by, and reads exact times. */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { before, describe, test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { chatRequest } from '../../support/server/account.ts'
@@ -81,6 +82,10 @@ describe('Search by an operator in a browser', () => {
     await rows.nth(1).waitFor({ state: 'detached' })
     await rows.getByRole('link', { name: 'Li@harbour.example' }).waitFor()
     await rows.getByText('laptop').waitFor()
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Export 30 days as CSV' }).click()
+    const csv = await readFile(await (await download).path(), 'utf8')
+    assert.equal(csv.trim().split('\r\n').length, 2, csv)
 
     await filterBy(page, 'Account', 'nobody@harbour.example')
     await page.getByRole('heading', { name: 'No account matches “nobody@harbour.example”' }).waitFor()

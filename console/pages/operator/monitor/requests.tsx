@@ -1,17 +1,19 @@
 /** All requests with filters; each links to its attempts and bill. */
-import { TextInput } from '@mantine/core'
+import { Button, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { refreshMs } from '../../../api/account-queries.ts'
 import { modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
+import { queryString } from '../../../api/client.ts'
 import type { RequestRecord } from '../../../api/contract.ts'
 import { isoTime } from '../../../search-params.ts'
 import { useMessages } from '../../../locales/messages.ts'
-import { Filters, ModelFilter, SelectFilter } from '../../../components/forms/filters.tsx'
+import { Filters, ModelFilter, SelectFilter, timeRange } from '../../../components/forms/filters.tsx'
 import { formatDuration, formatNumber } from '../../../components/format.ts'
-import { PagedList, QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
+import { PagedList, QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
+import { Icon } from '../../../components/layout/icon.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { ModelName, Money } from '../../../components/tables/format-cells.tsx'
 import { LogTime } from '../../../components/tables/time-cells.tsx'
@@ -24,13 +26,38 @@ const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as
 export function Requests() {
   const t = useMessages('customers').requests
   const search = route.useSearch()
+  const owner = useQuery(ownerQuery({ account: search.account, key: search.key }))
+  const ids = owner.data === undefined || 'unclear' in owner.data ? null : owner.data
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page
+      title={t.title}
+      lead={t.lead}
+      actions={ids !== null && search.request_id === undefined && <CsvLink owner={ids} />}
+    >
       <RequestFilters />
-      <QueryBoundary options={ownerQuery({ account: search.account, key: search.key })}>
-        {(owner) => ('unclear' in owner ? <UnclearOwner {...owner} /> : <RequestList owner={owner} />)}
-      </QueryBoundary>
+      <QueryResult query={owner}>
+        {(found) => ('unclear' in found ? <UnclearOwner {...found} /> : <RequestList owner={found} />)}
+      </QueryResult>
     </Page>
+  )
+}
+
+/** The requests that the list shows, without pages. */
+function CsvLink({ owner }: { readonly owner: OwnerFilter }) {
+  const t = useMessages('customers').requests
+  const { model, outcome, from, to } = route.useSearch()
+  const start = isoTime(from) ?? timeRange('30d').from
+  const query = queryString({ ...owner, model, outcome, from: start, to: isoTime(to) })
+  return (
+    <Button
+      component="a"
+      href={`/api/admin/requests.csv${query}`}
+      download
+      variant="default"
+      leftSection={<Icon name="download" />}
+    >
+      {from === undefined ? t.csvLastDays(30) : t.csv}
+    </Button>
   )
 }
 

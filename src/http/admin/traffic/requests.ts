@@ -15,7 +15,7 @@ import { idParams, listResponse, money, okResponse, time, timeQuery } from '../s
 import { pageFields } from '../pagination.ts'
 import { decodeCursor, encodeCursor, parseTime } from '../../api/json-values.ts'
 
-const outcome = z.enum(['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'])
+export const outcome = z.enum(['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'])
 const attempt = z.object({
   upstream: z.string(),
   outcome: z.string(),
