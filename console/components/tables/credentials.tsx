@@ -14,6 +14,7 @@ import { Icon } from '../layout/icon.tsx'
 import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
 import { StatusLabel, RelativeTime } from './format-cells.tsx'
+import { ServerText } from './server-text.tsx'
 import { Table } from './table.tsx'
 import { showToast } from '../feedback/toast.tsx'
 
@@ -149,7 +150,9 @@ function CredentialStatus({ enabled, health }: CredentialStatusProps) {
       <StatusLabel tone={health.state === 'open' ? 'danger' : 'warning'}>
         {t.circuit[health.state]}
       </StatusLabel>
-      <small lang="en">{health.why}</small>
+      <small>
+        <ServerText text={health.why} />
+      </small>
     </span>
   )
 }

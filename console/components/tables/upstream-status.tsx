@@ -1,12 +1,14 @@
-/** The status of an upstream: disabled, paused after failures, or active. The reason is the server's text. */
+/** The status of an upstream: disabled, paused after failures, or active. */
 import { useQuery } from '@tanstack/react-query'
 import { healthQuery } from '../../api/admin-queries.ts'
 import type { Upstream, UpstreamHealth } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { StatusLabel } from './format-cells.tsx'
+import { ServerText, useServerText } from './server-text.tsx'
 
 export function UpstreamStatus({ upstream }: { readonly upstream: Upstream }) {
   const t = useMessages('catalog').upstreams
+  const serverText = useServerText()
   const health = useQuery(healthQuery).data?.data ?? []
   if (!upstream.enabled) return <StatusLabel tone="neutral">{t.off}</StatusLabel>
   const routes = health.filter((item) => item.upstream === upstream.id)
@@ -22,7 +24,7 @@ export function UpstreamStatus({ upstream }: { readonly upstream: Upstream }) {
         {t.failingRoutes(failing.length, routes.length)}
       </StatusLabel>
       {failing.map(({ model, why }) => (
-        <small key={model} title={why}>
+        <small key={model} title={serverText(why)}>
           {model}
         </small>
       ))}
@@ -39,13 +41,12 @@ export interface CircuitStatusProps {
 
 export function CircuitStatus({ state, reason, model }: CircuitStatusProps) {
   const t = useMessages('catalog').upstreams
+  const serverText = useServerText()
   if (state === 'closed') return <StatusLabel tone="success">{t.on}</StatusLabel>
   return (
     <span className="stacked-lines">
       <StatusLabel tone={state === 'open' ? 'danger' : 'warning'}>{t.circuit[state]}</StatusLabel>
-      <small title={reason} lang="en">
-        {model ?? reason}
-      </small>
+      <small title={serverText(reason)}>{model ?? <ServerText text={reason} />}</small>
     </span>
   )
 }

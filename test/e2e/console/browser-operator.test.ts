@@ -204,13 +204,13 @@ describe('Operator in a browser', () => {
       await goToPage(page, 'Audit log')
       const audit = page.getByRole('table', { name: 'Audit log' })
       for (const action of [
-        'upstream.create',
-        'model.create',
-        'account.create',
-        'account.credit',
-        'key.update',
-        'key.delete',
-        'incident.update',
+        'Upstream created',
+        'Model created',
+        'Account created',
+        'Credit booked',
+        'API key changed',
+        'API key deleted',
+        'Incident updated',
       ]) {
         const line = audit.getByRole('row', { name: new RegExp(action) }).first()
         await line.getByText('operator:operator@example.com').waitFor()

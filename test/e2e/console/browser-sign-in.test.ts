@@ -261,7 +261,7 @@ describe('Sign-in in a browser', () => {
     assert.equal(await banner.count(), 0)
     await page.getByRole('link', { name: 'Activity' }).click()
     const audit = page.getByRole('table', { name: 'Audit log' })
-    for (const action of ['account.act_end', 'account.act']) {
+    for (const action of ['Impersonation ended', 'Impersonation started']) {
       await audit
         .getByRole('row')
         .filter({ has: page.getByText(action, { exact: true }) })

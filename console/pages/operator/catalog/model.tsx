@@ -18,6 +18,7 @@ import { PriceForm } from '../../../components/forms/price-form.tsx'
 import { CopyButton, Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { CircuitStatus } from '../../../components/tables/upstream-status.tsx'
 import { Table } from '../../../components/tables/table.tsx'
+import { ServerText } from '../../../components/tables/server-text.tsx'
 
 const route = getRouteApi('/shell/operator/models/$id')
 const usageDays = 30
@@ -230,7 +231,7 @@ function RoutingPreview({ model }: { readonly model: Model }) {
           </p>
         ) : (
           <p>
-            <StatusLabel tone="danger">{t.noUpstreamAvailable}</StatusLabel> <span lang="en">{why}</span>
+            <StatusLabel tone="danger">{t.noUpstreamAvailable}</StatusLabel> <ServerText text={why} />
           </p>
         )
       }}

@@ -15,6 +15,7 @@ import { QueryBoundary, PagedList } from '../../../components/feedback/query-bou
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
 import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
+import { useServerText } from '../../../components/tables/server-text.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 
@@ -38,6 +39,7 @@ const availabilityQuery = queryOptions({
 
 export function Incidents() {
   const t = useMessages('operations').incidents
+  const serverText = useServerText()
   const navigate = route.useNavigate()
   const { add, edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
@@ -70,7 +72,7 @@ export function Incidents() {
             <>
               <IncidentTable incidents={incidents} />
               {edited && (
-                <Dialog title={edited.title} opened close={close}>
+                <Dialog title={serverText(edited.title)} opened close={close}>
                   <IncidentForm incident={edited} close={close} />
                 </Dialog>
               )}
@@ -138,6 +140,7 @@ function AvailabilityTable({ models }: { readonly models: Availability['data'] }
 
 function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] }) {
   const t = useMessages('operations').incidents
+  const serverText = useServerText()
   const navigate = route.useNavigate()
   return (
     <Table
@@ -150,8 +153,8 @@ function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] 
           primary: true,
           cell: ({ title, updates }) => (
             <>
-              {title}
-              {updates[0] && <small>{updates[0].message}</small>}
+              {serverText(title)}
+              {updates[0] && <small>{serverText(updates[0].message)}</small>}
             </>
           ),
         },

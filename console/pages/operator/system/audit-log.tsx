@@ -16,6 +16,7 @@ const route = getRouteApi('/shell/operator/audit')
 
 export function AuditLog() {
   const t = useMessages('operations').audit
+  const { actions } = useMessages('audit')
   const search = route.useSearch()
   const { from, to, ...rest } = search
   const isFiltered = Object.keys(search).length > 0
@@ -55,7 +56,12 @@ export function AuditLog() {
             columns={[
               { header: t.time, cell: ({ time }) => <LogTime at={time} /> },
               { header: t.actor, cell: ({ actor }) => actor },
-              { header: t.action, primary: true, cell: ({ action }) => <code>{action}</code> },
+              {
+                header: t.action,
+                primary: true,
+                cell: ({ action }) =>
+                  actions[action] ? <span title={action}>{actions[action]}</span> : <code>{action}</code>,
+              },
               { header: t.object, cell: (record) => <CopyButton text={record.object} /> },
               {
                 header: t.detail,
