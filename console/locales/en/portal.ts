@@ -67,7 +67,9 @@ export const portal = {
     noneLead: 'Alerts about caps, balance and incidents appear here.',
     preferences: 'E-mail notifications',
     preferencesLead: 'All notifications are also shown here.',
-    noMail: 'The operator of this service has not set up e-mail. Notifications are shown here only.',
+    subscriptions: 'Subscriptions',
+    noMail:
+      'The operator of this service has not set up e-mail, so notifications are shown here only. Incidents are shown if you subscribe to them.',
     kinds: {
       spend_cap: 'Spend caps approaching or reached',
       balance: 'Low balance',

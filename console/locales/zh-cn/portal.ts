@@ -66,7 +66,8 @@ export const portal: typeof english = {
     noneLead: '消费上限、余额及故障提醒会显示在这里。',
     preferences: '邮件通知',
     preferencesLead: '所有通知都会在本页显示。',
-    noMail: '服务运营方尚未配置邮件，通知仅在本页显示。',
+    subscriptions: '订阅',
+    noMail: '服务运营方尚未配置邮件，通知仅在本页显示；故障通知需订阅后才会显示。',
     kinds: {
       spend_cap: '即将或已达到消费上限',
       balance: '余额预警',

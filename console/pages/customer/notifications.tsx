@@ -25,6 +25,8 @@ export function Notifications() {
   const t = useMessages('portal').notifications
   const language = useLanguage()
   const { mail } = useSession().platform.features
+  // Accounts opt in to incidents, also to see them here.
+  const isShown = (kind: string): boolean => mail || kind === 'incident'
   const markAllRead = useAction(() => mutateAccount('POST', '/notices/read', {}))
   return (
     <Page
@@ -45,22 +47,21 @@ export function Notifications() {
       >
         {(notifications) => <NotificationList notifications={notifications} />}
       </PagedList>
-      {mail ? (
-        <Section title={t.preferences} lead={t.preferencesLead}>
-          <QueryBoundary options={preferencesQuery}>
-            {(preferences) => <EmailPreferences preferences={preferences} />}
-          </QueryBoundary>
-        </Section>
-      ) : (
-        <Section title={t.preferences}>
-          <p className="muted">{t.noMail}</p>
-        </Section>
-      )}
+      <Section title={mail ? t.preferences : t.subscriptions} lead={mail ? t.preferencesLead : t.noMail}>
+        <QueryBoundary options={preferencesQuery}>
+          {(preferences) => <EmailPreferences preferences={preferences} isShown={isShown} />}
+        </QueryBoundary>
+      </Section>
     </Page>
   )
 }
 
-function EmailPreferences({ preferences: { channels } }: { readonly preferences: Preferences }) {
+interface EmailPreferencesProps {
+  readonly preferences: Preferences
+  readonly isShown: (kind: string) => boolean
+}
+
+function EmailPreferences({ preferences: { channels }, isShown }: EmailPreferencesProps) {
   const t = useMessages('portal').notifications
   const kinds: Readonly<Record<string, string>> = t.kinds
   /** Updates optimistically and rolls back on error. */
@@ -78,19 +79,21 @@ function EmailPreferences({ preferences: { channels } }: { readonly preferences:
   return (
     <div className="panel stack">
       {set.error && <ErrorMessage error={set.error} />}
-      {Object.entries(channels).map(([kind, names]) => (
-        <Checkbox
-          key={kind}
-          label={kinds[kind] ?? kind}
-          checked={names.includes('email')}
-          disabled={set.isRunning}
-          onChange={(event) => {
-            const others = names.filter((name) => name !== 'email')
-            const next = event.currentTarget.checked ? [...others, 'email'] : others
-            void set.run({ ...channels, [kind]: next })
-          }}
-        />
-      ))}
+      {Object.entries(channels)
+        .filter(([kind]) => isShown(kind))
+        .map(([kind, names]) => (
+          <Checkbox
+            key={kind}
+            label={kinds[kind] ?? kind}
+            checked={names.includes('email')}
+            disabled={set.isRunning}
+            onChange={(event) => {
+              const others = names.filter((name) => name !== 'email')
+              const next = event.currentTarget.checked ? [...others, 'email'] : others
+              void set.run({ ...channels, [kind]: next })
+            }}
+          />
+        ))}
     </div>
   )
 }

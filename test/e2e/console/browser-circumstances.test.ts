@@ -150,12 +150,33 @@ describe('Console in circumstances', () => {
     await operator.page.getByRole('heading', { name: 'No matching entries' }).waitFor()
   })
 
-  test('No mail server – the e-mail preferences are hidden, and the page says why', skip, async (t) => {
+  test('No mail server – the page says so, and offers only to subscribe to incidents', skip, async (t) => {
     const browser = await openBrowser(t, testServer().url)
     await signUp(browser, 'silent@example.com')
     await browser.open('/notices')
-    await browser.page.getByText('The operator of this service has not set up e-mail.').waitFor()
-    assert.equal(await browser.page.getByRole('checkbox').count(), 0)
+    await browser.page.getByText('The operator of this service has not set up e-mail, so').waitFor()
+    await browser.page.getByRole('checkbox', { name: 'Incidents', checked: false }).waitFor()
+    assert.equal(await browser.page.getByRole('checkbox').count(), 1)
+  })
+
+  test('Chinese pages – show texts and codes of the server in Chinese', skip, async (t) => {
+    const relay = testServer()
+    const incident = {
+      title: 'm-1: requests are failing',
+      message: 'Requests to this model are failing again.',
+    }
+    await relay.admin('POST', '/incidents', incident)
+    await relay.model('unserved', { upstreams: [] })
+    const browser = await openBrowser(t, relay.url)
+    const { page, navigate } = browser
+    await signInAsOperator(browser)
+    await setView(browser, { scheme: 'light', language: 'zh-CN', width: 1440 })
+    await navigate('/operator/incidents')
+    await page.getByRole('cell', { name: 'm-1：请求失败 该模型的请求再次出现失败。' }).waitFor()
+    await navigate('/operator/audit')
+    await page.getByRole('cell', { name: '创建故障' }).first().waitFor()
+    await navigate('/operator/models/unserved')
+    await page.getByText('没有已启用的上游提供此模型。').waitFor()
   })
 
   test('Wide tables – scroll inside their frame, also by keyboard', skip, async (t) => {
