@@ -15,6 +15,7 @@ export async function mutateAccount<Data>(
 ): Promise<Data> {
   const data = await call<Data>(method, `/console${path}`, body)
   void queryClient.invalidateQueries({ queryKey: ['account'] })
+  void queryClient.invalidateQueries({ queryKey: ['announcements'] })
   return data
 }
 

@@ -7,6 +7,7 @@ import { queryClient } from './session.ts'
 /** Refetches everything an operator sees. */
 export function invalidateAdmin(): void {
   void queryClient.invalidateQueries({ queryKey: ['admin'] })
+  void queryClient.invalidateQueries({ queryKey: ['announcements'] })
 }
 
 /** Sends a change, then refetches everything that depends on it in the background. */

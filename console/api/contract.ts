@@ -75,7 +75,11 @@ export interface Page<Item> {
 export type * from '../../src/http/console/contract/auth.ts'
 export type { AnnouncementJson as Announcement } from '../../src/http/api/announcements.ts'
 export type { LimitRequestJson as LimitRequest } from '../../src/http/api/limit-requests.ts'
-export type { Model as OfferedModel, Notification } from '../../src/http/console/contract/account.ts'
+export type {
+  MenuCounts,
+  Model as OfferedModel,
+  Notification,
+} from '../../src/http/console/contract/account.ts'
 export type { Entry as AccountEntry, Statement, Wallet } from '../../src/http/console/contract/billing.ts'
 export type { Key as ApiKey, NewKey as NewApiKey } from '../../src/http/console/contract/keys.ts'
 export type { AnnouncementBody } from '../../src/http/admin/notifications/announcements.ts'

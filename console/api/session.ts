@@ -34,6 +34,8 @@ const persistentKeys: readonly unknown[] = ['session', 'announcements']
 export function startSession(session: Session): void {
   queryClient.removeQueries({ predicate: ({ queryKey }) => !persistentKeys.includes(queryKey[0]) })
   queryClient.setQueryData(sessionQuery.queryKey, session)
+  // They come with the user's own counts.
+  void queryClient.invalidateQueries({ queryKey: ['announcements'] })
 }
 
 /** Reloads the console, so that no data of the user stays in memory. */

@@ -1,16 +1,17 @@
 /** The frame around every page for signed-in users: sidebar, search and user menu. */
 import { Menu } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { Link, Navigate, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
-import { Suspense, useEffect, useState } from 'react'
+import { Suspense, useEffect, useId, useState } from 'react'
 import { call } from '../api/client.ts'
 import type { Session } from '../api/contract.ts'
 import { setLanguage, useLanguage, useMessages } from '../locales/messages.ts'
 import { useAction } from '../components/forms/use-action.ts'
-import { AnnouncementBar } from '../components/layout/announcement-bar.tsx'
+import { AnnouncementBar, announcementsQuery } from '../components/layout/announcement-bar.tsx'
 import { ConfirmDialog } from '../components/feedback/confirm-dialog.tsx'
 import { Brand } from '../components/layout/auth-layout.tsx'
 import { Icon } from '../components/layout/icon.tsx'
-import { menuFor } from '../components/layout/menu.ts'
+import { menuBadges, menuFor } from '../components/layout/menu.ts'
 import { Loading } from '../components/feedback/empty-state.tsx'
 import { CommandPalette } from '../components/layout/command-palette.tsx'
 import { ToastList } from '../components/feedback/toast.tsx'
@@ -100,6 +101,8 @@ function SessionEnded() {
 function Sidebar({ close }: { readonly close: () => void }) {
   const t = useMessages('shell')
   const session = useSession()
+  const id = useId()
+  const badges = menuBadges(useQuery(announcementsQuery).data?.counts, t)
   return (
     <nav className="sidebar" aria-label={t.menu.label}>
       <Link to="/" className="brand-link">
@@ -108,16 +111,28 @@ function Sidebar({ close }: { readonly close: () => void }) {
       {menuFor(session, t).map((group) => (
         <div key={group.name} className="menu-group">
           <h2>{group.name}</h2>
-          {group.entries.map(({ href, icon, name }) => (
-            <Link
-              key={href}
-              to={href}
-              onClick={close}
-              activeOptions={{ exact: href === '/' || href === '/operator', includeSearch: false }}
-            >
-              <Icon name={icon} /> {name}
-            </Link>
-          ))}
+          {group.entries.map(({ href, icon, name }) => {
+            const badge = badges.get(href)
+            return (
+              <Link
+                key={href}
+                to={href}
+                onClick={close}
+                activeOptions={{ exact: href === '/' || href === '/operator', includeSearch: false }}
+                aria-describedby={badge && `${id}${href}`}
+              >
+                <Icon name={icon} /> {name}
+                {badge && (
+                  <span className="menu-badge" aria-hidden title={badge.label}>
+                    {badge.count}
+                    <span id={`${id}${href}`} hidden>
+                      {badge.label}
+                    </span>
+                  </span>
+                )}
+              </Link>
+            )
+          })}
         </div>
       ))}
       <p className="version">{session.platform.version}</p>

@@ -1,14 +1,14 @@
-/** The operators' announcements, above every page. */
+/** The operators' announcements, above every page. The same request brings the counts of the menu. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { get } from '../../api/client.ts'
-import type { Announcement } from '../../api/contract.ts'
+import type { Announcement, MenuCounts } from '../../api/contract.ts'
 import { useLanguage, type Language } from '../../locales/messages.ts'
 import { Icon } from './icon.tsx'
 
-const announcementsQuery = queryOptions({
+export const announcementsQuery = queryOptions({
   queryKey: ['announcements'],
-  queryFn: () => get<{ data: Announcement[] }>('/console/announcements'),
-  refetchInterval: 60_000,
+  queryFn: () => get<{ data: Announcement[]; counts: MenuCounts }>('/console/announcements'),
+  refetchInterval: 30_000,
 })
 
 /** The text in the user's language if there is one, otherwise in the other language. */

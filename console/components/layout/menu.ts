@@ -1,5 +1,5 @@
 /** The pages in the sidebar and the command palette. */
-import type { Session } from '../../api/contract.ts'
+import type { MenuCounts, Session } from '../../api/contract.ts'
 import type { Messages } from '../../locales/messages.ts'
 import type { IconName } from './icon.tsx'
 
@@ -12,6 +12,30 @@ export interface MenuEntry {
 export interface MenuGroup {
   readonly name: string
   readonly entries: readonly MenuEntry[]
+}
+
+/** What is open or unread, by the page that lists it. */
+export function menuBadges(
+  counts: MenuCounts | undefined,
+  t: Messages<'shell'>,
+): ReadonlyMap<string, { readonly count: number; readonly label: string }> {
+  if (counts === undefined) return new Map()
+  const { notices, operator } = counts
+  const badges = [
+    { href: '/notices', count: notices, label: t.unreadCount(notices) },
+    ...(operator === null
+      ? []
+      : [
+          { href: '/operator/incidents', count: operator.incidents, label: t.openCount(operator.incidents) },
+          {
+            href: '/operator/limit-requests',
+            count: operator.limit_requests,
+            label: t.openCount(operator.limit_requests),
+          },
+          { href: '/operator/notices', count: operator.notices, label: t.unreadCount(operator.notices) },
+        ]),
+  ]
+  return new Map(badges.filter(({ count }) => count > 0).map(({ href, ...badge }) => [href, badge]))
 }
 
 export function menuFor(

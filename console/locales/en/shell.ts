@@ -11,6 +11,8 @@ export const shell = {
   signOut: 'Sign out',
   impersonating: (email: string) => `Viewing as ${email}, read-only. This view is logged.`,
   stopImpersonating: 'Exit customer view',
+  openCount: (count: number) => `${count} open`,
+  unreadCount: (count: number) => `${count} unread`,
   menu: {
     label: 'Main menu',
     account: 'Account',

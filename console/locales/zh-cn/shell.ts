@@ -12,6 +12,8 @@ export const shell: typeof english = {
   signOut: '退出登录',
   impersonating: (email: string) => `正在以 ${email} 的身份浏览（只读），本次查看会被记录。`,
   stopImpersonating: '退出客户身份',
+  openCount: (count: number) => `${count} 项待处理`,
+  unreadCount: (count: number) => `${count} 条未读`,
   menu: {
     label: '主菜单',
     account: '账户',

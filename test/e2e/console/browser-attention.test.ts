@@ -50,6 +50,11 @@ describe('Attention in a browser', () => {
       .waitFor()
     const port = new URL(testServer().url).port
     await list.getByText(`Links in e-mails say http://localhost:${port}. Set PUBLIC_URL.`).waitFor()
+    const inMenu = page.getByRole('navigation').getByRole('link', { name: 'Incidents', exact: true })
+    await inMenu.and(page.locator('a:has(.menu-badge)')).waitFor()
+    const id = await inMenu.getAttribute('aria-describedby')
+    const described = await page.locator(`[id="${id}"]`).textContent()
+    assert.match(described ?? '', /^\d+ open$/)
     const problems = await checkPage(browser, '/operator/dashboard')
     await setView(browser, { scheme: 'light', language: 'en', width: 1440 })
     await list.getByRole('link', { name: 'failing-upstream' }).click()

@@ -114,11 +114,19 @@ describe('Operator console API', () => {
       incidents.map(({ id: found, title, severity }) => [found, title['zh-CN'], severity]),
       [[id, 'Slow', 'critical']],
     )
+    const { counts } = await operator.call(accountContract.announcements)
+    assert.equal(counts.operator?.incidents, (await read()).open_incidents.length)
     await operator.admin('PATCH', `/incidents/${id}`, { status: 'resolved' })
     const asking = await createCustomer('asking@example.com')
     const body = { wanted: { rpm: 500 }, reason: 'A fair.' }
     const request = await asking.call(accountContract.requestLimits, { body })
     assert.equal((await read()).open_limit_requests, 1)
+    const open = (await operator.call(accountContract.announcements)).counts.operator
+    assert.equal(open?.limit_requests, 1)
+    assert.deepEqual((await asking.call(accountContract.announcements)).counts, {
+      notices: 0,
+      operator: null,
+    })
     await operator.admin('POST', `/limit-requests/${request.id}`, { decision: 'decline' })
     const after = await read()
     assert.deepEqual([after.open_limit_requests, after.failed_backup], [0, null])

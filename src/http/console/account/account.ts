@@ -1,5 +1,9 @@
 /** Endpoints of an account: models and prices, limits, notifications, announcements. */
-import { createLimitRequest, listLimitRequests } from '../../../accounts/limit-requests.ts'
+import {
+  countOpenLimitRequests,
+  createLimitRequest,
+  listLimitRequests,
+} from '../../../accounts/limit-requests.ts'
 import { listKeys } from '../../../accounts/keys.ts'
 import { apiError } from '../../../errors.ts'
 import { formatFactor } from '../../../lib/money.ts'
@@ -10,15 +14,17 @@ import {
   countUnread,
   type Notification as StoredNotification,
 } from '../../../notifications/notifications.ts'
+import { operatorAudience } from '../../../notifications/notification-kinds.ts'
 import { preferencesOf, setPreferences, type Preferences } from '../../../notifications/preferences.ts'
 import { renderText } from '../../../notifications/locales/notification-texts.ts'
 import type { Language } from '../../../users/users.ts'
 import { serializeAnnouncement } from '../../api/announcements.ts'
 import { serializeLimitRequest } from '../../api/limit-requests.ts'
 import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
-import { accountContract, type Notification } from '../contract/account.ts'
+import { listOpenIncidents } from '../../api/open-incidents.ts'
+import { accountContract, type MenuCounts, type Notification } from '../contract/account.ts'
 import { resolvePriceFactorPpm, listOfferedModels } from './models.ts'
-import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+import { endpoint, getActiveAccountId, type Endpoint, type ConsoleContext } from '../context.ts'
 
 const maxRequestsShown = 20
 
@@ -75,6 +81,26 @@ async function readNotifications({
   }
 }
 
+async function readOperatorCounts(ctx: ConsoleContext['ctx']): Promise<MenuCounts['operator']> {
+  const [notices, incidents, limitRequests] = await Promise.all([
+    countUnread(ctx.db, operatorAudience),
+    listOpenIncidents(ctx),
+    countOpenLimitRequests(ctx.db),
+  ])
+  return { notices, incidents: incidents.length, limit_requests: limitRequests }
+}
+
+async function readMenuCounts({ ctx, authenticated }: ConsoleContext): Promise<MenuCounts> {
+  const { user, session } = authenticated
+  const accountId = getActiveAccountId(authenticated)
+  const isOperator = user.role === 'operator' && session.impersonatedAccount === null
+  const [notices, operator] = await Promise.all([
+    accountId === null ? 0 : countUnread(ctx.db, accountId),
+    isOperator ? readOperatorCounts(ctx) : null,
+  ])
+  return { notices, operator }
+}
+
 function serializePreferences(preferences: Preferences) {
   const channels: Record<string, string[]> = {}
   for (const [kind, names] of Object.entries(preferences)) channels[kind] = [...names]
@@ -87,8 +113,9 @@ export const accountEndpoints: readonly Endpoint[] = [
   })),
   endpoint(accountContract.limits, readLimits),
   endpoint(accountContract.requestLimits, requestLimits),
-  endpoint(accountContract.announcements, async ({ ctx }) => ({
-    data: (await currentAnnouncements(ctx.db)).map(serializeAnnouncement),
+  endpoint(accountContract.announcements, async (context) => ({
+    data: (await currentAnnouncements(context.ctx.db)).map(serializeAnnouncement),
+    counts: await readMenuCounts(context),
   })),
   endpoint(accountContract.notifications, readNotifications),
   endpoint(accountContract.markNotificationsRead, async ({ ctx, accountId, body }) => ({

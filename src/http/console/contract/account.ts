@@ -43,6 +43,14 @@ const preferences = z.object({
   channels: z.record(z.string(), z.array(z.string())),
 })
 
+/** What is unread or open, for the menu. */
+const menuCounts = z.object({
+  /** Unread notifications of the account. */
+  notices: z.int(),
+  /** null: not an operator, or impersonating a customer. */
+  operator: z.object({ notices: z.int(), incidents: z.int(), limit_requests: z.int() }).nullable(),
+})
+
 export const accountContract = {
   models: defineEndpoint(['GET', '/models', 'customer'], { response: z.object({ data: z.array(model) }) }),
   limits: defineEndpoint(['GET', '/limits', 'customer'], {
@@ -70,7 +78,7 @@ export const accountContract = {
     response: limitRequest,
   }),
   announcements: defineEndpoint(['GET', '/announcements', 'person'], {
-    response: z.object({ data: z.array(announcement) }),
+    response: z.object({ data: z.array(announcement), counts: menuCounts }),
   }),
   notifications: defineEndpoint(['GET', '/notices', 'customer'], {
     query: z.strictObject({ ...pageFields, unread: z.literal('true').optional() }),
@@ -95,4 +103,5 @@ export const accountContract = {
 export const playgroundPath = '/chat/completions'
 
 export type Model = z.infer<typeof model>
+export type MenuCounts = z.infer<typeof menuCounts>
 export type Notification = z.infer<typeof notification>
