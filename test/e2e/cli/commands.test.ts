@@ -1,4 +1,5 @@
 // @backend both (cluster in long runs)
+// @suite all – some fifty commands
 /** The command line; commands-stopped.test.ts administers without a relay. */
 
 import assert from 'node:assert/strict'

@@ -1,4 +1,5 @@
 // @backend sqlite – test/cluster/backup.test.ts covers backups of a cluster
+// @suite all – some thirty commands and a relay for most tests
 /** Backup of a running relay, restore elsewhere, and verification of both. */
 
 import assert from 'node:assert/strict'

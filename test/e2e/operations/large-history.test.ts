@@ -1,4 +1,5 @@
 // @backend sqlite – writes its history straight into a SQLite file
+// @suite all – writes and reads a large history
 /** Page latency over a large history; test/long/large-history.long.ts has ten million rows. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
