@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 
-import { assertAccepted } from '../../test/support/upstream/strict-upstream.ts'
+import { assertAccepted, type StrictFormat } from '../../test/support/upstream/strict-upstream.ts'
 import { SseParser } from '../lib/sse/sse-parser.ts'
 import { isObject } from './usage.ts'
 import type { UpstreamCall, ChatBody, Chunk, Provider, StreamEvent } from './provider.ts'
@@ -51,9 +51,15 @@ export function createCall(provider: Provider, json: Json, fields: Partial<Upstr
 export function sentBody(provider: Provider, call: UpstreamCall): Json {
   const value: unknown = JSON.parse(Buffer.concat([...provider.buildRequest(call).body]).toString())
   if (!isObject(value)) throw new Error('The body is no object.')
-  const { name } = provider
-  if (name === 'openai' || name === 'anthropic' || name === 'bedrock') assertAccepted(name, value)
+  const format = strictFormatOf(provider)
+  if (format) assertAccepted(format, value, call.model)
   return value
+}
+
+function strictFormatOf({ name, nativeFormat }: Provider): StrictFormat | undefined {
+  if (name === 'vertex') return nativeFormat === 'messages' ? 'vertex-claude' : 'gemini'
+  const formats = ['openai', 'anthropic', 'bedrock', 'gemini'] as const
+  return formats.find((format) => format === name)
 }
 
 /** The folder of hand-written responses in a provider's API format. */

@@ -8,10 +8,12 @@ import type { Script } from './exchange.ts'
 import { respondWithJson } from './scripted-responses.ts'
 import { findAnthropicMessagesProblem } from './strict-anthropic-messages.ts'
 import { findBedrockConverseProblem } from './strict-bedrock-converse.ts'
+import { findGeminiProblem } from './strict-gemini.ts'
 import { findOpenAIChatProblem } from './strict-openai-chat.ts'
 import type { Json } from './strict-rules.ts'
+import { findVertexClaudeProblem } from './strict-vertex-claude.ts'
 
-export type StrictFormat = 'openai' | 'anthropic' | 'bedrock'
+export type StrictFormat = 'openai' | 'anthropic' | 'bedrock' | 'gemini' | 'vertex-claude'
 
 export interface StrictOptions {
   /** Matches the messages of errors that the test expects. */
@@ -28,9 +30,22 @@ const paths: Readonly<Record<StrictFormat, RegExp>> = {
   openai: /\/chat\/completions$/,
   anthropic: /\/messages$/,
   bedrock: /\/converse(?:-stream)?$/,
+  gemini: /:(?:generateContent|streamGenerateContent)$/,
+  'vertex-claude': /:(?:rawPredict|streamRawPredict)$/,
 }
 
-function findRejection(format: StrictFormat, body: Json, headers?: Json): Rejection | undefined {
+/** What a request has besides its body, as far as it is known. */
+interface RequestFacts {
+  readonly headers?: Json | undefined
+  /** The model in the URL. */
+  readonly model?: string | undefined
+}
+
+function findRejection(
+  format: StrictFormat,
+  body: Json,
+  { headers, model = '' }: RequestFacts,
+): Rejection | undefined {
   if (format === 'openai') {
     const problem = findOpenAIChatProblem(body)
     return (
@@ -41,13 +56,20 @@ function findRejection(format: StrictFormat, body: Json, headers?: Json): Reject
     const problem = findBedrockConverseProblem(body)
     return problem && { status: problem.status, body: problem.error, message: problem.error.message }
   }
-  const problem = findAnthropicMessagesProblem(body, headers)
+  if (format === 'gemini') {
+    const problem = findGeminiProblem(body)
+    return problem && { status: problem.status, body: problem.error, message: problem.error.error.message }
+  }
+  const problem =
+    format === 'anthropic'
+      ? findAnthropicMessagesProblem(body, headers)
+      : findVertexClaudeProblem(body, model, headers?.['anthropic-beta'])
   return problem && { status: problem.status, body: problem.error, message: problem.error.error.message }
 }
 
-/** Throws the error with which the provider would reject this body. */
-export function assertAccepted(format: StrictFormat, body: Json): void {
-  const rejection = findRejection(format, body)
+/** Throws the error with which the provider would reject this body. `model`: the one in the URL. */
+export function assertAccepted(format: StrictFormat, body: Json, model?: string): void {
+  const rejection = findRejection(format, body, { model })
   if (rejection) throw new Error(`${format} would reject this request: ${rejection.message}`)
 }
 
@@ -56,7 +78,8 @@ export function strict(format: StrictFormat, script: Script, { expected }: Stric
   return async (exchange) => {
     const { path, json, headers, text } = exchange.request
     const isOfFormat = paths[format].test(path.replace(/\?.*/, ''))
-    const rejection = isOfFormat ? findRejection(format, json, { ...headers }) : undefined
+    const model = /\/models\/(?<model>[^/:]+):/.exec(path)?.groups?.['model']
+    const rejection = isOfFormat ? findRejection(format, json, { headers: { ...headers }, model }) : undefined
     if (!rejection) return script(exchange)
     await respondWithJson(rejection.status, rejection.body)(exchange)
     if (expected?.test(rejection.message)) return
