@@ -1,6 +1,7 @@
 /**
  * Conversations for providers that require alternating turns, the user's first, unique ids of calls, and texts that are
- * not blank (Anthropic, "Messages"; Amazon, "Converse"). The OpenAI format requires none of this.
+ * not blank (Anthropic, "Messages"; Amazon, "Converse"), or calls after a user's turn (Google, "Function calling"). The
+ * OpenAI format requires none of this.
  */
 import type { ChatMessage, Part } from './chat-messages.ts'
 import type { ParsedChatRequest } from './chat-request.ts'

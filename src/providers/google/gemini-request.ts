@@ -2,6 +2,7 @@
  * Encodes a chat request in Gemini's format (generateContent, v1beta): system and developer messages become the system
  * instruction, tool results have the name of the function, and thought signatures go back to their positions.
  */
+import { alternateTurns } from '../alternating-turns.ts'
 import type { ChatMessage, Part, Source } from '../chat-messages.ts'
 import type { ParsedChatRequest, Reasoning } from '../chat-request.ts'
 import { getNumber, omitUndefined, type Json, lookup } from '../json-fields.ts'
@@ -97,25 +98,34 @@ function encodeToolMessage(message: ChatMessage, names: ReadonlyMap<string, stri
   return [{ functionResponse: { name, response: encodeToolResponse(message.parts) } }, ...encodeParts(others)]
 }
 
-function encodeContents(messages: readonly ChatMessage[], model: string): Json[] {
+/** Encodes the conversation: calls must follow a user's turn, and there must be at least one turn. */
+function encodeConversation(
+  messages: readonly ChatMessage[],
+  model: string,
+): { system: Json[]; contents: Json[] } {
   const names = new Map<string, string>()
-  const turns: { role: string; parts: Json[] }[] = []
-  for (const message of messages) {
+  const { systemParts, turns } = alternateTurns(messages, (message) => {
     for (const { id, name } of message.toolCalls) names.set(id, name)
-    if (message.role === 'system') continue
-    const role = message.role === 'assistant' ? 'model' : 'user'
-    const ofUser = message.role === 'tool' ? encodeToolMessage(message, names) : encodeParts(message.parts)
-    const parts = role === 'model' ? encodeModelTurn(message, model) : ofUser
-    if (parts.length === 0) continue
-    const last = turns.at(-1)
-    if (last?.role === role) last.parts.push(...parts)
-    else turns.push({ role, parts })
-  }
-  return turns
+    if (message.role === 'assistant') return encodeModelTurn(message, model)
+    return message.role === 'tool' ? encodeToolMessage(message, names) : encodeParts(message.parts)
+  })
+  const contents = turns.map(({ role, content }) => ({
+    role: role === 'assistant' ? 'model' : 'user',
+    parts: content,
+  }))
+  return { system: encodeParts(systemParts), contents }
+}
+
+/** Google's rule for names; the OpenAI format also allows digits and dashes at the beginning. */
+function requireToolName(name: string): void {
+  if (/^[a-zA-Z_]/.test(name)) return
+  const problem = 'names must begin with a letter or an underscore for this provider'
+  throw new UnsupportedFeatureError('tools', `Invalid \`tools\`: ${problem}.`)
 }
 
 function encodeTools({ tools }: ParsedChatRequest): Json[] | undefined {
   if (tools.length === 0) return undefined
+  for (const { name } of tools) requireToolName(name)
   const functionDeclarations = tools.map(({ name, description, parameters }) =>
     omitUndefined({ name, description, parametersJsonSchema: parameters }),
   )
@@ -130,28 +140,53 @@ function encodeToolConfig({ tools, toolChoice }: ParsedChatRequest): Json | unde
   return { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [toolChoice.name] } }
 }
 
+const defaultBudget = 8192
 const budgets: Readonly<Record<string, number>> = {
   none: 0,
   minimal: 1024,
   low: 1024,
-  medium: 8192,
+  medium: defaultBudget,
   high: 24_576,
   xhigh: 24_576,
+  max: 24_576,
 }
-const levels: Readonly<Record<string, string>> = { none: 'minimal', xhigh: 'high' }
+const levels: Readonly<Record<string, string>> = { none: 'minimal', xhigh: 'high', max: 'high' }
+
+/** The budget within the bounds of the model; 2.5 Pro cannot turn thinking off (Google, "Thinking"). */
+function boundBudget(tokens: number, model: string): number {
+  const isPro = model.includes('gemini-2.5-pro')
+  return isPro && tokens === 0 ? 128 : Math.min(tokens, isPro ? 32_768 : 24_576)
+}
 
 function encodeThinking(reasoning: Reasoning, model: string): Json {
   const { effort, tokens, isHidden } = reasoning
   const includeThoughts = effort !== 'none' && !isHidden
-  if (tokens !== null) return { thinkingBudget: tokens, includeThoughts }
+  if (tokens !== null) return { thinkingBudget: boundBudget(tokens, model), includeThoughts }
   const level = effort ?? 'medium'
   return thinksInLevels(model)
     ? { thinkingLevel: lookup(levels, level) ?? level, includeThoughts }
-    : { thinkingBudget: lookup(budgets, level) ?? budgets['medium'], includeThoughts }
+    : { thinkingBudget: boundBudget(lookup(budgets, level) ?? defaultBudget, model), includeThoughts }
+}
+
+/** Google's maximums; the OpenAI format allows more. */
+function requireMaximums({ stop = [], results }: ParsedChatRequest): void {
+  if (stop.length > 5)
+    throw new UnsupportedFeatureError(
+      'stop',
+      'Invalid `stop`: must have at most 5 strings for this provider.',
+    )
+  if (results > 8) throw new UnsupportedFeatureError('n', 'Invalid `n`: must be at most 8 for this provider.')
+}
+
+/** A seed of 64 bits, as the OpenAI format allows, becomes one of 32. */
+function encodeSeed(json: Json): number | undefined {
+  const seed = getNumber(json, 'seed')
+  return seed === undefined ? undefined : Math.trunc(seed) % 2 ** 31
 }
 
 function encodeGenerationConfig(request: ParsedChatRequest, model: string): Json {
   const { json, format, reasoning } = request
+  requireMaximums(request)
   return omitUndefined({
     maxOutputTokens: request.maximumTokens ?? undefined,
     temperature: request.temperature,
@@ -159,7 +194,7 @@ function encodeGenerationConfig(request: ParsedChatRequest, model: string): Json
     topK: request.topK,
     candidateCount: request.results > 1 ? request.results : undefined,
     stopSequences: request.stop,
-    seed: getNumber(json, 'seed'),
+    seed: encodeSeed(json),
     presencePenalty: getNumber(json, 'presence_penalty'),
     frequencyPenalty: getNumber(json, 'frequency_penalty'),
     responseMimeType: format.kind === 'text' ? undefined : 'application/json',
@@ -170,11 +205,10 @@ function encodeGenerationConfig(request: ParsedChatRequest, model: string): Json
 
 /** Builds the request's body; the model's name is in the URL. */
 export function buildGeminiBody(request: ParsedChatRequest, model: string): Json {
-  const system = request.messages.filter(({ role }) => role === 'system')
-  const parts = system.flatMap((message) => encodeParts(message.parts))
+  const { system, contents } = encodeConversation(request.messages, model)
   return omitUndefined({
-    systemInstruction: parts.length > 0 ? { parts } : undefined,
-    contents: encodeContents(request.messages, model),
+    systemInstruction: system.length > 0 ? { parts: system } : undefined,
+    contents,
     tools: encodeTools(request),
     toolConfig: encodeToolConfig(request),
     generationConfig: encodeGenerationConfig(request, model),

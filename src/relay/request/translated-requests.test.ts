@@ -24,7 +24,7 @@ function list<Item>(item: Arbitrary<Item>, maxLength = 3): Arbitrary<Item[]> {
 }
 
 const texts = constantFrom('', ' ', '\n', 'Hi', 'So ', ' a\n')
-const names = constantFrom('clock', 'a-b', 'f'.repeat(64))
+const names = constantFrom('clock', 'a-b', '9to5', 'f'.repeat(64))
 const pixel = 'iVBORw0KGgo='
 const schemas = constantFrom<object>(
   { type: 'object' },
@@ -32,7 +32,7 @@ const schemas = constantFrom<object>(
   { type: 'object', properties: { a: {} }, required: ['a'], additionalProperties: false },
 )
 
-describe('chat completions to Claude', () => {
+describe('chat completions to Claude and Gemini', () => {
   const textPart = texts.map((text) => ({ type: 'text', text }))
   const urls = constantFrom(
     `data:image/png;base64,${pixel}`,
@@ -96,10 +96,10 @@ describe('chat completions to Claude', () => {
     response_format: format,
     user: constantFrom('u', 'u'.repeat(64)),
     stream: boolean(),
-    seed: constant(1),
+    seed: constantFrom(1, 2 ** 40),
     frequency_penalty: constant(1),
   })
-  const models = constantFrom(
+  const claudeModels = constantFrom(
     'claude-3-7-sonnet-latest',
     'claude-opus-4-1',
     'claude-sonnet-4-5',
@@ -107,15 +107,22 @@ describe('chat completions to Claude', () => {
     'claude-sonnet-5',
   )
 
-  for (const name of ['anthropic', 'bedrock']) {
+  const geminiModels = constantFrom('gemini-2.5-flash', 'gemini-2.5-pro', 'gemini-3-pro')
+
+  for (const [name, models] of [
+    ['anthropic', claudeModels],
+    ['bedrock', claudeModels],
+    ['vertex', claudeModels],
+    ['gemini', geminiModels],
+  ] as const) {
     test(`property – what OpenAI accepts is accepted in translation by ${name}`, () => {
-      const provider = providerNamed(name)
       fc.assert(
         fc.property(array(turns, { minLength: 1, maxLength: 6 }), options, models, (some, fields, model) => {
-          // Recent models cannot continue a message.
-          const messages = [...some.flat(), { role: 'user', content: 'Go on.' }]
-          const json = { messages, ...fields }
+          // Recent models of Anthropic cannot continue a message.
+          const last = models === claudeModels ? [{ role: 'user', content: 'Go on.' }] : []
+          const json = { messages: [...some.flat(), ...last], ...fields }
           fc.pre(findOpenAIChatProblem({ model: 'm', ...json }) === undefined)
+          const provider = providerNamed(name).forModel?.(model) ?? providerNamed(name)
           try {
             sentBody(provider, createCall(provider, json, { model }))
           } catch (error) {

@@ -234,6 +234,7 @@ describe('Messages API translation', () => {
     const gemini = await server.upstream(respondWithEvents(readStreamPayloads(folder, 'tools')), {
       provider: 'gemini',
     })
+    gemini.strict('gemini')
     await server.model('gemini', { upstreams: [gemini], prices })
     const message = assembleMessage(
       parseMessagesEvents(

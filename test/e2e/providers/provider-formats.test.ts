@@ -41,7 +41,7 @@ async function prepareProvider(
   fields: object = {},
 ): Promise<{ model: string; alice: Account; upstream: RegisteredUpstream }> {
   const upstream = await server.upstream(script, { provider, ...fields })
-  if (provider === 'anthropic' || provider === 'bedrock') upstream.strict(provider)
+  if (provider === 'anthropic' || provider === 'bedrock' || provider === 'gemini') upstream.strict(provider)
   return { model: await addModel([upstream]), alice: await server.account({ balance: '1' }), upstream }
 }
 
@@ -120,6 +120,7 @@ describe('Provider API formats', () => {
       provider: 'anthropic',
     })
     const second = await server.upstream(replay('gemini', 'text'), { provider: 'gemini' })
+    second.strict('gemini')
     const model = await addModel([first, second])
     const alice = await server.account({ balance: '1' })
     const completion = assemble(await readChunks(await alice.post(chatRequest(model, { stream: true }))))
@@ -222,6 +223,7 @@ describe('Provider API formats', () => {
       })(exchange)
     }
     const upstream = await server.upstream(script)
+    upstream.strict('gemini')
     const key = {
       type: 'service_account',
       project_id: 'a-project',

@@ -64,6 +64,7 @@ describe('Recorded Anthropic and Gemini responses', () => {
       const anthropic = await server.upstream(respondWithJson(500, {}), { provider: 'anthropic' })
       const google = await server.upstream(respondWithJson(500, {}), { provider: 'gemini' })
       anthropic.strict('anthropic')
+      google.strict('gemini')
       await server.model('anthropic', { prices: ['0.002', '0.008'], upstreams: [anthropic] })
       await server.model('google', { prices: ['0.002', '0.008'], upstreams: [google] })
       const alice = await server.account({ balance: '10' })
