@@ -78,7 +78,7 @@ export function alternateTurns(
     if (last?.role === role) last.content.push(...content)
     else if (role === 'user' || content.length > 0) turns.push({ role, content })
   }
-  if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [] })
+  if (spoken.length > 0 && turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [] })
   const text: Part = { kind: 'text', text: placeholder, path: 'messages', cacheControl: undefined }
   for (const { content } of turns)
     if (content.length === 0) content.push(...encodeContent(userMessage([text])))

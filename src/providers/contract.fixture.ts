@@ -58,7 +58,7 @@ export function sentBody(provider: Provider, call: UpstreamCall): Json {
 
 function strictFormatOf({ name, nativeFormat }: Provider): StrictFormat | undefined {
   if (name === 'vertex') return nativeFormat === 'messages' ? 'vertex-claude' : 'gemini'
-  const formats = ['openai', 'anthropic', 'bedrock', 'gemini'] as const
+  const formats = ['openai', 'anthropic', 'bedrock', 'cohere', 'gemini'] as const
   return formats.find((format) => format === name)
 }
 

@@ -29,9 +29,11 @@ function encodeMessage({ role, parts, toolCalls, toolCallId }: ChatMessage): Jso
     type: 'function',
     function: { name, arguments: JSON.stringify(input) },
   }))
+  // Cohere requires the content of every message but the assistant's.
+  const isOptional = role === 'assistant' && parts.length === 0
   return omitUndefined({
     role,
-    content: parts.length > 0 ? encodeContent(parts) : undefined,
+    content: isOptional ? undefined : encodeContent(parts),
     tool_calls: calls.length > 0 ? calls : undefined,
   })
 }
@@ -54,16 +56,31 @@ function encodeTools({ tools, toolChoice }: ParsedChatRequest): { tools?: Json[]
   return { tools: wanted.map(encodeTool), tool_choice: 'REQUIRED' }
 }
 
-function encodeResponseFormat({ format }: ParsedChatRequest): Json | undefined {
+function encodeResponseFormat({ format, tools }: ParsedChatRequest): Json | undefined {
   if (format.kind === 'text') return undefined
+  if (tools.length > 0) {
+    const problem = 'not supported together with `tools` by this provider'
+    throw new UnsupportedFeatureError('response_format', `Invalid \`response_format\`: ${problem}.`)
+  }
   const schema = format.kind === 'schema' ? format.schema : undefined
   return omitUndefined({ type: 'json_object', json_schema: schema })
 }
 
 function encodeThinking({ reasoning }: ParsedChatRequest): Json | undefined {
   if (reasoning === null) return undefined
-  if (reasoning.effort === 'none') return { type: 'disabled' }
-  return omitUndefined({ type: 'enabled', token_budget: reasoning.tokens ?? undefined })
+  const { effort, tokens } = reasoning
+  if (effort === 'none' || tokens === 0) return { type: 'disabled' }
+  return omitUndefined({ type: 'enabled', token_budget: tokens !== null && tokens > 0 ? tokens : undefined })
+}
+
+/** The value within Cohere's range; those of the OpenAI format are larger. */
+function clamp(value: number | undefined, minimum: number, maximum: number): number | undefined {
+  return value === undefined ? undefined : Math.min(Math.max(value, minimum), maximum)
+}
+
+function encodeStop({ stop }: ParsedChatRequest): readonly string[] | undefined {
+  if (stop === undefined || stop.length <= 5) return stop
+  throw new UnsupportedFeatureError('stop', 'Invalid `stop`: must have at most 5 strings for this provider.')
 }
 
 /** Builds the request's body. */
@@ -78,12 +95,12 @@ export function buildCohereBody(request: ParsedChatRequest, model: string, strea
     thinking: encodeThinking(request),
     max_tokens: request.maximumTokens ?? undefined,
     temperature: request.temperature,
-    p: request.topP,
-    k: request.topK,
+    p: clamp(request.topP, 0.01, 0.99),
+    k: clamp(request.topK, 0, 500),
     seed: getNumber(json, 'seed'),
-    frequency_penalty: getNumber(json, 'frequency_penalty'),
-    presence_penalty: getNumber(json, 'presence_penalty'),
-    stop_sequences: request.stop,
+    frequency_penalty: clamp(getNumber(json, 'frequency_penalty'), 0, 1),
+    presence_penalty: clamp(getNumber(json, 'presence_penalty'), 0, 1),
+    stop_sequences: encodeStop(request),
     stream,
   })
 }

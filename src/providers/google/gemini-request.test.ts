@@ -44,8 +44,10 @@ describe('requests to Gemini', () => {
   })
 
   test('empty message – becomes a turn with a text', () => {
-    const { contents } = bodyFor({ messages: [{ role: 'user', content: '' }] })
-    assert.deepEqual(contents, [{ role: 'user', parts: [{ text: '.' }] }])
+    for (const role of ['user', 'assistant']) {
+      const { contents } = bodyFor({ messages: [{ role, content: '' }] })
+      assert.deepEqual(contents, [{ role: 'user', parts: [{ text: '.' }] }])
+    }
   })
 
   test('call at the beginning – follows a user’s turn', () => {

@@ -32,7 +32,7 @@ const schemas = constantFrom<object>(
   { type: 'object', properties: { a: {} }, required: ['a'], additionalProperties: false },
 )
 
-describe('chat completions to Claude and Gemini', () => {
+describe('chat completions to other formats', () => {
   const textPart = texts.map((text) => ({ type: 'text', text }))
   const urls = constantFrom(
     `data:image/png;base64,${pixel}`,
@@ -114,6 +114,7 @@ describe('chat completions to Claude and Gemini', () => {
     ['bedrock', claudeModels],
     ['vertex', claudeModels],
     ['gemini', geminiModels],
+    ['cohere', constantFrom('command-a-03-2025')],
   ] as const) {
     test(`property – what OpenAI accepts is accepted in translation by ${name}`, () => {
       fc.assert(

@@ -41,7 +41,8 @@ async function prepareProvider(
   fields: object = {},
 ): Promise<{ model: string; alice: Account; upstream: RegisteredUpstream }> {
   const upstream = await server.upstream(script, { provider, ...fields })
-  if (provider === 'anthropic' || provider === 'bedrock' || provider === 'gemini') upstream.strict(provider)
+  const format = (['anthropic', 'bedrock', 'cohere', 'gemini'] as const).find((each) => each === provider)
+  if (format) upstream.strict(format)
   return { model: await addModel([upstream]), alice: await server.account({ balance: '1' }), upstream }
 }
 

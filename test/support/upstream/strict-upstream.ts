@@ -8,12 +8,13 @@ import type { Script } from './exchange.ts'
 import { respondWithJson } from './scripted-responses.ts'
 import { findAnthropicMessagesProblem } from './strict-anthropic-messages.ts'
 import { findBedrockConverseProblem } from './strict-bedrock-converse.ts'
+import { findCohereChatProblem } from './strict-cohere-chat.ts'
 import { findGeminiProblem } from './strict-gemini.ts'
 import { findOpenAIChatProblem } from './strict-openai-chat.ts'
 import type { Json } from './strict-rules.ts'
 import { findVertexClaudeProblem } from './strict-vertex-claude.ts'
 
-export type StrictFormat = 'openai' | 'anthropic' | 'bedrock' | 'gemini' | 'vertex-claude'
+export type StrictFormat = 'openai' | 'anthropic' | 'bedrock' | 'cohere' | 'gemini' | 'vertex-claude'
 
 export interface StrictOptions {
   /** Matches the messages of errors that the test expects. */
@@ -30,6 +31,7 @@ const paths: Readonly<Record<StrictFormat, RegExp>> = {
   openai: /\/chat\/completions$/,
   anthropic: /\/messages$/,
   bedrock: /\/converse(?:-stream)?$/,
+  cohere: /\/chat$/,
   gemini: /:(?:generateContent|streamGenerateContent)$/,
   'vertex-claude': /:(?:rawPredict|streamRawPredict)$/,
 }
@@ -52,8 +54,8 @@ function findRejection(
       problem && { status: problem.status, body: { error: problem.error }, message: problem.error.message }
     )
   }
-  if (format === 'bedrock') {
-    const problem = findBedrockConverseProblem(body)
+  if (format === 'bedrock' || format === 'cohere') {
+    const problem = format === 'bedrock' ? findBedrockConverseProblem(body) : findCohereChatProblem(body)
     return problem && { status: problem.status, body: problem.error, message: problem.error.message }
   }
   if (format === 'gemini') {
