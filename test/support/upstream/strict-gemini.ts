@@ -1,8 +1,8 @@
 /**
  * Validates requests as strictly as Google's "generateContent", of the Gemini API and of Vertex AI. Sources: the types
  * of `@google/genai` 2.32 and the protocol buffers of googleapis (`google/ai/generativelanguage/v1beta`), from which the
- * JSON parser knows the fields, and the texts of the API's errors, which are quoted here as they appear in public issues.
- * A field of either API is accepted; names in snake case, which Google accepts too, are not.
+ * JSON parser knows the fields, and the texts of the API's errors: those quoted in comments appear in public issues, the
+ * others are descriptive. A field of either API is accepted; names in snake case, which Google accepts too, are not.
  */
 
 import { isObject } from '../../../src/providers/usage.ts'

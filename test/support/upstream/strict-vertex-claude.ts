@@ -1,6 +1,6 @@
 /**
  * Validates requests for Claude on Vertex AI: as Anthropic does, but the model is in the URL, and the version in the body
- * instead of a header (Anthropic, "Claude on Vertex AI").
+ * instead of a header (Anthropic, "Claude on Vertex AI"). The texts of these two errors are descriptive.
  */
 
 import { type AnthropicProblem, findAnthropicMessagesProblem } from './strict-anthropic-messages.ts'
