@@ -83,8 +83,11 @@ export class ReopeningReader {
       }
       if (reads.length > 0) void this.#resumeAfter(operation, reads)
     }
-    const present = operations.filter((each) => each.kind !== 'hold' || !this.waiting.has(each))
-    operations.splice(0, operations.length, ...present)
+    // Of nearly every batch, no hold waits.
+    if (this.waiting.size > 0) {
+      const present = operations.filter((each) => each.kind !== 'hold' || !this.waiting.has(each))
+      operations.splice(0, operations.length, ...present)
+    }
     return [...taken.values()]
   }
 
