@@ -47,7 +47,7 @@ export function reload(): void {
 }
 
 /**
- * Reloads the page as soon as the server answers, unless it was reloaded a moment ago; tells the result of each check.
+ * Reloads the page as soon as the server answers, unless it was reloaded a moment ago. `onChecked` gets the result of each check.
  * Returns a function that stops checking.
  */
 export function reloadWhenReachable(onChecked: (isReachable: boolean) => void): () => void {

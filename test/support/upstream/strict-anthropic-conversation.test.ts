@@ -202,11 +202,4 @@ describe('Strict conversations', () => {
       assert.deepEqual([problem.error.type, problem.error.error.type], ['error', 'invalid_request_error'])
     })
   }
-
-  test('anthropic-version – is required', () => {
-    const body = { model: 'm', max_tokens: 9, messages: [user] }
-    assert.equal(findAnthropicMessagesProblem(body, { 'anthropic-version': '2023-06-01' }), undefined)
-    const problem = findAnthropicMessagesProblem(body, {})
-    assert.equal(problem?.error.error.message, 'anthropic-version: header is required')
-  })
 })
