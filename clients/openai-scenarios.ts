@@ -2,14 +2,8 @@
 import assert from 'node:assert/strict'
 
 import type { Scenario } from './client-program.ts'
-import {
-  assertCallIdsReturned,
-  assertClosed,
-  assertCutShort,
-  assertSchemaSent,
-  rejectOnce,
-  textSentTo,
-} from './server-checks.ts'
+import { failureScenarios } from './failure-scenarios.ts'
+import { assertCallIdsReturned, assertSchemaSent, textSentTo } from './server-checks.ts'
 import { signature } from './upstream-scripts.ts'
 
 export const openaiScenarios: Readonly<Record<string, Scenario>> = {
@@ -49,25 +43,5 @@ export const openaiScenarios: Readonly<Record<string, Scenario>> = {
   'Responses API – is not found': { name: 'not_available', families: ['other'] },
   'Too large request – is rejected with 413': { name: 'too_large', families: ['other'] },
   'Error with x-should-retry false – is not retried': { name: 'not_retried' },
-  'Rate-limited upstream – the client retries and gets a response': {
-    name: 'retried',
-    before: (context, family) => rejectOnce(context, family, 429),
-  },
-  'Rate-limited upstream without retries – raises the error': {
-    name: 'without_retries',
-    before: (context, family) => rejectOnce(context, family, 429),
-  },
-  'Disconnect from a stream – closes the upstream and ends the charge': {
-    name: 'disconnect_from_stream',
-    async after(context, family, doneMs) {
-      await assertClosed(context, family, doneMs)
-      await assertCutShort(context, family)
-    },
-  },
-  'Timeout of a silent request – closes the upstream': {
-    name: 'timeout_of_silent_request',
-    after: assertClosed,
-  },
-  'Error within a stream – is raised after the text before it': { name: 'error_in_stream' },
-  'Truncated stream – is raised as an error after the text before it': { name: 'truncated_stream' },
+  ...failureScenarios,
 }
