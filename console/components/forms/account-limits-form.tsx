@@ -5,6 +5,7 @@ import { mutateAdmin, tiersQuery } from '../../api/admin-queries.ts'
 import type { Account } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
+import { changedFields, optionalInteger, optionalText } from './changed-fields.ts'
 import { AmountField, SelectField, Form, useDraft } from './fields.tsx'
 import { limitNames } from './limit-fields.tsx'
 import { showToast } from '../feedback/toast.tsx'
@@ -14,18 +15,8 @@ export interface AccountLimitsFormProps {
   readonly close: () => void
 }
 
-/** Empty inherits the tier's limit; `unlimited` removes it. */
-function parseLimit(text: string): number | 'unlimited' | null {
-  const trimmed = text.trim()
-  if (trimmed === '') return null
-  return trimmed === 'unlimited' ? 'unlimited' : Number(trimmed)
-}
-
-export function AccountLimitsForm({ account, close }: AccountLimitsFormProps) {
-  const t = useMessages('customers').limits
-  const shell = useMessages('shell')
-  const tiers = useQuery(tiersQuery).data?.data ?? []
-  const { draft, field } = useDraft({
+function draftFrom(account: Account) {
+  return {
     tier: account.tier,
     daily: account.caps.daily ?? '',
     monthly: account.caps.monthly ?? '',
@@ -35,17 +26,28 @@ export function AccountLimitsForm({ account, close }: AccountLimitsFormProps) {
     concurrency: String(account.limits.concurrency ?? ''),
     price_factor: account.price_factor ?? '',
     timezone: account.timezone,
-  })
+  }
+}
+
+function bodyFrom(draft: ReturnType<typeof draftFrom>) {
+  return {
+    tier: draft.tier,
+    caps: { daily: optionalText(draft.daily), monthly: optionalText(draft.monthly) },
+    // Empty inherits the tier's limit; `unlimited` removes it.
+    limits: Object.fromEntries(limitNames.map((name) => [name, optionalInteger(draft[name])])) as object,
+    price_factor: optionalText(draft.price_factor),
+    timezone: draft.timezone.trim(),
+  }
+}
+
+export function AccountLimitsForm({ account, close }: AccountLimitsFormProps) {
+  const t = useMessages('customers').limits
+  const shell = useMessages('shell')
+  const tiers = useQuery(tiersQuery).data?.data ?? []
+  const { draft, initialDraft, field } = useDraft(draftFrom(account))
   const save = useAction(async () => {
-    const amount = (text: string): string | null => (text.trim() === '' ? null : text.trim())
-    const body = {
-      tier: draft.tier,
-      caps: { daily: amount(draft.daily), monthly: amount(draft.monthly) },
-      limits: Object.fromEntries(limitNames.map((name) => [name, parseLimit(draft[name])])) as object,
-      price_factor: amount(draft.price_factor),
-      timezone: draft.timezone.trim(),
-    }
-    await mutateAdmin('PATCH', `/accounts/${account.id}`, body)
+    const changes = changedFields(bodyFrom(initialDraft), bodyFrom(draft))
+    await mutateAdmin('PATCH', `/accounts/${account.id}`, changes)
     showToast(shell.saved)
     close()
   })

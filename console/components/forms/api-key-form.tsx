@@ -9,44 +9,51 @@ import { useBaseUrls } from '../../api/session.ts'
 import { useAction, useFieldError } from './use-action.ts'
 import { CodeSnippets } from '../code/code-block.tsx'
 import { AmountField, SelectField, Form, useDraft } from './fields.tsx'
+import {
+  changedFields,
+  dateText,
+  endOfDay,
+  integerText,
+  namesFrom,
+  optionalInteger,
+  optionalText,
+} from './changed-fields.ts'
 import { LimitFields, limitNames } from './limit-fields.tsx'
 import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
 import { TestRequest } from '../code/test-request.tsx'
 import { showToast } from '../feedback/toast.tsx'
 
 function draftFrom(apiKey: ApiKey | null) {
-  const text = (value: number | null | undefined): string => (typeof value === 'number' ? String(value) : '')
   return {
     name: apiKey?.name ?? '',
-    expires: apiKey?.expires_at?.slice(0, 10) ?? '',
+    expires: dateText(apiKey?.expires_at),
     models: apiKey?.models?.join('\n') ?? '',
     ips: apiKey?.ips?.join('\n') ?? '',
     daily: apiKey?.caps.daily ?? '',
     monthly: apiKey?.caps.monthly ?? '',
     total: apiKey?.caps.total ?? '',
-    rpm: text(apiKey?.limits.rpm),
-    tpm: text(apiKey?.limits.tpm),
-    rpd: text(apiKey?.limits.rpd),
-    concurrency: text(apiKey?.limits.concurrency),
+    rpm: integerText(apiKey?.limits.rpm),
+    tpm: integerText(apiKey?.limits.tpm),
+    rpd: integerText(apiKey?.limits.rpd),
+    concurrency: integerText(apiKey?.limits.concurrency),
   }
 }
 
 type Draft = ReturnType<typeof draftFrom>
 
 function bodyFrom(draft: Draft) {
-  const lines = (text: string): string[] | null => {
-    const all = text.split(/[\s,]+/).filter((line) => line !== '')
-    return all.length === 0 ? null : all
-  }
-  const amount = (text: string): string | null => (text.trim() === '' ? null : text.trim())
-  const count = (text: string): number | null => (text.trim() === '' ? null : Number(text))
+  const names = (text: string): string[] | null => (text.trim() === '' ? null : namesFrom(text))
   return {
     name: draft.name.trim(),
-    expires_at: draft.expires === '' ? null : new Date(`${draft.expires}T23:59:59`).toISOString(),
-    models: lines(draft.models),
-    ips: lines(draft.ips),
-    caps: { daily: amount(draft.daily), monthly: amount(draft.monthly), total: amount(draft.total) },
-    limits: Object.fromEntries(limitNames.map((name) => [name, count(draft[name])])) as object,
+    expires_at: endOfDay(draft.expires),
+    models: names(draft.models),
+    ips: names(draft.ips),
+    caps: {
+      daily: optionalText(draft.daily),
+      monthly: optionalText(draft.monthly),
+      total: optionalText(draft.total),
+    },
+    limits: Object.fromEntries(limitNames.map((name) => [name, optionalInteger(draft[name])])) as object,
   }
 }
 
@@ -62,13 +69,14 @@ export function ApiKeyForm({ apiKey, close, onCreated }: ApiKeyFormProps) {
   const t = useMessages('account').keys
   const shell = useMessages('shell')
   const models = useQuery(offeredModelsQuery).data?.data ?? []
-  const { draft, set, field } = useDraft(draftFrom(apiKey))
+  const { draft, initialDraft, set, field } = useDraft(draftFrom(apiKey))
   const save = useAction(async () => {
     if (apiKey === null) {
       onCreated?.(await mutateAccount<NewApiKey>('POST', '/keys', bodyFrom(draft)))
       return
     }
-    await mutateAccount('PATCH', `/keys/${apiKey.id}`, bodyFrom(draft))
+    const changes = changedFields(bodyFrom(initialDraft), bodyFrom(draft))
+    await mutateAccount('PATCH', `/keys/${apiKey.id}`, changes)
     showToast(shell.saved)
     close()
   })

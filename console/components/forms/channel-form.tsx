@@ -5,6 +5,7 @@ import { mutateAdmin } from '../../api/admin-queries.ts'
 import type { Channel, NewChannel } from '../../api/contract.ts'
 import { currentLanguage, useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
+import { changedFields } from './changed-fields.ts'
 import { SelectField, Form, useDraft } from './fields.tsx'
 import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
 import { showToast } from '../feedback/toast.tsx'
@@ -42,7 +43,7 @@ function draftFrom(channel: Channel | null) {
 
 type Draft = ReturnType<typeof draftFrom>
 
-function bodyFrom(draft: Draft, isNew: boolean, selectedKinds: readonly string[]): object {
+function bodyFrom(draft: Draft, isNew: boolean, selectedKinds: readonly string[]) {
   const ifFilled = (name: 'address' | 'secret' | 'server'): object =>
     draft[name].trim() === '' ? {} : { [name]: draft[name].trim() }
   return {
@@ -65,14 +66,20 @@ export interface ChannelFormProps {
 export function ChannelForm({ channel, close }: ChannelFormProps) {
   const t = useMessages('maintenance').channels
   const shell = useMessages('shell')
-  const { draft, field } = useDraft<Draft>(draftFrom(channel))
-  const [selectedKinds, setSelectedKinds] = useState<readonly string[]>(channel?.notices ?? [])
+  const { draft, initialDraft, field } = useDraft<Draft>(draftFrom(channel))
+  const [initialKinds] = useState<readonly string[]>(channel?.notices ?? [])
+  const [selectedKinds, setSelectedKinds] = useState(initialKinds)
   const [secret, setSecret] = useState<string | null>(null)
   const isNew = channel === null
   const save = useAction(async () => {
-    const path = isNew ? '/channels' : `/channels/${channel.id}`
     const body = bodyFrom(draft, isNew, selectedKinds)
-    const saved = await mutateAdmin<Partial<NewChannel>>(isNew ? 'POST' : 'PATCH', path, body)
+    const saved = isNew
+      ? await mutateAdmin<Partial<NewChannel>>('POST', '/channels', body)
+      : await mutateAdmin<Partial<NewChannel>>(
+          'PATCH',
+          `/channels/${channel.id}`,
+          changedFields(bodyFrom(initialDraft, isNew, initialKinds), body),
+        )
     showToast(t.saved)
     if (saved.secret) setSecret(saved.secret)
     else close()

@@ -8,13 +8,14 @@ import { ErrorMessage } from '../feedback/empty-state.tsx'
 /** The state of a form: its values, and the props that bind a value to a field. */
 export function useDraft<Draft extends Record<string, string>>(initial: Draft) {
   const [draft, setDraft] = useState(initial)
+  const [initialDraft] = useState(initial)
   const set = (name: keyof Draft, value: string): void => setDraft((before) => ({ ...before, [name]: value }))
   const field = (name: keyof Draft & string) => ({
     name,
     value: draft[name] ?? '',
     onChange: (event: { currentTarget: { value: string } }) => set(name, event.currentTarget.value),
   })
-  return { draft, set, field }
+  return { draft, initialDraft, set, field }
 }
 
 /** Accepts at most nine decimals. */

@@ -5,9 +5,10 @@ import { mutateAdmin } from '../../api/admin-queries.ts'
 import type { Model } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
+import { changedFields, integerText, optionalInteger } from './changed-fields.ts'
 import { Form, isInteger, useDraft, IntegerField } from './fields.tsx'
 import { hasPrices, priceDraftFrom, PriceFields, pricesFromDraft } from './price-fields.tsx'
-import { routesFromDrafts, RouteFields, type RouteDraft } from './route-fields.tsx'
+import { routeDraftsFrom, routesFromDrafts, RouteFields, type RouteDraft } from './route-fields.tsx'
 
 export interface ModelFormProps {
   /** null creates a model, with its first price; later prices are new versions. */
@@ -16,35 +17,35 @@ export interface ModelFormProps {
   readonly saved: (model: Model) => void
 }
 
+function draftFrom(model: Model | null) {
+  return {
+    id: model?.id ?? '',
+    context_tokens: integerText(model?.context_tokens),
+    max_output_tokens: integerText(model?.max_output_tokens),
+    owned_by: model?.owned_by ?? '',
+    listed: model?.listed === false ? '' : 'yes',
+  }
+}
+
+function bodyFrom(draft: ReturnType<typeof draftFrom>, routes: readonly RouteDraft[]) {
+  return {
+    context_tokens: Number(draft.context_tokens),
+    max_output_tokens: optionalInteger(draft.max_output_tokens),
+    ...(draft.owned_by.trim() === '' ? {} : { owned_by: draft.owned_by.trim() }),
+    listed: draft.listed !== '',
+    routes: routesFromDrafts(routes),
+  }
+}
+
 export function ModelForm({ model, close, saved }: ModelFormProps) {
   const t = useMessages('catalog').models
   const shell = useMessages('shell')
-  const { draft, set, field } = useDraft({
-    id: model?.id ?? '',
-    context_tokens: model === null ? '' : String(model.context_tokens),
-    max_output_tokens:
-      model?.max_output_tokens === null || model === null ? '' : String(model.max_output_tokens),
-    owned_by: model?.owned_by ?? '',
-    listed: model?.listed === false ? '' : 'yes',
-  })
+  const { draft, initialDraft, set, field } = useDraft(draftFrom(model))
   const prices = useDraft(priceDraftFrom(null))
-  const [routes, setRoutes] = useState<readonly RouteDraft[]>(() =>
-    (model?.routes ?? []).map((route) => ({
-      upstream: route.upstream,
-      model: route.model,
-      priority: String(route.priority ?? ''),
-      weight: String(route.weight ?? ''),
-      exposeModel: route.expose_model,
-    })),
-  )
+  const [initialRoutes] = useState(() => routeDraftsFrom(model?.routes ?? []))
+  const [routes, setRoutes] = useState(initialRoutes)
   const save = useAction(async () => {
-    const body = {
-      context_tokens: Number(draft.context_tokens),
-      max_output_tokens: draft.max_output_tokens === '' ? null : Number(draft.max_output_tokens),
-      ...(draft.owned_by.trim() === '' ? {} : { owned_by: draft.owned_by.trim() }),
-      listed: draft.listed !== '',
-      routes: routesFromDrafts(routes),
-    }
+    const body = bodyFrom(draft, routes)
     const savedModel =
       model === null
         ? await mutateAdmin<Model>('POST', '/models', {
@@ -52,7 +53,11 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
             id: draft.id.trim(),
             prices: pricesFromDraft(prices.draft),
           })
-        : await mutateAdmin<Model>('PATCH', `/models/${encodeURIComponent(model.id)}`, body)
+        : await mutateAdmin<Model>(
+            'PATCH',
+            `/models/${encodeURIComponent(model.id)}`,
+            changedFields(bodyFrom(initialDraft, initialRoutes), body),
+          )
     saved(savedModel)
   })
   const fieldError = useFieldError(save.error)

@@ -3,7 +3,8 @@ import { ActionIcon, Button, Checkbox, NativeSelect, TextInput } from '@mantine/
 import { useQuery } from '@tanstack/react-query'
 import { upstreamsQuery } from '../../api/admin-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
-import { isInteger } from './fields.tsx'
+import type { Model } from '../../api/contract.ts'
+import { integerText, optionalInteger } from './changed-fields.ts'
 import { Icon } from '../layout/icon.tsx'
 
 export interface RouteDraft {
@@ -16,14 +17,24 @@ export interface RouteDraft {
   readonly exposeModel: boolean
 }
 
+export function routeDraftsFrom(routes: Model['routes']): readonly RouteDraft[] {
+  return routes.map(({ upstream, model, priority, weight, expose_model: exposeModel }) => ({
+    upstream,
+    model,
+    priority: integerText(priority),
+    weight: integerText(weight),
+    exposeModel,
+  }))
+}
+
 export function routesFromDrafts(drafts: readonly RouteDraft[]) {
   return drafts
     .filter(({ upstream }) => upstream !== '')
     .map(({ upstream, model, priority, weight, exposeModel }) => ({
       upstream,
       model: model.trim(),
-      priority: isInteger(priority) ? Number(priority) : null,
-      weight: isInteger(weight) ? Number(weight) : null,
+      priority: optionalInteger(priority),
+      weight: optionalInteger(weight),
       expose_model: exposeModel,
     }))
 }

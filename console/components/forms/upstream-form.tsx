@@ -7,6 +7,7 @@ import type { Upstream, UpstreamModels, UpstreamTestResult } from '../../api/con
 import { useMessages } from '../../locales/messages.ts'
 import { ConfirmIdentity } from './confirm-identity.tsx'
 import { submitHandler, useAction, useFieldError } from './use-action.ts'
+import { changedFields, integerText, optionalInteger } from './changed-fields.ts'
 import { AmountField, SelectField, Form, isDecimal, useDraft, IntegerField } from './fields.tsx'
 import { formatDuration } from '../format.ts'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
@@ -22,20 +23,19 @@ export interface UpstreamFormProps {
 const timeoutNames = ['connect_ms', 'first_token_ms', 'idle_ms', 'answer_ms'] as const
 
 function draftFrom(upstream: Upstream | null) {
-  const text = (value: number | undefined): string => (value === undefined ? '' : String(value))
   const prices = upstream?.prices ?? null
   return {
     name: upstream?.name ?? '',
     provider: upstream?.provider ?? 'openai-compatible',
     base_url: upstream?.base_url ?? '',
     credential: '',
-    priority: text(upstream?.priority ?? 1),
-    weight: text(upstream?.weight ?? 1),
+    priority: integerText(upstream?.priority ?? 1),
+    weight: integerText(upstream?.weight ?? 1),
     on_abort: upstream?.on_abort ?? 'cancel',
-    connect_ms: text(upstream?.timeouts.connect_ms),
-    first_token_ms: text(upstream?.timeouts.first_token_ms),
-    idle_ms: text(upstream?.timeouts.idle_ms),
-    answer_ms: text(upstream?.timeouts.answer_ms),
+    connect_ms: integerText(upstream?.timeouts.connect_ms),
+    first_token_ms: integerText(upstream?.timeouts.first_token_ms),
+    idle_ms: integerText(upstream?.timeouts.idle_ms),
+    answer_ms: integerText(upstream?.timeouts.answer_ms),
     cost_input: prices?.input ?? '',
     cost_output: prices?.output ?? '',
     cost_cached: prices?.cached_input ?? '',
@@ -46,11 +46,16 @@ function draftFrom(upstream: Upstream | null) {
 
 type Draft = ReturnType<typeof draftFrom>
 
-function bodyFrom(draft: Draft, isNew: boolean): Record<string, unknown> {
-  const timeouts = timeoutNames.flatMap((name) =>
-    draft[name].trim() === '' ? [] : [[name, Number(draft[name])]],
-  )
+/** The costs that the form does not show. */
+function otherCosts({ prices }: Upstream): object {
+  const { cache_write, cache_write_1h, reasoning, per_request, per_search } = prices ?? {}
+  return { cache_write, cache_write_1h, reasoning, per_request, per_search }
+}
+
+function bodyFrom(draft: Draft, upstream: Upstream | null): Record<string, unknown> {
+  const isNew = upstream === null
   const costs = {
+    ...(isNew ? {} : otherCosts(upstream)),
     input: draft.cost_input.trim(),
     output: draft.cost_output.trim(),
     ...(draft.cost_cached.trim() === '' ? {} : { cached_input: draft.cost_cached.trim() }),
@@ -62,10 +67,10 @@ function bodyFrom(draft: Draft, isNew: boolean): Record<string, unknown> {
     provider: draft.provider,
     ...(draft.base_url.trim() === '' ? {} : { base_url: draft.base_url.trim() }),
     ...(draft.credential === '' && !isNew ? {} : { credential: draft.credential.trim() }),
-    priority: Number(draft.priority),
-    weight: Number(draft.weight),
+    priority: optionalInteger(draft.priority),
+    weight: optionalInteger(draft.weight),
     on_abort: draft.on_abort,
-    ...(timeouts.length > 0 ? { timeouts: Object.fromEntries(timeouts) as object } : {}),
+    timeouts: Object.fromEntries(timeoutNames.map((name) => [name, optionalInteger(draft[name])])),
     ...(costs.input === '' && costs.output === '' ? noCosts : { prices: costs }),
     ...(isNew ? { enabled: false } : {}),
   }
@@ -82,13 +87,15 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
   const t = useMessages('catalog').upstreams
   const shell = useMessages('shell')
   const providers = useQuery(providersQuery).data?.data ?? []
-  const { draft, set, field } = useDraft(draftFrom(upstream))
+  const { draft, initialDraft, set, field } = useDraft(draftFrom(upstream))
   const [saved, setSaved] = useState<Upstream | null>(null)
   const isNew = upstream === null
   const save = useAction(async () => {
-    const body = bodyFrom(draft, isNew)
-    const path = isNew ? '/upstreams' : `/upstreams/${upstream.id}`
-    const savedUpstream = await mutateAdmin<Upstream>(isNew ? 'POST' : 'PATCH', path, body)
+    const body = bodyFrom(draft, upstream)
+    const changes = changedFields(bodyFrom(initialDraft, upstream), body)
+    const savedUpstream = isNew
+      ? await mutateAdmin<Upstream>('POST', '/upstreams', body)
+      : await mutateAdmin<Upstream>('PATCH', `/upstreams/${upstream.id}`, changes)
     setSaved(savedUpstream)
   })
   const fieldError = useFieldError(save.error)

@@ -10,6 +10,7 @@ import { useAction, useFieldError } from '../forms/use-action.ts'
 import { confirm } from '../feedback/confirm-dialog.tsx'
 import { Dialog } from '../forms/dialog.tsx'
 import { Form, useDraft, IntegerField } from '../forms/fields.tsx'
+import { changedFields, optionalInteger } from '../forms/changed-fields.ts'
 import { Icon } from '../layout/icon.tsx'
 import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
@@ -221,19 +222,22 @@ interface CredentialFormProps {
 function CredentialForm({ upstream, credential, close }: CredentialFormProps) {
   const t = useMessages('traffic').credentials
   const shell = useMessages('shell')
-  const { draft, field } = useDraft({
+  const { draft, initialDraft, field } = useDraft({
     credential: '',
     label: credential?.label ?? '',
     weight: String(credential?.weight ?? 1),
   })
   const isNew = credential === null
   const save = useAction(async () => {
-    const path = `/upstreams/${upstream.id}/credentials${isNew ? '' : `/${credential.id}`}`
-    await mutateAdmin(isNew ? 'POST' : 'PATCH', path, {
-      label: draft.label.trim(),
-      weight: Number(draft.weight),
-      ...(draft.credential.trim() === '' ? {} : { credential: draft.credential.trim() }),
+    const path = `/upstreams/${upstream.id}/credentials`
+    const bodyFrom = (each: typeof draft) => ({
+      label: each.label.trim(),
+      weight: optionalInteger(each.weight),
+      ...(each.credential.trim() === '' ? {} : { credential: each.credential.trim() }),
     })
+    const body = bodyFrom(draft)
+    if (isNew) await mutateAdmin('POST', path, body)
+    else await mutateAdmin('PATCH', `${path}/${credential.id}`, changedFields(bodyFrom(initialDraft), body))
     showToast(t.saved)
     close()
   })

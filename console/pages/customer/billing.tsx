@@ -10,6 +10,7 @@ import { submitHandler, useAction, useFieldError } from '../../components/forms/
 import { Meter } from '../../components/charts/chart.tsx'
 import { Dialog } from '../../components/forms/dialog.tsx'
 import { AmountField, Form, useDraft } from '../../components/forms/fields.tsx'
+import { changedFields, optionalText } from '../../components/forms/changed-fields.ts'
 import { formatMoney } from '../../components/format.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
@@ -129,13 +130,16 @@ function BalanceTiles({ wallet }: { readonly wallet: Wallet }) {
 function CapsForm({ wallet, close }: { readonly wallet: Wallet; readonly close: () => void }) {
   const t = useMessages('account').billing
   const shell = useMessages('shell')
-  const { draft, field } = useDraft({ daily: wallet.caps.daily ?? '', monthly: wallet.caps.monthly ?? '' })
-  const amount = (text: string): string | null => (text.trim() === '' ? null : text.trim())
+  const { draft, initialDraft, field } = useDraft({
+    daily: wallet.caps.daily ?? '',
+    monthly: wallet.caps.monthly ?? '',
+  })
+  const bodyFrom = ({ daily, monthly }: typeof draft) => ({
+    daily: optionalText(daily),
+    monthly: optionalText(monthly),
+  })
   const save = useAction(async () => {
-    await mutateAccount('PATCH', '/billing/caps', {
-      daily: amount(draft.daily),
-      monthly: amount(draft.monthly),
-    })
+    await mutateAccount('PATCH', '/billing/caps', changedFields(bodyFrom(initialDraft), bodyFrom(draft)))
     showToast(shell.saved)
     close()
   })

@@ -9,6 +9,7 @@ import { mutateAccount } from '../../api/account-queries.ts'
 import { useAction, useFieldError } from '../../components/forms/use-action.ts'
 import { Dialog } from '../../components/forms/dialog.tsx'
 import { Form, useDraft } from '../../components/forms/fields.tsx'
+import { optionalInteger } from '../../components/forms/changed-fields.ts'
 import { formatNumber } from '../../components/format.ts'
 import {
   LimitFields,
@@ -123,7 +124,7 @@ function LimitRequestForm({ close }: { readonly close: () => void }) {
   const { draft, set, field } = useDraft({ rpm: '', tpm: '', rpd: '', concurrency: '', reason: '' })
   const send = useAction(async () => {
     const wanted = limitNames.flatMap((name) =>
-      draft[name].trim() === '' ? [] : [[name, Number(draft[name])]],
+      draft[name].trim() === '' ? [] : [[name, optionalInteger(draft[name])]],
     )
     const body = { wanted: Object.fromEntries(wanted) as object, reason: draft.reason.trim() }
     await mutateAccount('POST', '/limits/requests', body)

@@ -5,6 +5,7 @@ import { get } from '../../api/client.ts'
 import type { Notification } from '../../api/contract.ts'
 import { useLanguage, useMessages } from '../../locales/messages.ts'
 import { mutateAccount } from '../../api/account-queries.ts'
+import { changedFields } from '../../components/forms/changed-fields.ts'
 import { useAction } from '../../components/forms/use-action.ts'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
@@ -70,7 +71,11 @@ function EmailPreferences({ preferences: { channels }, isShown }: EmailPreferenc
       void queryClient.setQueryData(preferencesQuery.queryKey, preferences)
     show({ channels: next })
     try {
-      show(await mutateAccount<Preferences>('PATCH', '/notices/preferences', { channels: next }))
+      show(
+        await mutateAccount<Preferences>('PATCH', '/notices/preferences', {
+          channels: changedFields(channels, next),
+        }),
+      )
     } catch (error) {
       show({ channels })
       throw error

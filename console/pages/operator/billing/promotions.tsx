@@ -8,6 +8,14 @@ import { useAction, useFieldError } from '../../../components/forms/use-action.t
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { AmountField, Form, isDecimal, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
+import {
+  changedFields,
+  dateText,
+  endOfDay,
+  integerText,
+  optionalInteger,
+  optionalText,
+} from '../../../components/forms/changed-fields.ts'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
@@ -143,27 +151,27 @@ interface PromotionFormProps {
 function PromotionForm({ promotion, close }: PromotionFormProps) {
   const t = useMessages('catalog').promotions
   const shell = useMessages('shell')
-  const text = (value: number | null | undefined): string => (typeof value === 'number' ? String(value) : '')
-  const { draft, field } = useDraft({
+  const { draft, initialDraft, field } = useDraft({
     name: promotion?.name ?? '',
     amount: promotion?.amount ?? '',
     code: promotion?.code ?? '',
-    ends: promotion?.ends_at?.slice(0, 10) ?? '',
-    most: text(promotion?.max_grants),
-    days: text(promotion?.credit_days),
+    ends: dateText(promotion?.ends_at),
+    most: integerText(promotion?.max_grants),
+    days: integerText(promotion?.credit_days),
   })
   const save = useAction(async () => {
-    const count = (value: string): number | null => (value.trim() === '' ? null : Number(value))
-    const body = {
-      name: draft.name.trim(),
-      amount: draft.amount.trim(),
-      code: draft.code.trim() === '' ? null : draft.code.trim(),
-      ends_at: draft.ends === '' ? null : new Date(`${draft.ends}T23:59:59`).toISOString(),
-      max_grants: count(draft.most),
-      credit_days: count(draft.days),
-    }
+    const bodyFrom = (each: typeof draft) => ({
+      name: each.name.trim(),
+      amount: each.amount.trim(),
+      code: optionalText(each.code),
+      ends_at: endOfDay(each.ends),
+      max_grants: optionalInteger(each.most),
+      credit_days: optionalInteger(each.days),
+    })
+    const body = bodyFrom(draft)
     if (promotion === null) await mutateAdmin('POST', '/promotions', body)
-    else await mutateAdmin('PATCH', `/promotions/${promotion.id}`, body)
+    else
+      await mutateAdmin('PATCH', `/promotions/${promotion.id}`, changedFields(bodyFrom(initialDraft), body))
     showToast(shell.saved)
     close()
   })

@@ -15,6 +15,7 @@ import {
   useDraft,
   IntegerField,
 } from '../../../components/forms/fields.tsx'
+import { endOfDay, optionalInteger } from '../../../components/forms/changed-fields.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { OneTimeSecret } from '../../../components/feedback/one-time-secret.tsx'
@@ -103,8 +104,11 @@ function VoucherForm({ close }: { readonly close: () => void }) {
   const [created, setCreated] = useState<NewVouchers | null>(null)
   const { draft, field } = useDraft({ amount: '', count: '1', expires: '' })
   const create = useAction(async () => {
-    const expires = draft.expires === '' ? null : new Date(`${draft.expires}T23:59:59`).toISOString()
-    const body = { amount: draft.amount.trim(), count: Number(draft.count), expires_at: expires }
+    const body = {
+      amount: draft.amount.trim(),
+      count: optionalInteger(draft.count),
+      expires_at: endOfDay(draft.expires),
+    }
     setCreated(await mutateAdmin<NewVouchers>('POST', '/vouchers', body))
   })
   const fieldError = useFieldError(create.error)

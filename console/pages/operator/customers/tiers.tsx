@@ -7,6 +7,7 @@ import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { AmountField, Form, useDraft } from '../../../components/forms/fields.tsx'
+import { changedFields, integerText, optionalInteger } from '../../../components/forms/changed-fields.ts'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { LimitFields, limitNames } from '../../../components/forms/limit-fields.tsx'
@@ -91,20 +92,27 @@ interface TierFormProps {
 function TierForm({ tier, close }: TierFormProps) {
   const t = useMessages('catalog').tiers
   const shell = useMessages('shell')
-  const text = (value: number | null | undefined): string => (typeof value === 'number' ? String(value) : '')
-  const { draft, field } = useDraft({
+  const { draft, initialDraft, field } = useDraft({
     name: tier?.name ?? '',
-    rpm: text(tier?.rpm),
-    tpm: text(tier?.tpm),
-    rpd: text(tier?.rpd),
-    concurrency: text(tier?.concurrency),
+    rpm: integerText(tier?.rpm),
+    tpm: integerText(tier?.tpm),
+    rpd: integerText(tier?.rpd),
+    concurrency: integerText(tier?.concurrency),
     price_factor: tier?.price_factor ?? '1',
   })
   const save = useAction(async () => {
-    const limits = limitNames.map((name) => [name, draft[name] === '' ? null : Number(draft[name])])
-    const body = { ...Object.fromEntries(limits), price_factor: draft.price_factor.trim() } as object
+    const bodyFrom = (each: typeof draft) => ({
+      ...(Object.fromEntries(limitNames.map((name) => [name, optionalInteger(each[name])])) as object),
+      price_factor: each.price_factor.trim(),
+    })
+    const body = bodyFrom(draft)
     if (tier === null) await mutateAdmin('POST', '/tiers', { ...body, name: draft.name.trim() })
-    else await mutateAdmin('PATCH', `/tiers/${encodeURIComponent(tier.name)}`, body)
+    else
+      await mutateAdmin(
+        'PATCH',
+        `/tiers/${encodeURIComponent(tier.name)}`,
+        changedFields(bodyFrom(initialDraft), body),
+      )
     showToast(shell.saved)
     close()
   })

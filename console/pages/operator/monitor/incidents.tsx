@@ -9,6 +9,7 @@ import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField, Form, useDraft } from '../../../components/forms/fields.tsx'
+import { changedFields, namesFrom } from '../../../components/forms/changed-fields.ts'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
@@ -200,7 +201,7 @@ interface IncidentFormProps {
 function IncidentForm({ incident, close }: IncidentFormProps) {
   const t = useMessages('operations').incidents
   const shell = useMessages('shell')
-  const { draft, set, field } = useDraft<Record<string, string>>({
+  const { draft, initialDraft, set, field } = useDraft({
     title: incident?.title ?? '',
     status: incident?.status ?? 'investigating',
     severity: incident?.severity ?? 'minor',
@@ -209,16 +210,17 @@ function IncidentForm({ incident, close }: IncidentFormProps) {
     message: '',
   })
   const save = useAction(async () => {
-    const body = {
-      title: draft['title']?.trim(),
-      status: draft['status'],
-      severity: draft['severity'],
-      models: (draft['models'] ?? '').split(/[\s,]+/).filter((name) => name !== ''),
-      public: draft['public'] !== '',
-      ...(draft['message']?.trim() === '' ? {} : { message: draft['message']?.trim() }),
-    }
+    const bodyFrom = (each: typeof draft) => ({
+      title: each.title.trim(),
+      status: each.status,
+      severity: each.severity,
+      models: namesFrom(each.models),
+      public: each.public !== '',
+      ...(each.message.trim() === '' ? {} : { message: each.message.trim() }),
+    })
+    const body = bodyFrom(draft)
     if (incident === null) await mutateAdmin('POST', '/incidents', body)
-    else await mutateAdmin('PATCH', `/incidents/${incident.id}`, body)
+    else await mutateAdmin('PATCH', `/incidents/${incident.id}`, changedFields(bodyFrom(initialDraft), body))
     showToast(shell.saved)
     close()
   })
@@ -255,12 +257,12 @@ function IncidentForm({ incident, close }: IncidentFormProps) {
         description={t.messageHint}
         rows={3}
         error={fieldError('message')}
-        value={draft['message']}
+        value={draft.message}
         onChange={(event) => set('message', event.currentTarget.value)}
       />
       <Checkbox
         label={t.public}
-        checked={draft['public'] !== ''}
+        checked={draft.public !== ''}
         onChange={(event) => set('public', event.currentTarget.checked ? 'yes' : '')}
       />
     </Form>

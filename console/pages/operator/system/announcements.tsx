@@ -9,6 +9,7 @@ import { localized } from '../../../components/layout/announcement-bar.tsx'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField, Form, useDraft } from '../../../components/forms/fields.tsx'
+import { endOfDay } from '../../../components/forms/changed-fields.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
@@ -119,7 +120,7 @@ function AnnouncementForm({ close }: { readonly close: () => void }) {
       title: both(draft.title_en, draft.title_zh),
       text: both(draft.text_en, draft.text_zh),
       severity: draft.severity,
-      to: draft.to === '' ? null : new Date(`${draft.to}T23:59:59`).toISOString(),
+      to: endOfDay(draft.to),
     })
     showToast(t.posted)
     close()
