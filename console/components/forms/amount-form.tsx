@@ -3,7 +3,8 @@ import { TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { mutateAdmin } from '../../api/admin-queries.ts'
 import { useAction, useFieldError } from './use-action.ts'
-import { AmountField, Form, isDecimal, useDraft } from './fields.tsx'
+import { AmountField, Form, useDraft } from './fields.tsx'
+import { isDecimal } from './field-values.ts'
 
 export interface AmountFormProps<Data> {
   /** The endpoint, relative to /admin. */

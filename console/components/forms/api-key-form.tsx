@@ -17,7 +17,7 @@ import {
   namesFrom,
   optionalInteger,
   optionalText,
-} from './changed-fields.ts'
+} from './field-values.ts'
 import { LimitFields, limitNames } from './limit-fields.tsx'
 import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
 import { TestRequest } from '../code/test-request.tsx'

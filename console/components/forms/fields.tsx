@@ -2,6 +2,7 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useMessages } from '../../locales/messages.ts'
+import { isDecimal, isInteger } from './field-values.ts'
 import { submitHandler, type Action } from './use-action.ts'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
 
@@ -16,15 +17,6 @@ export function useDraft<Draft extends Record<string, string>>(initial: Draft) {
     onChange: (event: { currentTarget: { value: string } }) => set(name, event.currentTarget.value),
   })
   return { draft, initialDraft, set, field }
-}
-
-/** Accepts at most nine decimals. */
-export function isDecimal(text: string): boolean {
-  return /^-?\d{1,12}(\.\d{1,9})?$/.test(text.trim())
-}
-
-export function isInteger(text: string): boolean {
-  return /^\d{1,15}$/.test(text.trim())
 }
 
 export interface ValueFieldProps {

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { upstreamsQuery } from '../../api/admin-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
 import type { Model } from '../../api/contract.ts'
-import { integerText, optionalInteger } from './changed-fields.ts'
+import { integerText, optionalInteger } from './field-values.ts'
 import { Icon } from '../layout/icon.tsx'
 
 export interface RouteDraft {

@@ -10,7 +10,7 @@ import { submitHandler, useAction, useFieldError } from '../../components/forms/
 import { Meter } from '../../components/charts/chart.tsx'
 import { Dialog } from '../../components/forms/dialog.tsx'
 import { AmountField, Form, useDraft } from '../../components/forms/fields.tsx'
-import { changedFields, optionalText } from '../../components/forms/changed-fields.ts'
+import { changedFields, optionalText } from '../../components/forms/field-values.ts'
 import { formatMoney } from '../../components/format.ts'
 import { Icon } from '../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'

@@ -9,7 +9,7 @@ import { mutateAccount } from '../../api/account-queries.ts'
 import { useAction, useFieldError } from '../../components/forms/use-action.ts'
 import { Dialog } from '../../components/forms/dialog.tsx'
 import { Form, useDraft } from '../../components/forms/fields.tsx'
-import { optionalInteger } from '../../components/forms/changed-fields.ts'
+import { optionalInteger } from '../../components/forms/field-values.ts'
 import { formatNumber } from '../../components/format.ts'
 import {
   LimitFields,

@@ -7,15 +7,16 @@ import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
-import { AmountField, Form, isDecimal, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
+import { AmountField, Form, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
 import {
   changedFields,
   dateText,
   endOfDay,
   integerText,
+  isDecimal,
   optionalInteger,
   optionalText,
-} from '../../../components/forms/changed-fields.ts'
+} from '../../../components/forms/field-values.ts'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'

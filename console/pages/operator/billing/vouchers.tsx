@@ -7,15 +7,8 @@ import type { NewVouchers, Voucher } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { Dialog } from '../../../components/forms/dialog.tsx'
-import {
-  AmountField,
-  Form,
-  isDecimal,
-  isInteger,
-  useDraft,
-  IntegerField,
-} from '../../../components/forms/fields.tsx'
-import { endOfDay, optionalInteger } from '../../../components/forms/changed-fields.ts'
+import { AmountField, Form, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
+import { endOfDay, isDecimal, isInteger, optionalInteger } from '../../../components/forms/field-values.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { OneTimeSecret } from '../../../components/feedback/one-time-secret.tsx'

@@ -1,6 +1,14 @@
 /** Converts between the text of form fields and the values of the API, without changing what the user did not edit. */
 import { formatDate } from '../format.ts'
-import { isInteger } from './fields.tsx'
+
+/** Accepts at most nine decimals. */
+export function isDecimal(text: string): boolean {
+  return /^-?\d{1,12}(\.\d{1,9})?$/.test(text.trim())
+}
+
+export function isInteger(text: string): boolean {
+  return /^\d{1,15}$/.test(text.trim())
+}
 
 type Body = Readonly<Record<string, unknown>>
 
