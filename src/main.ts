@@ -96,7 +96,7 @@ const groups: readonly Group[] = [
   },
   {
     name: 'requests',
-    summary: 'export requests as CSV by day',
+    summary: 'export requests as CSV',
     load: async () => (await import('./cli/commands/requests.ts')).configureRequests,
   },
   {

@@ -7,7 +7,9 @@ async function encode(...cells: CsvCell[]): Promise<string> {
   async function* pages(): AsyncGenerator<CsvCell[][], void> {
     yield [cells]
   }
-  const app = new Hono().get('/', (c) => csvResponse(c, 'cells', { head: ['a'], pages: pages() }))
+  const app = new Hono().get('/', (c) =>
+    csvResponse(c, 'cells', { head: ['a'], pages: pages(), hasByteOrderMark: false }),
+  )
   const text = await (await app.request('/')).text()
   return text.slice('a\r\n'.length, -'\r\n'.length)
 }
@@ -36,5 +38,16 @@ describe('csvResponse', () => {
           JSON.stringify(separator + formula),
         )
     assert.equal(await encode('a-b@c.d=e+f'), 'a-b@c.d=e+f')
+  })
+
+  test('a page that cannot be read – aborts the file instead of ending it early', async () => {
+    async function* pages(): AsyncGenerator<CsvCell[][], void> {
+      yield [['first']]
+      throw new Error('The database is gone.')
+    }
+    const app = new Hono().get('/', (c) =>
+      csvResponse(c, 'cells', { head: ['a'], pages: pages(), hasByteOrderMark: false }),
+    )
+    await assert.rejects(async () => (await app.request('/')).text(), /The database is gone/)
   })
 })

@@ -6,14 +6,19 @@ import { withQuery, withAdminClient } from '../admin-client.ts'
 import { withExamples } from '../options.ts'
 
 interface ExportOptions {
-  readonly day: string
+  readonly day?: string
+  readonly from?: string
+  readonly to?: string
   readonly account?: string
+  readonly key?: string
+  readonly model?: string
+  readonly outcome?: string
 }
 
-async function exportDay({ day, account }: ExportOptions): Promise<void> {
+async function exportRequests({ account, ...filters }: ExportOptions): Promise<void> {
   await withAdminClient({ command: 'requests export' }, async (client) => {
     const id = account === undefined ? undefined : await resolveAccountId(client, account)
-    await client.stream(withQuery('/requests.csv', { day, account: id }), process.stdout)
+    await client.stream(withQuery('/requests.csv', { ...filters, account: id }), process.stdout)
   })
 }
 
@@ -22,9 +27,15 @@ export function configureRequests(command: Command): void {
     command.command('export'),
     'requests export --day 2026-11-21 > requests-2026-11-21.csv',
     'requests export --day 2026-11-21 --account ann@example.com',
+    'requests export --from 2026-11-01T00:00:00+08:00 --model gpt-5.2 --outcome failed',
   )
-    .description('export the requests of one day as CSV')
-    .requiredOption('--day <date>', 'the day, in UTC')
+    .description('export requests as CSV, newest first; without options, all of them')
+    .option('--day <date>', 'only requests of this day, in UTC')
+    .option('--from <time>', 'only requests at or after this time, such as 2026-11-21T08:00:00Z')
+    .option('--to <time>', 'only requests before this time')
     .option('--account <account>', 'only requests of this account (id or e-mail address)')
-    .action(exportDay)
+    .option('--key <id>', 'only requests with this key')
+    .option('--model <model>', 'only requests for this model')
+    .option('--outcome <outcome>', 'only ok, refused, failed, truncated, aborted or ended requests')
+    .action(exportRequests)
 }

@@ -12,6 +12,7 @@ import { bodyLimit, requireAdminKey } from '../middleware.ts'
 import type { AppContext } from '../app-context.ts'
 import { openapiDocument } from '../openapi/document.ts'
 import { RenderedDocument } from '../rendered-documents.ts'
+import { addCsvExports } from './csv-routes.ts'
 import { creditRoutes } from './money/credits.ts'
 import { accountRoutes } from './accounts/accounts.ts'
 import { limitRequestRoutes } from './accounts/limit-requests.ts'
@@ -45,7 +46,6 @@ import { searchRoutes } from './system/search.ts'
 import { userRoutes } from './accounts/users.ts'
 import { dashboardRoutes } from './monitoring/dashboard.ts'
 import { referenceModelRoutes } from './catalog/reference-models.ts'
-import { requestExportRoutes } from './traffic/request-export.ts'
 import { requestRoutes } from './traffic/requests.ts'
 import { tierRoutes } from './accounts/tiers.ts'
 import { upstreamCheckRoutes } from './catalog/upstream-checks.ts'
@@ -111,7 +111,6 @@ const routeGroups: readonly ((admin: AdminContext) => OpenAPIHono)[] = [
   voucherRoutes,
   promotionRoutes,
   requestRoutes,
-  requestExportRoutes,
   refundRoutes,
   usageRoutes,
   ledgerRoutes,
@@ -162,6 +161,7 @@ export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIH
   for (const routes of routeGroups) {
     app.route(adminPath, routes(admin))
   }
+  addCsvExports(app, adminPath, operator !== undefined)
   const methodsOf = createMethodLookup(app)
   app.notFound((c) => {
     const methods = methodsOf(escapeModelPath(c.req.raw))

@@ -12,7 +12,7 @@ import { accountEndpoints } from './account/account.ts'
 import { confirmationEndpoints } from './auth/confirmation.ts'
 import { impersonationEndpoints } from './auth/impersonation.ts'
 import { billingEndpoints } from './billing/billing.ts'
-import { registerCsvEndpoints } from './usage/csv-export.ts'
+import { registerCsvExports } from './csv-exports.ts'
 import { keyEndpoints } from './account/keys.ts'
 import { passwordResetEndpoints } from './auth/password-reset.ts'
 import { overviewEndpoints } from './usage/overview.ts'
@@ -62,7 +62,7 @@ export function createConsoleApp(deps: ConsoleDeps): ConsoleApp {
     await next()
   })
   app.use(bodyLimit)
-  registerCsvEndpoints(app, deps)
+  registerCsvExports(app, deps, endpoints)
   for (const endpoint of endpoints) registerEndpoint(app, deps, endpoint)
   app.notFound((c) => sendError(c, apiError('not_found')))
   app.onError((thrown, c) => {

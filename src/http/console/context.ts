@@ -164,12 +164,8 @@ async function readJsonBody(c: HonoContext): Promise<unknown> {
   }
 }
 
-/** Checks the origin, the session and the access; called directly by endpoints that do not respond with JSON. */
-export async function authorize(
-  deps: ConsoleDeps,
-  access: Access,
-  c: HonoContext,
-): Promise<SignedInUser | null> {
+/** Checks the origin, the session and the access. */
+async function authorize(deps: ConsoleDeps, access: Access, c: HonoContext): Promise<SignedInUser | null> {
   const { method } = c.req
   checkSameSite(deps.ctx.config, { method, header: (name) => c.req.header(name) })
   const signedIn = await sessionFromCookie(deps, c.req.header('cookie'))
@@ -191,13 +187,22 @@ export function endpoint<Contract extends EndpointContract>(
   return { contract, handler }
 }
 
+/** Authorizes a request, and returns a function that validates a query and creates the context for it. */
+export async function openContext(
+  deps: ConsoleDeps,
+  c: HonoContext,
+  contract: EndpointContract,
+): Promise<(query: object) => Promise<ConsoleContext>> {
+  const signedIn = await authorize(deps, contract.access, c)
+  rejectWhileImpersonating(signedIn?.session, contract)
+  const body = contract.method === 'GET' ? {} : await validate(contract.body, await readJsonBody(c))
+  return async (query) =>
+    new ConsoleContext(deps, { c, signedIn }, { body, query: await validate(contract.query, query) })
+}
+
 export function registerEndpoint(app: ConsoleApp, deps: ConsoleDeps, { contract, handler }: Endpoint): void {
   app.on(contract.method, contract.path, async (c) => {
-    const signedIn = await authorize(deps, contract.access, c)
-    rejectWhileImpersonating(signedIn?.session, contract)
-    const body = contract.method === 'GET' ? {} : await validate(contract.body, await readJsonBody(c))
-    const query = await validate(contract.query, c.req.query())
-    const response = await handler(new ConsoleContext(deps, { c, signedIn }, { body, query }))
-    return c.json(response as object)
+    const createContext = await openContext(deps, c, contract)
+    return c.json((await handler(await createContext(c.req.query()))) as object)
   })
 }

@@ -18,7 +18,7 @@ async function exportRows(server: TestServer, query: string): Promise<string[]> 
   assert.match(response.headers.get('content-type') ?? '', /^text\/csv/)
   assert.match(response.headers.get('x-request-id') ?? '', /^req_/)
   const text = await response.text()
-  assert.match(text, /^time,request_id,account,key,.*,attempts\r\n/)
+  assert.match(text, /^time,request_id,account,key,.*,attempts,account_email,key_name\r\n/)
   assert.ok(text.endsWith('\r\n'))
   return text.split('\r\n').slice(1, -1)
 }
@@ -59,7 +59,7 @@ describe('Request export', () => {
     ])
     assert.deepEqual(await exportRows(server, `${range}&to=${day}T00:00:00Z`), [])
     const both = `day=${day}&from=${day}T00:00:00Z`
-    for (const wrong of ['', 'day=2026-02-30', 'day=today', both, `to=${day}T00:00:00Z`]) {
+    for (const wrong of ['day=2026-02-30', 'day=today', both]) {
       assert.equal(await expectError(server, 400, ['GET', `/requests.csv?${wrong}`]), 'day')
     }
     for (const absent of ['acc_zzz', 'nobody@example.com'])
@@ -67,9 +67,11 @@ describe('Request export', () => {
 
     const sluice = commandLineFor(server.relay)
     const args = ['requests', 'export', '--day', day]
-    const [all, bobs, unknown, wrongDay, help] = await Promise.all([
+    const filters = ['--from', `${day}T00:00:00Z`, '--model', 'm', '--outcome', 'ok', '--key', alice.key.id]
+    const [all, bobs, filtered, unknown, wrongDay, help] = await Promise.all([
       sluice.output(args),
       sluice.output([...args, '--account', bob.id]),
+      sluice.output(['requests', 'export', ...filters, '--account', email]),
       sluice.expectFailure([...args, '--account', 'acc_zzz']),
       sluice.expectFailure(['requests', 'export', '--day', 'today']),
       sluice.output(['requests', 'export', '--help']),
@@ -79,6 +81,7 @@ describe('Request export', () => {
       bobs.split('\r\n').slice(1, -1),
       lines.filter((line) => line.includes(bob.id)),
     )
+    assert.deepEqual(filtered.split('\r\n').slice(1, -1), [ownLines[1]])
     assert.match(unknown, /Account not found/)
     assert.match(wrongDay, /a date such as/)
     assert.match(help, /\$ sluice requests export --day/)

@@ -1,8 +1,15 @@
+import { adminExports } from '../../../src/http/admin/csv-exports.ts'
+
 /** Admin endpoints that test/e2e/admin/admin-api.test.ts does not call, and the test file that covers each. */
 export const coveredElsewhere: Readonly<Record<string, string>> = {
   'GET /nodes': 'test/cluster/lost-nodes.test.ts',
   'POST /nodes/x/retire': 'test/cluster/lost-nodes.test.ts',
-  'GET /requests.csv': 'test/e2e/admin/request-export.test.ts',
+  ...Object.fromEntries(
+    adminExports.map(({ path }) => [
+      `GET ${path.replace('{id}', 'x')}.csv`,
+      'test/e2e/admin/csv-exports.test.ts',
+    ]),
+  ),
   'GET /notices': 'test/e2e/notifications/notifications.test.ts',
   'POST /notices/read': 'src/http/admin/notifications/notifications.test.ts',
   'GET /notice-preferences': 'src/http/admin/notifications/notifications.test.ts',

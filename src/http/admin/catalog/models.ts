@@ -173,7 +173,12 @@ const list = createRoute({
   method: 'get',
   path: '/models',
   summary: 'List models by id',
-  request: { query: z.strictObject(optionalPageFields) },
+  request: {
+    query: z.strictObject({
+      ...optionalPageFields,
+      q: z.string().trim().max(300).default('').meta({ description: 'Part of an id.' }),
+    }),
+  },
   responses: listResponse(modelSchema, 'All models.'),
 })
 const read = createRoute({
@@ -223,9 +228,10 @@ export function modelRoutes(admin: AdminContext): OpenAPIHono {
     return c.json(serializeModel(await writeAndPublish(admin, createModel(db, input, admin.by))), 201)
   })
   app.openapi(list, async (c) => {
-    const models = (await listModels(db)).map(serializeModel)
+    const { q, ...page } = c.req.valid('query')
+    const models = (await listModels(db)).filter(({ id }) => id.includes(q))
     return c.json(
-      paginate(models, c.req.valid('query'), ({ id }) => id),
+      paginate(models.map(serializeModel), page, ({ id }) => id),
       200,
     )
   })

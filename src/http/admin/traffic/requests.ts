@@ -8,6 +8,8 @@ import { apiError } from '../../../errors.ts'
 import { refundedNanos } from '../../../ledger/credits/refunds.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { requestRowById } from '../../../usage/request-pages.ts'
+import { hourMs } from '../../api/time-buckets.ts'
+import { requireAccount } from '../accounts/accounts.ts'
 import { readBill, bill } from '../../api/request-bill.ts'
 import { failure, findFailure } from '../../api/request-failures.ts'
 import type { AdminContext } from '../admin-context.ts'
@@ -105,6 +107,10 @@ const list = createRoute({
       key: z.string().optional(),
       model: z.string().optional(),
       outcome: outcome.optional(),
+      day: z.iso
+        .date({ error: 'must be a date such as "2026-11-21"' })
+        .optional()
+        .meta({ description: 'A day in UTC, instead of `from` and `to`.', example: '2026-11-21' }),
       from: timeQuery.optional(),
       to: timeQuery.optional().meta({ description: 'Exclusive.' }),
       request_id: z.string().optional(),
@@ -119,6 +125,21 @@ const read = createRoute({
   request: { params: idParams },
   responses: okResponse(requestDetailSchema, 'The request with its bill.'),
 })
+
+interface RangeQuery {
+  readonly day?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+/** Throws 400 if the query has both a day and a range. */
+function rangeOf({ day, from, to }: RangeQuery): { from?: number | undefined; to?: number | undefined } {
+  if (day === undefined) return { from: parseTime(from), to: parseTime(to) }
+  if (from === undefined && to === undefined)
+    return { from: Date.parse(day), to: Date.parse(day) + 24 * hourMs }
+  const message = 'Invalid `day`: cannot be combined with `from` or `to`.'
+  throw apiError('invalid_request', { param: 'day', message })
+}
 
 /** Adds what people know accounts and keys by. */
 async function addNames(db: Db, records: readonly RequestRecord[]): Promise<z.infer<typeof requestSchema>[]> {
@@ -136,8 +157,10 @@ async function addNames(db: Db, records: readonly RequestRecord[]): Promise<z.in
 export function requestRoutes({ ctx }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
-    const { limit, cursor, from, to, request_id: requestId, ...filters } = c.req.valid('query')
-    const filter = { ...filters, requestId, from: parseTime(from), to: parseTime(to) }
+    const { limit, cursor, day, from, to, request_id: requestId, ...filters } = c.req.valid('query')
+    const filter = { ...filters, requestId, ...rangeOf({ day, from, to }) }
+    // Without this check, an unknown account would look like one without requests.
+    if (filters.account !== undefined) await requireAccount(ctx.db, filters.account)
     const page = { limit, cursor: decodeCursor(cursor, /^\d+\.\d+$/) }
     const { data, next } = await listRequests(ctx.db, filter, page)
     return c.json({ data: await addNames(ctx.db, data), next: encodeCursor(next) }, 200)

@@ -69,9 +69,6 @@ export const billingContract = {
   statement: defineEndpoint(['GET', '/billing/statements/:month', 'customer'], { response: statement }),
 } as const
 
-/** Streams CSV. */
-export const entriesCsvPath = '/billing/entries.csv'
-
 export type Wallet = z.infer<typeof wallet>
 export type Entry = z.infer<typeof entry>
 export type Statement = ResponseOf<typeof billingContract.statement>

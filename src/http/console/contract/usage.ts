@@ -76,14 +76,6 @@ export const request = z.object({
   count: z.int(),
 })
 
-export const requestFilter = {
-  ...timeRange,
-  outcome: outcome.optional(),
-  /** Only unsuccessful requests: rejected, failed, truncated or ended. */
-  errors: z.literal('true').optional(),
-  request_id: z.string().max(100).optional(),
-}
-
 const latency = z.object({
   requests: z.int(),
   first_token_ms: z.object({ p50: z.number(), p95: z.number(), p99: z.number() }).nullable(),
@@ -113,7 +105,14 @@ export const usageContract = {
   }),
   /** Newest first. A page may be short although `next` is set, because a page reads a limited number of rows. */
   requests: defineEndpoint(['GET', '/requests', 'customer'], {
-    query: z.strictObject({ ...pageFields, ...requestFilter }),
+    query: z.strictObject({
+      ...pageFields,
+      ...timeRange,
+      outcome: outcome.optional(),
+      /** Only unsuccessful requests: rejected, failed, truncated or ended. */
+      errors: z.literal('true').optional(),
+      request_id: z.string().max(100).optional(),
+    }),
     response: pageOf(request),
   }),
   request: defineEndpoint(['GET', '/requests/:id', 'customer'], {
@@ -125,9 +124,6 @@ export const usageContract = {
     }),
   }),
 } as const
-
-/** Streams CSV; takes the filters of `/requests`. */
-export const requestsCsvPath = '/requests.csv'
 
 export type Overview = ResponseOf<typeof usageContract.overview>
 export type Point = z.infer<typeof point>

@@ -15,7 +15,7 @@ import { usageContract, type RequestRow } from '../contract/usage.ts'
 import { findFailure } from '../../api/request-failures.ts'
 import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
 
-export function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>): RequestRow {
+function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>): RequestRow {
   return {
     request_id: row.request_id,
     time: formatTime(row.at),
@@ -42,7 +42,7 @@ export function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, 
 
 type Query = ConsoleContext<typeof usageContract.requests>['query']
 
-export function toRequestFilter(account: string, query: Omit<Query, 'limit' | 'cursor'>): RequestRowFilter {
+function toRequestFilter(account: string, query: Omit<Query, 'limit' | 'cursor'>): RequestRowFilter {
   return {
     account,
     key: query.key,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createLedgerCommit, createRequestRow } from '../../../db/store.fixture.ts'
-import { adminApiKey, startAdminServer } from '../admin-server.fixture.ts'
+import { createLedgerCommit, createRequestRow } from '../../db/store.fixture.ts'
+import { adminApiKey, startAdminServer } from './admin-server.fixture.ts'
 
 const dayMs = 86_400_000
 
-describe('request export', () => {
+describe('CSV exports', () => {
   test('GET /requests.csv – exports all pages of one day only, newest first', async (t) => {
     const { store, url } = await startAdminServer(t)
     const from = Date.parse('2026-11-21')
@@ -23,7 +23,9 @@ describe('request export', () => {
       'attachment; filename="requests-2026-11-21.csv"',
     )
     assert.equal(response.headers.get('cache-control'), 'no-store')
-    const lines = (await response.text()).split('\r\n').slice(1, -1)
+    const bytes = Buffer.from(await response.arrayBuffer())
+    assert.equal(bytes.subarray(0, 5).toString(), 'time,', 'scripts get no byte order mark')
+    const lines = bytes.toString().split('\r\n').slice(1, -1)
     const written = lines.map((line) => line.split(','))
     assert.equal(new Set(written.map(([, id]) => id)).size, 2500)
     const order = written.map(([time]) => time ?? '')

@@ -1,0 +1,104 @@
+/** Exports of lists: every row that the filters of a list select as CSV, read page by page from the list itself. */
+import type { Context } from 'hono'
+import { dateOf } from '../ledger/periods.ts'
+import { currency } from '../usage/request-records.ts'
+import { csvResponse, type CsvCell } from './csv.ts'
+
+/** A field of a row, or a field of an object in it: `caps.daily`. */
+type FieldPath<Row> = {
+  [Field in keyof Row & string]: NonNullable<Row[Field]> extends readonly unknown[]
+    ? Field
+    : NonNullable<Row[Field]> extends object
+      ? Field | `${Field}.${keyof NonNullable<Row[Field]> & string}`
+      : Field
+}[keyof Row & string]
+
+interface Column<Row> {
+  readonly name: string
+  readonly valueOf: (row: Row, timezone: string) => unknown
+}
+
+/** The path of a field, whose name is that of the column with `_` for `.`, or a column with its own value. */
+export type CsvColumn<Row> = FieldPath<Row> | Column<Row>
+
+/** A list and its columns. The export's path is that of the list with `.csv`. */
+export interface CsvExport {
+  readonly path: string
+  readonly columns: readonly Column<object>[]
+}
+
+/** How many rows of a list an export asks for at once. */
+export const exportPageRows = 1000
+
+/** For lists whose rows do not name the currency of their amounts. */
+export const currencyColumn: Column<object> = { name: 'currency', valueOf: () => currency }
+/** The day of the account in which a row lies. */
+export const dayColumn: Column<{ readonly time: string }> = {
+  name: 'day',
+  valueOf: ({ time }, timezone) => dateOf(timezone, Date.parse(time)),
+}
+
+function readPath(row: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, field) => (value as Readonly<Record<string, unknown>> | null)?.[field], row)
+}
+
+export function csvExport<Row extends object>(path: string, columns: readonly CsvColumn<Row>[]): CsvExport {
+  return {
+    path,
+    columns: columns.map((column): Column<object> => {
+      if (typeof column !== 'string') return column as Column<object>
+      return { name: column.replaceAll('.', '_'), valueOf: (row) => readPath(row, column) }
+    }),
+  }
+}
+
+/** Lists of words are separated by spaces; other structures are JSON. */
+function toCell(value: unknown): CsvCell {
+  if (value === undefined || value === null) return null
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
+  const isWords = Array.isArray(value) && value.every((item) => typeof item === 'string')
+  return isWords ? value.join(' ') : JSON.stringify(value)
+}
+
+/** A page of a list, or all of a list that has no pages. */
+export interface ListPage {
+  readonly data: readonly object[]
+  readonly next?: string | null
+}
+
+interface ExportOptions {
+  readonly readPage: (cursor: string | undefined) => Promise<ListPage>
+  readonly timezone: string
+  /** Whether people open the file, in programs that read UTF-8 only after a byte order mark. */
+  readonly forPeople: boolean
+}
+
+async function* readRows(
+  { columns }: CsvExport,
+  { readPage, timezone }: ExportOptions,
+): AsyncGenerator<CsvCell[][], void> {
+  let cursor: string | undefined
+  do {
+    const { data, next } = await readPage(cursor)
+    yield data.map((row) => columns.map(({ valueOf }) => toCell(valueOf(row, timezone))))
+    cursor = next ?? undefined
+  } while (cursor !== undefined)
+}
+
+/** `requests-2026-11-21`: the list with the first day that it contains, or else today. */
+function fileName(c: Context, { path }: CsvExport): string {
+  const { day, from } = c.req.query()
+  const date = day ?? from ?? new Date().toISOString()
+  return `${path.split('/').at(-1)}-${date.slice(0, 10)}`
+}
+
+/** Responds with every row of a list. Errors of the first page are thrown before anything is sent. */
+export function exportList(c: Context, list: CsvExport, options: ExportOptions): Promise<Response> {
+  return csvResponse(c, fileName(c, list), {
+    head: list.columns.map(({ name }) => name),
+    pages: readRows(list, options),
+    hasByteOrderMark: options.forPeople,
+  })
+}
