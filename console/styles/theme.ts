@@ -27,6 +27,7 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: 'xs' } },
     PasswordInput: { defaultProps: { size: 'xs' } },
     NativeSelect: { defaultProps: { size: 'xs' } },
+    MultiSelect: { defaultProps: { size: 'xs' }, classNames: { pill: 'pill' } },
     Textarea: { defaultProps: { size: 'xs', autosize: false } },
     Checkbox: { defaultProps: { size: 'xs' } },
     Modal: {

@@ -19,6 +19,7 @@ import {
   optionalText,
 } from './field-values.ts'
 import { LimitFields, limitNames } from './limit-fields.tsx'
+import { ModelsField } from './models-field.tsx'
 import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
 import { TestRequest } from '../code/test-request.tsx'
 import { showToast } from '../feedback/toast.tsx'
@@ -68,7 +69,7 @@ export interface ApiKeyFormProps {
 export function ApiKeyForm({ apiKey, close, onCreated }: ApiKeyFormProps) {
   const t = useMessages('account').keys
   const shell = useMessages('shell')
-  const models = useQuery(offeredModelsQuery).data?.data ?? []
+  const offered = useQuery(offeredModelsQuery).data?.data ?? []
   const { draft, initialDraft, set, field } = useDraft(draftFrom(apiKey))
   const save = useAction(async () => {
     if (apiKey === null) {
@@ -133,19 +134,15 @@ export function ApiKeyForm({ apiKey, close, onCreated }: ApiKeyFormProps) {
             field={field}
             fieldError={(name) => fieldError(`limits.${name}`)}
           />
-          <Textarea
+          <ModelsField
             className="full-width"
             label={t.models}
-            description={t.modelsHint(
-              models
-                .map(({ id }) => id)
-                .slice(0, 3)
-                .join(', '),
-            )}
-            rows={2}
+            description={t.modelsHint}
+            models={offered.map(({ id }) => id)}
+            value={namesFrom(draft.models)}
+            onChange={(names) => set('models', names.join('\n'))}
+            allowPrefixes
             error={fieldError('models')}
-            value={draft.models}
-            onChange={(event) => set('models', event.currentTarget.value)}
           />
           <Textarea
             className="full-width"

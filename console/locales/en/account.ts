@@ -73,7 +73,7 @@ export const account = {
     expiresHint: 'Leave empty for no expiry',
     moreOptions: 'Expiry, rate limits, models, IP allowlist',
     models: 'Models',
-    modelsHint: (examples: string) => `One per line; leave empty for all. For example: ${examples}`,
+    modelsHint: 'Leave empty for all. To allow all models with a prefix, type it followed by *',
     ips: 'IP allowlist',
     ipsHint: 'One per line, such as 203.0.113.7 or 203.0.113.0/24; leave empty for any address',
     key: 'API key',

@@ -149,7 +149,7 @@ export const operations = {
     severity: 'Severity',
     severities: { minor: 'Minor', major: 'Major', critical: 'Critical' },
     models: 'Models',
-    modelsHint: 'Comma-separated names; leave empty for the entire service',
+    modelsHint: 'Leave empty for the entire service',
     wholeService: 'Entire service',
     opened: 'Opened',
     closed: 'Resolved',

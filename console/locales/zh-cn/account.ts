@@ -68,7 +68,7 @@ export const account: typeof english = {
     expiresHint: '留空则永久有效',
     moreOptions: '有效期、速率限制、模型与 IP 白名单',
     models: '可用模型',
-    modelsHint: (examples: string) => `每行一个，留空则不限。例如：${examples}`,
+    modelsHint: '留空则不限。输入前缀加 * 可允许所有以此开头的模型',
     ips: 'IP 白名单',
     ipsHint: '每行一个，例如 203.0.113.7 或 203.0.113.0/24，留空则不限',
     key: 'API 密钥',

@@ -141,7 +141,7 @@ export const operations: typeof english = {
     severity: '严重程度',
     severities: { minor: '一般', major: '严重', critical: '重大' },
     models: '模型',
-    modelsHint: '模型名称，用逗号分隔；留空表示全部服务',
+    modelsHint: '留空表示全部服务',
     wholeService: '全部服务',
     opened: '发生时间',
     closed: '恢复时间',

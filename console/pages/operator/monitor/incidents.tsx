@@ -1,8 +1,8 @@
 /** Incidents, opened and closed automatically or by hand, and the availability of each model. */
 import { Button, Checkbox, Textarea, TextInput } from '@mantine/core'
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { mutateAdmin } from '../../../api/admin-queries.ts'
+import { modelsQuery, mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
 import type { Availability, Incident } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
@@ -10,6 +10,7 @@ import { useAction, useFieldError } from '../../../components/forms/use-action.t
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField, Form, useDraft } from '../../../components/forms/fields.tsx'
 import { changedFields, namesFrom } from '../../../components/forms/field-values.ts'
+import { ModelsField } from '../../../components/forms/models-field.tsx'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
@@ -201,6 +202,7 @@ interface IncidentFormProps {
 function IncidentForm({ incident, close }: IncidentFormProps) {
   const t = useMessages('operations').incidents
   const shell = useMessages('shell')
+  const existing = useQuery(modelsQuery).data?.data ?? []
   const { draft, initialDraft, set, field } = useDraft({
     title: incident?.title ?? '',
     status: incident?.status ?? 'investigating',
@@ -245,12 +247,13 @@ function IncidentForm({ incident, close }: IncidentFormProps) {
           {...field('severity')}
         />
       </div>
-      <TextInput
+      <ModelsField
         label={t.models}
         description={t.modelsHint}
-        autoComplete="off"
+        models={existing.map(({ id }) => id)}
+        value={namesFrom(draft.models)}
+        onChange={(names) => set('models', names.join('\n'))}
         error={fieldError('models')}
-        {...field('models')}
       />
       <Textarea
         label={t.message}
