@@ -17,6 +17,8 @@ export interface ConfirmOptions {
   readonly onConfirm: () => Promise<unknown>
   /** Shown as a toast on success. */
   readonly successMessage: string
+  /** Offered with the toast: the inverse of `onConfirm`. */
+  readonly undo?: () => Promise<unknown>
 }
 
 let current: ConfirmOptions | null = null
@@ -46,10 +48,9 @@ export function ConfirmDialog() {
     setCurrent(null)
   }
   const submit = async (): Promise<void> => {
-    const successMessage = options?.successMessage
-    if (!(await action.run())) return
+    if (options === null || !(await action.run())) return
     setCurrent(null)
-    if (successMessage !== undefined) showToast(successMessage)
+    showToast(options.successMessage, { undo: options.undo })
   }
   const needsConfirmation = action.error?.code === 'password_required'
   return (

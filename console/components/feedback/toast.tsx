@@ -1,12 +1,25 @@
-/** Short confirmations that disappear by themselves and never intercept clicks. */
-import { useEffect, useSyncExternalStore } from 'react'
+/** Short messages after an action that disappear by themselves. Only those that can be undone intercept clicks. */
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useMessages } from '../../locales/messages.ts'
+import { useErrorText, toApiError } from '../forms/use-action.ts'
+import type { ApiError } from '../../api/client.ts'
 import { Icon } from '../layout/icon.tsx'
 
 const visibleMs = 5000
+/** Long enough to read the message, decide and reach the button. */
+const undoableMs = 10_000
 
-interface ToastMessage {
+export interface ToastOptions {
+  /** Reverts what the message reports. */
+  readonly undo?: (() => Promise<unknown>) | undefined
+}
+
+interface ToastMessage extends ToastOptions {
   readonly id: number
-  readonly text: string
+  /** An error is shown in the user's language. */
+  readonly content: string | ApiError
+  /** The message reports that this was undone. */
+  readonly isUndone?: boolean
 }
 
 let toasts: readonly ToastMessage[] = []
@@ -18,8 +31,30 @@ function setToasts(next: readonly ToastMessage[]): void {
   for (const listener of listeners) listener()
 }
 
-export function showToast(text: string): void {
-  setToasts([...toasts, { id: ++lastId, text }])
+function addToast(toast: Omit<ToastMessage, 'id'>): void {
+  setToasts([...toasts, { id: ++lastId, ...toast }])
+}
+
+function removeToast(id: number): void {
+  setToasts(toasts.filter((toast) => toast.id !== id))
+}
+
+export function showToast(text: string, options: ToastOptions = {}): void {
+  addToast({ content: text, ...options })
+}
+
+/** Acts without a confirmation; a toast then shows the message or the error. */
+export async function actWithToast(
+  act: () => Promise<unknown>,
+  text: string,
+  options: ToastOptions = {},
+): Promise<void> {
+  try {
+    await act()
+    showToast(text, options)
+  } catch (error) {
+    addToast({ content: toApiError(error) })
+  }
 }
 
 function subscribe(listener: () => void): () => void {
@@ -27,25 +62,67 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-function Toast({ id, text }: ToastMessage) {
+function useUndo(): (toast: ToastMessage) => void {
+  const t = useMessages('shell')
+  return ({ id, content, undo }) => {
+    removeToast(id)
+    if (undo !== undefined) void actWithToast(undo, t.undone(String(content)))
+  }
+}
+
+function Toast({ toast }: { readonly toast: ToastMessage }) {
+  const { id, content, undo } = toast
+  const t = useMessages('shell')
+  const errorText = useErrorText()
+  const runUndo = useUndo()
+  const [isPaused, setPaused] = useState(false)
+  const isText = typeof content === 'string'
+  const durationMs = isText && undo === undefined ? visibleMs : undoableMs
   useEffect(() => {
-    const timer = setTimeout(() => setToasts(toasts.filter((item) => item.id !== id)), visibleMs)
+    if (isPaused) return undefined
+    const timer = setTimeout(() => removeToast(id), durationMs)
     return () => clearTimeout(timer)
-  }, [id])
+  }, [id, isPaused, durationMs])
   return (
-    <div className="toast">
-      <Icon name="check" /> {text}
+    <div
+      className={undo === undefined ? 'toast' : 'toast undoable'}
+      onMouseEnter={() => setPaused(true)}
+      onMouseLeave={() => setPaused(false)}
+      onFocus={() => setPaused(true)}
+      onBlur={() => setPaused(false)}
+    >
+      <Icon name={isText ? 'check' : 'alert'} /> <span>{isText ? content : errorText(content)}</span>
+      {undo !== undefined && (
+        <button type="button" aria-keyshortcuts="Control+Z Meta+Z" onClick={() => runUndo(toast)}>
+          {t.undo}
+        </button>
+      )}
     </div>
   )
 }
 
-/** Rendered once, in the shell. */
+/** Rendered once, in the shell. Ctrl+Z or ⌘Z reverts the latest action that its message offers to undo. */
 export function ToastList() {
   const all = useSyncExternalStore(subscribe, () => toasts)
+  const runUndo = useUndo()
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const isUndoKey = (event.ctrlKey || event.metaKey) && !event.shiftKey && event.key.toLowerCase() === 'z'
+      const isElsewhere =
+        event.target instanceof Element &&
+        event.target.closest('input, textarea, select, [role="dialog"]') !== null
+      const latest = all.findLast(({ undo }) => undo !== undefined)
+      if (!isUndoKey || isElsewhere || latest === undefined) return
+      event.preventDefault()
+      runUndo(latest)
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  })
   return (
     <div className="toasts" role="status" aria-live="polite">
-      {all.map((item) => (
-        <Toast key={item.id} {...item} />
+      {all.map((toast) => (
+        <Toast key={toast.id} toast={toast} />
       ))}
     </div>
   )

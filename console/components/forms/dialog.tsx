@@ -15,6 +15,16 @@ export function useClosingByButtonOnly(): void {
   }, [set])
 }
 
+/** Gives the focus back when a dialog is unmounted while it is open; Mantine does so only when it is closed. */
+function useFocusReturn(isMountedOpen: boolean): void {
+  const [wasMountedOpen] = useState(isMountedOpen)
+  useEffect(() => {
+    const opener = document.activeElement
+    if (!wasMountedOpen || !(opener instanceof HTMLElement)) return undefined
+    return () => opener.focus()
+  }, [wasMountedOpen])
+}
+
 export interface DialogProps {
   readonly title: string
   readonly opened: boolean
@@ -26,6 +36,7 @@ export interface DialogProps {
 export function Dialog({ title, opened, close, children, size = '32rem' }: DialogProps) {
   const t = useMessages('shell')
   const [isByButtonOnly, setByButtonOnly] = useState(false)
+  useFocusReturn(opened)
   return (
     <Modal
       opened={opened}

@@ -11,7 +11,7 @@ export interface Action<Args extends unknown[]> {
   readonly reset: () => void
 }
 
-function toApiError(error: unknown): ApiError {
+export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const body = { message: error instanceof Error ? error.message : '', code: 'server_error', param: null }
   return new ApiError(500, body, new Headers())

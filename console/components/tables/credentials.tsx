@@ -15,9 +15,10 @@ import { Icon } from '../layout/icon.tsx'
 import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
 import { StatusLabel, RelativeTime } from './format-cells.tsx'
+import { RowMenu } from './row-menu.tsx'
 import { ServerText } from './server-text.tsx'
 import { Table } from './table.tsx'
-import { showToast } from '../feedback/toast.tsx'
+import { actWithToast, showToast } from '../feedback/toast.tsx'
 
 /** The upstream's main credential, which is edited in the upstream's own form. */
 const mainCredentialId = 'main'
@@ -103,6 +104,7 @@ function CredentialTable({ upstream, credentials, edit }: CredentialTableProps) 
       label={t.title}
       rows={credentials}
       rowId={({ id }) => id}
+      onRowClick={edit}
       columns={[
         {
           header: t.credential,
@@ -127,6 +129,7 @@ function CredentialTable({ upstream, credentials, edit }: CredentialTableProps) 
         { header: t.added, wideOnly: true, cell: ({ created_at: at }) => <RelativeTime at={at} /> },
         {
           header: t.actions,
+          isMenu: true,
           cell: (credential) => (
             <CredentialActions upstream={upstream} credential={credential} edit={() => edit(credential)} />
           ),
@@ -169,18 +172,17 @@ function CredentialActions({ upstream, credential, edit }: CredentialActionsProp
   const shell = useMessages('shell')
   const path = `/upstreams/${upstream.id}/credentials/${credential.id}`
   const name = displayName(credential, t)
+  const setEnabled = (enabled: boolean) => () => mutateAdmin('PATCH', path, { enabled })
   const disable = (): void =>
     confirm({
       title: t.disableTitle(name),
       description: t.disableEffect,
       confirmLabel: t.disable,
-      onConfirm: () => mutateAdmin('PATCH', path, { enabled: false }),
+      onConfirm: setEnabled(false),
       successMessage: t.disabled,
+      undo: setEnabled(true),
     })
-  const enable = async (): Promise<void> => {
-    await mutateAdmin('PATCH', path, { enabled: true })
-    showToast(t.enabled)
-  }
+  const enable = (): Promise<void> => actWithToast(setEnabled(true), t.enabled, { undo: setEnabled(false) })
   const remove = (): void =>
     confirm({
       title: t.deleteTitle(name),
@@ -189,26 +191,19 @@ function CredentialActions({ upstream, credential, edit }: CredentialActionsProp
       onConfirm: () => mutateAdmin('DELETE', path),
       successMessage: t.deleted,
     })
+  const isMain = credential.id === mainCredentialId
   return (
-    <span className="row-actions">
-      <button type="button" className="link" onClick={edit}>
-        {shell.edit}
-      </button>
-      {credential.id !== mainCredentialId && (
-        <>
-          <button
-            type="button"
-            className="link"
-            onClick={() => (credential.enabled ? disable() : void enable())}
-          >
-            {credential.enabled ? t.disable : t.enable}
-          </button>
-          <button type="button" className="link danger" onClick={remove}>
-            {shell.remove}
-          </button>
-        </>
-      )}
-    </span>
+    <RowMenu
+      name={name}
+      actions={[
+        { label: shell.edit, onClick: edit },
+        !isMain &&
+          (credential.enabled
+            ? { label: t.disable, onClick: disable }
+            : { label: t.enable, onClick: () => void enable() }),
+        !isMain && { label: shell.remove, isDestructive: true, onClick: remove },
+      ]}
+    />
   )
 }
 

@@ -1,6 +1,6 @@
 /** A table on wide screens, a list of cards on phones, with the column headers as labels. */
 import { useNavigate } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import type { MouseEvent, ReactNode } from 'react'
 
 export interface Column<Row> {
   readonly header: string
@@ -11,6 +11,8 @@ export interface Column<Row> {
   readonly primary?: boolean
   /** Hidden on medium screens; cards show it. */
   readonly wideOnly?: boolean
+  /** Holds a `RowMenu`: in the corner of a phone's card; its header is only read out. */
+  readonly isMenu?: boolean
 }
 
 export interface TableProps<Row> {
@@ -21,11 +23,25 @@ export interface TableProps<Row> {
   readonly rowId: (row: Row) => string
   /** Makes the whole row clickable; its primary cell holds the actual link. */
   readonly rowHref?: (row: Row) => string
+  /** Makes the whole row clickable and its primary cell a button, mostly to open the row's form. */
+  readonly onRowClick?: (row: Row) => void
   readonly footer?: ReactNode
 }
 
-function cellClass<Row>({ numeric, primary, wideOnly }: Column<Row>): string {
-  return [numeric && 'numeric', primary && 'primary', wideOnly && 'wide-only'].filter(Boolean).join(' ')
+function cellClass<Row>({ numeric, primary, wideOnly, isMenu }: Column<Row>): string {
+  return [numeric && 'numeric', primary && 'primary', wideOnly && 'wide-only', isMenu && 'menu-cell']
+    .filter(Boolean)
+    .join(' ')
+}
+
+/** Clicks on a control of the row, in a menu or dialog that it opened, or at the end of a selection are not for the row. */
+function isRowClick({ target, currentTarget }: MouseEvent): boolean {
+  return (
+    target instanceof Element &&
+    currentTarget.contains(target) &&
+    target.closest('a, button, input, select, label') === null &&
+    window.getSelection()?.toString() === ''
+  )
 }
 
 /** A table that is wider than its container can be scrolled by keyboard, too. */
@@ -40,32 +56,34 @@ function makeScrollable(container: HTMLElement | null): (() => void) | undefined
   return () => observer.disconnect()
 }
 
-export function Table<Row>({ label, columns, rows, rowId, rowHref, footer }: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, columns, rows, rowId, rowHref, onRowClick, footer } = props
   const navigate = useNavigate()
-  const open = (row: Row, target: EventTarget): void => {
-    const isInteractive =
-      target instanceof Element && target.closest('a, button, input, select, label') !== null
-    if (rowHref && !isInteractive && window.getSelection()?.toString() === '')
-      void navigate({ href: rowHref(row) })
-  }
+  const open = onRowClick ?? (rowHref && ((row: Row) => void navigate({ href: rowHref(row) })))
   return (
     <div className="table-container" ref={makeScrollable}>
-      <table className={rowHref ? 'table clickable' : 'table'} aria-label={label}>
+      <table className={open ? 'table clickable' : 'table'} aria-label={label}>
         <thead>
           <tr>
             {columns.map((column) => (
               <th key={column.header} scope="col" className={cellClass(column)}>
-                {column.header}
+                {column.isMenu ? <span className="visually-hidden">{column.header}</span> : column.header}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={rowId(row)} onClick={(event) => open(row, event.target)}>
+            <tr key={rowId(row)} onClick={(event) => isRowClick(event) && open?.(row)}>
               {columns.map((column) => (
                 <td key={column.header} className={cellClass(column)} data-label={column.header}>
-                  {column.cell(row)}
+                  {column.primary && onRowClick ? (
+                    <button type="button" className="link" onClick={() => onRowClick(row)}>
+                      {column.cell(row)}
+                    </button>
+                  ) : (
+                    column.cell(row)
+                  )}
                 </td>
               ))}
             </tr>

@@ -15,7 +15,7 @@ import {
   sharedBrowserServer,
   type BrowserSession,
 } from '../../support/console/browser.ts'
-import { findDialog, goToPage, signInAsOperator } from '../../support/console/console-steps.ts'
+import { chooseAction, findDialog, goToPage, signInAsOperator } from '../../support/console/console-steps.ts'
 import type { RegisteredUpstream } from '../../support/server/test-server.ts'
 import { checkPage } from '../../support/console/page-checks.ts'
 import { startWebhookSink } from '../../support/sinks/webhook-sinks.ts'
@@ -175,16 +175,16 @@ describe('Operations in a browser', () => {
       const row = findRow(page, 'Credentials', 'Team B')
       await row.getByText('ends in 9876').waitFor()
       await row.getByText('Active', { exact: true }).waitFor()
-      await row.getByRole('button', { name: 'Disable' }).click()
+      await chooseAction(page, row, 'Disable')
       await findDialog(page, 'Disable “Team B”?').getByRole('button', { name: 'Disable' }).click()
       await row.getByText('Disabled', { exact: true }).waitFor()
-      await row.getByRole('button', { name: 'Enable' }).click()
+      await chooseAction(page, row, 'Enable')
       await row.getByText('Active', { exact: true }).waitFor()
       assert.equal((await page.content()).includes('sk-a-second'), false)
       const problems = await checkPage(browser, `/operator/upstreams/${upstream?.id}`)
       await resetLanguage(browser)
       await browser.open(`/operator/upstreams/${upstream?.id}`)
-      await row.getByRole('button', { name: 'Delete' }).click()
+      await chooseAction(page, row, 'Delete')
       await findDialog(page, 'Delete “Team B”?').getByRole('button', { name: 'Delete' }).click()
       await row.waitFor({ state: 'detached' })
       assert.deepEqual(problems, [])

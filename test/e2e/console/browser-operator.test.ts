@@ -17,6 +17,7 @@ import {
   type BrowserSession,
 } from '../../support/console/browser.ts'
 import {
+  chooseAction,
   createKey,
   customerPassword,
   findDialog,
@@ -229,10 +230,7 @@ describe('Operator in a browser', () => {
       await signInAsOperator(browser)
       await testServer().upstreamAt(broken.url, { name: 'broken', enabled: false })
       await open('/operator/upstreams')
-      await page
-        .getByRole('row', { name: /broken/ })
-        .getByRole('button', { name: 'Test' })
-        .click()
+      await chooseAction(page, page.getByRole('row', { name: /broken/ }), 'Test')
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Test model').fill('any')
       await dialog.getByRole('button', { name: 'Test', exact: true }).click()

@@ -18,6 +18,12 @@ export async function waitForToast(page: Page, text: string): Promise<void> {
   await page.locator('.toast').getByText(text, { exact: true }).first().waitFor()
 }
 
+/** Opens the menu of a table row and chooses an action. */
+export async function chooseAction(page: Page, row: Locator, name: string): Promise<void> {
+  await row.getByRole('button', { name: /^Actions for / }).click()
+  await page.getByRole('menuitem', { name, exact: true }).click()
+}
+
 /** The open dialog, or the one with this title. */
 export function findDialog(page: Page, title?: string): Locator {
   return title === undefined

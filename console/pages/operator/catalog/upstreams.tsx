@@ -12,8 +12,9 @@ import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { CopyButton, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table, type Column } from '../../../components/tables/table.tsx'
-import { showToast } from '../../../components/feedback/toast.tsx'
+import { actWithToast } from '../../../components/feedback/toast.tsx'
 import { UpstreamForm, UpstreamTest } from '../../../components/forms/upstream-form.tsx'
 import { UpstreamStatus } from '../../../components/tables/upstream-status.tsx'
 
@@ -78,6 +79,10 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
   const shell = useMessages('shell')
   const routed = useRoutedModels()
   const navigate = route.useNavigate()
+  const setEnabled = (upstream: Upstream, enabled: boolean) => () =>
+    mutateAdmin('PATCH', `/upstreams/${upstream.id}`, { enabled })
+  const enable = (upstream: Upstream): Promise<void> =>
+    actWithToast(setEnabled(upstream, true), t.enabled, { undo: setEnabled(upstream, false) })
   const confirmChange = (upstream: Upstream, change: 'disable' | 'delete'): void => {
     const models = routed(upstream.id)
     if (change === 'disable') {
@@ -85,8 +90,9 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
         title: t.disableTitle(upstream.name),
         description: t.disableEffect(models.join(', ')),
         confirmLabel: t.disable,
-        onConfirm: () => mutateAdmin('PATCH', `/upstreams/${upstream.id}`, { enabled: false }),
+        onConfirm: setEnabled(upstream, false),
         successMessage: t.disabled,
+        undo: setEnabled(upstream, true),
       })
     } else {
       confirm({
@@ -97,10 +103,6 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
         successMessage: t.deleted,
       })
     }
-  }
-  const enable = async (upstream: Upstream): Promise<void> => {
-    await mutateAdmin('PATCH', `/upstreams/${upstream.id}`, { enabled: true })
-    showToast(t.enabled)
   }
   const columns: Column<Upstream>[] = [
     {
@@ -130,33 +132,23 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
     { header: t.changed, wideOnly: true, cell: (upstream) => <RelativeTime at={upstream.updated_at} /> },
     {
       header: t.actions,
+      isMenu: true,
       cell: (upstream) => (
-        <span className="row-actions">
-          <button
-            type="button"
-            className="link"
-            onClick={() => void navigate({ search: { test: upstream.id } })}
-          >
-            {t.test}
-          </button>
-          <button
-            type="button"
-            className="link"
-            onClick={() => void navigate({ search: { edit: upstream.id } })}
-          >
-            {shell.edit}
-          </button>
-          <button
-            type="button"
-            className="link"
-            onClick={() => (upstream.enabled ? confirmChange(upstream, 'disable') : void enable(upstream))}
-          >
-            {upstream.enabled ? t.disable : t.enable}
-          </button>
-          <button type="button" className="link danger" onClick={() => confirmChange(upstream, 'delete')}>
-            {shell.remove}
-          </button>
-        </span>
+        <RowMenu
+          name={upstream.name}
+          actions={[
+            { label: t.test, onClick: () => void navigate({ search: { test: upstream.id } }) },
+            { label: shell.edit, onClick: () => void navigate({ search: { edit: upstream.id } }) },
+            upstream.enabled
+              ? { label: t.disable, onClick: () => confirmChange(upstream, 'disable') }
+              : { label: t.enable, onClick: () => void enable(upstream) },
+            {
+              label: shell.remove,
+              isDestructive: true,
+              onClick: () => confirmChange(upstream, 'delete'),
+            },
+          ]}
+        />
       ),
     },
   ]
