@@ -1,7 +1,8 @@
 /** The public status for programs: as JSON, and the updates of incidents as RSS 2.0. */
+import { html as markup } from 'hono/html'
 import type { Incident } from '../../health/incidents.ts'
 import { percentOf, type PublicStatus, type StatusComponent } from './state.ts'
-import { escapeMarkup } from './page.ts'
+import { toDocument } from './page.ts'
 import { postText, incidentTitle, type StatusMessages } from './locales.ts'
 
 function timeOf(ms: number): string {
@@ -78,21 +79,21 @@ export function renderRss(
   })
   const newest = posts.toSorted((left, right) => right.at - left.at).slice(0, maxItems)
   const items = newest.map(
-    (post) => `<item>
-<title>${escapeMarkup(`${messages.status[post.status]}: ${post.title}`)}</title>
-<description>${escapeMarkup(post.text)}</description>
-<link>${escapeMarkup(address)}</link>
-<guid isPermaLink="false">${escapeMarkup(post.id)}</guid>
+    (post) => markup`<item>
+<title>${messages.status[post.status]}: ${post.title}</title>
+<description>${post.text}</description>
+<link>${address}</link>
+<guid isPermaLink="false">${post.id}</guid>
 <pubDate>${new Date(post.at).toUTCString()}</pubDate>
-</item>`,
+</item>
+`,
   )
-  return `<?xml version="1.0" encoding="UTF-8"?>
+  return toDocument(markup`<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0"><channel>
-<title>${escapeMarkup(messages.title)}</title>
-<link>${escapeMarkup(address)}</link>
-<description>${escapeMarkup(messages.explanation)}</description>
+<title>${messages.title}</title>
+<link>${address}</link>
+<description>${messages.explanation}</description>
 <lastBuildDate>${new Date(at).toUTCString()}</lastBuildDate>
-${items.join('\n')}
-</channel></rss>
-`
+${items}</channel></rss>
+`)
 }
