@@ -7,7 +7,8 @@ import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { usageBetween, usageBy, usageByDay, type UsageFilter } from './reports.ts'
 import { openRolledUpStore } from './rollups/rolled-up-store.fixture.ts'
-import { countRequestsSince, trafficBy } from './traffic.ts'
+import { listRequestRows } from './request-pages.ts'
+import { countFailures, countRequestsSince, trafficBy } from './traffic.ts'
 import { keysUsedInHour, findSpendAnomalies } from './spend-anomalies.ts'
 import { loadTrafficFlows } from './traffic-flows.ts'
 
@@ -72,7 +73,7 @@ function sumOf(rows: readonly RequestRow[]) {
   return {
     requests: rows.reduce((sum, row) => sum + row.count, 0),
     errors: rows
-      .filter((row) => ['refused', 'failed', 'truncated'].includes(row.outcome))
+      .filter((row) => ['refused', 'failed', 'truncated', 'ended'].includes(row.outcome))
       .reduce((sum, row) => sum + row.count, 0),
     promptTokens: rows.reduce((sum, row) => sum + row.prompt_tokens, 0),
     completionTokens: rows.reduce((sum, row) => sum + row.completion_tokens, 0),
@@ -200,6 +201,35 @@ describe('usage reports', () => {
     assert.deepEqual([flow.flows[0]?.requests, flow.flows[0]?.failures], [7942, 7941])
     assert.equal(await countRequestsSince(store.db, 10), 7942)
     assert.equal(await countRequestsSince(store.db, 21), 0)
+  })
+
+  test('failed requests – are the same number in every report of the same hours', async (t) => {
+    const { store, rows } = await storeWith(t)
+    await waitForRollup(store.db, rows.length)
+    for (const span of [
+      { from: 0, to: 48 * hourMs },
+      { from: 7 * hourMs, to: 8 * hourMs },
+    ]) {
+      const within = rows.filter(({ at }) => at >= span.from && at < span.to)
+      const { requests, errors } = sumOf(within)
+      const expected = { requests, errors }
+      const sum = (groups: readonly { requests: number; errors: number }[]) => ({
+        requests: groups.reduce((total, each) => total + each.requests, 0),
+        errors: groups.reduce((total, each) => total + each.errors, 0),
+      })
+      for (const grouping of ['hour', 'model', 'key', 'account'] as const)
+        assert.deepEqual(sum(await usageBy(store.db, grouping, span)), expected, grouping)
+      for (const grouping of ['hour', 'model'] as const)
+        assert.deepEqual(sum(await trafficBy(store.db, grouping, span)), expected, grouping)
+      const { flows } = await loadTrafficFlows(store.db, { ...span, isModel: () => true })
+      assert.deepEqual(sum(flows.map(({ failures, ...flow }) => ({ ...flow, errors: failures }))), expected)
+      assert.equal(await countFailures(store.db, span), errors)
+      const listed = await listRequestRows(store.db, { ...span, errors: true }, { limit: 1000 })
+      assert.equal(
+        listed.rows.reduce((total, row) => total + row.count, 0),
+        errors,
+      )
+    }
   })
 
   test('usageByDay – groups by calendar day and adds up its hours', async (t) => {

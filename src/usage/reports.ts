@@ -5,6 +5,7 @@
  */
 import type { Db } from '../db/db.ts'
 import type { Parameter } from '../db/statement.ts'
+import { failureCountSql } from '../db/request-outcomes.ts'
 import { largestSumFirstSql, joinSum, splitSumSql } from '../db/money-sums.ts'
 
 export interface UsageFilter {
@@ -19,7 +20,7 @@ export interface UsageFilter {
 
 export interface UsageSums {
   readonly requests: number
-  /** Requests that were rejected, failed or truncated. */
+  /** Failed requests, as defined in db/request-outcomes.ts. */
   readonly errors: number
   readonly promptTokens: number
   readonly completionTokens: number
@@ -52,7 +53,7 @@ const rollupQueries = {
   traffic_hourly: `select hour, '' as account_id, '' as key_id, model, ${sumsOfHour} from traffic_hourly`,
 } as const
 const rowColumns = `at - at % ${hourMs} as hour, account_id, key_id, model, count as requests,
-  case when outcome in ('refused', 'failed', 'truncated') then count else 0 end as errors,
+  ${failureCountSql} as errors,
   prompt_tokens, completion_tokens, cost_nanos, coalesce(upstream_cost_nanos, 0) as upstream_cost_nanos`
 const sumColumns = `coalesce(sum(requests), 0) as requests, coalesce(sum(errors), 0) as errors,
   coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,

@@ -3,6 +3,7 @@
  * slow however rare the matches are. A page may therefore be short, or even empty, although more follow.
  */
 import type { Db } from '../db/db.ts'
+import { isFailureSql } from '../db/request-outcomes.ts'
 import type { Parameter } from '../db/statement.ts'
 import type { Selectable } from 'kysely'
 import type { Outcome, RequestsTable } from '../db/schema/schema.ts'
@@ -95,8 +96,7 @@ function conditionsOf(filter: RequestRowFilter): {
   const scanned: Condition[] = conditions.filter(({ column }) => column !== leadingColumn)
   indexed.push({ text: 'at >= ? and at < ?', values: [filter.from ?? 0, filter.to ?? endOfTime] })
   if (usesFailureIndex(filter)) indexed.push({ text: `outcome <> 'ok'`, values: [] })
-  if (filter.errors === true)
-    scanned.push({ text: `outcome in ('refused', 'failed', 'truncated', 'ended')`, values: [] })
+  if (filter.errors === true) scanned.push({ text: isFailureSql, values: [] })
   return { indexed, scanned }
 }
 

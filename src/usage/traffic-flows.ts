@@ -4,6 +4,7 @@
  */
 import type { Db } from '../db/db.ts'
 import { joinSum, splitSumSql } from '../db/money-sums.ts'
+import { failureCountSql } from '../db/request-outcomes.ts'
 
 export interface TrafficFlow {
   readonly account: string
@@ -69,7 +70,7 @@ export async function loadTrafficFlows(
 ): Promise<TrafficFlows> {
   const rows = await db.report<Row>({
     sql: `select account_id, key_id, model, upstream, count(*) as rows_read, sum(count) as requests,
-        sum(case when outcome in ('refused', 'failed', 'truncated', 'ended') then count else 0 end) as failures,
+        sum(${failureCountSql}) as failures,
         ${splitSumSql('cost_nanos', 'cost')}, min(at) as first_at
       from (select account_id, key_id, model, coalesce(upstream_id, fault_upstream, '') as upstream, outcome,
           cost_nanos, at, count

@@ -3,6 +3,7 @@
  * upstream and model. Everything is read from roll-ups, which lag by at most a second.
  */
 import type { Db } from '../db/db.ts'
+import type { Statement } from '../db/statement.ts'
 import { joinSum, splitSumSql } from '../db/money-sums.ts'
 
 export interface TrafficTotals {
@@ -91,19 +92,36 @@ export interface FailureFilter {
 
 const maxGroups = 200
 
-/** Most frequent first. Includes whole hours that overlap with the span. */
-export async function failureGroups(db: Db, filter: FailureFilter): Promise<FailureGroup[]> {
-  const { from, to, model, upstream } = filter
+/** Of whole hours that start in the span. */
+function failureSource({ from, to, model, upstream }: FailureFilter): Statement {
   const named = Object.entries({ model, upstream_id: upstream }).filter(
     (each): each is [string, string] => each[1] !== undefined,
   )
   const conditions = named.map(([column]) => ` and ${column} = ?`).join('')
+  return {
+    sql: `failures_hourly where hour >= ? and hour < ?${conditions}`,
+    parameters: [from, to, ...named.map(([, value]) => value)],
+  }
+}
+
+export async function countFailures(db: Db, filter: FailureFilter): Promise<number> {
+  const { sql, parameters } = failureSource(filter)
+  const [row] = await db.report<{ failures: number }>({
+    sql: `select coalesce(sum(requests), 0) as failures from ${sql}`,
+    parameters,
+  })
+  return row?.failures ?? 0
+}
+
+/** Most frequent first. */
+export async function failureGroups(db: Db, filter: FailureFilter): Promise<FailureGroup[]> {
+  const { sql, parameters } = failureSource(filter)
   const rows = await db.report<FailureRow>({
     sql: `select cause, upstream_id, model, http_status, sum(requests) as requests,
         min(first_at) as first_at, max(last_at) as last_at, max(sample) as sample
-      from failures_hourly where hour >= ? and hour < ?${conditions}
+      from ${sql}
       group by cause, upstream_id, model, http_status order by 5 desc, cause limit ${maxGroups}`,
-    parameters: [from - (from % 3_600_000), to, ...named.map(([, value]) => value)],
+    parameters,
   })
   return rows.map((row) => ({
     cause: row.cause,

@@ -5,6 +5,7 @@
 import { z } from '@hono/zod-openapi'
 import { pricesRequired, toDecimalPrices, type Price, type PriceInput } from '../../catalog/prices.ts'
 import { apiError } from '../../errors.ts'
+import { spanInput } from '../api/time-spans.ts'
 import type { LimitsPatch } from '../../accounts/limits.ts'
 
 export const money = z
@@ -28,6 +29,14 @@ export const timeQuery = z.preprocess((value) => {
   const time = toUpperCase(value)
   return typeof time === 'string' ? time.replace(/ (?=\d\d:\d\d$)/, '+') : time
 }, isoTime)
+/** The start of a report, by a time or by a span that ends now. */
+export const spanQuery = {
+  from: timeQuery.optional(),
+  span: spanInput.optional().meta({
+    description:
+      'Instead of `from`. `24h`: the current hour and the 23 before it. Others: whole days of `TIME_ZONE`, including today.',
+  }),
+}
 const nullableInt = z.int().nullable()
 
 export const capsInput = z.strictObject({ daily: money.nullish(), monthly: money.nullish() })

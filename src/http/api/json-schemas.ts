@@ -53,7 +53,7 @@ export const caps = z.object({ daily: money.nullable(), monthly: money.nullable(
 /** An omitted field is unchanged, null removes it. */
 export const capsInput = z.strictObject({ daily: money.nullish(), monthly: money.nullish() })
 
-/** Sums of requests. `errors` counts rejected, failed and truncated requests. */
+/** Sums of requests. `errors` counts rejected, failed and truncated requests and those that the relay ended. */
 export const sums = z.object({
   requests: z.int(),
   errors: z.int(),

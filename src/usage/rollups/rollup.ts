@@ -6,6 +6,7 @@
 import { availabilityRollUps } from './availability-rollup.ts'
 import { backfillTokensStep } from './token-backfill.ts'
 import { boundedAdditionSql, boundedSumSql, maxRowsPerSum } from '../../db/money-sums.ts'
+import { failureCountSql } from '../../db/request-outcomes.ts'
 import { advanceRollUpCursorSql, rollUpCursorSql } from '../../db/rollup-cursor.ts'
 import type { Connection } from '../../db/sqlite/connection.ts'
 import type { MaintenanceSteps } from '../../db/sqlite/store-writer.ts'
@@ -20,7 +21,7 @@ const nextEndSql =
 const usageSql = (rows: string): string => `
 insert into usage_hourly
 select at - at % 3600000, account_id, key_id, model, sum(count),
-  sum(case when outcome in ('refused', 'failed', 'truncated') then count else 0 end),
+  sum(${failureCountSql}),
   sum(prompt_tokens), sum(completion_tokens),
   ${boundedSumSql('cost_nanos')}, ${boundedSumSql('coalesce(upstream_cost_nanos, 0)')}
 from ${rows}

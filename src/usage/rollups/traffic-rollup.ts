@@ -3,7 +3,7 @@
  * by day, and failures by hour with cause and upstream. With them no page has to read the request rows of a month.
  */
 import { boundedAdditionSql, boundedSumSql } from '../../db/money-sums.ts'
-import { isKnownModelSql } from '../../db/request-outcomes.ts'
+import { failureCountSql, isFailureSql, isKnownModelSql } from '../../db/request-outcomes.ts'
 
 /** The upper bounds of the histogram's buckets in milliseconds, each about a quarter above the previous; the last bucket is unbounded. */
 export const latencyBucketsMs: readonly number[] = [
@@ -19,7 +19,7 @@ const modelSql = `case when ${isKnownModelSql} then model else '' end`
 const trafficSql = (rows: string): string => `insert into traffic_hourly
   (hour, model, requests, errors, cost_nanos, upstream_cost_nanos, prompt_tokens, completion_tokens)
 select at - at % ${hourMs}, ${modelSql}, sum(count),
-  sum(case when outcome in ('refused', 'failed', 'truncated') then count else 0 end),
+  sum(${failureCountSql}),
   ${boundedSumSql('cost_nanos')}, ${boundedSumSql('coalesce(upstream_cost_nanos, 0)')},
   sum(prompt_tokens), sum(completion_tokens)
 from ${rows}
@@ -53,7 +53,7 @@ const causeSql = `coalesce(fault, case when outcome = 'truncated' then 'truncate
 const failuresSql = (rows: string): string => `insert into failures_hourly
 select at - at % ${hourMs}, ${causeSql}, coalesce(fault_upstream, upstream_id, ''), ${modelSql}, http_status,
   sum(count), min(at), max(at), max(request_id)
-from ${rows} where outcome in ('refused', 'failed', 'truncated', 'ended')
+from ${rows} where ${isFailureSql}
 group by 1, 2, 3, 4, 5
 on conflict (hour, cause, upstream_id, model, http_status) do update set
   requests = failures_hourly.requests + excluded.requests,

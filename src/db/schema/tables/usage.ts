@@ -59,7 +59,7 @@ export interface UsageHourlyTable {
   key_id: string
   model: string
   requests: number
-  /** Requests that were rejected, failed or truncated. */
+  /** Failed requests, as defined in request-outcomes.ts. */
   errors: number
   prompt_tokens: number
   completion_tokens: number

@@ -25,6 +25,7 @@ import { objectiveFor, readObjectives, setObjective, type Objectives } from '../
 import type { AdminContext } from '../admin-context.ts'
 import { jsonBody, listResponse, okResponse, time, timeQuery } from '../schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
+import { last24HoursStart } from '../../api/time-spans.ts'
 import { optionalPageFields, paginate } from '../pagination.ts'
 
 const percent = z.number().meta({ description: 'A percentage.', example: 99.9 })
@@ -38,9 +39,9 @@ const countFields = {
   }),
   success_percent: percent.nullable().meta({ description: 'null if no requests were received.' }),
 }
-const spanSchema = z.object({ start: time, ...countFields })
-const measuredSchema = z.object({
-  ...countFields,
+const countSchema = z.object(countFields)
+const spanSchema = countSchema.extend({ start: time })
+const measuredSchema = countSchema.extend({
   objective_percent: percent,
   met: z.boolean().nullable(),
   budget_used_percent: percent
@@ -63,7 +64,7 @@ export const availabilitySchema = z
     from: time,
     to: time,
     step: z.enum(['minute', 'day']),
-    total: z.object({ ...countFields }),
+    total: countSchema,
     data: z.array(
       z.object({
         model: z.string().meta({
@@ -74,6 +75,7 @@ export const availabilitySchema = z
         month: measuredSchema
           .extend({ start: time })
           .meta({ description: 'The current calendar month, UTC.' }),
+        last_24_hours: countSchema.meta({ description: 'The current hour and the 23 before it.' }),
         burn_rates: z.array(burnRateSchema),
         spans: z.array(spanSchema),
       }),
@@ -160,27 +162,22 @@ interface AvailabilityQuery {
 }
 
 const stepBounds = {
-  minute: { ms: minuteMs, defaultMs: 60 * minuteMs, maxMs: dayMs + minuteMs },
-  day: { ms: dayMs, defaultMs: 30 * dayMs, maxMs: 400 * dayMs },
+  minute: { ms: minuteMs, defaultMs: 60 * minuteMs, maxMs: dayMs + minuteMs, maxText: 'one day by minute' },
+  day: { ms: dayMs, defaultMs: 30 * dayMs, maxMs: 400 * dayMs, maxText: '400 days' },
 } as const
 
 function toAvailabilityQuery(
   query: { model?: string; from?: string; to?: string; step: 'minute' | 'day' },
   now: number,
 ): AvailabilityQuery {
-  const { ms, defaultMs, maxMs } = stepBounds[query.step]
+  const { ms, defaultMs, maxMs, maxText } = stepBounds[query.step]
   const end = parseTime(query.to) ?? now
   const from = Math.floor((parseTime(query.from) ?? end - defaultMs) / ms) * ms
   const to = Math.ceil(end / ms) * ms
   if (from >= to)
     throw apiError('invalid_request', { param: 'from', message: 'Invalid `from`: must be before `to`.' })
-  if (to - from > maxMs) {
-    const message =
-      query.step === 'day'
-        ? 'Range too long: at most 400 days.'
-        : 'Range too long: at most one day by minute.'
-    throw apiError('invalid_request', { param: 'from', message })
-  }
+  if (to - from > maxMs)
+    throw apiError('invalid_request', { param: 'from', message: `Range too long: at most ${maxText}.` })
   return { model: query.model, from, to, step: query.step }
 }
 
@@ -231,13 +228,15 @@ async function readAvailability(
   const month = monthBounds(now)
   // The relay's API is computed from all models.
   const filter = { ...query, model: query.model === relayApi ? undefined : query.model }
-  const [spans, monthDays, windows, objectives] = await Promise.all([
+  const [spans, monthDays, lastHours, windows, objectives] = await Promise.all([
     query.step === 'day' ? queryDays(db, filter) : queryMinutes(db, filter),
     queryDays(db, { model: filter.model, ...month }),
+    sumByModelSince(db, last24HoursStart(now)),
     readBurnWindows(admin, now),
     readObjectives(db, config.objectivePercent),
   ])
   const months = groupSpans(monthDays, query.model)
+  const last24Hours = withRelayApi(lastHours)
   const spansBy = groupSpans(spans, query.model)
   const listed = catalog.listed().filter(({ id }) => query.model === undefined || query.model === id)
   const models = [...new Set([...spansBy.keys(), ...listed.map(({ id }) => id)])].toSorted()
@@ -248,6 +247,7 @@ async function readAvailability(
       start: formatTime(month.from),
       ...serializeMeasured(sumCounts(months.get(model) ?? []), objective),
     },
+    last_24_hours: serializeCounts(last24Hours.get(model) ?? zeroCounts),
     burn_rates: serializeBurnRates(windows, model, { objective, minFailures: config.incidentMinimum }),
     spans: modelSpans.map((modelSpan) => ({
       start: formatTime(modelSpan.start),

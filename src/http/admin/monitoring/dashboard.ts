@@ -1,7 +1,7 @@
 /** `/dashboard`: revenue, cost, traffic and what needs attention. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { joinSum, splitSumSql } from '../../../db/money-sums.ts'
-import { queryMinutes, successRate, sumCounts } from '../../../health/availability.ts'
+import { successRate, sumByModelSince, sumCounts } from '../../../health/availability.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import {
@@ -21,13 +21,13 @@ import {
   hourMs,
   monthStartOf,
 } from '../../api/time-buckets.ts'
+import { last24HoursStart, spanStart } from '../../api/time-spans.ts'
 import { publicUrlOf } from '../../public-urls.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { okResponse } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { attentionFields, readAttention } from './attention.ts'
 
-const dayMs = 24 * hourMs
 const minuteMs = 60_000
 
 const revenueSums = z.object({
@@ -48,6 +48,8 @@ export const dashboard = z.object({
   requests_per_second: z.number(),
   /** Success rate over the last hour, without errors of callers; null: no requests. */
   success: z.number().nullable(),
+  /** Over the hours in `hours`. */
+  success_24_hours: z.number().nullable(),
   hours: z.array(revenueSums.extend({ time })),
   days: z.array(revenueSums.extend({ time })),
   models: z.array(revenueSums.extend({ model: z.string() })),
@@ -90,16 +92,16 @@ function bucketRevenue(starts: readonly number[], hours: readonly TrafficGroup[]
 
 async function readRevenue({ ctx: { db, config } }: AdminContext, now: number) {
   const { timezone } = config
-  const starts = dayStartsBetween(timezone, now - 29 * dayMs, now)
-  const from = Math.min(now - 30 * dayMs, monthStartOf(timezone, now))
+  const firstDay = spanStart('30d', timezone, now)
+  const from = Math.min(firstDay, monthStartOf(timezone, now))
   const hours = await trafficBy(db, 'hour', { from, to: now + hourMs })
   const since = (start: number): TrafficTotals =>
     hours.filter(({ name }) => Number(name) >= start).reduce(addTotals, noTraffic)
   return {
     today: serializeRevenue(since(dayStartOf(timezone, now))),
     month: serializeRevenue(since(monthStartOf(timezone, now))),
-    hours: bucketRevenue(hourStartsBetween(now - 23 * hourMs, now), hours),
-    days: bucketRevenue(starts, hours),
+    hours: bucketRevenue(hourStartsBetween(last24HoursStart(now), now + 1), hours),
+    days: bucketRevenue(dayStartsBetween(timezone, firstDay, now + 1), hours),
     isEmpty: hours.length === 0,
   }
 }
@@ -126,13 +128,14 @@ async function readDashboard(admin: AdminContext): Promise<Dashboard> {
   const { db, catalog, config } = admin.ctx
   const { timezone } = config
   const now = Date.now()
-  const [revenue, models, accounts, attention, recentRequests, minutes] = await Promise.all([
+  const [revenue, models, accounts, attention, recentRequests, lastHour, last24Hours] = await Promise.all([
     readRevenue(admin, now),
     trafficBy(db, 'model', { from: monthStartOf(timezone, now), to: now + hourMs }),
     sumAccounts(admin),
     readAttention(admin),
     countRequestsSince(db, now - minuteMs),
-    queryMinutes(db, { from: now - hourMs, to: now }),
+    sumByModelSince(db, now - hourMs),
+    sumByModelSince(db, last24HoursStart(now)),
   ])
   const { isEmpty, ...sums } = revenue
   return {
@@ -140,7 +143,8 @@ async function readDashboard(admin: AdminContext): Promise<Dashboard> {
     timezone,
     ...sums,
     requests_per_second: Math.round((recentRequests / 60) * 100) / 100,
-    success: successRate(sumCounts(minutes)),
+    success: successRate(sumCounts(lastHour.values())),
+    success_24_hours: successRate(sumCounts(last24Hours.values())),
     models: models
       .toSorted((left, right) => Number(right.revenueNanos - left.revenueNanos))
       .map((row) => ({ model: row.name, ...serializeRevenue(row) })),

@@ -1,14 +1,13 @@
 /** `/failures`: why requests fail. */
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { failureGroups, trafficBy } from '../../../usage/traffic.ts'
+import { countFailures, failureGroups, trafficBy } from '../../../usage/traffic.ts'
 import { time } from '../../api/json-schemas.ts'
 import { formatTime, parseTime } from '../../api/json-values.ts'
 import { classifyFailure, failure } from '../../api/request-failures.ts'
 import { hourMs } from '../../api/time-buckets.ts'
+import { last24HoursStart, parseFrom } from '../../api/time-spans.ts'
 import type { AdminContext } from '../admin-context.ts'
-import { okResponse, timeQuery } from '../schemas.ts'
-
-const dayMs = 24 * hourMs
+import { okResponse, spanQuery, timeQuery } from '../schemas.ts'
 
 export const failureGroup = failure.extend({
   /** The last upstream that was tried; null: none was. */
@@ -26,6 +25,7 @@ export const failureGroup = failure.extend({
 export const failures = z.object({
   from: time,
   to: time,
+  /** Of all models, or of the one in the filter; from all upstreams. */
   requests: z.int(),
   failures: z.int(),
   data: z.array(failureGroup),
@@ -39,7 +39,7 @@ const showFailures = createRoute({
   summary: 'List failures by cause, upstream and model, most frequent first; default: the last 24 hours',
   request: {
     query: z.strictObject({
-      from: timeQuery.optional(),
+      ...spanQuery,
       to: timeQuery.optional(),
       model: z.string().optional(),
       upstream: z.string().optional(),
@@ -48,15 +48,17 @@ const showFailures = createRoute({
   responses: okResponse(failures, 'The groups.'),
 })
 
-export function failureRoutes({ ctx: { db, catalog } }: AdminContext): OpenAPIHono {
+export function failureRoutes({ ctx: { db, catalog, config } }: AdminContext): OpenAPIHono {
   const app = new OpenAPIHono()
   app.openapi(showFailures, async (c) => {
     const query = c.req.valid('query')
     const to = parseTime(query.to) ?? Date.now()
-    const from = parseTime(query.from) ?? to - dayMs
-    const [groups, models] = await Promise.all([
-      failureGroups(db, { from, to, model: query.model, upstream: query.upstream }),
-      trafficBy(db, 'model', { from: from - (from % hourMs), to }),
+    const from = parseFrom(query, config.timezone) ?? last24HoursStart(to)
+    const filter = { from: from - (from % hourMs), to, model: query.model, upstream: query.upstream }
+    const [groups, failed, models] = await Promise.all([
+      failureGroups(db, filter),
+      countFailures(db, filter),
+      trafficBy(db, 'model', filter),
     ])
     const received = new Map(models.map(({ name, requests }) => [name, requests]))
     const data = groups.map((group) => ({
@@ -71,8 +73,9 @@ export function failureRoutes({ ctx: { db, catalog } }: AdminContext): OpenAPIHo
       last_at: formatTime(group.lastAt),
       sample_request_id: group.sample,
     }))
-    const requests = models.reduce((sum, row) => sum + row.requests, 0)
-    const failed = groups.reduce((sum, { count }) => sum + count, 0)
+    const requests = models
+      .filter(({ name }) => query.model === undefined || name === query.model)
+      .reduce((sum, row) => sum + row.requests, 0)
     return c.json({ from: formatTime(from), to: formatTime(to), requests, failures: failed, data }, 200)
   })
   return app

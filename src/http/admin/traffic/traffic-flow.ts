@@ -7,8 +7,7 @@ import { loadTrafficFlows } from '../../../usage/traffic-flows.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { money, okResponse, time, timeQuery } from '../schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
-
-const dayMs = 86_400_000
+import { last24HoursStart } from '../../api/time-spans.ts'
 
 const pathSchema = z.object({
   account: z.string(),
@@ -39,7 +38,7 @@ export const flowSchema = z
 const read = createRoute({
   method: 'get',
   path: '/flow',
-  summary: 'Get the paths of requests: key, model, upstream; default: the last 24 hours',
+  summary: 'Get the paths of requests: key, model, upstream; default: the current hour and the 23 before it',
   request: {
     query: z.strictObject({ from: timeQuery.optional(), to: timeQuery.optional() }),
   },
@@ -51,7 +50,7 @@ export function trafficFlowRoutes({ ctx: { db, catalog } }: AdminContext): OpenA
   app.openapi(read, async (c) => {
     const query = c.req.valid('query')
     const to = parseTime(query.to) ?? Date.now()
-    const from = parseTime(query.from) ?? to - dayMs
+    const from = parseTime(query.from) ?? last24HoursStart(to)
     const flow = await loadTrafficFlows(db, { from, to, isModel: (id) => catalog.model(id) !== undefined })
     const { flows } = flow
     const [emails, names] = await Promise.all([

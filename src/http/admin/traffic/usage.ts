@@ -6,8 +6,9 @@ import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { usageBy, usageByDay, type UsageGroup, type UsageFilter } from '../../../usage/reports.ts'
 import type { AdminContext } from '../admin-context.ts'
-import { listResponse, money, time, timeQuery } from '../schemas.ts'
+import { listResponse, money, spanQuery, time, timeQuery } from '../schemas.ts'
 import { pageFields } from '../pagination.ts'
+import { parseFrom } from '../../api/time-spans.ts'
 import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
 const group = z.enum(['day', 'hour', 'model', 'key', 'account'])
@@ -21,7 +22,7 @@ export const usageSchema = z
     key: z.string().optional(),
     account: z.string().optional(),
     requests: z.int(),
-    errors: z.int().meta({ description: 'Rejected, failed or truncated.' }),
+    errors: z.int().meta({ description: 'Rejected, failed, truncated, or ended by the relay.' }),
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     cost: money,
@@ -41,7 +42,7 @@ const list = createRoute({
     query: z.strictObject({
       ...pageFields,
       group: group.default('day'),
-      from: timeQuery.optional(),
+      ...spanQuery,
       to: timeQuery.optional().meta({ description: 'Exclusive.' }),
       account: z.string().optional(),
       key: z.string().optional(),
@@ -66,7 +67,7 @@ function serializeSums(kind: Group, sums: UsageGroup): z.infer<typeof usageSchem
   }
 }
 
-export function usageRoutes({ ctx: { db } }: AdminContext): OpenAPIHono {
+export function usageRoutes({ ctx: { db, config } }: AdminContext): OpenAPIHono {
   async function readGroups(
     kind: Group,
     filter: UsageFilter & { readonly timezone: string },
@@ -80,9 +81,9 @@ export function usageRoutes({ ctx: { db } }: AdminContext): OpenAPIHono {
 
   const app = new OpenAPIHono()
   app.openapi(list, async (c) => {
-    const { limit, cursor, group: kind, from, to, ...filters } = c.req.valid('query')
+    const { limit, cursor, group: kind, span, from, to, ...filters } = c.req.valid('query')
     const offset = Number(decodeCursor(cursor, /^\d{1,9}$/) ?? 0)
-    const filter = { ...filters, from: parseTime(from), to: parseTime(to) }
+    const filter = { ...filters, from: parseFrom({ span, from }, config.timezone), to: parseTime(to) }
     const groups = await readGroups(kind, filter, { limit: limit + 1, offset })
     const data = groups.slice(0, limit).map((sums) => serializeSums(kind, sums))
     const next = groups.length > limit ? String(offset + limit) : null

@@ -1,12 +1,12 @@
 /** The models offered to a customer: prices with the account's factor, and recent availability. */
 import type { PricedModel } from '../../../catalog/catalog.ts'
 import type { Account } from '../../../accounts/accounts.ts'
-import { queryMinutes, successRate, sumCounts } from '../../../health/availability.ts'
+import { sumByModelSince, successRate, totalOf } from '../../../health/availability.ts'
 import { formatPrice, formatAmount } from '../../../lib/money.ts'
 import { loadLatency } from '../../../usage/latency.ts'
 import type { AppContext } from '../../app-context.ts'
 import type { Model } from '../contract/account.ts'
-import { hourMs } from '../../api/time-buckets.ts'
+import { last24HoursStart } from '../../api/time-spans.ts'
 
 const onePpm = 1_000_000n
 
@@ -47,18 +47,17 @@ function serializePrices({ price }: PricedModel, factorPpm: number): Pick<Model,
 export async function listOfferedModels(ctx: AppContext, account: Account): Promise<Model[]> {
   const { db, catalog } = ctx
   const now = Date.now()
-  const since = now - 24 * hourMs
-  const [minutes, latency] = await Promise.all([
-    queryMinutes(db, { from: since, to: now }),
+  const since = last24HoursStart(now)
+  const [byModel, latency] = await Promise.all([
+    sumByModelSince(db, since),
     loadLatency(db, { account: null, from: since, to: now }),
   ])
-  const byModel = Map.groupBy(minutes, ({ model }) => model)
   const factorPpm = resolvePriceFactorPpm(ctx, account)
   return catalog
     .listed()
     .filter(isServed)
     .map((model) => {
-      const counts = sumCounts(byModel.get(model.id) ?? [])
+      const counts = byModel.get(model.id) ?? { answered: 0, failed: 0 }
       return {
         id: model.id,
         owned_by: model.ownedBy,
@@ -66,7 +65,7 @@ export async function listOfferedModels(ctx: AppContext, account: Account): Prom
         max_output_tokens: model.maxOutputTokens,
         ...serializePrices(model, factorPpm),
         success: successRate(counts),
-        requests: counts.answered + counts.failed,
+        requests: totalOf(counts),
         first_token_ms: latency.models.get(model.id)?.firstToken?.p50 ?? null,
       }
     })

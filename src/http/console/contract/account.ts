@@ -21,8 +21,9 @@ export const model = z.object({
     per_request: money,
     per_search: money,
   }),
-  /** Success rate over the last 24 hours, without errors of callers; null: no requests. */
+  /** Success rate over the current hour and the 23 before it, without errors of callers; null: no requests. */
   success: z.number().nullable(),
+  /** Those in the success rate. */
   requests: z.int(),
   first_token_ms: z.number().nullable(),
 })

@@ -4,6 +4,7 @@ import { defineEndpoint, type ResponseOf } from './endpoint.ts'
 import { openIncident } from '../../api/open-incidents.ts'
 import { bill } from '../../api/request-bill.ts'
 import { failure } from '../../api/request-failures.ts'
+import { spanInput } from '../../api/time-spans.ts'
 import { money, outcome, pageFields, pageOf, sums, time, timeInput } from '../../api/json-schemas.ts'
 
 /** `time` is the start of the hour or day in the account's time zone. */
@@ -34,7 +35,7 @@ const overview = z.object({
   status_page: z.boolean(),
   /** Days until the balance is used up at the average rate of the last seven days; null: nothing was spent. */
   runway_days: z.number().nullable(),
-  /** The last 24 hours by hour, and the last 30 days by day. */
+  /** The spans `24h` by hour and `30d` by day. */
   hours: z.array(point),
   days: z.array(point),
   keys: z.object({ active: z.int(), stale: z.int(), unusual: z.int() }),
@@ -46,6 +47,8 @@ const overview = z.object({
 
 const timeRange = {
   from: timeInput.optional(),
+  /** Instead of `from`; days are those of the account. */
+  span: spanInput.optional(),
   /** Exclusive. */
   to: timeInput.optional(),
   key: z.string().max(100).optional(),

@@ -14,7 +14,14 @@ import { visibleIncidents } from '../../status/state.ts'
 import { usageContract } from '../contract/usage.ts'
 import { isStale, findUnusualUse } from '../account/keys.ts'
 import { bucketPoints, serializeSums, sumAll } from './usage-sums.ts'
-import { dayStartsBetween, hourMs, hourStartsBetween, monthStartOf } from '../../api/time-buckets.ts'
+import {
+  dayStartOf,
+  dayStartsBetween,
+  hourMs,
+  hourStartsBetween,
+  monthStartOf,
+} from '../../api/time-buckets.ts'
+import { last24HoursStart, spanStart } from '../../api/time-spans.ts'
 import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
 
 const dayMs = 24 * hourMs
@@ -99,9 +106,9 @@ async function readOverview(context: ConsoleContext) {
   const { db } = ctx
   const { id, timezone } = account
   const now = Date.now()
-  const dayStarts = dayStartsBetween(timezone, now - 29 * dayMs, now)
-  const [dayStart, monthStart] = [dayStarts.at(-1) ?? now, monthStartOf(timezone, now)]
-  const first = Math.min(dayStarts[0] ?? now, monthStart)
+  const firstDay = spanStart('30d', timezone, now)
+  const [dayStart, monthStart] = [dayStartOf(timezone, now), monthStartOf(timezone, now)]
+  const first = Math.min(firstDay, monthStart)
   const [wallet, hours, keys, incidents] = await Promise.all([
     ctx.wallet(id, null),
     usageBy(db, 'hour', { account: id, from: first, to: now + hourMs }),
@@ -127,8 +134,8 @@ async function readOverview(context: ConsoleContext) {
     incidents,
     status_page: ctx.config.statusPage,
     runway_days: runway === null ? null : Math.max(0, Math.round(runway * 10) / 10),
-    hours: bucketPoints(hours, hourStartsBetween(now - 23 * hourMs, now)),
-    days: bucketPoints(hours, dayStarts),
+    hours: bucketPoints(hours, hourStartsBetween(last24HoursStart(now), now + 1)),
+    days: bucketPoints(hours, dayStartsBetween(timezone, firstDay, now + 1)),
     keys,
     steps: {
       has_balance: wallet.balance > 0n,

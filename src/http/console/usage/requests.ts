@@ -1,4 +1,5 @@
 /** An account's requests: a list in pages, and each request with its bill. */
+import type { Account } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
 import { apiError } from '../../../errors.ts'
 import { formatAmount } from '../../../lib/money.ts'
@@ -10,6 +11,7 @@ import {
 } from '../../../usage/request-pages.ts'
 import { wasClamped } from '../../../usage/request-records.ts'
 import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
+import { parseFrom } from '../../api/time-spans.ts'
 import { readBill } from '../../api/request-bill.ts'
 import { usageContract, type RequestRow } from '../contract/usage.ts'
 import { findFailure } from '../../api/request-failures.ts'
@@ -42,23 +44,26 @@ function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>
 
 type Query = ConsoleContext<typeof usageContract.requests>['query']
 
-function toRequestFilter(account: string, query: Omit<Query, 'limit' | 'cursor'>): RequestRowFilter {
+function toRequestFilter(
+  { id, timezone }: Account,
+  query: Omit<Query, 'limit' | 'cursor'>,
+): RequestRowFilter {
   return {
-    account,
+    account: id,
     key: query.key,
     model: query.model,
     outcome: query.outcome,
     errors: query.errors === 'true',
     requestId: query.request_id,
-    from: parseTime(query.from),
+    from: parseFrom(query, timezone),
     to: parseTime(query.to),
   }
 }
 
-async function listRequests({ ctx, accountId, query }: ConsoleContext<typeof usageContract.requests>) {
+async function listRequests({ ctx, account, query }: ConsoleContext<typeof usageContract.requests>) {
   const { limit, cursor, ...rest } = query
   const page = { limit, cursor: decodeCursor(cursor, /^\d+\.\d+$/) }
-  const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(accountId, rest), page)
+  const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(account, rest), page)
   const names = await namesOfKeys(ctx.db, [...new Set(rows.map((row) => row.key_id))])
   return { data: rows.map((row) => serializeRequest(row, names)), next: encodeCursor(next) }
 }

@@ -65,5 +65,10 @@ export async function readPoints(
   const { from, to } = range
   const starts =
     bucket.by === 'hour' ? hourStartsBetween(from, to) : dayStartsBetween(bucket.timezone, from, to)
-  return { points: bucketPoints(hours, starts), total: sumAll(hours) }
+  // The range may begin within an hour, at midnight of a time zone such as India's: that part belongs to the first point.
+  const inRange = hours.map((hour) => ({
+    ...hour,
+    name: String(Math.max(Number(hour.name), starts[0] ?? from)),
+  }))
+  return { points: bucketPoints(inRange, starts), total: sumAll(hours) }
 }

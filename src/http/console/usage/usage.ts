@@ -1,10 +1,12 @@
 /** An account's usage by time, model and key, and the latency of responses. */
+import type { Account } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
 import { loadLatency, type Latency } from '../../../usage/latency.ts'
 import { usageBy } from '../../../usage/reports.ts'
 import { decodeCursor, encodeCursor, parseTime } from '../../api/json-values.ts'
 import { usageContract } from '../contract/usage.ts'
 import { readPoints, serializeSums } from './usage-sums.ts'
+import { parseFrom, type Span } from '../../api/time-spans.ts'
 import { hourMs } from '../../api/time-buckets.ts'
 import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
 import { apiError } from '../../../errors.ts'
@@ -14,15 +16,21 @@ const defaultRangeMs = { hour: 2 * dayMs, day: 30 * dayMs } as const
 /** More points could not be told apart in a chart. */
 const maxPoints = 1000
 
+interface RangeQuery {
+  readonly from?: string | undefined
+  readonly span?: Span | undefined
+  readonly to?: string | undefined
+}
+
 /** The requested range, or else the default range up to now. */
-function toTimeRange(query: { from?: string | undefined; to?: string | undefined }, defaultMs: number) {
+function toTimeRange(query: RangeQuery, { timezone }: Account, defaultMs: number) {
   const to = parseTime(query.to) ?? Date.now()
-  return { from: parseTime(query.from) ?? to - defaultMs, to }
+  return { from: parseFrom(query, timezone) ?? to - defaultMs, to }
 }
 
 async function readSeries({ ctx, account, query }: ConsoleContext<typeof usageContract.series>) {
   const { step, key, model } = query
-  const range = { account: account.id, key, model, ...toTimeRange(query, defaultRangeMs[step]) }
+  const range = { account: account.id, key, model, ...toTimeRange(query, account, defaultRangeMs[step]) }
   if ((range.to - range.from) / (step === 'hour' ? hourMs : dayMs) > maxPoints) {
     throw apiError('invalid_request', {
       param: 'from',
@@ -38,7 +46,8 @@ async function readBreakdown({ ctx, account, query }: ConsoleContext<typeof usag
   const { group, limit, cursor, key, model } = query
   const { db } = ctx
   const offset = Number(decodeCursor(cursor, /^\d{1,9}$/) ?? 0)
-  const filter = { account: account.id, key, model, ...toTimeRange(query, defaultRangeMs.day) }
+  const range = toTimeRange(query, account, defaultRangeMs.day)
+  const filter = { account: account.id, key, model, ...range }
   const groups = await usageBy(db, group, filter, { limit: limit + 1, offset })
   const page = groups.slice(0, limit)
   const names =
@@ -63,7 +72,8 @@ function serializeLatency({ requests, firstToken, duration }: Latency) {
 }
 
 async function readLatency({ ctx, account, query }: ConsoleContext<typeof usageContract.latency>) {
-  const filter = { account: account.id, model: query.model, ...toTimeRange(query, defaultRangeMs.day) }
+  const range = toTimeRange(query, account, defaultRangeMs.day)
+  const filter = { account: account.id, model: query.model, ...range }
   const { total, models } = await loadLatency(ctx.db, filter)
   const byModel = Array.from(models, ([model, latency]) => ({ model, ...serializeLatency(latency) }))
   return {
