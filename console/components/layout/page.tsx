@@ -1,15 +1,18 @@
 /** The frame of a page: title, actions and sections. */
 import { useEffect, type ReactNode } from 'react'
+import { CsvLink, type CsvSource } from './csv-link.tsx'
 
 export interface PageProps {
   readonly title: string
   /** One sentence, if the title is not enough. */
   readonly lead?: ReactNode
   readonly actions?: ReactNode
+  /** The list of the page that can be exported. */
+  readonly csv?: CsvSource | undefined
   readonly children: ReactNode
 }
 
-export function Page({ title, lead, actions, children }: PageProps) {
+export function Page({ title, lead, actions, csv, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Sluice`
   }, [title])
@@ -20,21 +23,24 @@ export function Page({ title, lead, actions, children }: PageProps) {
           <h1>{title}</h1>
           {lead !== undefined && <p className="muted">{lead}</p>}
         </div>
-        {actions !== undefined && <div className="row">{actions}</div>}
+        <HeaderActions actions={actions} csv={csv} />
       </div>
       {children}
     </div>
   )
 }
 
-export interface SectionProps {
-  readonly title: string
-  readonly lead?: ReactNode
-  readonly actions?: ReactNode
-  readonly children: ReactNode
+function HeaderActions({ actions, csv }: Pick<PageProps, 'actions' | 'csv'>) {
+  if (actions === undefined && csv === undefined) return null
+  return (
+    <div className="row">
+      {csv && <CsvLink {...csv} />}
+      {actions}
+    </div>
+  )
 }
 
-export function Section({ title, lead, actions, children }: SectionProps) {
+export function Section({ title, lead, actions, csv, children }: PageProps) {
   return (
     <section className="section" aria-label={title}>
       <div className="section-header">
@@ -42,7 +48,7 @@ export function Section({ title, lead, actions, children }: SectionProps) {
           <h2>{title}</h2>
           {lead !== undefined && <p className="muted">{lead}</p>}
         </div>
-        {actions !== undefined && <div className="row">{actions}</div>}
+        <HeaderActions actions={actions} csv={csv} />
       </div>
       {children}
     </section>

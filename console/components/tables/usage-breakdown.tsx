@@ -26,12 +26,12 @@ export interface UsageBreakdownProps {
 
 export function UsageBreakdown({ group, title, filter }: UsageBreakdownProps) {
   const t = useMessages('account').usage
+  const list = { path: '/console/usage/by', filter: { ...filter, group } }
   return (
-    <Section title={title}>
+    <Section title={title} csv={list}>
       <PagedList<UsageGroup>
         queryKey={['account', 'by', group]}
-        path="/console/usage/by"
-        filter={{ ...filter, group }}
+        {...list}
         limit={10}
         refreshMs={refreshMs}
         empty={<p className="muted panel">{t.none}</p>}

@@ -118,7 +118,7 @@ export const account = {
   usage: {
     title: 'Usage',
     lead: 'Requests, tokens and cost over time.',
-    csv: 'Export CSV',
+    exportTotals: 'Export totals as CSV',
     range: 'Time range',
     ranges: { '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days', '90d': 'Last 90 days' },
     model: 'Model',
@@ -241,7 +241,6 @@ export const account = {
     redeem: 'Redeem',
     redeemed: (amount: string, balance: string) => `${amount} added. Your balance is ${balance}.`,
     entries: 'Transactions',
-    csv: 'Export CSV',
     noEntries: 'No transactions yet',
     noEntriesLead: 'Credits and charges appear here as they are booked.',
     time: 'Time',

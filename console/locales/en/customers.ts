@@ -160,8 +160,6 @@ export const customers = {
     noKeyLead: 'A deleted key can only be found by its ID.',
     severalAccounts: (text: string) => `Which account is “${text}”?`,
     severalKeys: (text: string) => `Which API key is “${text}”?`,
-    csv: 'Export CSV',
-    csvLastDays: (days: number) => `Export ${days} days as CSV`,
     from: 'From',
     to: 'Before',
     time: 'Time',

@@ -39,6 +39,7 @@ export const operations = {
   dashboard: {
     title: 'Dashboard',
     timezone: (zone: string) => `Times in ${zone}`,
+    exportUsage: (days: number) => `Export ${days} days as CSV`,
     revenueToday: 'Revenue today',
     marginToday: 'Margin today',
     month: 'this month',

@@ -5,6 +5,7 @@ export const shell = {
   openMenu: 'Open menu',
   closeMenu: 'Close menu',
   search: 'Search',
+  exportCsv: 'Export CSV',
   searchPages: 'Go to page…',
   searchEverything: 'Page, e-mail, key prefix, request ID…',
   nothingFound: 'No results.',

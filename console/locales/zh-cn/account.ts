@@ -110,7 +110,7 @@ export const account: typeof english = {
   usage: {
     title: '用量',
     lead: '请求数、Token 用量与费用。',
-    csv: '导出 CSV',
+    exportTotals: '导出汇总 CSV',
     range: '时间范围',
     ranges: { '24h': '最近 24 小时', '7d': '最近 7 天', '30d': '最近 30 天', '90d': '最近 90 天' },
     model: '模型',
@@ -232,7 +232,6 @@ export const account: typeof english = {
     redeem: '兑换',
     redeemed: (amount: string, balance: string) => `已充值 ${amount}，当前余额 ${balance}。`,
     entries: '收支明细',
-    csv: '导出 CSV',
     noEntries: '暂无收支明细',
     noEntriesLead: '充值与扣费记录会实时显示在这里。',
     time: '时间',

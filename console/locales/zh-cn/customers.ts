@@ -160,8 +160,6 @@ export const customers: typeof english = {
     noKeyLead: '已删除的密钥只能按 ID 查询。',
     severalAccounts: (text: string) => `“${text}”对应多个账户，请选择：`,
     severalKeys: (text: string) => `“${text}”对应多个 API 密钥，请选择：`,
-    csv: '导出 CSV',
-    csvLastDays: (days: number) => `导出最近 ${days} 天的 CSV`,
     from: '开始时间',
     to: '结束时间',
     time: '时间',

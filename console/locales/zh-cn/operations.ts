@@ -37,6 +37,7 @@ export const operations: typeof english = {
   dashboard: {
     title: '仪表盘',
     timezone: (zone: string) => `时区：${zone}`,
+    exportUsage: (days: number) => `导出近 ${days} 天用量 CSV`,
     revenueToday: '今日收入',
     marginToday: '今日毛利',
     month: '本月',

@@ -6,6 +6,7 @@ export const shell: typeof english = {
   openMenu: '打开菜单',
   closeMenu: '关闭菜单',
   search: '搜索',
+  exportCsv: '导出 CSV',
   searchPages: '前往页面…',
   searchEverything: '页面、邮箱、密钥前缀、请求 ID…',
   nothingFound: '无搜索结果。',

@@ -29,7 +29,7 @@ export function ApiKeys() {
     </Button>
   )
   return (
-    <Page title={t.title} lead={t.lead} actions={addButton}>
+    <Page title={t.title} lead={t.lead} csv={{ path: '/console/keys' }} actions={addButton}>
       <QueryBoundary options={apiKeysQuery}>
         {(list) => {
           const edited = list.data.find(({ id }) => id === edit)

@@ -12,7 +12,6 @@ import { Dialog } from '../../components/forms/dialog.tsx'
 import { AmountField, Form, useDraft } from '../../components/forms/fields.tsx'
 import { changedFields, optionalText } from '../../components/forms/field-values.ts'
 import { formatMoney } from '../../components/format.ts'
-import { Icon } from '../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
@@ -55,19 +54,7 @@ export function Billing() {
       <Section title={t.recharge} lead={t.rechargeLead}>
         <RedeemVoucher />
       </Section>
-      <Section
-        title={t.entries}
-        actions={
-          <Button
-            component="a"
-            variant="default"
-            href="/api/console/billing/entries.csv"
-            leftSection={<Icon name="download" />}
-          >
-            {t.csv}
-          </Button>
-        }
-      >
+      <Section title={t.entries} csv={{ path: '/console/billing/entries' }}>
         <EntryTable />
       </Section>
       <Section title={t.statements} lead={t.statementsLead}>

@@ -1,5 +1,5 @@
 /** The account's usage: over time, by model and key, and every request. Filters are kept in the URL. */
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { get, queryString } from '../../api/client.ts'
@@ -16,7 +16,6 @@ import {
   timeRange,
 } from '../../components/forms/filters.tsx'
 import { formatDuration, formatNumber, formatRoundedMoney } from '../../components/format.ts'
-import { Icon } from '../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
@@ -55,20 +54,12 @@ export function Usage() {
   const { span = '30d', key, model, outcome, request_id: requestId } = route.useSearch()
   const { from, to, step } = timeRange(span)
   const filter = { from, to, key, model }
+  const records = { path: '/console/requests', filter: { ...filter, outcome, request_id: requestId } }
   return (
     <Page
       title={t.title}
       lead={t.lead}
-      actions={
-        <Button
-          component="a"
-          variant="default"
-          href={`/api/console/requests.csv${queryString({ ...filter, outcome })}`}
-          leftSection={<Icon name="download" />}
-        >
-          {t.csv}
-        </Button>
-      }
+      csv={{ path: '/console/usage/series', filter: { ...filter, step }, label: t.exportTotals }}
     >
       <UsageFilters />
       <QueryBoundary options={seriesQuery({ ...filter, step })}>
@@ -78,11 +69,10 @@ export function Usage() {
         <UsageBreakdown group="model" title={t.byModel} filter={filter} />
         <UsageBreakdown group="key" title={t.byKey} filter={filter} />
       </div>
-      <Section title={t.records} lead={t.recordsLead}>
+      <Section title={t.records} lead={t.recordsLead} csv={records}>
         <PagedList<RequestRow>
           queryKey={['account', 'requests']}
-          path="/console/requests"
-          filter={{ ...filter, outcome, request_id: requestId }}
+          {...records}
           refreshMs={refreshMs}
           empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
         >

@@ -90,7 +90,7 @@ const breakdown = csvExport<RowOf<typeof usageContract.breakdown>>(usageContract
   ...sums,
 ])
 
-const consoleExports: readonly (readonly [EndpointContract, CsvExport])[] = [
+export const consoleExports: readonly (readonly [EndpointContract, CsvExport])[] = [
   [usageContract.requests, requests],
   [usageContract.series, series],
   [usageContract.breakdown, breakdown],

@@ -40,7 +40,7 @@ export function Promotions() {
     </Button>
   )
   return (
-    <Page title={t.title} lead={t.lead} actions={addButton}>
+    <Page title={t.title} lead={t.lead} csv={{ path: '/admin/promotions' }} actions={addButton}>
       <PagedList<Promotion>
         queryKey={['admin', 'promotions']}
         path="/admin/promotions"

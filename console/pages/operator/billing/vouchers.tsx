@@ -31,7 +31,7 @@ export function Vouchers() {
     </Button>
   )
   return (
-    <Page title={t.title} lead={t.lead} actions={addButton}>
+    <Page title={t.title} lead={t.lead} csv={{ path: '/admin/vouchers' }} actions={addButton}>
       <PagedList<Voucher>
         queryKey={['admin', 'vouchers']}
         path="/admin/vouchers"

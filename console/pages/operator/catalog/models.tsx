@@ -46,7 +46,7 @@ export function Models() {
     </>
   )
   return (
-    <Page title={t.title} lead={t.lead} actions={actions}>
+    <Page title={t.title} lead={t.lead} csv={{ path: '/admin/models', filter: { q } }} actions={actions}>
       <QueryBoundary options={modelsQuery}>
         {({ data }) =>
           data.length === 0 ? (

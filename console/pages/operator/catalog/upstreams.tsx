@@ -38,7 +38,7 @@ export function Upstreams() {
     </Button>
   )
   return (
-    <Page title={t.title} lead={t.lead} actions={addButton}>
+    <Page title={t.title} lead={t.lead} csv={{ path: '/admin/upstreams' }} actions={addButton}>
       <QueryBoundary options={upstreamsQuery}>
         {({ data }) => {
           const edited = data.find(({ id }) => id === edit)

@@ -74,7 +74,11 @@ function AccountContent({ account }: { readonly account: Account }) {
         ]}
       />
       <AccountFacts account={account} />
-      <Section title={t.keys} lead={t.keysLead}>
+      <Section
+        title={t.keys}
+        lead={t.keysLead}
+        csv={{ path: '/admin/keys', filter: { account: account.id } }}
+      >
         <AccountApiKeys
           accountId={account.id}
           isAdding={add !== undefined}
@@ -85,6 +89,7 @@ function AccountContent({ account }: { readonly account: Account }) {
       <Section
         title={t.entries}
         lead={t.entriesLead}
+        csv={{ path: `/admin/accounts/${account.id}/entries` }}
         actions={
           <Link to="/operator/requests" search={{ account: account.id }}>
             {t.requests}

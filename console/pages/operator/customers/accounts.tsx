@@ -23,11 +23,13 @@ export function Accounts() {
   const navigate = route.useNavigate()
   const { q, status, add } = route.useSearch()
   const close = (): void => void navigate({ search: { q, status } })
+  const list = { path: '/admin/accounts', filter: { q, status } }
   const isFiltered = q !== undefined || status !== undefined
   return (
     <Page
       title={t.title}
       lead={t.lead}
+      csv={list}
       actions={
         <Button
           leftSection={<Icon name="plus" />}
@@ -54,8 +56,7 @@ export function Accounts() {
       </Filters>
       <PagedList<Account>
         queryKey={['admin', 'accounts']}
-        path="/admin/accounts"
-        filter={{ q, status }}
+        {...list}
         empty={
           <EmptyState title={isFiltered ? t.notFound : t.none}>
             {isFiltered ? t.notFoundLead : t.noneLead}

@@ -21,9 +21,10 @@ export function AllApiKeys() {
   const navigate = route.useNavigate()
   const search = route.useSearch()
   const { q, status, sort } = search
+  const list = { path: '/admin/keys', filter: { q, status, sort } }
   const isFiltered = q !== undefined || status !== undefined
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page title={t.title} lead={t.lead} csv={list}>
       <Filters search={search} apply={(next) => void navigate({ search: next })}>
         {({ input, select }) => (
           <>
@@ -43,8 +44,7 @@ export function AllApiKeys() {
       </Filters>
       <PagedList<AdminApiKey>
         queryKey={['admin', 'keys']}
-        path="/admin/keys"
-        filter={{ q, status, sort }}
+        {...list}
         empty={
           <EmptyState title={isFiltered ? t.notFound : t.none}>
             {isFiltered ? t.notFoundLead : t.noneLead}

@@ -29,9 +29,10 @@ export function LimitRequests() {
   const states = useMessages('portal').limits.states
   const navigate = route.useNavigate()
   const { status, answer } = route.useSearch()
+  const list = { path: '/admin/limit-requests', filter: { status } }
   const close = (): void => void navigate({ search: { status } })
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page title={t.title} lead={t.lead} csv={list}>
       <Filters search={{ status }} apply={(search) => void navigate({ search })} selectsOnly>
         {({ select }) => (
           <SelectFilter
@@ -43,8 +44,7 @@ export function LimitRequests() {
       </Filters>
       <PagedList<LimitRequest>
         queryKey={['admin', 'limit-requests']}
-        path="/admin/limit-requests"
-        filter={{ status }}
+        {...list}
         empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
       >
         {(requests) => {

@@ -28,6 +28,7 @@ export function Tiers() {
     <Page
       title={t.title}
       lead={t.lead}
+      csv={{ path: '/admin/tiers' }}
       actions={
         <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
           {t.add}

@@ -38,10 +38,12 @@ export function Users() {
       onConfirm: async () => setLink(await mutateAdmin<AccessLink>('POST', '/operators/link', {})),
       successMessage: t.resetDone,
     })
+  const list = { path: '/admin/people', filter: { role } }
   return (
     <Page
       title={t.title}
       lead={t.lead}
+      csv={list}
       actions={<Button onClick={inviteOperator}>{t.inviteOperator}</Button>}
     >
       <Filters search={{ role }} apply={(search) => void navigate({ search })} selectsOnly>
@@ -57,17 +59,13 @@ export function Users() {
           />
         )}
       </Filters>
-      <PagedList<User>
-        queryKey={['admin', 'people']}
-        path="/admin/people"
-        filter={{ role }}
-        empty={<EmptyState title={t.none} />}
-      >
+      <PagedList<User> queryKey={['admin', 'people']} {...list} empty={<EmptyState title={t.none} />}>
         {(users) => <UserTable users={users} showLink={setLink} />}
       </PagedList>
       <Section
         title={t.invites}
         lead={t.invitesLead}
+        csv={{ path: '/admin/invites' }}
         actions={
           <Button variant="default" onClick={() => void navigate({ search: { role, invite: 'yes' } })}>
             {t.invite}

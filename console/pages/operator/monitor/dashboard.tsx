@@ -12,6 +12,7 @@ import {
   formatRoundedMoney,
   formatTimeZone,
 } from '../../../components/format.ts'
+import { timeRange } from '../../../components/forms/filters.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { StatTiles, Page, Section } from '../../../components/layout/page.tsx'
@@ -31,7 +32,15 @@ export function Dashboard() {
   const query = useQuery(dashboardQuery)
   const timezone = query.data?.timezone
   return (
-    <Page title={t.title} lead={timezone === undefined ? undefined : t.timezone(formatTimeZone(timezone))}>
+    <Page
+      title={t.title}
+      lead={timezone === undefined ? undefined : t.timezone(formatTimeZone(timezone))}
+      csv={{
+        path: '/admin/usage',
+        filter: { group: 'day', from: timeRange('30d').from, timezone },
+        label: t.exportUsage(30),
+      }}
+    >
       <QueryResult query={query}>{(dashboard) => <DashboardContent dashboard={dashboard} />}</QueryResult>
     </Page>
   )

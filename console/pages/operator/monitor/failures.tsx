@@ -39,10 +39,11 @@ export function Failures() {
   const t = useMessages('operations').failures
   const { span = '24h', model, upstream } = route.useSearch()
   const { from } = timeRange(span)
+  const filter = { from, model, upstream }
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page title={t.title} lead={t.lead} csv={{ path: '/admin/failures', filter }}>
       <FailureFilters />
-      <QueryBoundary options={failuresQuery({ from, model, upstream })}>
+      <QueryBoundary options={failuresQuery(filter)}>
         {(failures) => (
           <>
             <StatTiles

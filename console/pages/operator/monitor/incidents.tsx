@@ -49,6 +49,7 @@ export function Incidents() {
     <Page
       title={t.title}
       lead={t.lead}
+      csv={{ path: '/admin/incidents' }}
       actions={
         <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
           {t.add}

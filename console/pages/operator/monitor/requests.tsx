@@ -1,19 +1,17 @@
 /** All requests with filters; each links to its attempts and bill. */
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { refreshMs } from '../../../api/account-queries.ts'
 import { modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
-import { queryString } from '../../../api/client.ts'
 import type { RequestRecord } from '../../../api/contract.ts'
 import { isoTime } from '../../../search-params.ts'
 import { useMessages } from '../../../locales/messages.ts'
-import { Filters, ModelFilter, SelectFilter, timeRange } from '../../../components/forms/filters.tsx'
+import { Filters, ModelFilter, SelectFilter } from '../../../components/forms/filters.tsx'
 import { formatDuration, formatNumber } from '../../../components/format.ts'
 import { PagedList, QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
-import { Icon } from '../../../components/layout/icon.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { ModelName, Money } from '../../../components/tables/format-cells.tsx'
 import { LogTime } from '../../../components/tables/time-cells.tsx'
@@ -23,41 +21,24 @@ import { ownerQuery, UnclearOwner, type OwnerFilter } from './request-owner.tsx'
 const route = getRouteApi('/shell/operator/requests')
 const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as const
 
+const path = '/admin/requests'
+
+function filterOf(search: Readonly<Record<string, string | undefined>>, owner: OwnerFilter) {
+  return { ...search, ...owner, from: isoTime(search['from']), to: isoTime(search['to']) }
+}
+
 export function Requests() {
   const t = useMessages('customers').requests
   const search = route.useSearch()
   const owner = useQuery(ownerQuery({ account: search.account, key: search.key }))
-  const ids = owner.data === undefined || 'unclear' in owner.data ? null : owner.data
+  const found = owner.data === undefined || 'unclear' in owner.data ? undefined : owner.data
   return (
-    <Page
-      title={t.title}
-      lead={t.lead}
-      actions={ids !== null && search.request_id === undefined && <CsvLink owner={ids} />}
-    >
+    <Page title={t.title} lead={t.lead} csv={found && { path, filter: filterOf(search, found) }}>
       <RequestFilters />
       <QueryResult query={owner}>
-        {(found) => ('unclear' in found ? <UnclearOwner {...found} /> : <RequestList owner={found} />)}
+        {(data) => ('unclear' in data ? <UnclearOwner {...data} /> : <RequestList owner={data} />)}
       </QueryResult>
     </Page>
-  )
-}
-
-/** The requests that the list shows, without pages. */
-function CsvLink({ owner }: { readonly owner: OwnerFilter }) {
-  const t = useMessages('customers').requests
-  const { model, outcome, from, to } = route.useSearch()
-  const start = isoTime(from) ?? timeRange('30d').from
-  const query = queryString({ ...owner, model, outcome, from: start, to: isoTime(to) })
-  return (
-    <Button
-      component="a"
-      href={`/api/admin/requests.csv${query}`}
-      download
-      variant="default"
-      leftSection={<Icon name="download" />}
-    >
-      {from === undefined ? t.csvLastDays(30) : t.csv}
-    </Button>
   )
 }
 
@@ -68,8 +49,8 @@ function RequestList({ owner }: { readonly owner: OwnerFilter }) {
   return (
     <PagedList<RequestRecord>
       queryKey={['admin', 'requests']}
-      path="/admin/requests"
-      filter={{ ...search, ...owner, from: isoTime(search.from), to: isoTime(search.to) }}
+      path={path}
+      filter={filterOf(search, owner)}
       refreshMs={refreshMs}
       empty={
         <EmptyState title={isFiltered ? t.notFound : t.none}>

@@ -20,14 +20,10 @@ export function AuditLog() {
   const search = route.useSearch()
   const { from, to, ...rest } = search
   const isFiltered = Object.keys(search).length > 0
-  const filter = {
-    ...rest,
-    from: isoTime(from),
-    to: isoTime(to),
-  }
+  const list = { path: '/admin/audit', filter: { ...rest, from: isoTime(from), to: isoTime(to) } }
   const navigate = route.useNavigate()
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page title={t.title} lead={t.lead} csv={list}>
       <Filters search={search} apply={(next) => void navigate({ search: next })}>
         {({ input }) => (
           <>
@@ -40,8 +36,7 @@ export function AuditLog() {
       </Filters>
       <PagedList<AuditRecord>
         queryKey={['admin', 'audit']}
-        path="/admin/audit"
-        filter={filter}
+        {...list}
         empty={
           <EmptyState title={isFiltered ? t.notFound : t.none}>
             {isFiltered ? t.notFoundLead : t.noneLead}
