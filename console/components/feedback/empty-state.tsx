@@ -2,7 +2,7 @@
 import { Button, Loader } from '@mantine/core'
 import { useEffect, useState, type ReactNode } from 'react'
 import { ApiError } from '../../api/client.ts'
-import { useLanguage, useMessages } from '../../locales/messages.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { useErrorText } from '../forms/use-action.ts'
 import { Icon } from '../layout/icon.tsx'
 
@@ -37,16 +37,13 @@ export interface ErrorMessageProps {
 /** An error, with the request id for support and a retry button if retrying can help. */
 export function ErrorMessage({ error, retry, notFound }: ErrorMessageProps) {
   const t = useMessages('auth')
-  const language = useLanguage()
   const errorText = useErrorText()
   if (!(error instanceof ApiError)) return <p className="error-message">{t.errors['server_error']}</p>
-  const isGeneric = error.code === 'invalid_request' || error.code === 'conflict'
   return (
     <div className="error-message" role="alert">
       <Icon name="alert" />
       <div>
         {(error.status === 404 && notFound) || errorText(error)}
-        {isGeneric && language !== 'en' && <small lang="en">{error.message}</small>}
         {error.requestId !== null && error.status >= 500 && (
           <small>
             {t.requestId} <code>{error.requestId}</code>

@@ -39,6 +39,9 @@ export function useAction<Args extends unknown[]>(
   return { run, isRunning, error, reset: () => setError(null) }
 }
 
+/** The messages of these errors say more than their codes. */
+const specificCodes = ['invalid_request', 'conflict', 'not_found', 'password_refused']
+
 /** For a form's `onSubmit`. */
 export function submitHandler(run: () => Promise<unknown>): (event: { preventDefault(): void }) => void {
   return (event) => {
@@ -47,16 +50,23 @@ export function submitHandler(run: () => Promise<unknown>): (event: { preventDef
   }
 }
 
-/** The text of an API error: by code in the user's language, or the server's English message if it is more specific. */
+/**
+ * The text of an API error: by code in the user's language, or the server's message if that is more specific. A message
+ * that the console cannot translate is shown in English after the text of its code.
+ */
 export function useErrorText(): (error: ApiError) => string {
-  const { errors } = useMessages('auth')
+  const { errors, translateError } = useMessages('auth')
   const language = useLanguage()
   return (error) => {
-    const translated = errors[error.code] ?? errors['server_error'] ?? ''
-    const isGeneric =
-      ['invalid_request', 'conflict', 'not_found', 'password_refused'].includes(error.code) ||
-      errors[error.code] === undefined
-    return language === 'en' && isGeneric && error.message !== '' ? error.message : translated
+    const { code, message } = error
+    const ofCode = errors[code] ?? errors['server_error'] ?? ''
+    if (language === 'en') {
+      const isSpecific = specificCodes.includes(code) || errors[code] === undefined
+      return isSpecific && message !== '' ? message : ofCode
+    }
+    const translated = translateError(message)
+    if (translated !== '') return translated
+    return code === 'invalid_request' || code === 'conflict' ? `${ofCode} ${message}` : ofCode
   }
 }
 

@@ -115,5 +115,7 @@ export const auth = {
     service_unavailable: 'The service is temporarily unavailable.',
     server_error: 'Internal server error.',
   } as Readonly<Record<string, string>>,
+  /** The message of an API error in this language; empty if it is not known, or already in this language. */
+  translateError: (_message: string): string => '',
   requestId: 'Request ID',
 }

@@ -1,5 +1,6 @@
 /** Sign-in, sign-up and password reset, and the texts of all API errors. Simplified Chinese. */
 import type { auth as english } from '../en/auth.ts'
+import { translateError } from './error-texts.ts'
 
 export const auth: typeof english = {
   language: { en: 'English', 'zh-CN': '简体中文' },
@@ -109,5 +110,6 @@ export const auth: typeof english = {
     service_unavailable: '服务暂时不可用。',
     server_error: '服务器内部错误。',
   },
+  translateError,
   requestId: '请求 ID',
 }
