@@ -18,11 +18,10 @@ export function formatMoney(amount: string, currency: string): string {
   return `${negative ? '−' : ''}${currencySymbols[currency] ?? `${currency} `}${grouped}.${digits}`
 }
 
-/** For tiles and charts: rounded to two decimals, or four if the amount is less than one. */
-export function formatRoundedMoney(amount: string | number, currency: string): string {
-  const value = Number(amount)
+/** For charts: rounded to two decimals; less than one to at least four, so that no amount but 0 is shown as 0. */
+export function formatRoundedMoney(value: number, currency: string): string {
   const size = Math.abs(value)
-  const digits = size > 0 && size < 1 ? 4 : 2
+  const digits = size > 0 && size < 1 ? Math.max(4, Math.ceil(-Math.log10(size)) + 1) : 2
   const sign = value < 0 ? '−' : ''
   const text = size.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits })
   return `${sign}${currencySymbols[currency] ?? `${currency} `}${text}`

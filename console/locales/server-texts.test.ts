@@ -57,7 +57,9 @@ describe('texts of the server', () => {
     const named = findInSource('**/*.ts', /'([a-z_]+(?:\.[a-z_]+){1,2})'/g)
     const ofBackups = findInSource('http/admin/system/backups.ts', /audit\('(\w+)'/g)
     const actions = [
-      ...named.filter((text) => kinds.has(text.split('.')[0]) && !/\.(db|pem|rpm|tpm|rpd|concurrency)$/.test(text)),
+      ...named.filter(
+        (text) => kinds.has(text.split('.')[0]) && !/\.(db|pem|rpm|tpm|rpd|concurrency)$/.test(text),
+      ),
       ...ofBackups.map((name) => `backup.${name}`),
     ]
     assert.deepEqual([...new Set(actions)].toSorted(), Object.keys(audit.actions).toSorted())

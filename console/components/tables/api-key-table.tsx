@@ -64,7 +64,7 @@ export function ApiKeyTable({ keys, showAccount = false }: ApiKeyTableProps) {
   }
   const columns: readonly Column<AdminApiKey>[] = [
     { header: ownKeys.status, cell: (key) => <ApiKeyStatus status={displayStatus(key)} /> },
-    { header: ownKeys.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} rounded /> },
+    { header: ownKeys.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} /> },
     { header: ownKeys.cap, numeric: true, cell: (key) => <CapUsage apiKey={key} /> },
     { header: t.createdAt, wideOnly: true, cell: (key) => <RelativeTime at={key.created_at} /> },
     { header: ownKeys.expires, wideOnly: true, cell: (key) => <ExpiryDate at={key.expires_at} /> },

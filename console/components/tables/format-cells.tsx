@@ -2,7 +2,7 @@
 import { useEffect, useState, type ReactNode } from 'react'
 import { currentLanguage, useLanguage, useMessages } from '../../locales/messages.ts'
 import { usePlatform } from '../../api/session.ts'
-import { formatDateTime, formatMoney, formatRelativeTime, formatRoundedMoney } from '../format.ts'
+import { formatDateTime, formatMoney, formatRelativeTime } from '../format.ts'
 import { copyText } from '../../clipboard.ts'
 import { Icon } from '../layout/icon.tsx'
 
@@ -10,29 +10,18 @@ export function useCurrency(): string {
   return usePlatform()?.currency ?? 'CNY'
 }
 
-/**
- * The exact amount with two decimals and the others small and grey, unless it is less than one: then they matter.
- * `rounded` for sums, with the exact amount on hover.
- */
-export function Money({ amount, rounded = false }: { readonly amount: string; readonly rounded?: boolean }) {
-  const currency = useCurrency()
-  const exact = formatMoney(amount, currency)
-  if (!rounded) {
-    const cents = exact.indexOf('.') + 3
-    const rest = exact.slice(cents)
-    const isMinor = Math.abs(Number(amount)) >= 1
-    return (
-      <span className="num">
-        {exact.slice(0, cents)}
-        <span className={isMinor ? 'fraction minor' : 'fraction'} data-digits={rest.length}>
-          {rest}
-        </span>
-      </span>
-    )
-  }
+/** The exact amount with two decimals and the others small and grey, unless it is less than one: then they matter. */
+export function Money({ amount }: { readonly amount: string }) {
+  const exact = formatMoney(amount, useCurrency())
+  const cents = exact.indexOf('.') + 3
+  const rest = exact.slice(cents)
+  const isMinor = Math.abs(Number(amount)) >= 1
   return (
-    <span className="num" title={exact}>
-      {formatRoundedMoney(amount, currency)}
+    <span className="num">
+      {exact.slice(0, cents)}
+      <span className={isMinor ? 'fraction minor' : 'fraction'} data-digits={rest.length}>
+        {rest}
+      </span>
     </span>
   )
 }

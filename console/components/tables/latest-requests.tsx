@@ -8,8 +8,9 @@ import { refreshMs } from '../../api/account-queries.ts'
 import { formatDuration } from '../format.ts'
 import { RequestOutcome } from './request-outcome.tsx'
 import { Section } from '../layout/page.tsx'
-import { Money, RelativeTime } from './format-cells.tsx'
+import { ModelName, Money } from './format-cells.tsx'
 import { Table } from './table.tsx'
+import { LogTime } from './time-cells.tsx'
 
 const latestQuery = queryOptions({
   queryKey: ['account', 'requests', 'latest'],
@@ -36,7 +37,7 @@ export function LatestRequests() {
             primary: true,
             cell: (request) => (
               <Link to="/usage/$id" params={{ id: request.request_id }}>
-                <RelativeTime at={request.time} />
+                <LogTime at={request.time} />
               </Link>
             ),
           },
@@ -46,7 +47,7 @@ export function LatestRequests() {
               <RequestOutcome outcome={outcome} status={status} count={count} />
             ),
           },
-          { header: t.usage.model, cell: ({ model }) => model },
+          { header: t.usage.model, cell: ({ model }) => <ModelName model={model} /> },
           { header: t.usage.key, wideOnly: true, cell: (request) => request.key_name },
           { header: t.usage.cost, numeric: true, cell: ({ cost }) => <Money amount={cost} /> },
           {

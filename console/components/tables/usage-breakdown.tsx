@@ -60,7 +60,7 @@ export function UsageBreakdown({ group, title, filter }: UsageBreakdownProps) {
                 numeric: true,
                 cell: (sums) => formatNumber(sums.prompt_tokens + sums.completion_tokens),
               },
-              { header: t.cost, numeric: true, cell: ({ cost }) => <Money amount={cost} rounded /> },
+              { header: t.cost, numeric: true, cell: ({ cost }) => <Money amount={cost} /> },
             ]}
           />
         )}

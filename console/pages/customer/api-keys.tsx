@@ -110,15 +110,14 @@ function OwnApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }) {
               <ApiKeyStatus status={key.status} />
               {key.unusual !== null && (
                 <small>
-                  {t.unusual} <RelativeTime at={key.unusual.hour} />:{' '}
-                  <Money amount={key.unusual.cost} rounded />
+                  {t.unusual} <RelativeTime at={key.unusual.hour} />: <Money amount={key.unusual.cost} />
                 </small>
               )}
             </>
           ),
         },
-        { header: t.today, numeric: true, cell: ({ spent }) => <Money amount={spent.today} rounded /> },
-        { header: t.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} rounded /> },
+        { header: t.today, numeric: true, cell: ({ spent }) => <Money amount={spent.today} /> },
+        { header: t.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} /> },
         { header: t.cap, numeric: true, cell: (key) => <CapUsage apiKey={key} /> },
         { header: t.expires, wideOnly: true, cell: (key) => <ExpiryDate at={key.expires_at} /> },
         { header: t.lastUsed, cell: (key) => <RelativeTime at={key.last_used_at} /> },

@@ -35,6 +35,25 @@ export async function findClippedTexts(page: Page): Promise<string[]> {
   return (await page.evaluate(`(() => { ${clippedTextScript}; return clippedTexts() })()`)) as string[]
 }
 
+/** The gaps of the current view: rows of tiles, charts or columns that do not fill their box, and content off-centre. */
+const gapsScript = `(() => {
+  const gaps = []
+  for (const box of document.querySelectorAll('.tiles, .charts, .columns')) {
+    const { left, right, width } = box.getBoundingClientRect()
+    if (width === 0) continue
+    const rows = Map.groupBy([...box.children].map((item) => item.getBoundingClientRect()), ({ top }) => Math.round(top))
+    for (const items of rows.values()) {
+      const free = Math.max(Math.min(...items.map((item) => item.left)) - left, right - Math.max(...items.map((item) => item.right)))
+      if (free > 2) gaps.push(\`\${Math.round(free)} px are empty in a row of .\${box.className}\`)
+    }
+  }
+  const page = document.querySelector('main > .page')?.getBoundingClientRect()
+  const main = document.querySelector('main')?.getBoundingClientRect()
+  if (page && Math.abs(page.left - main.left - (main.right - page.right)) > 2) gaps.push('the page is not centred')
+  if (page && main.width > 1500 && Math.abs(page.width - 1440) > 2) gaps.push(\`the page is \${page.width} px wide\`)
+  return gaps
+})()`
+
 export interface View {
   readonly scheme: 'light' | 'dark'
   readonly language: 'en' | 'zh-CN'
@@ -100,7 +119,7 @@ export async function checkAllViews(browser: BrowserSession, path: string): Prom
 /** From a phone to a large screen; 720 px is a laptop's 1440 px at a zoom of 200%. */
 const widths = [390, 700, 720, 834, 1024, 1280, 1440, 1920] as const
 
-/** The clipped texts of these pages at all widths, in both languages. */
+/** The clipped texts and the gaps of these pages at all widths, in both languages. */
 export async function checkWidths(browser: BrowserSession, paths: readonly string[]): Promise<string[]> {
   const problems: string[] = []
   for (const path of paths) {
@@ -109,7 +128,8 @@ export async function checkWidths(browser: BrowserSession, paths: readonly strin
       await setView(browser, { scheme: 'light', language, width: widths[0] })
       for (const width of widths) {
         await browser.page.setViewportSize({ width, height: 900 })
-        const texts = await findClippedTexts(browser.page)
+        const gaps = await browser.page.evaluate<string[]>(gapsScript)
+        const texts = [...(await findClippedTexts(browser.page)), ...gaps]
         problems.push(...texts.map((text) => `${path} ${language} ${width}: ${text}`))
         if (language === 'en' || width === 390) await saveScreenshot(browser.page, `${path} ${width}`)
       }

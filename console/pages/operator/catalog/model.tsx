@@ -132,9 +132,9 @@ function ModelTiles({ model }: { readonly model: Model }) {
                 value: formatNumber(requests),
                 note: requests === 0 ? '' : t.answered(good),
               },
-              { name: t.revenue30, value: <Money amount={sums?.cost ?? '0'} rounded /> },
-              { name: t.cost30, value: <Money amount={sums?.upstream_cost ?? '0'} rounded /> },
-              { name: t.margin30, value: <Money amount={sums?.margin ?? '0'} rounded /> },
+              { name: t.revenue30, value: <Money amount={sums?.cost ?? '0'} /> },
+              { name: t.cost30, value: <Money amount={sums?.upstream_cost ?? '0'} /> },
+              { name: t.margin30, value: <Money amount={sums?.margin ?? '0'} /> },
             ]}
           />
         )

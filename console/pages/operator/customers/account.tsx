@@ -63,12 +63,12 @@ function AccountContent({ account }: { readonly account: Account }) {
           { name: t.available, value: <Money amount={account.available} /> },
           {
             name: t.today,
-            value: <Money amount={account.spent_today} rounded />,
+            value: <Money amount={account.spent_today} />,
             note: <CapNote cap={account.caps.daily} />,
           },
           {
             name: t.month,
-            value: <Money amount={account.spent_month} rounded />,
+            value: <Money amount={account.spent_month} />,
             note: <CapNote cap={account.caps.monthly} />,
           },
         ]}

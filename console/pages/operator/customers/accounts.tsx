@@ -110,9 +110,9 @@ function AccountTable({ accounts }: { readonly accounts: readonly Account[] }) {
           header: t.today,
           numeric: true,
           wideOnly: true,
-          cell: (item) => <Money amount={item.spent_today} rounded />,
+          cell: (item) => <Money amount={item.spent_today} />,
         },
-        { header: t.month, numeric: true, cell: (item) => <Money amount={item.spent_month} rounded /> },
+        { header: t.month, numeric: true, cell: (item) => <Money amount={item.spent_month} /> },
         { header: t.opened, wideOnly: true, cell: (item) => <RelativeTime at={item.created_at} /> },
       ]}
     />

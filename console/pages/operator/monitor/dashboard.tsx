@@ -63,19 +63,19 @@ function DashboardContent({ dashboard }: DashboardContentProps) {
         stats={[
           {
             name: t.revenueToday,
-            value: <Money amount={today.revenue} rounded />,
+            value: <Money amount={today.revenue} />,
             note: (
               <>
-                {t.month} <Money amount={month.revenue} rounded />
+                {t.month} <Money amount={month.revenue} />
               </>
             ),
           },
           {
             name: t.marginToday,
-            value: <Money amount={today.margin} rounded />,
+            value: <Money amount={today.margin} />,
             note: (
               <>
-                {t.month} <Money amount={month.margin} rounded />
+                {t.month} <Money amount={month.margin} />
               </>
             ),
           },
@@ -91,7 +91,7 @@ function DashboardContent({ dashboard }: DashboardContentProps) {
           },
           {
             name: t.balances,
-            value: <Money amount={dashboard.accounts.balances} rounded />,
+            value: <Money amount={dashboard.accounts.balances} />,
             note: t.accounts(dashboard.accounts.all, dashboard.accounts.suspended),
           },
         ]}
@@ -162,13 +162,13 @@ function ModelTable({ dashboard }: DashboardContentProps) {
             },
             { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
             { header: t.errors, numeric: true, cell: ({ errors }) => formatNumber(errors) },
-            { header: t.revenue, numeric: true, cell: (sums) => <Money amount={sums.revenue} rounded /> },
+            { header: t.revenue, numeric: true, cell: (sums) => <Money amount={sums.revenue} /> },
             {
               header: t.cost,
               numeric: true,
-              cell: (sums) => <Money amount={sums.upstream_cost} rounded />,
+              cell: (sums) => <Money amount={sums.upstream_cost} />,
             },
-            { header: t.margin, numeric: true, cell: (sums) => <Money amount={sums.margin} rounded /> },
+            { header: t.margin, numeric: true, cell: (sums) => <Money amount={sums.margin} /> },
           ]}
         />
       )}

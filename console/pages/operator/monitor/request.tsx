@@ -17,7 +17,6 @@ import {
   formatExactTime,
   ModelName,
   Money,
-  ShortId,
   StatusLabel,
 } from '../../../components/tables/format-cells.tsx'
 import { useFailureCause } from '../../../components/tables/failure-cause.tsx'
@@ -81,10 +80,15 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
           [
             t.account,
             <Link key="account" to="/operator/accounts/$id" params={{ id: request.account }}>
-              {request.account}
+              {request.account_email}
             </Link>,
           ],
-          [t.key, <ShortId key="key" id={request.key} />],
+          [
+            t.key,
+            <Link key="key" to="/operator/requests" search={{ key: request.key }}>
+              {request.key_name}
+            </Link>,
+          ],
           [t.model, <ModelName key="model" model={request.model} />],
           [t.status, [request.http_status, request.error_code].filter(Boolean).join(' ')],
           [t.stream, request.stream ? shell.yes : shell.no],
