@@ -29,7 +29,7 @@ export const shellRoute = createRoute({
       redirect({ to: '/sign-in', search: { next }, throw: true })
     }
   },
-  loader: withMessages('shell', 'account', 'portal'),
+  loader: withMessages('shell', 'account', 'portal', 'definitions'),
   component: lazyPage(() => import('./pages/shell.tsx'), 'Shell'),
 })
 

@@ -1,7 +1,7 @@
 /** Queries and mutations of the signed-in customer's own account, with their query keys. */
 import { queryOptions } from '@tanstack/react-query'
 import { call, get } from './client.ts'
-import type { OfferedModel, Overview, ApiKey, Wallet } from './contract.ts'
+import type { OfferedModel, Overview, ApiKey, RequestDetail, Wallet } from './contract.ts'
 import { queryClient } from './session.ts'
 
 /** The refetch interval of live figures, short enough that two pages never contradict each other. */
@@ -44,6 +44,16 @@ export const walletQuery = queryOptions({
   refetchInterval: refreshMs,
   staleTime: 0,
 })
+
+/** Retried, because the record is written shortly after the response. */
+export function requestQuery(id: string) {
+  return queryOptions({
+    queryKey: ['account', 'request', id],
+    queryFn: () => get<RequestDetail>(`/console/requests/${encodeURIComponent(id)}`),
+    retry: 3,
+    retryDelay: 500,
+  })
+}
 
 export const offeredModelsQuery = queryOptions({
   queryKey: ['account', 'models'],

@@ -13,8 +13,6 @@ export interface ChatResponse {
   readonly completionTokens: number
   /** A decimal string; null if the response did not include it. */
   readonly cost: string | null
-  readonly firstTokenMs: number
-  readonly durationMs: number
 }
 
 export interface ChatRequest {
@@ -71,7 +69,6 @@ function formatCost(cost: number | undefined): string | null {
 
 /** Throws an ApiError if the API returns an error, and the reason of `signal` if it is aborted. */
 export async function sendChat(request: ChatRequest): Promise<ChatResponse> {
-  const startedAt = performance.now()
   const response = await fetch('/api/console/chat/completions', {
     method: 'POST',
     credentials: 'same-origin',
@@ -88,26 +85,21 @@ export async function sendChat(request: ChatRequest): Promise<ChatResponse> {
   })
   if (!response.ok || response.body === null) throw await errorFromResponse(response)
   let text = ''
-  let firstTokenMs: number | null = null
   let usage: Chunk['usage'] = null
   for await (const chunk of readEvents(response.body)) {
     if (chunk.error) throw new ApiError(200, { ...chunk.error, param: null }, response.headers)
     const delta = chunk.choices?.[0]?.delta?.content ?? ''
     if (delta !== '') {
-      firstTokenMs ??= performance.now() - startedAt
       text += delta
       request.onText?.(text)
     }
     usage = chunk.usage ?? usage
   }
-  const durationMs = performance.now() - startedAt
   return {
     text,
     requestId: response.headers.get('x-request-id') ?? '',
     promptTokens: usage?.prompt_tokens ?? 0,
     completionTokens: usage?.completion_tokens ?? 0,
     cost: formatCost(usage?.cost),
-    firstTokenMs: firstTokenMs ?? durationMs,
-    durationMs,
   }
 }

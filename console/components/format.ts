@@ -67,6 +67,11 @@ export function formatPercent(share: number): string {
   return `${percent.toLocaleString('en-US', { maximumFractionDigits: digits })}%`
 }
 
+/** Rounded down, so that less than all is never 100%, and the same number looks the same on every page. */
+export function formatSuccessRate(share: number | null): string {
+  return share === null ? '–' : `${Math.floor(share * 10_000 + 1e-9) / 100}%`
+}
+
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`

@@ -21,6 +21,7 @@ const loaders = {
     account: async () => (await import('./en/account.ts')).account,
     portal: async () => (await import('./en/portal.ts')).portal,
     guide: async () => (await import('./en/guide.ts')).guide,
+    definitions: async () => (await import('./en/definitions.ts')).definitions,
   },
   'zh-CN': {
     auth: async () => (await import('./zh-cn/auth.ts')).auth,
@@ -34,6 +35,7 @@ const loaders = {
     account: async () => (await import('./zh-cn/account.ts')).account,
     portal: async () => (await import('./zh-cn/portal.ts')).portal,
     guide: async () => (await import('./zh-cn/guide.ts')).guide,
+    definitions: async () => (await import('./zh-cn/definitions.ts')).definitions,
   },
 }
 

@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useSession } from '../../api/session.ts'
 import { useLanguage, useMessages } from '../../locales/messages.ts'
 import { formatDay, formatDateTime } from '../format.ts'
+import { DefinedName, type DefinitionName } from '../layout/definition.tsx'
 import { Table } from '../tables/table.tsx'
 
 export interface ChartPoint {
@@ -21,6 +22,7 @@ export function useAccountDays(): ChartStep {
 
 export interface ChartProps {
   readonly title: string
+  readonly definition?: DefinitionName
   readonly points: readonly ChartPoint[]
   /** One point an hour; or one a day, which begins at midnight in this time zone. */
   readonly step: ChartStep
@@ -46,7 +48,7 @@ function formatAxisTime(time: string, step: ChartStep, language: 'en' | 'zh-CN')
   return new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', hour12: false }).format(at)
 }
 
-export function Chart({ title, points, step, format, tone = 'primary' }: ChartProps) {
+export function Chart({ title, definition, points, step, format, tone = 'primary' }: ChartProps) {
   const t = useMessages('shell')
   const language = useLanguage()
   const [isTable, setTable] = useState(false)
@@ -58,7 +60,9 @@ export function Chart({ title, points, step, format, tone = 'primary' }: ChartPr
   return (
     <figure className="panel chart-container" aria-label={title}>
       <figcaption className="row spread">
-        <strong>{title}</strong>
+        <strong>
+          {definition === undefined ? title : <DefinedName name={title} definition={definition} />}
+        </strong>
         <span className="muted num" aria-live="polite">
           {point ? `${formatPointTime(point.time, step, language)}: ${format(point.value)}` : format(total)}
         </span>

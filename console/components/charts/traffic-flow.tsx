@@ -2,6 +2,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { refreshMs } from '../../api/account-queries.ts'
 import { get } from '../../api/client.ts'
 import type { Flow as FlowData } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
@@ -15,7 +16,7 @@ import { Table } from '../tables/table.tsx'
 const flowQuery = queryOptions({
   queryKey: ['admin', 'flow'],
   queryFn: () => get<FlowData>('/admin/flow'),
-  refetchInterval: 10_000,
+  refetchInterval: refreshMs,
 })
 
 export function TrafficFlow() {
@@ -166,13 +167,24 @@ function FlowTable({ flow }: { readonly flow: FlowData }) {
               </Link>
             ),
         },
-        { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
+        {
+          header: t.requests,
+          definition: 'requests24',
+          numeric: true,
+          cell: ({ requests }) => formatNumber(requests),
+        },
         {
           header: t.share,
+          definition: 'share24',
           numeric: true,
           cell: ({ requests }) => formatPercent(requests / Math.max(1, flow.requests)),
         },
-        { header: t.failures, numeric: true, cell: ({ failures }) => formatNumber(failures) },
+        {
+          header: t.failures,
+          definition: 'failed24',
+          numeric: true,
+          cell: ({ failures }) => formatNumber(failures),
+        },
       ]}
     />
   )

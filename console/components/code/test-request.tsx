@@ -6,10 +6,10 @@ import { sendChat, type ChatResponse } from '../../api/chat.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { queryClient } from '../../api/session.ts'
 import { useAction } from '../forms/use-action.ts'
-import { formatDuration } from '../format.ts'
 import { Icon } from '../layout/icon.tsx'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
 import { CopyButton, Money } from '../tables/format-cells.tsx'
+import { RequestTimes } from './request-times.tsx'
 
 export function TestRequest({ model }: { readonly model: string }) {
   const t = useMessages('account').test
@@ -38,7 +38,7 @@ export function TestRequest({ model }: { readonly model: string }) {
           <div className="row muted">
             {response.cost !== null && <Money amount={response.cost} />}
             <span>{t.tokens(response.promptTokens, response.completionTokens)}</span>
-            <span>{formatDuration(response.durationMs)}</span>
+            <RequestTimes id={response.requestId} />
             <CopyButton text={response.requestId} />
             <Link to="/usage/$id" params={{ id: response.requestId }}>
               {t.bill}

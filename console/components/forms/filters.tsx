@@ -5,24 +5,8 @@ import { useMessages } from '../../locales/messages.ts'
 import { submitHandler } from './use-action.ts'
 import { SelectField } from './fields.tsx'
 
-/** The time ranges that pages offer. */
+/** The time ranges that pages offer; the server knows where each begins. */
 export const timeRanges = ['24h', '7d', '30d', '90d'] as const
-
-const hourMs = 3_600_000
-const rangeHours: Readonly<Record<string, number>> = { '24h': 24, '7d': 168, '30d': 720, '90d': 2160 }
-
-export interface TimeRange {
-  readonly from: string
-  readonly to: string | undefined
-  readonly step: 'hour' | 'day'
-}
-
-/** Starts at a full hour, so that the query key stays the same for an hour. */
-export function timeRange(name: string): TimeRange {
-  const hours = rangeHours[name] ?? 720
-  const from = Math.floor(Date.now() / hourMs) * hourMs - (hours - 1) * hourMs
-  return { from: new Date(from).toISOString(), to: undefined, step: hours <= 24 ? 'hour' : 'day' }
-}
 
 interface ItemWithId {
   readonly id: string

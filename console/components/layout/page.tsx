@@ -1,6 +1,7 @@
 /** The frame of a page: title, actions and sections. */
 import { useEffect, type ReactNode } from 'react'
 import { CsvLink, type CsvSource } from './csv-link.tsx'
+import { DefinedName, type DefinitionName } from './definition.tsx'
 
 export interface PageProps {
   readonly title: string
@@ -71,6 +72,7 @@ export function DescriptionList({ items }: { readonly items: readonly (readonly 
 
 export interface Stat {
   readonly name: string
+  readonly definition?: DefinitionName
   readonly value: ReactNode
   readonly note?: ReactNode
 }
@@ -78,9 +80,9 @@ export interface Stat {
 export function StatTiles({ stats }: { readonly stats: readonly Stat[] }) {
   return (
     <dl className="tiles">
-      {stats.map(({ name, value, note }) => (
+      {stats.map(({ name, definition, value, note }) => (
         <div key={name} className="tile">
-          <dt>{name}</dt>
+          <dt>{definition === undefined ? name : <DefinedName name={name} definition={definition} />}</dt>
           <dd>
             <strong>{value}</strong>
             {note !== undefined && <small>{note}</small>}

@@ -2,6 +2,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { refreshMs } from '../../api/account-queries.ts'
 import { mutateAdmin } from '../../api/admin-queries.ts'
 import type { AdminApiKey, NewAdminApiKey } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
@@ -30,6 +31,7 @@ export function AccountApiKeys({ accountId, isAdding, add, close }: AccountApiKe
       <PagedList<AdminApiKey>
         queryKey={['admin', 'keys']}
         path="/admin/keys"
+        refreshMs={refreshMs}
         filter={{ account: accountId, sort: 'oldest' }}
         empty={<p className="muted">{t.none}</p>}
       >
@@ -64,7 +66,12 @@ export function ApiKeyTable({ keys, showAccount = false }: ApiKeyTableProps) {
   }
   const columns: readonly Column<AdminApiKey>[] = [
     { header: ownKeys.status, cell: (key) => <ApiKeyStatus status={displayStatus(key)} /> },
-    { header: ownKeys.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} /> },
+    {
+      header: ownKeys.month,
+      definition: 'spentMonth',
+      numeric: true,
+      cell: ({ spent }) => <Money amount={spent.month} />,
+    },
     { header: ownKeys.cap, numeric: true, cell: (key) => <CapUsage apiKey={key} /> },
     { header: t.createdAt, wideOnly: true, cell: (key) => <RelativeTime at={key.created_at} /> },
     { header: ownKeys.expires, wideOnly: true, cell: (key) => <ExpiryDate at={key.expires_at} /> },

@@ -1,9 +1,12 @@
 /** A table on wide screens, a list of cards on phones, with the column headers as labels. */
 import { useNavigate } from '@tanstack/react-router'
 import type { MouseEvent, ReactNode } from 'react'
+import { DefinedName, type DefinitionName } from '../layout/definition.tsx'
 
 export interface Column<Row> {
   readonly header: string
+  /** What the column's number means. */
+  readonly definition?: DefinitionName
   readonly cell: (row: Row) => ReactNode
   /** Right-aligned with tabular digits. */
   readonly numeric?: boolean
@@ -56,6 +59,11 @@ function makeScrollable(container: HTMLElement | null): (() => void) | undefined
   return () => observer.disconnect()
 }
 
+function ColumnHeader<Row>({ header, definition, isMenu }: Column<Row>) {
+  if (isMenu) return <span className="visually-hidden">{header}</span>
+  return definition === undefined ? header : <DefinedName name={header} definition={definition} />
+}
+
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, rowId, rowHref, onRowClick, footer } = props
   const navigate = useNavigate()
@@ -67,7 +75,7 @@ export function Table<Row>(props: TableProps<Row>) {
           <tr>
             {columns.map((column) => (
               <th key={column.header} scope="col" className={cellClass(column)}>
-                {column.isMenu ? <span className="visually-hidden">{column.header}</span> : column.header}
+                <ColumnHeader {...column} />
               </th>
             ))}
           </tr>

@@ -54,13 +54,23 @@ export function UsageBreakdown({ group, title, filter }: UsageBreakdownProps) {
                     </Link>
                   ),
               },
-              { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
+              {
+                header: t.requests,
+                definition: 'requests',
+                numeric: true,
+                cell: ({ requests }) => formatNumber(requests),
+              },
               {
                 header: t.tokens,
                 numeric: true,
                 cell: (sums) => formatNumber(sums.prompt_tokens + sums.completion_tokens),
               },
-              { header: t.cost, numeric: true, cell: ({ cost }) => <Money amount={cost} /> },
+              {
+                header: t.cost,
+                definition: 'cost',
+                numeric: true,
+                cell: ({ cost }) => <Money amount={cost} />,
+              },
             ]}
           />
         )}

@@ -137,7 +137,7 @@ export const account = {
     byModel: 'By model',
     byKey: 'By API key',
     records: 'Request log',
-    recordsLead: 'Newest first. Open a request to see its bill.',
+    recordsLead: 'Newest first. Open a request to see its bill. These filters apply only to the log.',
     none: 'No requests in this period',
     noneLead: 'Requests appear here within 2 seconds after they finish.',
     time: 'Time',

@@ -16,7 +16,7 @@ export const portal = {
     perRequest: 'Per request',
     perSearch: 'per web search',
     context: 'Context',
-    successRate: 'Success rate',
+    successRate: 'Success rate, 24 h',
     noTraffic: 'No recent traffic',
     firstToken: 'First token',
     tryIt: 'Try it',

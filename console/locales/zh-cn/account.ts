@@ -129,7 +129,7 @@ export const account: typeof english = {
     byModel: '按模型',
     byKey: '按 API 密钥',
     records: '请求记录',
-    recordsLead: '按时间倒序，点击可查看费用明细。',
+    recordsLead: '按时间倒序，点击可查看费用明细。此处筛选仅作用于请求记录。',
     none: '该时间段内暂无请求',
     noneLead: '请求结束后 2 秒内显示在这里。',
     time: '时间',

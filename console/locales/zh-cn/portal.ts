@@ -15,7 +15,7 @@ export const portal: typeof english = {
     perRequest: '每次请求',
     perSearch: '/ 次联网搜索',
     context: '上下文长度',
-    successRate: '成功率',
+    successRate: '成功率（24 小时）',
     noTraffic: '近期无请求',
     firstToken: '首 Token 延迟',
     tryIt: '立即体验',

@@ -3,7 +3,7 @@ import { Button } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
 import type { ApiKey } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
-import { mutateAccount, apiKeysQuery, type ApiKeyList } from '../../api/account-queries.ts'
+import { mutateAccount, apiKeysQuery, refreshMs, type ApiKeyList } from '../../api/account-queries.ts'
 import { confirm } from '../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../components/forms/dialog.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
@@ -30,7 +30,7 @@ export function ApiKeys() {
   )
   return (
     <Page title={t.title} lead={t.lead} csv={{ path: '/console/keys' }} actions={addButton}>
-      <QueryBoundary options={apiKeysQuery}>
+      <QueryBoundary options={{ ...apiKeysQuery, refetchInterval: refreshMs }}>
         {(list) => {
           const edited = list.data.find(({ id }) => id === edit)
           const rotated = list.data.find(({ id }) => id === rotate)
@@ -116,8 +116,18 @@ function OwnApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }) {
             </>
           ),
         },
-        { header: t.today, numeric: true, cell: ({ spent }) => <Money amount={spent.today} /> },
-        { header: t.month, numeric: true, cell: ({ spent }) => <Money amount={spent.month} /> },
+        {
+          header: t.today,
+          definition: 'spentToday',
+          numeric: true,
+          cell: ({ spent }) => <Money amount={spent.today} />,
+        },
+        {
+          header: t.month,
+          definition: 'spentMonth',
+          numeric: true,
+          cell: ({ spent }) => <Money amount={spent.month} />,
+        },
         { header: t.cap, numeric: true, cell: (key) => <CapUsage apiKey={key} /> },
         { header: t.expires, wideOnly: true, cell: (key) => <ExpiryDate at={key.expires_at} /> },
         { header: t.lastUsed, cell: (key) => <RelativeTime at={key.last_used_at} /> },

@@ -96,16 +96,23 @@ function BalanceTiles({ wallet }: { readonly wallet: Wallet }) {
   return (
     <StatTiles
       stats={[
-        { name: t.balance, value: <Money amount={wallet.balance} /> },
-        { name: t.held, value: <Money amount={wallet.held} />, note: t.heldNote },
-        { name: t.available, value: <Money amount={wallet.available} />, note: t.availableNote },
+        { name: t.balance, definition: 'balance', value: <Money amount={wallet.balance} /> },
+        { name: t.held, definition: 'held', value: <Money amount={wallet.held} />, note: t.heldNote },
+        {
+          name: t.available,
+          definition: 'available',
+          value: <Money amount={wallet.available} />,
+          note: t.availableNote,
+        },
         {
           name: t.today,
+          definition: 'spentToday',
           value: <Money amount={wallet.spent_today} />,
           note: note(t.dailyCap, wallet.caps.daily, wallet.spent_today),
         },
         {
           name: t.month,
+          definition: 'spentMonth',
           value: <Money amount={wallet.spent_month} />,
           note: note(t.monthlyCap, wallet.caps.monthly, wallet.spent_month),
         },

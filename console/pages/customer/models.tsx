@@ -3,8 +3,8 @@ import { TextInput } from '@mantine/core'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { OfferedModel } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
-import { offeredModelsQuery } from '../../api/account-queries.ts'
-import { formatCompact, formatDuration, formatNumber, formatPercent } from '../../components/format.ts'
+import { offeredModelsQuery, refreshMs } from '../../api/account-queries.ts'
+import { formatCompact, formatDuration, formatNumber, formatSuccessRate } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { Page } from '../../components/layout/page.tsx'
@@ -26,7 +26,7 @@ export function OfferedModels() {
           onChange={(event) => void navigate({ search: { q: event.currentTarget.value }, replace: true })}
         />
       </div>
-      <QueryBoundary options={offeredModelsQuery}>
+      <QueryBoundary options={{ ...offeredModelsQuery, refetchInterval: refreshMs }}>
         {({ data }) => {
           const matching = data.filter(({ id }) => id.includes(q.trim()))
           return matching.length === 0 ? (
@@ -45,7 +45,7 @@ export function SuccessRate({ share }: { readonly share: number | null }) {
   const t = useMessages('portal').models
   if (share === null) return <span className="muted">{t.noTraffic}</span>
   const tone = share >= 0.99 ? 'success' : 'warning'
-  return <StatusLabel tone={share < 0.95 ? 'danger' : tone}>{formatPercent(share)}</StatusLabel>
+  return <StatusLabel tone={share < 0.95 ? 'danger' : tone}>{formatSuccessRate(share)}</StatusLabel>
 }
 
 function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
@@ -105,7 +105,11 @@ function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
             <span title={formatNumber(model.context_tokens)}>{formatCompact(model.context_tokens)}</span>
           ),
         },
-        { header: t.successRate, cell: ({ success }) => <SuccessRate share={success} /> },
+        {
+          header: t.successRate,
+          definition: 'success24',
+          cell: ({ success }) => <SuccessRate share={success} />,
+        },
         {
           header: t.firstToken,
           numeric: true,

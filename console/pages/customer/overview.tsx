@@ -29,7 +29,7 @@ export function Overview() {
 function OverviewContent({ overview }: { readonly overview: OverviewData }) {
   const t = useMessages('account').overview
   const currency = useCurrency()
-  const { today, month, runway_days: runway } = overview
+  const { today, runway_days: runway } = overview
   const hours = overview.hours.map(({ time, ...sums }) => ({ time, value: sums.requests }))
   const days = overview.days.map(({ time, cost }) => ({ time, value: Number(cost) }))
   const errors = overview.hours.map(({ time, ...sums }) => ({ time, value: sums.errors }))
@@ -43,22 +43,26 @@ function OverviewContent({ overview }: { readonly overview: OverviewData }) {
         stats={[
           {
             name: t.balance,
+            definition: 'balance',
             value: <Money amount={overview.balance} />,
             note: runway === null ? t.noSpending : t.runway(runway),
           },
-          { name: t.held, value: <Money amount={overview.held} />, note: t.heldNote },
+          { name: t.held, definition: 'held', value: <Money amount={overview.held} />, note: t.heldNote },
           {
             name: t.today,
-            value: <Money amount={today.cost} />,
+            definition: 'spentToday',
+            value: <Money amount={overview.caps.daily.spent} />,
             note: <CapUsage cap={overview.caps.daily} name={t.dailyCap} />,
           },
           {
             name: t.month,
-            value: <Money amount={month.cost} />,
+            definition: 'spentMonth',
+            value: <Money amount={overview.caps.monthly.spent} />,
             note: <CapUsage cap={overview.caps.monthly} name={t.monthlyCap} />,
           },
           {
             name: t.requestsToday,
+            definition: 'requestsToday',
             value: formatNumber(today.requests),
             note: t.errors(formatNumber(today.errors)),
           },
@@ -70,16 +74,30 @@ function OverviewContent({ overview }: { readonly overview: OverviewData }) {
         </p>
       )}
       <div className="charts">
-        <Chart title={t.requests24} points={hours} step="hour" format={formatNumber} />
+        <Chart
+          title={t.requests24}
+          definition="requests24"
+          points={hours}
+          step="hour"
+          format={formatNumber}
+        />
         <Chart
           title={t.cost30}
+          definition="cost30"
           points={days}
           step={useAccountDays()}
           format={(value) => formatRoundedMoney(value, currency)}
           tone="secondary"
         />
         {today.errors > 0 && (
-          <Chart title={t.errors24} points={errors} step="hour" format={formatNumber} tone="danger" />
+          <Chart
+            title={t.errors24}
+            definition="failed24"
+            points={errors}
+            step="hour"
+            format={formatNumber}
+            tone="danger"
+          />
         )}
       </div>
       <LatestRequests />

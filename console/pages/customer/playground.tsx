@@ -8,8 +8,8 @@ import { useMessages } from '../../locales/messages.ts'
 import { offeredModelsQuery } from '../../api/account-queries.ts'
 import { submitHandler, useAction } from '../../components/forms/use-action.ts'
 import { CodeBlock } from '../../components/code/code-block.tsx'
+import { RequestTimes } from '../../components/code/request-times.tsx'
 import { isDecimal, isInteger } from '../../components/forms/field-values.ts'
-import { formatDuration } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { Page } from '../../components/layout/page.tsx'
@@ -232,7 +232,7 @@ function Turn({ model, text, parameters, history, onAnswer }: TurnProps) {
           <>
             {response.cost !== null && <Money amount={response.cost} />}
             <span>{t.tokens(response.promptTokens, response.completionTokens)}</span>
-            <span>{t.times(formatDuration(response.firstTokenMs), formatDuration(response.durationMs))}</span>
+            <RequestTimes id={response.requestId} />
             <CopyButton text={response.requestId} />
           </>
         )}

@@ -1,7 +1,6 @@
 /** One of the account's requests: outcome and bill. */
-import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { get } from '../../api/client.ts'
+import { requestQuery } from '../../api/account-queries.ts'
 import type { RequestDetail } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { BillTable } from '../../components/tables/bill-table.tsx'
@@ -12,15 +11,6 @@ import { DescriptionList, StatTiles, Page, Section } from '../../components/layo
 import { CopyButton, formatExactTime, ModelName, Money } from '../../components/tables/format-cells.tsx'
 
 const route = getRouteApi('/shell/usage/$id')
-
-function requestQuery(id: string) {
-  return queryOptions({
-    queryKey: ['account', 'request', id],
-    queryFn: () => get<RequestDetail>(`/console/requests/${encodeURIComponent(id)}`),
-    retry: 3,
-    retryDelay: 500,
-  })
-}
 
 export function RequestPage() {
   const { id } = route.useParams()

@@ -56,7 +56,7 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
         stats={[
           { name: t.opening, value: <Money amount={statement.opening} /> },
           { name: t.credits, value: <Money amount={statement.credits} /> },
-          { name: t.charges, value: <Money amount={statement.charges} /> },
+          { name: t.charges, definition: 'charges', value: <Money amount={statement.charges} /> },
           { name: t.closing, value: <Money amount={statement.closing} /> },
         ]}
       />
@@ -95,10 +95,20 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
             rowId={({ model }) => model}
             columns={[
               { header: t.model, primary: true, cell: ({ model }) => model },
-              { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
+              {
+                header: t.requests,
+                definition: 'requests',
+                numeric: true,
+                cell: ({ requests }) => formatNumber(requests),
+              },
               { header: t.input, numeric: true, cell: (row) => formatNumber(row.prompt_tokens) },
               { header: t.output, numeric: true, cell: (row) => formatNumber(row.completion_tokens) },
-              { header: t.amount, numeric: true, cell: ({ cost }) => <Money amount={cost} /> },
+              {
+                header: t.amount,
+                definition: 'charges',
+                numeric: true,
+                cell: ({ cost }) => <Money amount={cost} />,
+              },
             ]}
           />
         )}

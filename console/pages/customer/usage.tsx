@@ -13,7 +13,6 @@ import {
   NamedFilter,
   SelectFilter,
   TimeRangeFilter,
-  timeRange,
 } from '../../components/forms/filters.tsx'
 import { formatDuration, formatNumber, formatRoundedMoney } from '../../components/format.ts'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
@@ -52,8 +51,8 @@ function seriesQuery(filter: Readonly<Record<string, string | undefined>>) {
 export function Usage() {
   const t = useMessages('account').usage
   const { span = '30d', key, model, outcome, request_id: requestId } = route.useSearch()
-  const { from, to, step } = timeRange(span)
-  const filter = { from, to, key, model }
+  const filter = { span, key, model }
+  const step = span === '24h' ? 'hour' : 'day'
   const records = { path: '/console/requests', filter: { ...filter, outcome, request_id: requestId } }
   return (
     <Page
@@ -70,6 +69,7 @@ export function Usage() {
         <UsageBreakdown group="key" title={t.byKey} filter={filter} />
       </div>
       <Section title={t.records} lead={t.recordsLead} csv={records}>
+        <LogFilters />
         <PagedList<RequestRow>
           queryKey={['account', 'requests']}
           {...records}
@@ -83,19 +83,43 @@ export function Usage() {
   )
 }
 
+/** Of the whole page: figures, charts, tables and log. */
 function UsageFilters() {
   const t = useMessages('account').usage
-  const shell = useMessages('shell')
   const navigate = route.useNavigate()
+  const { span, model, key, ...log } = route.useSearch()
   const models = useQuery(offeredModelsQuery).data?.data ?? []
   const keys = useQuery(apiKeysQuery).data?.data ?? []
   return (
-    <Filters search={route.useSearch()} apply={(search) => void navigate({ search, replace: true })}>
-      {({ input, select }) => (
+    <Filters
+      search={{ span, model, key }}
+      apply={(next) => void navigate({ search: { ...log, ...next }, replace: true })}
+      selectsOnly
+    >
+      {({ select }) => (
         <>
           <TimeRangeFilter defaultRange="30d" {...select('span')} />
           <ModelFilter label={t.model} models={models} {...select('model')} />
           <NamedFilter label={t.key} items={keys} {...select('key')} />
+        </>
+      )}
+    </Filters>
+  )
+}
+
+/** Of the log only: sums by outcome are not kept. */
+function LogFilters() {
+  const t = useMessages('account').usage
+  const shell = useMessages('shell')
+  const navigate = route.useNavigate()
+  const { outcome, request_id, ...page } = route.useSearch()
+  return (
+    <Filters
+      search={{ outcome, request_id }}
+      apply={(next) => void navigate({ search: { ...page, ...next }, replace: true })}
+    >
+      {({ input, select }) => (
+        <>
           <SelectFilter
             label={t.outcome}
             options={Object.entries(shell.outcome).map(([value, label]) => ({ value, label }))}
@@ -121,23 +145,26 @@ function UsageSummary({ series: { data, step: stepName, total } }: { readonly se
         stats={[
           {
             name: t.requests,
+            definition: 'requests',
             value: formatNumber(total.requests),
             note: t.errors(formatNumber(total.errors)),
           },
           { name: t.input, value: formatNumber(total.prompt_tokens) },
           { name: t.output, value: formatNumber(total.completion_tokens) },
-          { name: t.cost, value: <Money amount={total.cost} /> },
+          { name: t.cost, definition: 'cost', value: <Money amount={total.cost} /> },
         ]}
       />
       <div className="charts">
         <Chart
           title={t.cost}
+          definition="cost"
           points={points(({ cost }) => Number(cost))}
           step={step}
           format={(value) => formatRoundedMoney(value, currency)}
         />
         <Chart
           title={t.requests}
+          definition="requests"
           points={points(({ requests }) => requests)}
           step={step}
           format={formatNumber}

@@ -3,16 +3,17 @@ import { Button } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { healthQuery, mutateAdmin, upstreamsQuery } from '../../../api/admin-queries.ts'
-import { get, queryString } from '../../../api/client.ts'
-import type { Model, Page as ListPage, PriceVersion, RoutePlan, UsageRow } from '../../../api/contract.ts'
+import { get } from '../../../api/client.ts'
+import type { Model, Page as ListPage, PriceVersion, RoutePlan } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { formatNumber } from '../../../components/format.ts'
 import { QueryBoundary, QueryResult } from '../../../components/feedback/query-boundary.tsx'
+import { ModelTiles, modelUsageQuery } from './model-tiles.tsx'
 import { ModelForm } from '../../../components/forms/model-form.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
-import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
+import { DescriptionList, Page, Section } from '../../../components/layout/page.tsx'
 import { priceDraftFrom, PricePair, pricesFromDraft } from '../../../components/forms/price-fields.tsx'
 import { PriceForm } from '../../../components/forms/price-form.tsx'
 import { CopyButton, Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
@@ -21,21 +22,11 @@ import { Table } from '../../../components/tables/table.tsx'
 import { ServerText } from '../../../components/tables/server-text.tsx'
 
 const route = getRouteApi('/shell/operator/models/$id')
-const usageDays = 30
 
 function modelQuery(id: string) {
   return queryOptions({
     queryKey: ['admin', 'model', id],
     queryFn: () => get<Model>(`/admin/models/${encodeURIComponent(id)}`),
-  })
-}
-
-/** The sums of the last 30 days; an empty list if there were no requests. */
-export function modelUsageQuery(id: string) {
-  const from = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - usageDays * 86_400_000).toISOString()
-  return queryOptions({
-    queryKey: ['admin', 'usage', 'model', id],
-    queryFn: () => get<ListPage<UsageRow>>(`/admin/usage${queryString({ group: 'model', model: id, from })}`),
   })
 }
 
@@ -111,35 +102,6 @@ function ModelContent({ model }: { readonly model: Model }) {
         <PriceForm model={model} close={close} usage={modelUsageQuery(model.id)} />
       </Dialog>
     </Page>
-  )
-}
-
-function ModelTiles({ model }: { readonly model: Model }) {
-  const t = useMessages('catalog').models
-  const usage = useQuery(modelUsageQuery(model.id))
-  return (
-    <QueryResult query={usage}>
-      {({ data }) => {
-        const sums = data[0]
-        const requests = sums?.requests ?? 0
-        const good = requests - (sums?.errors ?? 0)
-        return (
-          <StatTiles
-            stats={[
-              { name: t.price, value: <PricePair prices={model.prices} />, note: t.perThousandShort },
-              {
-                name: t.requests30,
-                value: formatNumber(requests),
-                note: requests === 0 ? '' : t.answered(good),
-              },
-              { name: t.revenue30, value: <Money amount={sums?.cost ?? '0'} /> },
-              { name: t.cost30, value: <Money amount={sums?.upstream_cost ?? '0'} /> },
-              { name: t.margin30, value: <Money amount={sums?.margin ?? '0'} /> },
-            ]}
-          />
-        )
-      }}
-    </QueryResult>
   )
 }
 
@@ -239,7 +201,7 @@ function RoutingPreview({ model }: { readonly model: Model }) {
   )
 }
 
-/** In use, or paused after failures. */
+/** In use, or paused after failures. `model`: its name at the upstream. */
 function RouteStatus({ upstream, model }: { readonly upstream: string; readonly model: string }) {
   const t = useMessages('catalog').models
   const health = useQuery(healthQuery).data?.data ?? []
@@ -278,9 +240,9 @@ function RouteTable({ model }: { readonly model: Model }) {
         },
         {
           header: t.state,
-          cell: ({ known }) =>
+          cell: ({ known, model: upstreamModel }) =>
             known?.enabled === true ? (
-              <RouteStatus upstream={known.id} model={model.id} />
+              <RouteStatus upstream={known.id} model={upstreamModel} />
             ) : (
               <StatusLabel tone="neutral">{routes.off}</StatusLabel>
             ),

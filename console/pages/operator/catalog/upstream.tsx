@@ -128,9 +128,15 @@ function ModelTable({ models }: { readonly models: readonly UpstreamHealth[] }) 
         },
         { header: t.state, cell: ({ state, why }) => <CircuitStatus state={state} reason={why} /> },
         { header: t.since, wideOnly: true, cell: ({ since }) => <RelativeTime at={since} /> },
-        { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
+        {
+          header: t.requests,
+          definition: 'attempts',
+          numeric: true,
+          cell: ({ requests }) => formatNumber(requests),
+        },
         {
           header: t.errors,
+          definition: 'attemptErrors',
           numeric: true,
           cell: ({ requests, error_rate: rate }) => (requests === 0 ? '–' : formatPercent(rate)),
         },

@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { refreshMs } from '../../../api/account-queries.ts'
 import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { call, get } from '../../../api/client.ts'
 import type { Account, Entry, Session } from '../../../api/contract.ts'
@@ -30,7 +31,7 @@ function accountQuery(id: string) {
   return queryOptions({
     queryKey: ['admin', 'account', id],
     queryFn: () => get<Account>(`/admin/accounts/${encodeURIComponent(id)}`),
-    refetchInterval: 5_000,
+    refetchInterval: refreshMs,
   })
 }
 
@@ -58,16 +59,18 @@ function AccountContent({ account }: { readonly account: Account }) {
     >
       <StatTiles
         stats={[
-          { name: t.balance, value: <Money amount={account.balance} /> },
-          { name: t.held, value: <Money amount={account.held} />, note: t.heldNote },
-          { name: t.available, value: <Money amount={account.available} /> },
+          { name: t.balance, definition: 'balance', value: <Money amount={account.balance} /> },
+          { name: t.held, definition: 'held', value: <Money amount={account.held} />, note: t.heldNote },
+          { name: t.available, definition: 'available', value: <Money amount={account.available} /> },
           {
             name: t.today,
+            definition: 'spentToday',
             value: <Money amount={account.spent_today} />,
             note: <CapNote cap={account.caps.daily} />,
           },
           {
             name: t.month,
+            definition: 'spentMonth',
             value: <Money amount={account.spent_month} />,
             note: <CapNote cap={account.caps.monthly} />,
           },

@@ -2,6 +2,7 @@
 import { Button, Checkbox, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { refreshMs } from '../../../api/account-queries.ts'
 import { mutateAdmin, tiersQuery } from '../../../api/admin-queries.ts'
 import type { Account } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
@@ -57,6 +58,7 @@ export function Accounts() {
       <PagedList<Account>
         queryKey={['admin', 'accounts']}
         {...list}
+        refreshMs={refreshMs}
         empty={
           <EmptyState title={isFiltered ? t.notFound : t.none}>
             {isFiltered ? t.notFoundLead : t.noneLead}
@@ -104,15 +106,32 @@ function AccountTable({ accounts }: { readonly accounts: readonly Account[] }) {
         },
         { header: t.status, cell: ({ status }) => <AccountStatus status={status} /> },
         { header: t.tier, cell: ({ tier }) => <span className="tag">{tier}</span> },
-        { header: t.balance, numeric: true, cell: ({ balance }) => <Money amount={balance} /> },
-        { header: t.held, numeric: true, wideOnly: true, cell: ({ held }) => <Money amount={held} /> },
+        {
+          header: t.balance,
+          definition: 'balance',
+          numeric: true,
+          cell: ({ balance }) => <Money amount={balance} />,
+        },
+        {
+          header: t.held,
+          definition: 'held',
+          numeric: true,
+          wideOnly: true,
+          cell: ({ held }) => <Money amount={held} />,
+        },
         {
           header: t.today,
+          definition: 'spentToday',
           numeric: true,
           wideOnly: true,
           cell: (item) => <Money amount={item.spent_today} />,
         },
-        { header: t.month, numeric: true, cell: (item) => <Money amount={item.spent_month} /> },
+        {
+          header: t.month,
+          definition: 'spentMonth',
+          numeric: true,
+          cell: (item) => <Money amount={item.spent_month} />,
+        },
         { header: t.opened, wideOnly: true, cell: (item) => <RelativeTime at={item.created_at} /> },
       ]}
     />

@@ -1,6 +1,7 @@
 /** The API keys of all accounts, searchable by name, secret prefix or account. */
 import { TextInput } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
+import { refreshMs } from '../../../api/account-queries.ts'
 import type { AdminApiKey } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { ApiKeyTable } from '../../../components/tables/api-key-table.tsx'
@@ -45,6 +46,7 @@ export function AllApiKeys() {
       <PagedList<AdminApiKey>
         queryKey={['admin', 'keys']}
         {...list}
+        refreshMs={refreshMs}
         empty={
           <EmptyState title={isFiltered ? t.notFound : t.none}>
             {isFiltered ? t.notFoundLead : t.noneLead}

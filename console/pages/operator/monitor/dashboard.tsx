@@ -1,6 +1,7 @@
 /** The dashboard: revenue, margin, requests, success rate, and what needs attention. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { refreshMs } from '../../../api/account-queries.ts'
 import { get } from '../../../api/client.ts'
 import type { Dashboard as DashboardData } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
@@ -8,11 +9,10 @@ import { Chart } from '../../../components/charts/chart.tsx'
 import { TrafficFlow } from '../../../components/charts/traffic-flow.tsx'
 import {
   formatNumber,
-  formatPercent,
   formatRoundedMoney,
+  formatSuccessRate,
   formatTimeZone,
 } from '../../../components/format.ts'
-import { timeRange } from '../../../components/forms/filters.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { StatTiles, Page, Section } from '../../../components/layout/page.tsx'
@@ -23,7 +23,7 @@ import { NeedsAttention } from './attention.tsx'
 const dashboardQuery = queryOptions({
   queryKey: ['admin', 'dashboard'],
   queryFn: () => get<DashboardData>('/admin/dashboard'),
-  refetchInterval: 2_000,
+  refetchInterval: refreshMs,
   staleTime: 0,
 })
 
@@ -37,7 +37,7 @@ export function Dashboard() {
       lead={timezone === undefined ? undefined : t.timezone(formatTimeZone(timezone))}
       csv={{
         path: '/admin/usage',
-        filter: { group: 'day', from: timeRange('30d').from, timezone },
+        filter: { group: 'day', span: '30d', timezone },
         label: t.exportUsage(30),
       }}
     >
@@ -53,7 +53,7 @@ interface DashboardContentProps {
 function DashboardContent({ dashboard }: DashboardContentProps) {
   const t = useMessages('operations').dashboard
   const currency = useCurrency()
-  const { today, month, success } = dashboard
+  const { today, month } = dashboard
   const money = (value: number): string => formatRoundedMoney(value, currency)
   return (
     <>
@@ -63,6 +63,7 @@ function DashboardContent({ dashboard }: DashboardContentProps) {
         stats={[
           {
             name: t.revenueToday,
+            definition: 'revenueToday',
             value: <Money amount={today.revenue} />,
             note: (
               <>
@@ -81,16 +82,19 @@ function DashboardContent({ dashboard }: DashboardContentProps) {
           },
           {
             name: t.requestsToday,
+            definition: 'operatorRequestsToday',
             value: formatNumber(today.requests),
             note: t.perSecond(formatNumber(dashboard.requests_per_second)),
           },
           {
             name: t.successRate,
-            value: success === null ? '–' : formatPercent(success),
-            note: t.successRateNote,
+            definition: 'success24',
+            value: formatSuccessRate(dashboard.success_24_hours),
+            note: t.successLastHour(formatSuccessRate(dashboard.success)),
           },
           {
             name: t.balances,
+            definition: 'balances',
             value: <Money amount={dashboard.accounts.balances} />,
             note: t.accounts(dashboard.accounts.all, dashboard.accounts.suspended),
           },
@@ -99,18 +103,21 @@ function DashboardContent({ dashboard }: DashboardContentProps) {
       <div className="charts">
         <Chart
           title={t.revenue24}
+          definition="revenue24"
           points={dashboard.hours.map(({ time, revenue }) => ({ time, value: Number(revenue) }))}
           step="hour"
           format={money}
         />
         <Chart
           title={t.revenue30}
+          definition="revenue30"
           points={dashboard.days.map(({ time, revenue }) => ({ time, value: Number(revenue) }))}
           step={{ dayIn: dashboard.timezone }}
           format={money}
         />
         <Chart
           title={t.requests24}
+          definition="requests24"
           points={dashboard.hours.map(({ time, requests }) => ({ time, value: requests }))}
           step="hour"
           format={formatNumber}
@@ -118,6 +125,7 @@ function DashboardContent({ dashboard }: DashboardContentProps) {
         />
         <Chart
           title={t.errors24}
+          definition="failed24"
           points={dashboard.hours.map(({ time, errors }) => ({ time, value: errors }))}
           step="hour"
           format={formatNumber}
@@ -160,9 +168,24 @@ function ModelTable({ dashboard }: DashboardContentProps) {
                   </Link>
                 ),
             },
-            { header: t.requests, numeric: true, cell: ({ requests }) => formatNumber(requests) },
-            { header: t.errors, numeric: true, cell: ({ errors }) => formatNumber(errors) },
-            { header: t.revenue, numeric: true, cell: (sums) => <Money amount={sums.revenue} /> },
+            {
+              header: t.requests,
+              definition: 'requestsMonth',
+              numeric: true,
+              cell: ({ requests }) => formatNumber(requests),
+            },
+            {
+              header: t.errors,
+              definition: 'failed',
+              numeric: true,
+              cell: ({ errors }) => formatNumber(errors),
+            },
+            {
+              header: t.revenue,
+              definition: 'revenueMonth',
+              numeric: true,
+              cell: (sums) => <Money amount={sums.revenue} />,
+            },
             {
               header: t.cost,
               numeric: true,

@@ -1,17 +1,12 @@
 /** Failed requests grouped by cause, upstream and model, with count, time, owner and a sample. */
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { refreshMs } from '../../../api/account-queries.ts'
 import { modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
 import { get, queryString } from '../../../api/client.ts'
 import type { FailureGroup, Failures as FailuresData } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
-import {
-  Filters,
-  ModelFilter,
-  NamedFilter,
-  TimeRangeFilter,
-  timeRange,
-} from '../../../components/forms/filters.tsx'
+import { Filters, ModelFilter, NamedFilter, TimeRangeFilter } from '../../../components/forms/filters.tsx'
 import { formatNumber, formatPercent } from '../../../components/format.ts'
 import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
@@ -31,15 +26,14 @@ function failuresQuery(filter: Readonly<Record<string, string | undefined>>) {
   return queryOptions({
     queryKey: ['admin', 'failures', filter],
     queryFn: () => get<FailuresData>(`/admin/failures${queryString(filter)}`),
-    refetchInterval: 10_000,
+    refetchInterval: refreshMs,
   })
 }
 
 export function Failures() {
   const t = useMessages('operations').failures
   const { span = '24h', model, upstream } = route.useSearch()
-  const { from } = timeRange(span)
-  const filter = { from, model, upstream }
+  const filter = { span, model, upstream }
   return (
     <Page title={t.title} lead={t.lead} csv={{ path: '/admin/failures', filter }}>
       <FailureFilters />
@@ -48,10 +42,11 @@ export function Failures() {
           <>
             <StatTiles
               stats={[
-                { name: t.received, value: formatNumber(failures.requests) },
-                { name: t.failed, value: formatNumber(failures.failures) },
+                { name: t.received, definition: 'received', value: formatNumber(failures.requests) },
+                { name: t.failed, definition: 'failed', value: formatNumber(failures.failures) },
                 {
                   name: t.share,
+                  definition: 'failureRate',
                   value: failures.requests === 0 ? '–' : formatPercent(failures.failures / failures.requests),
                 },
               ]}
@@ -109,8 +104,13 @@ function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) 
         },
         { header: t.upstream, cell: (group) => group.upstream_name ?? group.upstream ?? '–' },
         { header: t.model, cell: ({ model }) => <ModelName model={model} /> },
-        { header: t.count, numeric: true, cell: ({ count }) => formatNumber(count) },
-        { header: t.ofTraffic, numeric: true, cell: ({ share }) => formatPercent(share) },
+        { header: t.count, definition: 'failed', numeric: true, cell: ({ count }) => formatNumber(count) },
+        {
+          header: t.ofTraffic,
+          definition: 'failureShare',
+          numeric: true,
+          cell: ({ share }) => formatPercent(share),
+        },
         { header: t.first, wideOnly: true, cell: (group) => <RelativeTime at={group.first_at} /> },
         { header: t.last, cell: (group) => <RelativeTime at={group.last_at} /> },
         {

@@ -2,6 +2,7 @@
 import { Button, Checkbox, Textarea, TextInput } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
+import { refreshMs } from '../../../api/account-queries.ts'
 import { modelsQuery, mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
 import type { Availability, Incident } from '../../../api/contract.ts'
@@ -11,7 +12,7 @@ import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField, Form, useDraft } from '../../../components/forms/fields.tsx'
 import { changedFields, namesFrom } from '../../../components/forms/field-values.ts'
 import { ModelsField } from '../../../components/forms/models-field.tsx'
-import { formatNumber } from '../../../components/format.ts'
+import { formatNumber, formatSuccessRate } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
@@ -36,7 +37,7 @@ const tones: Readonly<Record<Incident['severity'], Tone>> = {
 const availabilityQuery = queryOptions({
   queryKey: ['admin', 'availability'],
   queryFn: () => get<Availability>('/admin/availability'),
-  refetchInterval: 30_000,
+  refetchInterval: refreshMs,
 })
 
 export function Incidents() {
@@ -66,7 +67,7 @@ export function Incidents() {
       <PagedList<Incident>
         queryKey={['admin', 'incidents']}
         path="/admin/incidents"
-        refreshMs={5_000}
+        refreshMs={refreshMs}
         empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
       >
         {(incidents) => {
@@ -94,6 +95,10 @@ function formatPercentValue(value: number | null): string {
   return value === null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3 })}%`
 }
 
+function formatSuccessPercent(percent: number | null): string {
+  return formatSuccessRate(percent === null ? null : percent / 100)
+}
+
 function AvailabilityTable({ models }: { readonly models: Availability['data'] }) {
   const t = useMessages('operations').incidents
   return (
@@ -118,7 +123,18 @@ function AvailabilityTable({ models }: { readonly models: Availability['data'] }
             )
           },
         },
-        { header: t.month, numeric: true, cell: ({ month }) => formatPercentValue(month.success_percent) },
+        {
+          header: t.last24Hours,
+          definition: 'success24',
+          numeric: true,
+          cell: (item) => formatSuccessPercent(item.last_24_hours.success_percent),
+        },
+        {
+          header: t.month,
+          definition: 'successMonth',
+          numeric: true,
+          cell: ({ month }) => formatSuccessPercent(month.success_percent),
+        },
         {
           header: t.target,
           numeric: true,
@@ -126,16 +142,23 @@ function AvailabilityTable({ models }: { readonly models: Availability['data'] }
         },
         {
           header: t.budget,
+          definition: 'errorBudget',
           numeric: true,
           cell: ({ month }) => formatPercentValue(month.budget_used_percent),
         },
         {
           header: t.succeeded,
+          definition: 'succeededMonth',
           numeric: true,
           wideOnly: true,
-          cell: ({ total }) => formatNumber(total.answered),
+          cell: ({ month }) => formatNumber(month.answered),
         },
-        { header: t.failed, numeric: true, cell: ({ total }) => formatNumber(total.failed) },
+        {
+          header: t.failed,
+          definition: 'failedMonth',
+          numeric: true,
+          cell: ({ month }) => formatNumber(month.failed),
+        },
       ]}
     />
   )
