@@ -2,32 +2,23 @@
 // @suite all – runs a browser
 /** What axe does not count as serious, or checks only on request: targets, headings and landmarks of the console. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
-import type { Page } from 'playwright-core'
 import {
   browserSkipReason,
   openBrowser,
   setUpOperator,
   sharedBrowserServer,
 } from '../../support/console/browser.ts'
+import { findAxeViolations } from '../../support/console/page-checks.ts'
 import { confirmKeySaved, createKey, goToPage, signUp } from '../../support/console/console-steps.ts'
 
 const skip = { skip: browserSkipReason }
 const server = await sharedBrowserServer()
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-const rules = ['target-size', 'heading-order', 'landmark-no-duplicate-banner']
 
-/** The elements of the current page that break a rule. */
-async function findViolations(page: Page): Promise<string[]> {
-  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe)
-  const options = { runOnly: rules, resultTypes: ['violations'], preload: false }
-  const { violations } = (await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`)) as {
-    violations: { id: string; nodes: { html: string }[] }[]
-  }
-  return violations.map(({ id, nodes }) => `${id} (${nodes.length}): ${nodes[0]?.html ?? ''}`)
-}
+/** Two links that are too small and too close to each other. */
+const smallLinksScript = `document.querySelector('main').insertAdjacentHTML('beforeend',
+  '<p id="small-links"><a href="#one">one</a><br><a href="#two">two</a></p>')
+  document.querySelector('#small-links').style = 'font-size: 10px; line-height: 10px'`
 
 describe('Accessibility in a browser', () => {
   test('Links, headings and dialogs – can be hit, are in order, and add no landmark', skip, async (t) => {
@@ -63,11 +54,13 @@ describe('Accessibility in a browser', () => {
         await browser.navigate(path)
         for (const width of [1440, 1024, 700, 390]) {
           await browser.page.setViewportSize({ width, height: 900 })
-          const found = await findViolations(browser.page)
+          const found = await findAxeViolations(browser.page)
           problems.push(...found.map((text) => `${path} ${width}: ${text}`))
         }
       }
     }
     assert.deepEqual(problems, [])
+    await customer.page.evaluate(smallLinksScript)
+    assert.match((await findAxeViolations(customer.page)).join(), /target-size \(2\)/)
   })
 })

@@ -14,16 +14,27 @@ interface AxeResult {
   violations: { id: string; impact: string | null; nodes: { html: string; failureSummary?: string }[] }[]
 }
 
-/** Serious and critical violations, each with the first element concerned. */
-async function findAxeViolations(page: Page): Promise<string[]> {
+/** Rules that axe checks only on request, or does not count as serious. */
+const additionalRules = ['target-size', 'heading-order', 'landmark-no-duplicate-banner']
+const axeOptions = {
+  resultTypes: ['violations'],
+  preload: false,
+  selectors: false,
+  rules: Object.fromEntries(additionalRules.map((rule) => [rule, { enabled: true }])),
+}
+
+/** Serious and critical violations, and those of the additional rules, each with the first element concerned. */
+export async function findAxeViolations(page: Page): Promise<string[]> {
   // The content security policy blocks scripts but does not apply to the debugger.
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe)
   const { violations } = (await page.evaluate(
-    'axe.run(document, { resultTypes: ["violations"], preload: false, selectors: false })',
+    `axe.run(document, ${JSON.stringify(axeOptions)})`,
   )) as AxeResult
   return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''} ${nodes[0]?.failureSummary ?? ''}`)
+    .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || additionalRules.includes(id))
+    .map(
+      ({ id, nodes }) => `${id} (${nodes.length}): ${nodes[0]?.html ?? ''} ${nodes[0]?.failureSummary ?? ''}`,
+    )
 }
 
 const clippedTextScript = stripTypeScriptTypes(
