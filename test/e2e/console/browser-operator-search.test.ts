@@ -98,7 +98,7 @@ describe('Search by an operator in a browser', () => {
     await page.getByRole('heading', { name: 'No API key matches “sk-slu-none”' }).waitFor()
   })
 
-  test('Logs and expiry dates – show exact times, with the relative time on hover', skip, async (t) => {
+  test('Logs and details – show exact times, with the relative time on hover, and names', skip, async (t) => {
     const { page, open } = await openAsOperator(t)
     for (const [path, table] of [
       ['requests', 'Requests'],
@@ -110,6 +110,11 @@ describe('Search by an operator in a browser', () => {
       await time.hover()
       assert.match((await time.getAttribute('title')) ?? '', /^(now|.* ago), \w+ \d+, \d{4}/, path)
     }
+    await open('/operator/requests?key=laptop&account=li@harbour.example')
+    await page.getByRole('table', { name: 'Requests' }).locator('tbody').getByRole('row').click()
+    const facts = page.locator('.description-list')
+    await facts.getByRole('link', { name: 'Li@harbour.example' }).waitFor()
+    await facts.getByRole('link', { name: 'laptop' }).waitFor()
     await open('/operator/keys?q=li@harbour')
     await page.getByRole('table', { name: 'All API keys' }).getByText('2099-12-01', { exact: true }).waitFor()
   })

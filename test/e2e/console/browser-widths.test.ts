@@ -87,6 +87,9 @@ describe('Widths in a browser', () => {
       await browser.waitUntilReady()
       const amounts = await browser.page.evaluate<{ cents: number; text: string }[]>(amountsScript)
       assert.deepEqual(amounts.map(({ text }) => text).toSorted(), ['¥0.00', '¥1,469.1357811'])
+      const times = await browser.page.locator('td time').allTextContents()
+      for (const time of times) assert.match(time, /^\w{3} \d{1,2}, \d\d:\d\d:\d\d$/)
+      assert.equal(times.length, 2)
       assert.equal(new Set(amounts.map(({ cents }) => cents)).size, 1, 'decimal points are aligned')
       assert.deepEqual(await inTwoBrowsers(t, browser, pathsOf(customerPages), checkWidths), [])
     },
