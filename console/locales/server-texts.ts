@@ -26,6 +26,20 @@ const texts: Readonly<Record<string, string>> = {
   'The response of the provider could not be decoded.': '无法解码供应商的响应。',
   'The response of the provider does not have the expected format.': '供应商的响应格式不符合预期。',
   'The provider sent no access token.': '供应商未返回访问令牌。',
+  'The response is not a list of models.': '响应中没有模型列表。',
+  'The upstream responded.': '上游已响应。',
+  // Why a notification was not delivered.
+  'No mail server is configured (SMTP_URL).': '未配置邮件服务器（SMTP_URL）。',
+  // Providers.
+  'OpenAI-compatible (custom URL)': 'OpenAI 兼容接口（自定义地址）',
+  'Qwen (Alibaba Cloud Model Studio)': '通义千问（阿里云百炼）',
+  'Moonshot (Kimi)': '月之暗面（Kimi）',
+  'Zhipu (GLM)': '智谱（GLM）',
+  'Doubao (Volcengine Ark)': '豆包（火山方舟）',
+  'ERNIE (Baidu Qianfan)': '文心一言（百度千帆）',
+  'Hunyuan (Tencent)': '腾讯混元',
+  SiliconFlow: '硅基流动',
+  'Demonstration (writes deterministic text)': '演示（生成固定文本）',
   // Why a model cannot be called.
   'The key is not allowed to use this model.': '该密钥无权使用此模型。',
   'No enabled upstream serves this model.': '没有已启用的上游提供此模型。',
@@ -48,6 +62,9 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/^(.+): requests are failing$/, '$1：请求失败'],
   [/^The connection to the upstream failed \((.+)\)\.$/, '连接上游失败（$1）。'],
   [/^The proxy could not reach the upstream: (.+)\.$/, '代理无法连接上游：$1。'],
+  [/^(.+) does not offer a list of models here\.$/, '$1 在此处不提供模型列表。'],
+  [/^ENOTFOUND: getaddrinfo \w+ (\S+)$/, '无法解析域名 $1。'],
+  [/^(ECONN\w+|ETIMEDOUT|E\w+UNREACH): .*?([\w.:[\]-]+)$/, '连接失败（$1，$2）。'],
   [/^Error: \w+, status (\d+)\.$/, '上游返回错误，状态码 $1。'],
 ]
 

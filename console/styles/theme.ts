@@ -25,7 +25,6 @@ export const theme = createTheme({
     Button: { defaultProps: { size: 'xs' } },
     ActionIcon: { defaultProps: { size: 'sm', variant: 'subtle', color: 'gray' } },
     TextInput: { defaultProps: { size: 'xs' } },
-    PasswordInput: { defaultProps: { size: 'xs' } },
     NativeSelect: { defaultProps: { size: 'xs' } },
     MultiSelect: { defaultProps: { size: 'xs' }, classNames: { pill: 'pill' } },
     Textarea: { defaultProps: { size: 'xs', autosize: false } },

@@ -12,6 +12,7 @@ import { AmountField, SelectField, Form, useDraft, IntegerField } from './fields
 import { formatDuration } from '../format.ts'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
 import { StatusLabel } from '../tables/format-cells.tsx'
+import { ServerText, useServerText } from '../tables/server-text.tsx'
 import { showToast } from '../feedback/toast.tsx'
 
 export interface UpstreamFormProps {
@@ -86,6 +87,7 @@ function isMoved(upstream: Upstream, draft: Draft): boolean {
 export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
   const t = useMessages('catalog').upstreams
   const shell = useMessages('shell')
+  const serverText = useServerText()
   const providers = useQuery(providersQuery).data?.data ?? []
   const { draft, initialDraft, set, field } = useDraft(draftFrom(upstream))
   const [saved, setSaved] = useState<Upstream | null>(null)
@@ -115,7 +117,7 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
       <div className="fields">
         <SelectField
           label={t.provider}
-          options={providers.map(({ name, title }) => ({ value: name, label: title }))}
+          options={providers.map(({ name, title }) => ({ value: name, label: serverText(title) }))}
           error={fieldError('provider')}
           {...field('provider')}
         />
@@ -256,7 +258,7 @@ export function UpstreamTest({ upstream, close }: UpstreamTestProps) {
         </Button>
         {fetched !== null && (
           <span role="status">
-            {fetched.ok ? t.fetchedModels(fetched.models.length) : <span lang="en">{fetched.message}</span>}
+            {fetched.ok ? t.fetchedModels(fetched.models.length) : <ServerText text={fetched.message} />}
           </span>
         )}
       </div>
@@ -275,9 +277,9 @@ export function UpstreamTest({ upstream, close }: UpstreamTestProps) {
             {result.ok ? t.passed(formatDuration(result.duration_ms)) : t.failedTest}
           </StatusLabel>
           {!result.ok && (
-            <p lang="en">
+            <p>
               {result.status !== null && <code>{result.status} </code>}
-              {result.message}
+              <ServerText text={result.message} />
             </p>
           )}
         </div>

@@ -6,6 +6,7 @@ export const auth = {
   email: 'E-mail',
   password: 'Password',
   newPassword: 'New password',
+  passwordVisibility: 'Show or hide the password',
   passwordRule: 'At least 10 characters. A passphrase is easiest to remember.',
   back: 'Back',
   signIn: {

@@ -8,6 +8,7 @@ export const auth: typeof english = {
   email: '邮箱',
   password: '密码',
   newPassword: '新密码',
+  passwordVisibility: '显示或隐藏密码',
   passwordRule: '至少 10 个字符，建议使用一句好记的话。',
   back: '返回',
   signIn: {

@@ -37,9 +37,14 @@ export async function findAxeViolations(page: Page): Promise<string[]> {
     )
 }
 
-const clippedTextScript = stripTypeScriptTypes(
-  readFileSync(new URL('../../../console/clipped-text.fixture.ts', import.meta.url), 'utf8'),
-).replace('export ', '')
+/** A script of the console folder, as the body of a function. */
+function readScript(name: string): string {
+  const source = readFileSync(new URL(`../../../console/${name}`, import.meta.url), 'utf8')
+  return stripTypeScriptTypes(source).replace('export ', '')
+}
+
+const clippedTextScript = readScript('clipped-text.fixture.ts')
+const englishTextScript = readScript('english-text.fixture.ts')
 
 /** Texts of the current view that are clipped. */
 export async function findClippedTexts(page: Page): Promise<string[]> {
@@ -64,6 +69,24 @@ const gapsScript = `(() => {
   if (page && main.width > 1500 && Math.abs(page.width - 1440) > 2) gaps.push(\`the page is \${page.width} px wide\`)
   return gaps
 })()`
+
+/** Not translated. */
+const englishNames = [
+  'Google Vertex AI',
+  // Fields and settings of apps in the guide.
+  'Override OpenAI Base URL',
+  'provider: openai, apiBase',
+  // The message of a provider.
+  'The scripted upstream returns',
+]
+
+/** English texts of the current Chinese view, apart from names. */
+export async function findEnglishTexts(page: Page): Promise<string[]> {
+  const allowed = JSON.stringify(englishNames)
+  return (await page.evaluate(
+    `(() => { ${englishTextScript}; return englishTexts(${allowed}) })()`,
+  )) as string[]
+}
 
 export interface View {
   readonly scheme: 'light' | 'dark'

@@ -21,6 +21,7 @@ import {
 } from '../../../components/tables/format-cells.tsx'
 import { useFailureCause } from '../../../components/tables/failure-cause.tsx'
 import { Table } from '../../../components/tables/table.tsx'
+import { ServerText } from '../../../components/tables/server-text.tsx'
 
 const route = getRouteApi('/shell/operator/requests/$id')
 
@@ -199,7 +200,7 @@ function AttemptTable({ request }: { readonly request: RequestWithBill }) {
 function FailureDetails({ error, upstream_request_id: id }: RequestWithBill['attempts'][number]) {
   return (
     <span className="stacked-lines">
-      {error !== undefined && <span lang="en">{error}</span>}
+      {error !== undefined && <ServerText text={error} />}
       {id !== undefined && <CopyButton text={id} />}
     </span>
   )

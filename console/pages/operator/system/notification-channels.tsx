@@ -18,6 +18,7 @@ import { NotificationList } from '../../../components/tables/notification-list.t
 import { Page, Section } from '../../../components/layout/page.tsx'
 import { StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
+import { ServerText } from '../../../components/tables/server-text.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/notices')
@@ -77,7 +78,11 @@ function ChannelStatus({ channel }: { readonly channel: Channel }) {
       {enabled && problem !== null && <StatusLabel tone="danger">{t.lastFailed}</StatusLabel>}
       {enabled && problem === null && <StatusLabel tone="success">{t.on}</StatusLabel>}
       {!enabled && <StatusLabel tone="neutral">{t.off}</StatusLabel>}
-      {problem !== null && <small lang="en">{problem}</small>}
+      {problem !== null && (
+        <small>
+          <ServerText text={problem} />
+        </small>
+      )}
       {waiting > 0 && <small>{t.waiting(waiting)}</small>}
     </span>
   )

@@ -3,7 +3,8 @@ import { TextInput } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get } from '../../../api/client.ts'
-import { useMessages } from '../../../locales/messages.ts'
+import { useLanguage, useMessages } from '../../../locales/messages.ts'
+import { settingDefaults, settingDocs } from '../../../locales/zh-cn/setting-texts.ts'
 import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
@@ -27,9 +28,25 @@ const settingsQuery = queryOptions({
   queryFn: () => get<{ data: Setting[] }>('/admin/settings'),
 })
 
+/** The description and the default of a setting in the user's language. */
+function useLocalized(): (setting: Setting) => Setting {
+  const isChinese = useLanguage() === 'zh-CN'
+  return (setting) => {
+    const { env, doc, standard } = setting
+    if (!isChinese) return setting
+    return { ...setting, doc: settingDocs[env] ?? doc, standard: settingDefaults[standard] ?? standard }
+  }
+}
+
+/** A text with its parts in backticks as code. */
+function TextWithCode({ text }: { readonly text: string }) {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
+}
+
 export function Settings() {
   const t = useMessages('operations').settings
   const navigate = route.useNavigate()
+  const localized = useLocalized()
   const { q = '' } = route.useSearch()
   const query = q.trim().toLowerCase()
   return (
@@ -43,7 +60,9 @@ export function Settings() {
       </div>
       <QueryBoundary options={settingsQuery}>
         {({ data }) => {
-          const matching = data.filter(({ env, doc }) => `${env} ${doc}`.toLowerCase().includes(query))
+          const matching = data
+            .map(localized)
+            .filter(({ env, doc }) => `${env} ${doc}`.toLowerCase().includes(query))
           return matching.length === 0 ? (
             <EmptyState title={t.none} />
           ) : (
@@ -58,7 +77,9 @@ export function Settings() {
                   cell: ({ env, doc }) => (
                     <>
                       <CopyButton text={env} />
-                      <small lang="en">{doc}</small>
+                      <small>
+                        <TextWithCode text={doc} />
+                      </small>
                     </>
                   ),
                 },

@@ -1,0 +1,81 @@
+/** What each setting does, and its default where that is a sentence, in Simplified Chinese. Code is in backticks. */
+
+/** By environment variable. */
+export const settingDocs: Readonly<Record<string, string>> = {
+  HOST: '监听地址。`0.0.0.0` 或 `::` 表示所有网卡。',
+  PORT: '监听端口。',
+  TLS_CERT_FILE: 'TLS 证书及证书链（PEM）。与私钥一起设置后，端口提供 HTTPS。文件变化时自动重新加载。',
+  TLS_KEY_FILE: '证书的私钥（PEM）。',
+  PUBLIC_URL: '本服务对外的访问地址，展示给用户。',
+  PUBLIC_URLS: '本服务对外的全部访问地址，主地址在前。展示给用户，并按 `PUBLIC_URL_CHECK` 的间隔检查。',
+  TRUST_PROXY: '本服务前方可信代理的地址。仅信任来自这些地址的 `X-Forwarded-For`，密钥的 IP 白名单依赖此项。',
+  CORS_ORIGINS:
+    '允许在浏览器中调用 `/v1` 的网页来源，或 `*`。默认关闭：在网页中直接调用会把密钥暴露给所有访问者，建议由您的后端转发。',
+  DATA_DIR: '内置数据库及其密钥的目录；集群节点在此存放尚未上传的数据。同一时间只能由一个服务使用。',
+  DATABASE_URL:
+    '集群使用的 PostgreSQL 数据库（13 及以上），设置后本服务成为其中一个节点。默认单机运行，数据存放在 `DATA_DIR`。',
+  REDIS_URL: '集群节点用于共享速率限制的 Redis 或 Valkey。未设置或不可用时，每个节点按份额执行限制。',
+  SLOT_LEASE:
+    '节点被强制终止且未重启或退役时，其进行中的请求在 Redis 中继续占用并发数的时间。正常节点在此期间会续期三次。',
+  ENCRYPTION_KEY:
+    '用于加密“上游凭证的加密密钥”。未设置时，首次启动会在 `DATA_DIR` 中创建密钥文件；集群则存放在数据库中，与凭证在一起。请与备份一并妥善保存。',
+  ENCRYPTION_KEY_PREVIOUS:
+    '轮换加密密钥期间填写旧的 `ENCRYPTION_KEY`，直到 `sluice rotate-key` 提示可以移除。',
+  REQUEST_RETENTION:
+    '单条请求记录的保留时间，例如 `90d`，过期后在后台删除。余额、账本、扣费和汇总统计不受影响。`0s` 表示永久保留。',
+  BACKUP_DIR:
+    '控制台、管理接口和 `BACKUP_EVERY` 所创建备份的目录。请与 `DATA_DIR` 使用不同的磁盘；集群节点需要共享目录。',
+  BACKUP_EVERY:
+    '自动备份的间隔，例如 `1d`，从最新一份备份算起。`0s` 表示不自动备份。集群的所有节点都要设置，由其中一个执行。失败时通知管理员。',
+  BACKUPS_KEPT: '保留的自动备份份数，更早的会被删除。手动备份不会被删除。',
+  ADMIN_API_KEY: '脚本调用管理接口 `/api/admin` 使用的密钥。未设置时，管理接口仅接受管理员的控制台会话。',
+  SIGN_UP: '谁可以在控制台注册：所有人、持有管理员邀请码的人，或不开放。',
+  SMTP_URL:
+    '邮件服务器，例如 `smtps://user:password@mail.example:465`。设置后，注册时验证邮箱，并可通过邮件重置密码；未设置时账户立即可用，由管理员发放重置链接。',
+  MAIL_FROM: '本服务所发邮件的发件人。',
+  STALE_KEYS: '密钥超过此时间未使用，控制台将其标记为闲置。',
+  DELETE_STALE_KEYS: '密钥超过此时间未使用即被删除。`0s` 表示从不删除。',
+  KEYS_PER_ACCOUNT: '每个账户的密钥数上限。',
+  BODY_LIMIT: '请求体的最大大小，超过则以 413 拒绝。',
+  BODIES_LIMIT:
+    '每个工作线程在内存中保存的请求体总大小上限。单个账户最多占八分之一（或一个 `BODY_LIMIT`，取较大值），超过返回 429；总量超过时其他请求返回 503。另有八分之一保留给小于 64 KiB 的请求体。建议至少为 `BODY_LIMIT` 的八倍。',
+  ANSWER_LIMIT: '上游的非流式响应或单个流式事件的最大大小。',
+  SLOW_CLIENT_TIMEOUT: '客户端在此时间内未读取待发送的响应，连接将被断开，并按已接收的内容扣费。',
+  CONNECTIONS_PER_ADDRESS:
+    '每个工作线程中，单个客户端地址（或 IPv6 /64 网段）的最大连接数，超出的连接立即关闭。本机地址和 `TRUST_PROXY` 不受限。所有工作线程的连接总数不超过系统允许进程打开文件数的一半。',
+  UPSTREAM_ALLOW: '上游可使用的内网地址，用于自建模型。其他内网地址在保存上游和建立连接时都会被拒绝。',
+  STREAM_KEEP_ALIVE: '流式响应无数据时，每隔此时间发送一条注释，避免中间代理断开连接。',
+  AVAILABILITY_OBJECTIVE: '可用性目标：每个模型每月有效请求中必须成功的百分比。模型可单独设置。',
+  INCIDENT_WINDOW: '评估模型成功率的时间窗口，流量较低时为十倍。低于目标时自动创建故障。',
+  INCIDENT_MINIMUM: '触发故障的最少失败次数。',
+  INCIDENT_RECOVERY: '模型恢复正常持续多久后，故障自动关闭。',
+  PUBLIC_URL_CHECK: '检查 `PUBLIC_URLS` 中每个地址的间隔。',
+  STATUS_PAGE:
+    '公开状态页 `/status`，以及 `/status.json` 和 `/status.rss`：已上架模型的状态、最近 90 天记录和故障。',
+  NOTICE_LANGUAGE:
+    '发给无控制台用户的账户的邮件通知语言；有用户的账户使用用户自己的语言，通知渠道可单独设置。',
+  NOTICE_PAUSE: '同一渠道两条消息的最小间隔，期间的通知合并到下一条消息。',
+  CHANNEL_ALLOW:
+    'Webhook 等通知渠道（包括客户的渠道）可使用的内网地址。其他内网地址在保存渠道和建立连接时都会被拒绝。',
+  TIME_ZONE: '管理员仪表盘的时区，也是新账户的默认时区。',
+  WORKERS: '转发请求的工作线程数。非 Linux 系统固定为一个。',
+  DEMO: '演示模式：提供生成固定文本的上游、参考模型，以及带密钥和余额的账户。默认在 `DATA_DIR` 为空且未设置 `NODE_ENV=production` 时开启；以演示模式创建的数据目录会一直保持该模式。',
+  NODE_ENV:
+    '设为 `production` 时，空的 `DATA_DIR` 不以演示模式启动（除非 `DEMO=1`），且 `ADMIN_API_KEY` 至少 16 个字符。',
+  DRAIN_DELAY: '收到 SIGTERM 后端口继续开放的时间，期间 `/readyz` 已返回 503。',
+  DRAIN_GRACE: '此后进行中的请求还可继续的时间。仍未结束的请求以错误终止，并准确结算。',
+  LOG_LEVEL: '日志的最低级别，以 JSON 写到标准输出。`info` 为每个请求记录一行。',
+}
+
+/** By the English text. */
+export const settingDefaults: Readonly<Record<string, string>> = {
+  none: '无',
+  'see description': '见说明',
+  'number of cores': 'CPU 核数',
+  '`backups` in `DATA_DIR`': '`DATA_DIR` 下的 `backups`',
+  'a quarter of all connections of the worker': '工作线程连接总数的四分之一',
+  'the first of `PUBLIC_URLS`, otherwise built from `HOST` and `PORT`':
+    '`PUBLIC_URLS` 的第一个，否则由 `HOST` 和 `PORT` 组成',
+  '`open` if `SMTP_URL` is set, otherwise `invite`, because addresses are not verified':
+    '设置了 `SMTP_URL` 时为 `open`，否则为 `invite`（邮箱未经验证）',
+}
