@@ -1,9 +1,11 @@
 /** A worker thread that only holds and settles, over the same channel to the authority as a real worker. */
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 
+import { asApiError } from '../src/errors.ts'
 import { newId } from '../src/lib/ids.ts'
 import { outcome as ended } from '../src/relay/request-outcome.fixture.ts'
-import { MainChannel } from '../src/server/workers/main-channel.ts'
+import { Channel } from '../src/rpc/channel.ts'
+import { RemoteLedger, type MainChannel } from '../src/server/workers/remote-ledger.ts'
 
 export interface LedgerLoad {
   readonly authority: MessagePort
@@ -30,7 +32,7 @@ export interface LedgerSample {
 const usage = { input: 100, cachedInput: 0, cacheWrite: 0, output: 50, reasoning: 0 }
 
 /** Holds and settles one request durably. Returns the duration in ms, in total and of the charge alone. */
-async function holdAndSettle(port: MainChannel, { keyId, model }: LedgerLoad): Promise<[number, number]> {
+async function holdAndSettle(port: RemoteLedger, { keyId, model }: LedgerLoad): Promise<[number, number]> {
   const startedMs = performance.now()
   const id = newId('req')
   const tokens = { inputTokens: 100, results: 1, requestedTokens: 100 }
@@ -49,7 +51,7 @@ function percentile(values: readonly number[], share: number): number {
 }
 
 async function measure(
-  port: MainChannel,
+  port: RemoteLedger,
   load: LedgerLoad,
   request: LedgerLoadRequest,
 ): Promise<LedgerSample> {
@@ -77,20 +79,9 @@ async function measure(
 }
 
 function serve(load: LedgerLoad, parent: MessagePort): void {
-  const port = new MainChannel(load.authority)
-  const nothing = (): void => undefined
-  const done = (): Promise<void> => Promise.resolve()
-  port.listen({
-    onChanges: done,
-    collectMetrics: done,
-    onState: nothing,
-    onCircuitChanges: nothing,
-    onRejectedFields: nothing,
-    onReloadCertificate: nothing,
-    onListen: done,
-    onDrain: done,
-    onAbort: nothing,
-  })
+  const channel: MainChannel = new Channel(load.authority)
+  const port = new RemoteLedger(channel)
+  channel.serve({ services: {}, batched: port.events, toApiError: asApiError })
   parent.on('message', (request: LedgerLoadRequest) => {
     void measure(port, load, request).then((sample) => parent.postMessage(sample))
   })

@@ -16,12 +16,14 @@ import { referenceModels } from '../src/catalog/reference-models.ts'
 import { readConfig } from '../src/config.ts'
 import { parseAmount } from '../src/lib/money.ts'
 import { createLog } from '../src/lib/log.ts'
+import { toApiError } from '../src/db/store-error.ts'
+import { Channel } from '../src/rpc/channel.ts'
 import { noopCoreListener, type Core } from '../src/server/ledger/core.ts'
 import { openEmbeddedCore } from '../src/server/ledger/embedded-core.ts'
 import { KeyUsage } from '../src/server/workers/key-usage.ts'
-import { ReportSlots } from '../src/server/workers/report-slots.ts'
 import { RejectionRecorder } from '../src/server/workers/rejection-recorder.ts'
-import type { WorkerChannel } from '../src/server/workers/worker-channel.ts'
+import type { LedgerCalls, WorkerChannel } from '../src/server/workers/protocol.ts'
+import type { WorkerLedger } from '../src/server/workers/worker-ledger.ts'
 import { median } from './figures.ts'
 import type { LedgerLoadRequest, LedgerLoad, LedgerSample } from './ledger-load.ts'
 
@@ -86,7 +88,7 @@ function figuresOf(samples: readonly (LedgerSample & { readonly micros: number }
 }
 
 export interface OpenLoad {
-  readonly line: WorkerChannel
+  readonly ledger: WorkerLedger
   measure(takeSample: LedgerLoadRequest): Promise<LedgerSample>
   close(): Promise<void>
 }
@@ -96,27 +98,17 @@ export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
   const log = createLog('silent')
   const keyUsage = new KeyUsage(core.store.db, log)
   const { port1, port2 } = new MessageChannel()
-  const nothing = (): void => undefined
-  const rejectControl = (): Promise<unknown> =>
-    Promise.reject(new Error('The benchmark has no control requests.'))
-  const line = core.openWorkerChannel(port1, {
-    handleControlRequest: rejectControl,
-    keyUsage,
-    rejections: new RejectionRecorder(core, log, Date.now),
-    reportSlots: new ReportSlots(),
-    health: core.health,
-    onReady: nothing,
-    onListening: nothing,
-    onRejectedField: nothing,
-    onIdle: nothing,
-  })
+  const channel: WorkerChannel = new Channel(port1)
+  const rejections = new RejectionRecorder(core, log, Date.now)
+  const ledger = core.openWorkerLedger({ channel, keyUsage, rejections, health: core.health })
+  channel.serve<LedgerCalls>({ services: {}, batched: ledger, toApiError })
   const workerData: LedgerLoad = { authority: port2, ...fixture }
   const worker = new Worker(new URL('./ledger-load.ts', import.meta.url), {
     workerData,
     transferList: [port2],
   })
   return {
-    line,
+    ledger,
     async measure(takeSample) {
       worker.postMessage(takeSample)
       const [sample] = (await once(worker, 'message')) as [LedgerSample]
@@ -130,13 +122,13 @@ export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
 }
 
 async function run(directory: string, seconds: number, rounds: number): Promise<LedgerFigures[]> {
-  let line: WorkerChannel | null = null
+  let ledger: WorkerLedger | null = null
   const core = await openEmbeddedCore(readConfig({ DATA_DIR: directory }), {
     ...noopCoreListener,
-    onDurable: (commit) => line?.onDurable(commit),
+    onDurable: (commit) => ledger?.onDurable(commit),
   })
   const load = openLoad(core, await createLedgerFixture(core))
-  line = load.line
+  ledger = load.ledger
   const takeSample = async (request: LedgerLoadRequest): Promise<LedgerSample & { micros: number }> => {
     const used = process.cpuUsage()
     const sample = await load.measure(request)

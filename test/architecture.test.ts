@@ -12,7 +12,7 @@ import type { Import, SourceFile } from './support/source-files.ts'
 /** From the bottom up. A module may import modules below it, never one of its own layer. */
 const layers: readonly (readonly string[])[] = [
   ['lib'],
-  ['providers', 'db', 'shared'],
+  ['providers', 'db', 'rpc', 'shared'],
   ['accounts', 'catalog', 'formats', 'ledger', 'limits', 'health', 'notifications', 'users', 'usage'],
   ['relay'],
   ['http'],

@@ -53,36 +53,3 @@ export interface BackupService {
   remove(id: string): Promise<void>
   download(id: string): Promise<BackupDownload>
 }
-
-/** A call of the service, as sent between threads. */
-export type BackupRequest =
-  | { readonly action: 'list' }
-  | { readonly action: 'make'; readonly by: string }
-  | { readonly action: 'check' | 'remove' | 'download'; readonly id: string }
-
-export function handleBackupRequest(backups: BackupService, request: BackupRequest): Promise<unknown> {
-  switch (request.action) {
-    case 'list':
-      return backups.list()
-    case 'make':
-      return backups.make(request.by)
-    case 'check':
-      return backups.check(request.id)
-    case 'remove':
-      return backups.remove(request.id)
-    case 'download':
-      return backups.download(request.id)
-  }
-}
-
-/** The service of another thread. */
-
-export function remoteBackupService(send: (ask: BackupRequest) => Promise<unknown>): BackupService {
-  return {
-    list: async () => (await send({ action: 'list' })) as Backup[],
-    make: async (by) => (await send({ action: 'make', by })) as Backup,
-    check: async (id) => (await send({ action: 'check', id })) as Backup,
-    remove: async (id) => void (await send({ action: 'remove', id })),
-    download: async (id) => (await send({ action: 'download', id })) as BackupDownload,
-  }
-}

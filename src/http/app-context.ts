@@ -1,7 +1,4 @@
-/**
- * The services that a request handler may use. Each worker creates one when it starts; the command line creates one
- * without HTTP when no relay is running.
- */
+/** The services that a request handler may use. */
 import type { Directory } from '../accounts/directory.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
@@ -20,12 +17,8 @@ import type { VoucherReceipt } from '../ledger/credits/vouchers.ts'
 import type { NodeRecord } from '../db/postgres/nodes.ts'
 import type { AuthThrottle } from './auth-throttle.ts'
 
-export interface AppContext {
-  readonly config: Config
-  readonly db: Db
-  readonly directory: Directory
-  readonly catalog: Catalog
-  readonly version: string
+/** What the main thread does for handlers, which may run on another thread; every call passes through rpc/channel.ts. */
+export interface MainThreadServices {
   /** Resolves when durable. Throws `conflict` if the balance is too low, or if the same key was used for another amount. */
   credit(request: CreditRequest): Promise<CreditReceipt>
   /** Credits a stored order (ledger/credits/credit-orders.ts) to its account; resolves when durable. */
@@ -42,10 +35,21 @@ export interface AppContext {
   nodes(): Promise<readonly NodeRecord[]>
   /** Returns how many requests of the node were settled. Throws `not_found`. */
   retireNode(id: string): Promise<number>
-  /** Sends one real request to an upstream with its own name of a model (`POST /upstreams/{id}/test`). */
-  testUpstream(upstreamId: string, model: string | null): Promise<TestCallResult>
   /** The health of these calls, in the same order. */
   callHealth(circuits: readonly CircuitKeys[]): Promise<CallHealth[]>
+  /** The metrics of the whole process in Prometheus' text format. */
+  metrics(): Promise<string>
+}
+
+/** Each worker creates one when it starts; the command line creates one without HTTP when no relay is running. */
+export interface AppContext extends MainThreadServices {
+  readonly config: Config
+  readonly db: Db
+  readonly directory: Directory
+  readonly catalog: Catalog
+  readonly version: string
+  /** Sends one real request to an upstream with its own name of a model (`POST /upstreams/{id}/test`). */
+  testUpstream(upstreamId: string, model: string | null): Promise<TestCallResult>
   /** Requests an upstream's list of models. */
   fetchModels(upstreamId: string): Promise<UpstreamModels>
   /** Encrypts upstream credentials for the database. */
@@ -53,8 +57,6 @@ export interface AppContext {
   readonly backups: BackupService
   /** Limits guessing at sign-in; shared by the whole process. */
   readonly authThrottle: AuthThrottle
-  /** The metrics of the whole process in Prometheus' text format. */
-  metrics(): Promise<string>
   isReady(): boolean
   /** Since when this node has rejected all requests; null if it admits them. */
   admissionOutage(): AdmissionOutage | null

@@ -14,44 +14,11 @@ export interface AuthThrottle {
   verifyPassword(password: string, passwordHash: string | null): Promise<boolean>
 }
 
-/** A call of the throttle, as sent between threads. */
-export type AuthThrottleRequest =
-  | { readonly what: 'count' | 'reset'; readonly rule: ThrottleRule; readonly subject: ThrottleSubject }
-  | { readonly what: 'hash'; readonly password: string }
-  | { readonly what: 'check'; readonly password: string; readonly passwordHash: string | null }
-
 export function createAuthThrottle(loginThrottle: LoginThrottle): AuthThrottle {
   return {
     count: (rule, subject) => loginThrottle.count(rule, subject),
     reset: (rule, subject) => loginThrottle.reset(rule, subject),
     hashOfPassword: hashPassword,
     verifyPassword,
-  }
-}
-
-export function handleAuthThrottleRequest(
-  throttle: AuthThrottle,
-  request: AuthThrottleRequest,
-): Promise<unknown> {
-  switch (request.what) {
-    case 'count':
-      return throttle.count(request.rule, request.subject)
-    case 'reset':
-      return throttle.reset(request.rule, request.subject)
-    case 'hash':
-      return throttle.hashOfPassword(request.password)
-    case 'check':
-      return throttle.verifyPassword(request.password, request.passwordHash)
-  }
-}
-
-/** The throttle of another thread. */
-export function remoteAuthThrottle(send: (request: AuthThrottleRequest) => Promise<unknown>): AuthThrottle {
-  return {
-    count: async (rule, subject) => void (await send({ what: 'count', rule, subject })),
-    reset: async (rule, subject) => void (await send({ what: 'reset', rule, subject })),
-    hashOfPassword: async (password) => (await send({ what: 'hash', password })) as string,
-    verifyPassword: async (password, kept) =>
-      (await send({ what: 'check', password, passwordHash: kept })) as boolean,
   }
 }

@@ -29,27 +29,17 @@ export function createAdminHandler(
   const client = new HttpClient({ ...defaultClientBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
   const attemptDeps = { client, maxResponseBytes: config.answerLimitBytes, now: Date.now }
   const ctx: AppContext = {
+    ...control.services,
     config,
     db: core.store.db,
     directory: core.directory,
     catalog: core.catalog,
     sealer: core.sealer,
     version,
-    credit: (order) => control.creditService.credit(order),
-    applyCreditOrder: (id) => control.creditService.applyOrder(id),
-    redeemVoucher: (account, code, by) => control.creditService.redeem(account, code, by),
-    wallet: async (account, key) => core.authority.wallet(account, key),
-    publishChanges: (changes) => control.publishChanges(changes),
-    isCurrent: () => core.isCurrent(),
-    verify: () => control.verify(),
     testUpstream: (id, model) => testUpstream(core.catalog, attemptDeps, id, model),
     fetchModels: (id) => fetchModels(core.catalog, attemptDeps, id),
     backups: control.backups,
     authThrottle: control.authThrottle,
-    nodes: () => core.nodes(),
-    retireNode: (node) => core.retireNode(node),
-    metrics: () => control.metrics(),
-    callHealth: (circuits) => Promise.resolve(circuits.map((each) => core.health.callHealth(each))),
     isReady: () => core.commits.isAdmitting,
     admissionOutage: () => control.outages.current,
   }

@@ -20,7 +20,6 @@ import { KeyUsage } from './workers/key-usage.ts'
 import { RejectionRecorder } from './workers/rejection-recorder.ts'
 import { openCore } from './ledger/open-core.ts'
 import { ControlHandler } from './workers/control-handler.ts'
-import type { ControlRequest } from './workers/protocol.ts'
 import { findPortProblem } from './connection-checks.ts'
 import { listenIfSlow } from './startup-listener.ts'
 import { closeAll, drain, exitOnStoreFailure, handleSignals } from './shutdown.ts'
@@ -70,8 +69,7 @@ export async function serve(config: Config): Promise<void> {
   const rejections = new RejectionRecorder(core, log, wallClock())
   const upstreamAllow = [...config.upstreamAllow, ...(demo?.allow ?? [])]
   const workerConfig = { ...config, workers, upstreamAllow }
-  const handleControlRequest = (request: ControlRequest): Promise<unknown> => controlHandler.handle(request)
-  const pool = { core, config: workerConfig, log, handleControlRequest, keyUsage, rejections }
+  const pool = { core, config: workerConfig, log, control: controlHandler, keyUsage, rejections }
   const workerPool = new WorkerPool(pool)
   state.workerPool = workerPool
   await workerPool.start(loadedWorkers)

@@ -12,7 +12,6 @@ import { readConfig } from '../../config.ts'
 import type { TestStore } from '../../db/store.fixture.ts'
 import { generateDataKey, createSealer } from '../../lib/encryption.ts'
 import { fetchListener } from '../server/fetch-listener.ts'
-import { remoteBackupService } from '../../db/backups.ts'
 import { LoginThrottle } from '../../limits/login-throttle.ts'
 import { openRolledUpStore } from '../../usage/rollups/rolled-up-store.fixture.ts'
 import { createAuthThrottle } from '../auth-throttle.ts'
@@ -79,7 +78,13 @@ export async function startAdminServer(
     nodes: unavailable,
     retireNode: unavailable,
     metrics: unavailable,
-    backups: remoteBackupService(unavailable),
+    backups: {
+      list: unavailable,
+      make: unavailable,
+      check: unavailable,
+      remove: unavailable,
+      download: unavailable,
+    },
     authThrottle: createAuthThrottle(new LoginThrottle(db)),
     isReady: () => true,
     admissionOutage: () => null,

@@ -32,7 +32,7 @@ import { NodeMembership } from './node-membership.ts'
 import { NodeJournal } from './ledger/node-journal.ts'
 import { nodeAddress } from './node-address.ts'
 import { openNodeKeyring } from './node-keys.ts'
-import { ClusterWorkerChannel } from './cluster-worker-channel.ts'
+import { ClusterWorkerLedger } from './cluster-worker-ledger.ts'
 import { CircuitBroadcast } from './circuit-broadcast.ts'
 import { SharedAuthority } from './shared-authority.ts'
 import { SharedCredits } from './shared-credits.ts'
@@ -276,7 +276,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     nodes: () => node.list(),
     retireNode: (other) => node.retire(other),
     recordRequest: (row) => overflow.record(row),
-    openWorkerChannel: (port, handlers) => new ClusterWorkerChannel(port, authority, handlers),
+    openWorkerLedger: (deps) => new ClusterWorkerLedger(authority, deps),
     isCurrent: () => feed.waitUntilFresh(),
     applyConfigChanges: refresh,
     // Queries the database first: an outage is not a bug of the thread.

@@ -20,9 +20,9 @@ import type { Sealer } from '../../lib/encryption.ts'
 import type { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import type { Credits } from './credits.ts'
 import type { MonitorListener } from '../verification/verify-thread.ts'
-import type { WorkerChannelHandlers, WorkerChannel } from '../workers/worker-channel.ts'
+import type { WorkerLedger, WorkerLedgerDeps } from '../workers/worker-ledger.ts'
 
-/** The part of the authority that serves control requests. */
+/** The part of the authority that serves handlers. */
 export interface CoreAuthority {
   /** The current wallet of an account, or of a key within it. */
   wallet(account: string, key: string | null): Wallet | Promise<Wallet>
@@ -54,7 +54,7 @@ export interface Core {
   /** A worker's access to the database; `ports` must be transferred to it. */
   workerDbAccess(): { readonly db: DbAccess; readonly ports: readonly MessagePort[] }
   /** The main thread's channel to a worker. */
-  openWorkerChannel(port: MessagePort, handlers: WorkerChannelHandlers): WorkerChannel
+  openWorkerLedger(deps: WorkerLedgerDeps): WorkerLedger
   /** Whether this node has applied all changes up to a second ago; waits for them a short time. */
   isCurrent(): Promise<boolean>
   /** Applies changes of the configuration that were written to the database. */

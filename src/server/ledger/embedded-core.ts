@@ -14,7 +14,7 @@ import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.t
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
 import { books } from '../../ledger/entries.ts'
 import { Authority } from './authority.ts'
-import { EmbeddedWorkerChannel } from './embedded-worker-channel.ts'
+import { EmbeddedWorkerLedger } from './embedded-worker-ledger.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import { Credits } from './credits.ts'
@@ -196,7 +196,7 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     },
     ...singleNode,
     recordRequest: (row) => overflow.record(row),
-    openWorkerChannel: (port, handlers) => new EmbeddedWorkerChannel(port, { authority, commits }, handlers),
+    openWorkerLedger: (deps) => new EmbeddedWorkerLedger({ authority, commits }, deps),
     verifyLedger: () => verifyInThread(path),
     monitorLedger: (everyMs, monitorListener) => monitorInThread(path, everyMs, monitorListener),
     applyConfigChanges: (changes) => applyChanges({ db, sealer, reloadKeys, directory, catalog }, changes),

@@ -10,7 +10,7 @@ import { RetryBudget } from '../../health/retry-budget.ts'
 import type { CallHealth } from '../../health/call-health.ts'
 import type { Log } from '../../lib/log.ts'
 import { circuitKeysFor } from '../../relay/routing/route-stats.ts'
-import type { FromWorkerUnbatched } from '../workers/protocol.ts'
+import type { HealthService } from '../workers/protocol.ts'
 
 const sweepEveryMs = 60_000
 const stateNumbers = { closed: 0, 'half-open': 1, open: 2 } as const
@@ -37,14 +37,16 @@ export class UpstreamHealth {
     this.retryBudget.recordRequest(this.#now())
   }
 
-  onWorkerReport(report: Extract<FromWorkerUnbatched, { kind: 'successes' | 'success' | 'failure' }>): void {
-    if (report.kind === 'successes') this.breakers.recordSuccesses(report.counts)
-    else if (report.kind === 'success') this.breakers.recordSuccess(report.report)
-    else this.breakers.recordFailure(report.report)
-  }
-
-  mayRetry(): boolean {
-    return this.retryBudget.tryTake(this.#now())
+  /** For workers. */
+  get service(): HealthService {
+    const { breakers } = this
+    return {
+      recordSuccesses: (counts) => breakers.recordSuccesses(counts),
+      recordSuccess: (report) => breakers.recordSuccess(report),
+      recordFailure: (report) => breakers.recordFailure(report),
+      mayRetry: () => Promise.resolve(this.retryBudget.tryTake(this.#now())),
+      acquireProbe: (keys) => Promise.resolve(breakers.acquireProbe(keys)),
+    }
   }
 
   callHealth(circuits: CircuitKeys): CallHealth {

@@ -1,125 +1,104 @@
-/**
- * The messages between workers and the main thread. Messages that every request needs are batched for one turn of the
- * event loop and sent as one JSON text: one message wakes the other thread once, and a text costs half as much as copying
- * objects between threads. Rare messages are sent as they are.
- */
+/** What the main thread and its workers offer to each other. How calls travel: rpc/channel.ts. */
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../../config.ts'
-import type { ApiErrorCode, ApiErrorDetail } from '../../errors.ts'
-import type { Change, Changes } from '../../db/change.ts'
+import type { Changes } from '../../db/change.ts'
 import type { DbAccess } from '../../db/open-db.ts'
-import type { BackupRequest } from '../../db/backups.ts'
+import type { BackupService } from '../../db/backups.ts'
 import type { DataKeys } from '../../lib/encryption.ts'
-import type { AuthThrottleRequest } from '../../http/auth-throttle.ts'
+import type { MainThreadServices } from '../../http/app-context.ts'
+import type { AuthThrottle } from '../../http/auth-throttle.ts'
 import type { AdmissionOutage } from '../../health/admission-outage.ts'
-import type { CreditRequest } from '../../ledger/credits/credit-request.ts'
-import type {
-  SuccessCount,
-  SuccessReport,
-  CircuitChange,
-  CircuitKeys,
-  FailureReport,
-} from '../../health/call-reports.ts'
-import type { HoldRequest, ResponseToStore, SettleRequest } from '../../relay/ledger-client.ts'
+import type { SuccessCount, SuccessReport, CircuitChange, FailureReport } from '../../health/call-reports.ts'
+import type { RateStatus } from '../../limits/rate-limiter.ts'
+import type { HoldRequest, HoldResponse, ResponseToStore, SettleRequest } from '../../relay/ledger-client.ts'
 import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
+import type { Channel } from '../../rpc/channel.ts'
 import type { Rejection } from './rejection.ts'
+import type { RemoteReportSlots } from './report-slots.ts'
 
-/** From a worker, for requests. `callId` identifies the reply. */
-export type FromWorker =
-  | { readonly kind: 'hold'; readonly callId: number; readonly request: HoldRequest }
-  | { readonly kind: 'extend'; readonly callId: number; readonly id: string; readonly remaining: number }
-  | {
-      readonly kind: 'mark'
-      readonly callId: number
-      readonly id: string
-      readonly input: number
-      readonly output: number
-    }
-  | { readonly kind: 'settle'; readonly callId: number; readonly request: SettleRequest }
-  | { readonly kind: 'rejected'; readonly rejection: Rejection }
-  /** A caller waits for this commit: write it at once. */
-  | { readonly kind: 'flush'; readonly commit: number }
+/** Calls of workers for requests. Every result except that of a hold is sent once it is durable. */
+export interface LedgerCalls {
+  hold(request: HoldRequest): HoldResponse
+  extend(id: string, remaining: number): number
+  mark(id: string, inputTokens: number, outputTokens: number): void
+  /** Nanos in decimal. */
+  settle(request: SettleRequest): string
+  /** An event: a request was rejected. */
+  reject(rejection: Rejection): void
+  /** An event: a caller waits for this commit, so write it at once. */
+  flush(commit: number): void
+}
 
-/** From a worker, rarely. */
-export type FromWorkerUnbatched =
-  | { readonly kind: 'control'; readonly callId: number; readonly request: ControlRequest }
+/** Results of calls to upstreams, and what decides on further ones. */
+export interface HealthService {
+  recordSuccesses(counts: readonly SuccessCount[]): void
+  /** A success that may change a circuit. */
+  recordSuccess(report: SuccessReport): void
+  recordFailure(report: FailureReport): void
+  /** Whether the retry budget allows one more attempt. */
+  mayRetry(): Promise<boolean>
+  /** Whether this request may probe these circuits. */
+  acquireProbe(keys: readonly string[]): Promise<boolean>
+}
+
+/** Calls of the relay that are rare. */
+export interface RelayService {
+  /** Counts a free request against the rate limits. */
+  takeTokenCount(id: string, keyId: string): Promise<RateStatus>
+  /** Counts a replay of a stored response in its own window. */
+  takeReplay(id: string, keyId: string): Promise<void>
   /** Belongs to the settlement of this hold, which follows. */
-  | { readonly kind: 'stored-response'; readonly id: string; readonly storedResponse: ResponseToStore }
-  /** The reply to `changed` and `collect-metrics`. */
-  | { readonly kind: 'reply'; readonly callId: number; readonly result: unknown }
-  /** Reports of an account wait for a slot: the result says whether they got one. */
-  | { readonly kind: 'acquire-report'; readonly callId: number; readonly account: string }
-  | { readonly kind: 'release-report'; readonly account: string }
-  /** Calls of upstreams: successes are counted; a success or failure that may change a circuit is reported. */
-  | { readonly kind: 'successes'; readonly counts: readonly SuccessCount[] }
-  | { readonly kind: 'success'; readonly report: SuccessReport }
-  | { readonly kind: 'failure'; readonly report: FailureReport }
+  storeResponse(id: string, response: ResponseToStore): void
   /** A model of an upstream rejects a field. */
-  | { readonly kind: 'rejected-field'; readonly record: RejectedFieldRecord }
+  addRejectedField(record: RejectedFieldRecord): void
   /** The worker can serve, and waits for `listen`. */
-  | { readonly kind: 'ready' }
-  | { readonly kind: 'listening' }
-  /** After `drain`: no request runs here any more. */
-  | { readonly kind: 'idle' }
+  onReady(): void
+}
 
-/** From the main thread. Every result except that of a hold is sent once it is durable. */
-export type ToWorker =
-  | { readonly kind: 'result'; readonly callId: number; readonly result: unknown }
-  | {
-      readonly kind: 'error'
-      readonly callId: number
-      readonly code: ApiErrorCode
-      readonly detail: ApiErrorDetail
-    }
-  | { readonly kind: 'durable'; readonly commit: number }
-  /** Reload these, then reply. */
-  | { readonly kind: 'changed'; readonly callId: number; readonly changes: Changes }
-  /** Reply with the metrics. */
-  | { readonly kind: 'collect-metrics'; readonly callId: number }
-  | { readonly kind: 'state'; readonly state: NodeState }
-  /** These circuits have changed. */
-  | { readonly kind: 'circuits'; readonly changes: readonly CircuitChange[] }
-  /** Models of upstreams reject these fields. */
-  | { readonly kind: 'rejected-fields'; readonly records: readonly RejectedFieldRecord[] }
-  /** Reload the TLS certificate. */
-  | { readonly kind: 'reload-certificate' }
-  /** Open the port, then send `listening`. */
-  | { readonly kind: 'listen' }
-  /** Stop listening, finish the running requests, then send `idle`. */
-  | { readonly kind: 'drain' }
-  /** The grace period is over: abort the running requests. */
-  | { readonly kind: 'abort' }
+/** The services of the main thread. */
+export interface MainServices {
+  readonly control: MainThreadServices
+  readonly backups: BackupService
+  readonly authThrottle: AuthThrottle
+  readonly health: HealthService
+  readonly relay: RelayService
+  readonly reportSlots: RemoteReportSlots
+}
+
+export interface WorkerService {
+  /** Reloads these. */
+  applyChanges(changes: Changes): Promise<void>
+  collectMetrics(): Promise<object>
+  setState(state: NodeState): void
+  applyCircuitChanges(changes: readonly CircuitChange[]): void
+  addRejectedFields(records: readonly RejectedFieldRecord[]): void
+  reloadCertificate(): void
+  /** Resolves when the port is open. */
+  listen(): Promise<void>
+  /** Stops listening; resolves when no request runs any more. */
+  drain(): Promise<void>
+  /** The grace period is over: aborts the running requests. */
+  abort(): void
+}
+
+/** The services of a worker. */
+export interface WorkerServices {
+  readonly worker: WorkerService
+}
+
+export interface WorkerEvents {
+  /** Everything up to this commit is on disk. */
+  durable(commit: number): void
+}
+
+/** The main thread's end of the connection to a worker. */
+export type WorkerChannel = Channel<WorkerServices, WorkerEvents>
 
 /** A result that is durable with this commit. */
 export interface Committed<Result> {
   readonly commit: number
   readonly result: Result
 }
-
-/** Requests of HTTP handlers to the ControlHandler, apart from those of the relay. They are rare and not urgent. */
-export type ControlRequest =
-  | { readonly kind: 'credit'; readonly credit: CreditRequest }
-  | { readonly kind: 'apply-credit-order'; readonly id: string }
-  | { readonly kind: 'redeem'; readonly account: string; readonly code: string; readonly by: string }
-  | { readonly kind: 'wallet'; readonly account: string; readonly key: string | null }
-  | { readonly kind: 'publish-changes'; readonly changes: readonly Change[] }
-  | { readonly kind: 'is-current' }
-  | { readonly kind: 'verify' }
-  | { readonly kind: 'metrics' }
-  | { readonly kind: 'nodes' }
-  | { readonly kind: 'retire-node'; readonly node: string }
-  /** Counts a free request against the rate limits. */
-  | { readonly kind: 'take-rate-limit'; readonly id: string; readonly key: string }
-  /** Counts a replay of a stored response in its own window. */
-  | { readonly kind: 'take-replay'; readonly id: string; readonly key: string }
-  /** Whether the retry budget allows one more attempt. */
-  | { readonly kind: 'retry' }
-  /** Whether this request may probe these circuits. */
-  | { readonly kind: 'probe'; readonly keys: readonly string[] }
-  /** The known health of these calls. */
-  | { readonly kind: 'health'; readonly circuits: readonly CircuitKeys[] }
-  | { readonly kind: 'backup'; readonly request: BackupRequest }
-  | { readonly kind: 'auth-throttle'; readonly request: AuthThrottleRequest }
 
 export interface NodeState {
   /** False while starting or draining. */
@@ -139,4 +118,6 @@ export interface WorkerInit {
   /** The id of the node; null for a single relay. */
   readonly node: string | null
   readonly dataKeys: DataKeys
+  /** The names of `MainServices.control`. */
+  readonly controlMethods: readonly string[]
 }

@@ -41,6 +41,14 @@ export class ReportSlots {
     )
   }
 
+  /** The slots as a holder on another thread uses them. */
+  forHolder(holder: object): RemoteReportSlots {
+    return {
+      acquire: (account) => this.acquire(account, holder),
+      release: (account) => Promise.resolve(this.release(account, holder)),
+    }
+  }
+
   /** The holder is gone, with all its reports. */
   releaseAll(holder: object): void {
     for (const [account, reports] of this.#reports) {
@@ -64,8 +72,8 @@ export class ReportSlots {
 
 /** The slots as a worker uses them. */
 export interface RemoteReportSlots {
-  acquireReport(account: string): Promise<boolean>
-  releaseReport(account: string): void
+  acquire(account: string): Promise<boolean>
+  release(account: string): Promise<void>
 }
 
 /** The same database; the reports of an account wait for a slot, those of operators and the relay do not. */
@@ -74,12 +82,12 @@ export function withReportSlots(db: Db, slots: RemoteReportSlots): Db {
     ...db,
     async report(query, account) {
       if (account === undefined) return db.report(query)
-      if (!(await slots.acquireReport(account)))
+      if (!(await slots.acquire(account)))
         throw new StoreError({ class: 'busy', message: 'Too many reports of one account are waiting.' })
       try {
         return await db.report(query, account)
       } finally {
-        slots.releaseReport(account)
+        void slots.release(account)
       }
     },
   }

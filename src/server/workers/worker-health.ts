@@ -6,24 +6,21 @@
 import type { Circuit } from '../../health/circuit.ts'
 import type { SuccessCount, CircuitChange, CircuitKeys, FailureReport } from '../../health/call-reports.ts'
 import type { HealthClient } from '../../relay/routing/health-client.ts'
-import type { ControlRequest, FromWorkerUnbatched } from './protocol.ts'
-
-/** The part of the MainChannel that it needs. */
-export interface MainChannelPort {
-  send(message: FromWorkerUnbatched): void
-  sendControlRequest(request: ControlRequest): Promise<unknown>
-}
+import type { HealthService } from './protocol.ts'
+import type { MainChannel } from './remote-ledger.ts'
 
 const sendCountsEveryMs = 250
 
 export class WorkerHealth implements HealthClient {
-  readonly #channel: MainChannelPort
+  readonly #channel: MainChannel
+  readonly #service: HealthService
   readonly #circuits = new Map<string, Circuit>()
   #counts = new Map<string, { answered: number; latencyMs: number }>()
   #timer: NodeJS.Timeout | null = null
 
-  constructor(channel: MainChannelPort) {
+  constructor(channel: MainChannel) {
     this.#channel = channel
+    this.#service = channel.proxy('health')
   }
 
   get circuits(): ReadonlyMap<string, Circuit> {
@@ -47,21 +44,21 @@ export class WorkerHealth implements HealthClient {
     this.#timer ??= setTimeout(() => this.#sendCounts(), sendCountsEveryMs)
     if (this.#circuits.size > 0 && this.#isAnyOpen(circuits)) {
       this.#sendCounts()
-      this.#channel.send({ kind: 'success', report: { circuits, startedAt } })
+      this.#channel.send('health', 'recordSuccess', { circuits, startedAt })
     }
   }
 
   reportFailure(report: FailureReport): void {
     this.#sendCounts()
-    this.#channel.send({ kind: 'failure', report })
+    this.#channel.send('health', 'recordFailure', report)
   }
 
-  async acquireRetry(): Promise<boolean> {
-    return (await this.#channel.sendControlRequest({ kind: 'retry' })) === true
+  acquireRetry(): Promise<boolean> {
+    return this.#service.mayRetry()
   }
 
-  async acquireProbe(keys: readonly string[]): Promise<boolean> {
-    return (await this.#channel.sendControlRequest({ kind: 'probe', keys })) === true
+  acquireProbe(keys: readonly string[]): Promise<boolean> {
+    return this.#service.acquireProbe(keys)
   }
 
   #isAnyOpen({ route, credential, credentialForModel }: CircuitKeys): boolean {
@@ -75,6 +72,6 @@ export class WorkerHealth implements HealthClient {
     if (this.#counts.size === 0) return
     const counts: SuccessCount[] = Array.from(this.#counts, ([route, count]) => ({ route, ...count }))
     this.#counts = new Map()
-    this.#channel.send({ kind: 'successes', counts })
+    this.#channel.send('health', 'recordSuccesses', counts)
   }
 }

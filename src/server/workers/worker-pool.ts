@@ -4,7 +4,9 @@
  */
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import { Counter, Registry } from '@prometheus-io/client'
+import { toApiError } from '../../db/store-error.ts'
 import { startThread } from '../../lib/thread.ts'
+import { Channel, ChannelClosedError } from '../../rpc/channel.ts'
 import type { Config } from '../../config.ts'
 import type { Changes } from '../../db/change.ts'
 import type { Log } from '../../lib/log.ts'
@@ -14,14 +16,22 @@ import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts
 import { RejectedFields } from './rejected-fields.ts'
 import { ReportSlots } from './report-slots.ts'
 import type { RejectionRecorder } from './rejection-recorder.ts'
-import type { NodeState, ControlRequest, WorkerInit } from './protocol.ts'
-import type { WorkerChannel } from './worker-channel.ts'
+import type { ControlHandler } from './control-handler.ts'
+import type {
+  LedgerCalls,
+  MainServices,
+  NodeState,
+  WorkerChannel,
+  WorkerInit,
+  WorkerService,
+} from './protocol.ts'
+import type { WorkerLedger } from './worker-ledger.ts'
 
 export interface WorkerPoolDeps {
   readonly core: Core
   readonly config: Config
   readonly log: Log
-  readonly handleControlRequest: (request: ControlRequest) => Promise<unknown>
+  readonly control: ControlHandler
   readonly keyUsage: KeyUsage
   readonly rejections: RejectionRecorder
 }
@@ -29,9 +39,11 @@ export interface WorkerPoolDeps {
 interface PooledWorker {
   readonly worker: Worker
   readonly channel: WorkerChannel
+  readonly ledger: WorkerLedger
+  readonly remote: WorkerService
   readonly isReady: Promise<void>
-  readonly isListening: Promise<void>
-  readonly isIdle: Promise<void>
+  /** Rejects when the worker fails or exits. */
+  readonly failure: Promise<never>
 }
 
 /**
@@ -41,6 +53,10 @@ interface PooledWorker {
 const youngGenerationMiB = 24
 /** A worker that exits within this time after its start is restarted only after a pause of this length. */
 const respawnPauseMs = 1000
+
+function ignoreExit(error: unknown): void {
+  if (!(error instanceof ChannelClosedError)) throw error
+}
 
 /** Starts a thread that loads the modules of a worker. It does not keep the process alive before it is used. */
 function loadWorker(number: number): Worker {
@@ -71,7 +87,8 @@ export class WorkerPool {
   constructor(deps: WorkerPoolDeps) {
     this.#deps = deps
     deps.core.health.breakers.onChange((change) => {
-      for (const { channel } of this.#workers.values()) channel.sendCircuitChanges([change])
+      for (const { channel } of this.#workers.values())
+        channel.send('worker', 'applyCircuitChanges', [change])
     })
   }
 
@@ -88,12 +105,11 @@ export class WorkerPool {
     const workers = [...this.#workers.values()]
     if (workers.length < this.#deps.config.workers) throw new Error('A worker exited before it listened.')
     this.#hasOpened = true
-    for (const { channel } of workers) channel.listen()
-    await Promise.all(workers.map(({ isListening }) => isListening))
+    await Promise.all(workers.map(({ remote, failure }) => Promise.race([remote.listen(), failure])))
   }
 
   #use(worker: Worker, number: number): PooledWorker {
-    const { core, config, log, handleControlRequest, keyUsage, rejections } = this.#deps
+    const { core, config, log, keyUsage, rejections } = this.#deps
     const { port1, port2 } = new MessageChannel()
     const { db, ports } = core.workerDbAccess()
     const init: WorkerInit = {
@@ -103,54 +119,70 @@ export class WorkerPool {
       number,
       node: core.nodeId,
       dataKeys: core.sealer.keys,
+      controlMethods: Object.keys(this.#deps.control.services),
     }
     worker.ref()
     worker.postMessage(init, [port2, ...ports])
     const ready = Promise.withResolvers<void>()
-    const listening = Promise.withResolvers<void>()
-    const idle = Promise.withResolvers<void>()
-    const channel: WorkerChannel = core.openWorkerChannel(port1, {
-      handleControlRequest,
-      keyUsage,
-      rejections,
-      reportSlots: this.#reportSlots,
-      health: core.health,
-      onReady: () => {
-        channel.sendState(this.#state)
-        channel.sendCircuitChanges(core.health.breakers.notClosed())
-        channel.sendRejectedFields(this.#rejectedFields.all())
-        if (this.#hasOpened && !this.#isClosing) channel.listen()
-        ready.resolve()
-      },
-      onListening: listening.resolve,
-      onRejectedField: (record) => this.#broadcastRejectedField(record),
-      onIdle: idle.resolve,
-    })
+    const failure = Promise.withResolvers<never>()
+    const channel: WorkerChannel = new Channel(port1)
+    const ledger = core.openWorkerLedger({ channel, keyUsage, rejections, health: core.health })
+    const remote = channel.proxy('worker')
     const startedAt = performance.now()
-    const fail = (error: unknown): void => {
-      ready.reject(error)
-      listening.reject(error)
-    }
     worker.on('error', (error: unknown) => {
-      fail(error)
+      failure.reject(error)
       log.error({ err: error, worker: number }, 'worker failed')
     })
     worker.on('exit', () => {
-      fail(new Error('A worker exited before it listened.'))
+      failure.reject(new Error('A worker exited before it listened.'))
+      ledger.close()
+      this.#reportSlots.releaseAll(ledger)
       channel.close()
-      idle.resolve()
       this.#respawn(number, performance.now() - startedAt)
     })
-    const [isReady, isListening] = [ready.promise, listening.promise]
-    for (const promise of [isReady, isListening]) promise.catch(() => undefined)
-    const pooled = { worker, channel, isReady, isListening, isIdle: idle.promise }
+    failure.promise.catch(() => undefined)
+    const isReady = Promise.race([ready.promise, failure.promise])
+    isReady.catch(() => undefined)
+    const pooled = { worker, channel, ledger, remote, isReady, failure: failure.promise }
     this.#workers.set(number, pooled)
+    const onReady = (): void => {
+      this.#onReady(pooled)
+      ready.resolve()
+    }
+    channel.serve<LedgerCalls>({ services: this.#servicesFor(ledger, onReady), batched: ledger, toApiError })
     return pooled
+  }
+
+  #servicesFor(ledger: WorkerLedger, onReady: () => void): MainServices & Record<string, object> {
+    const { core, control } = this.#deps
+    const { authority } = core
+    return {
+      control: control.services,
+      backups: control.backups,
+      authThrottle: control.authThrottle,
+      health: core.health.service,
+      reportSlots: this.#reportSlots.forHolder(ledger),
+      relay: {
+        takeTokenCount: async (id, key) => authority.takeTokenCount(id, key),
+        takeReplay: async (id, key) => void (await authority.takeReplay(id, key)),
+        storeResponse: (id, response) => ledger.storeResponse(id, response),
+        addRejectedField: (record) => this.#broadcastRejectedField(record),
+        onReady,
+      },
+    }
+  }
+
+  #onReady({ channel, remote }: PooledWorker): void {
+    const { breakers } = this.#deps.core.health
+    channel.send('worker', 'setState', this.#state)
+    channel.send('worker', 'applyCircuitChanges', breakers.notClosed())
+    channel.send('worker', 'addRejectedFields', this.#rejectedFields.all())
+    if (this.#hasOpened && !this.#isClosing) remote.listen().catch(ignoreExit)
   }
 
   #broadcastRejectedField(record: RejectedFieldRecord): void {
     this.#rejectedFields.add(record)
-    for (const { channel } of this.#workers.values()) channel.sendRejectedFields([record])
+    for (const { channel } of this.#workers.values()) channel.send('worker', 'addRejectedFields', [record])
   }
 
   #respawn(number: number, uptimeMs: number): void {
@@ -166,22 +198,22 @@ export class WorkerPool {
   }
 
   onDurable(commit: number): void {
-    for (const { channel } of this.#workers.values()) channel.onDurable(commit)
+    for (const { ledger } of this.#workers.values()) ledger.onDurable(commit)
   }
 
   /** Fails all calls that wait for a commit. */
   failPending(): void {
-    for (const { channel } of this.#workers.values()) channel.failPending()
+    for (const { ledger } of this.#workers.values()) ledger.failPending()
   }
 
   updateState(change: Partial<NodeState>): void {
     this.#state = { ...this.#state, ...change }
-    for (const { channel } of this.#workers.values()) channel.sendState(this.#state)
+    for (const { channel } of this.#workers.values()) channel.send('worker', 'setState', this.#state)
   }
 
   /** Resolves when every worker has applied the changes. */
   async broadcast(changes: Changes): Promise<void> {
-    await this.requestAll((callId) => ({ kind: 'changed', callId, changes }))
+    await this.#callAll((worker) => worker.applyChanges(changes))
   }
 
   /** The metrics of all workers, in the format that `Registry.aggregate` takes. */
@@ -194,30 +226,32 @@ export class WorkerPool {
     new Counter({ name: 'sluice_refusals_summed_total', help: summedHelp, registers }).inc(
       this.#deps.rejections.summed,
     )
-    const replies = await this.requestAll<object>((callId) => ({ kind: 'collect-metrics', callId }))
+    const replies = await this.#callAll((worker) => worker.collectMetrics())
     return [await registry.getMetricsAsJSON(), ...replies]
   }
 
-  /** The replies of all workers, except those that exit in the meantime. */
-  async requestAll<Reply>(makeMessage: Parameters<WorkerChannel['request']>[0]): Promise<Reply[]> {
-    const workers = [...this.#workers.values()]
-    const replies = await Promise.all(workers.map(({ channel }) => channel.request(makeMessage)))
-    return replies.filter((reply) => reply !== undefined) as Reply[]
+  /** The results of all workers, except those that exit in the meantime. */
+  async #callAll<Result>(call: (worker: WorkerService) => Promise<Result>): Promise<Result[]> {
+    const results: Result[] = []
+    const workers = Array.from(this.#workers.values(), async ({ remote }) => {
+      results.push(await call(remote))
+    })
+    await Promise.all(workers.map((each) => each.catch(ignoreExit)))
+    return results
   }
 
   reloadCertificate(): void {
-    for (const { channel } of this.#workers.values()) channel.reloadCertificate()
+    for (const { channel } of this.#workers.values()) channel.send('worker', 'reloadCertificate')
   }
 
   /** Stops listening, lets running requests finish within the grace period, and aborts the rest. */
   async drain(graceMs: number): Promise<void> {
     this.#isClosing = true
     const workers = [...this.#workers.values()]
-    for (const { channel } of workers) channel.drain()
     const grace = setTimeout(() => {
-      for (const { channel } of workers) channel.abort()
+      for (const { channel } of workers) channel.send('worker', 'abort')
     }, graceMs)
-    await Promise.all(workers.map(({ isIdle }) => isIdle))
+    await Promise.all(workers.map(({ remote }) => remote.drain().catch(ignoreExit)))
     clearTimeout(grace)
     await Promise.all(workers.map(({ worker }) => worker.terminate()))
   }

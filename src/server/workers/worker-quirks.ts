@@ -4,13 +4,13 @@
  */
 import type { RejectedFieldRecord, UpstreamQuirks } from '../../relay/routing/rejected-fields.ts'
 import { RejectedFields } from './rejected-fields.ts'
-import type { MainChannelPort } from './worker-health.ts'
+import type { MainChannel } from './remote-ledger.ts'
 
 export class WorkerQuirks implements UpstreamQuirks {
-  readonly #channel: MainChannelPort
+  readonly #channel: MainChannel
   readonly #rejected = new RejectedFields()
 
-  constructor(channel: MainChannelPort) {
+  constructor(channel: MainChannel) {
     this.#channel = channel
   }
 
@@ -20,7 +20,7 @@ export class WorkerQuirks implements UpstreamQuirks {
 
   addRejectedField(record: RejectedFieldRecord): void {
     this.#rejected.add(record)
-    this.#channel.send({ kind: 'rejected-field', record })
+    this.#channel.send('relay', 'addRejectedField', record)
   }
 
   /** Applies what the main thread sends. */

@@ -15,14 +15,6 @@ import { createHonoListener } from '../../http/server/hono-listener.ts'
 import { consoleListener } from '../../http/static-files.ts'
 import { Router } from '../../http/router.ts'
 import type { AppContext } from '../../http/app-context.ts'
-import type { CallHealth } from '../../health/call-health.ts'
-import type { CreditReceipt } from '../../ledger/credits/credit-request.ts'
-import type { LedgerReport } from '../../ledger/report.ts'
-import type { VoucherReceipt } from '../../ledger/credits/vouchers.ts'
-import type { Wallet } from '../../ledger/wallet.ts'
-import type { NodeRecord } from '../../db/postgres/nodes.ts'
-import { remoteBackupService } from '../../db/backups.ts'
-import { remoteAuthThrottle } from '../../http/auth-throttle.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
 import { memoizeFor } from '../../lib/memoize-for.ts'
 import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
@@ -32,7 +24,8 @@ import { createSealer, type Sealer } from '../../lib/encryption.ts'
 import { SlotMap } from '../../lib/slot-map.ts'
 import type { RelayDeps, ActiveRequest } from '../../relay/relay-request.ts'
 import { StoredResponses } from '../../usage/stored-responses.ts'
-import type { NodeState, WorkerInit } from './protocol.ts'
+import { Channel } from '../../rpc/channel.ts'
+import type { NodeState, WorkerInit, WorkerService, WorkerServices } from './protocol.ts'
 import { fetchModels } from '../upstreams/fetch-models.ts'
 import { testUpstream } from '../upstreams/test-upstream.ts'
 import { version } from '../version.ts'
@@ -47,7 +40,7 @@ import { AuthenticationFailureLog } from '../../http/authentication-failure-log.
 import { registerBodyMemory } from '../metrics/body-memory.ts'
 import { measureQueries } from '../metrics/query-latency.ts'
 import { WorkerMetrics } from '../metrics/worker-metrics.ts'
-import { MainChannel } from './main-channel.ts'
+import { RemoteLedger, type MainChannel } from './remote-ledger.ts'
 
 /** Requests with unknown keys ask the main thread at most this often. */
 const freshnessCacheMs = 200
@@ -58,6 +51,8 @@ interface WorkerContext extends WorkerDb {
   readonly sealer: Sealer
   readonly configCache: ConfigCache
   readonly channel: MainChannel
+  readonly ledger: RemoteLedger
+  readonly controlMethods: readonly string[]
   readonly health: WorkerHealth
   readonly quirks: WorkerQuirks
   readonly metrics: WorkerMetrics
@@ -68,7 +63,7 @@ function createRelayDeps({
   config,
   lookups,
   sealer,
-  channel,
+  ledger,
   health,
   quirks,
   metrics,
@@ -76,7 +71,7 @@ function createRelayDeps({
 }: WorkerContext): RelayDeps {
   const allow = parseCidrs(config.upstreamAllow.join(','))
   return {
-    ledger: channel,
+    ledger,
     storedResponses: new StoredResponses(lookups, sealer),
     client: new HttpClient({ ...defaultClientBounds, allow }),
     quirks,
@@ -100,45 +95,31 @@ function createRelayDeps({
 function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: () => NodeState): AppContext {
   const { config, db, sealer, configCache, channel } = context
   const { directory, catalog } = configCache
+  const main = channel.proxyOf('control', context.controlMethods)
   return {
+    ...main,
     config,
-    db: config.databaseUrl === null ? db : withReportSlots(db, channel),
+    db: config.databaseUrl === null ? db : withReportSlots(db, channel.proxy('reportSlots')),
     directory,
     catalog,
     sealer,
     version,
     isReady: () => nodeState().isReady && nodeState().outage === null,
     admissionOutage: () => nodeState().outage,
-    // control-handler.ts holds the type of each response.
-    credit: async (credit) => (await channel.sendControlRequest({ kind: 'credit', credit })) as CreditReceipt,
-    applyCreditOrder: async (id) =>
-      (await channel.sendControlRequest({ kind: 'apply-credit-order', id })) as CreditReceipt,
-    redeemVoucher: async (account, code, by) =>
-      (await channel.sendControlRequest({ kind: 'redeem', account, code, by })) as VoucherReceipt,
-    wallet: async (account, key) =>
-      (await channel.sendControlRequest({ kind: 'wallet', account, key })) as Wallet,
-    publishChanges: async (changes) =>
-      void (await channel.sendControlRequest({ kind: 'publish-changes', changes })),
     isCurrent:
       config.databaseUrl === null
         ? () => Promise.resolve(true)
-        : memoizeFor(
-            freshnessCacheMs,
-            async () => (await channel.sendControlRequest({ kind: 'is-current' })) as boolean,
-          ),
-    verify: async () => (await channel.sendControlRequest({ kind: 'verify' })) as LedgerReport,
-    backups: remoteBackupService((request) => channel.sendControlRequest({ kind: 'backup', request })),
-    authThrottle: remoteAuthThrottle((request) =>
-      channel.sendControlRequest({ kind: 'auth-throttle', request }),
-    ),
-    nodes: async () => (await channel.sendControlRequest({ kind: 'nodes' })) as NodeRecord[],
-    retireNode: async (node) => (await channel.sendControlRequest({ kind: 'retire-node', node })) as number,
-    metrics: async () => (await channel.sendControlRequest({ kind: 'metrics' })) as string,
+        : memoizeFor(freshnessCacheMs, () => main.isCurrent()),
+    backups: channel.proxy('backups'),
+    authThrottle: channel.proxy('authThrottle'),
     testUpstream: (id, model) => testUpstream(catalog, relay, id, model),
-    callHealth: async (circuits) =>
-      (await channel.sendControlRequest({ kind: 'health', circuits })) as CallHealth[],
     fetchModels: (id) => fetchModels(catalog, relay, id),
   }
+}
+
+/** A worker that cannot apply what the main thread sends would serve with stale data: it ends, and is replaced. */
+function rethrow(error: unknown): never {
+  throw error
 }
 
 /** Failures that handlers report for the log. */
@@ -151,7 +132,7 @@ function createFailureLogs(log: Log) {
   }
 }
 
-async function start(init: WorkerInit): Promise<void> {
+async function openContext(init: WorkerInit): Promise<WorkerContext> {
   const { config } = init
   const opened = await openDb(init.db)
   const sealer = createSealer(init.dataKeys.bytes, init.dataKeys.isNewestReadOnly)
@@ -162,16 +143,24 @@ async function start(init: WorkerInit): Promise<void> {
   const configCache = new ConfigCache({ db, sealer, reloadKeys, directory, catalog })
   const node = init.node === null ? {} : { node: init.node }
   const log = createLog(config.logLevel, { ...node, worker: init.number })
-  const channel = new MainChannel(init.mainPort)
-  const running = new SlotMap<ActiveRequest>()
-  let state: NodeState = { isReady: false, outage: null, isDraining: false }
+  const channel: MainChannel = new Channel(init.mainPort)
+  const ledger = new RemoteLedger(channel)
   const health = new WorkerHealth(channel)
   const quirks = new WorkerQuirks(channel)
-  const context = { config, db, lookups, sealer, configCache, channel, health, quirks, metrics, log }
+  const { controlMethods } = init
+  const services = { channel, ledger, controlMethods, health, quirks }
+  return { config, db, lookups, sealer, configCache, metrics, log, ...services }
+}
+
+async function start(init: WorkerInit): Promise<void> {
+  const context = await openContext(init)
+  const { config, configCache, channel, ledger, health, quirks, metrics, log } = context
+  const running = new SlotMap<ActiveRequest>()
+  let state: NodeState = { isReady: false, outage: null, isDraining: false }
   const relay = createRelayDeps(context)
   const ctx = createAppContext(context, relay, () => state)
   const failureLogs = createFailureLogs(log)
-  const rejections = new RejectionReports((rejection) => channel.reportRejection(rejection))
+  const rejections = new RejectionReports((rejection) => channel.sendBatched('reject', rejection))
   let consoleFiles: ReturnType<typeof consoleListener> | undefined
   const unauthenticated = new AuthenticationFailureLog((failure) =>
     log.warn(failure, 'authentication failed'),
@@ -179,7 +168,7 @@ async function start(init: WorkerInit): Promise<void> {
   const router = new Router({
     ctx,
     relay,
-    catalog,
+    catalog: configCache.catalog,
     running,
     consoleListener: () => (consoleFiles ??= consoleListener()),
     honoListener: () => createHonoListener(ctx, failureLogs),
@@ -196,29 +185,34 @@ async function start(init: WorkerInit): Promise<void> {
   })
   registerBodyMemory(metrics.registry, router.bodies)
   const listener = createWorkerListener(router, config, log)
-  channel.listen({
-    async onChanges(changes) {
+  const abortRequests = (): void => {
+    for (const request of running) request.end({ kind: 'shutdown' })
+  }
+  const worker: WorkerService = {
+    async applyChanges(changes) {
       await configCache.applyChanges(changes)
       router.apiKeys.clearCache()
       metrics.onConfigChange()
     },
     collectMetrics: () => metrics.registry.getMetricsAsJSON(),
-    onState: (next) => (state = next),
-    onCircuitChanges: (changes) => health.onCircuitChanges(changes),
-    onRejectedFields: (records) => quirks.onRejectedFields(records),
-    onReloadCertificate: listener.reloadCertificate,
-    onListen: () => listener.open().then(() => channel.send({ kind: 'listening' })),
-    async onDrain() {
+    setState: (next) => void (state = next),
+    applyCircuitChanges: (changes) => health.onCircuitChanges(changes),
+    addRejectedFields: (records) => quirks.onRejectedFields(records),
+    reloadCertificate: listener.reloadCertificate,
+    listen: () => listener.open(),
+    async drain() {
       await listener.drain(() => running.size === 0)
       rejections.flush()
       channel.flush()
-      channel.send({ kind: 'idle' })
     },
-    onAbort: () => {
-      for (const request of running) request.end({ kind: 'shutdown' })
-    },
+    abort: abortRequests,
+  }
+  channel.serve({
+    services: { worker } satisfies WorkerServices,
+    batched: ledger.events,
+    toApiError: rethrow,
   })
-  channel.send({ kind: 'ready' })
+  channel.send('relay', 'onReady')
   collectGarbageWhenIdle()
 }
 
