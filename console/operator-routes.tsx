@@ -57,7 +57,7 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/keys',
-    validateSearch: stringParams('q', 'status', 'sort'),
+    validateSearch: stringParams('q', 'status', 'sort', 'edit'),
     component: lazyPage(() => import('./pages/operator/customers/api-keys.tsx'), 'AllApiKeys'),
   }),
   createRoute({

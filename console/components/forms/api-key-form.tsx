@@ -2,7 +2,7 @@
 import { Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ApiKey, NewApiKey } from '../../api/contract.ts'
+import type { AdminApiKey, ApiKey, NewApiKey } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { mutateAccount, offeredModelsQuery, overviewQuery } from '../../api/account-queries.ts'
 import { useBaseUrls } from '../../api/session.ts'
@@ -17,14 +17,22 @@ import {
   namesFrom,
   optionalInteger,
   optionalText,
+  previousFields,
 } from './field-values.ts'
 import { LimitFields, limitNames } from './limit-fields.tsx'
 import { ModelsField } from './models-field.tsx'
+import { AffectedKey } from '../feedback/affected-usage.tsx'
 import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
 import { TestRequest } from '../code/test-request.tsx'
 import { showToast } from '../feedback/toast.tsx'
 
-function draftFrom(apiKey: ApiKey | null) {
+/** A key as both APIs return it. */
+export type EditableApiKey = Pick<
+  ApiKey | AdminApiKey,
+  'id' | 'name' | 'expires_at' | 'models' | 'ips' | 'caps' | 'limits'
+>
+
+function draftFrom(apiKey: EditableApiKey | null) {
   return {
     name: apiKey?.name ?? '',
     expires: dateText(apiKey?.expires_at),
@@ -60,25 +68,29 @@ function bodyFrom(draft: Draft) {
 
 export interface ApiKeyFormProps {
   /** null creates a new one. */
-  readonly apiKey: ApiKey | null
+  readonly apiKey: EditableApiKey | null
+  /** The ids of the models to pick from. */
+  readonly models: readonly string[]
   readonly close: () => void
   /** Called with the new key and its secret. */
   readonly onCreated?: (key: NewApiKey) => void
+  /** The mutation of the account API or of the admin API. */
+  readonly mutate: <Data>(method: 'POST' | 'PATCH', path: string, body: unknown) => Promise<Data>
 }
 
-export function ApiKeyForm({ apiKey, close, onCreated }: ApiKeyFormProps) {
+export function ApiKeyForm({ apiKey, models, close, onCreated, mutate }: ApiKeyFormProps) {
   const t = useMessages('account').keys
   const shell = useMessages('shell')
-  const offered = useQuery(offeredModelsQuery).data?.data ?? []
   const { draft, initialDraft, set, field } = useDraft(draftFrom(apiKey))
   const save = useAction(async () => {
     if (apiKey === null) {
-      onCreated?.(await mutateAccount<NewApiKey>('POST', '/keys', bodyFrom(draft)))
+      onCreated?.(await mutate<NewApiKey>('POST', '/keys', bodyFrom(draft)))
       return
     }
     const changes = changedFields(bodyFrom(initialDraft), bodyFrom(draft))
-    await mutateAccount('PATCH', `/keys/${apiKey.id}`, changes)
-    showToast(shell.saved)
+    const patch = (body: unknown): Promise<unknown> => mutate('PATCH', `/keys/${apiKey.id}`, body)
+    await patch(changes)
+    showToast(shell.saved, { undo: () => patch(previousFields(apiKey, changes)) })
     close()
   })
   const fieldError = useFieldError(save.error)
@@ -138,7 +150,7 @@ export function ApiKeyForm({ apiKey, close, onCreated }: ApiKeyFormProps) {
             className="full-width"
             label={t.models}
             description={t.modelsHint}
-            models={offered.map(({ id }) => id)}
+            models={models}
             value={namesFrom(draft.models)}
             onChange={(names) => set('models', names.join('\n'))}
             allowPrefixes
@@ -159,10 +171,16 @@ export function ApiKeyForm({ apiKey, close, onCreated }: ApiKeyFormProps) {
   )
 }
 
+/** The form for the signed-in customer. */
+export function OwnApiKeyForm(props: Omit<ApiKeyFormProps, 'models' | 'mutate'>) {
+  const offered = useQuery(offeredModelsQuery).data?.data ?? []
+  return <ApiKeyForm {...props} models={offered.map(({ id }) => id)} mutate={mutateAccount} />
+}
+
 /** The form, then the secret with a snippet to paste and a test request. */
 export function CreateApiKey({ close }: { readonly close: () => void }) {
   const [created, setCreated] = useState<NewApiKey | null>(null)
-  if (created === null) return <ApiKeyForm apiKey={null} close={close} onCreated={setCreated} />
+  if (created === null) return <OwnApiKeyForm apiKey={null} close={close} onCreated={setCreated} />
   return <NewKeySecret secret={created.secret} close={close} />
 }
 
@@ -205,6 +223,7 @@ export function RotateApiKey({ apiKey, close }: RotateApiKeyProps) {
   return (
     <Form action={rotate} submitLabel={t.rotate} cancel={close}>
       <p>{t.rotateEffect}</p>
+      <AffectedKey id={apiKey.id} usage="/console/usage/by" />
       <SelectField
         label={t.grace}
         options={hours.map((value) => ({ value, label: t.graceHours(Number(value)) }))}

@@ -1,7 +1,15 @@
 /** Forms send only what changed, and never read text that is no number as an empty field. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { changedFields, dateText, endOfDay, integerText, namesFrom, optionalInteger } from './field-values.ts'
+import {
+  changedFields,
+  dateText,
+  endOfDay,
+  integerText,
+  namesFrom,
+  optionalInteger,
+  previousFields,
+} from './field-values.ts'
 
 describe('changedFields', () => {
   test('changedFields – of equal bodies is empty', () => {
@@ -22,6 +30,17 @@ describe('changedFields', () => {
     const before = { code: 'spring', caps: { daily: '5' } }
     const after = { code: null, caps: { daily: null }, message: 'fixed' }
     assert.deepEqual(changedFields(before, after), after)
+  })
+})
+
+describe('previousFields', () => {
+  test('previousFields – restore what a form changed, also what it does not show', () => {
+    const stored = { name: 'a', limits: { rpm: 'unlimited', tpm: 5 }, expires_at: '2026-12-31T10:00:00Z' }
+    const changes = { limits: { rpm: 60 }, expires_at: null }
+    assert.deepEqual(previousFields(stored, changes), {
+      limits: { rpm: 'unlimited' },
+      expires_at: '2026-12-31T10:00:00Z',
+    })
   })
 })
 

@@ -28,6 +28,15 @@ export function changedFields(before: Body, after: Body): Body {
   return Object.fromEntries(changed)
 }
 
+/** The stored values of changed fields, for a PATCH that takes the change back. */
+export function previousFields(stored: Body, changes: Body): Body {
+  const previous = Object.entries(changes).map(([name, value]) => [
+    name,
+    mergedObjects.has(name) ? previousFields(stored[name] as Body, value as Body) : stored[name],
+  ])
+  return Object.fromEntries(previous) as Body
+}
+
 /** null for an empty field. */
 export function optionalText(text: string): string | null {
   const trimmed = text.trim()

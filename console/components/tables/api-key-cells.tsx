@@ -2,8 +2,10 @@
 import type { ApiKey } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { Meter } from '../charts/chart.tsx'
+import { AffectedKey, type UsagePath } from '../feedback/affected-usage.tsx'
 import { confirm } from '../feedback/confirm-dialog.tsx'
 import { Money, StatusLabel } from './format-cells.tsx'
+import { RowMenu, type RowAction } from './row-menu.tsx'
 
 export function ApiKeyName({ apiKey }: { readonly apiKey: Pick<ApiKey, 'name' | 'prefix' | 'last_four'> }) {
   return (
@@ -44,50 +46,63 @@ export function CapUsage({ apiKey: { caps, spent } }: { readonly apiKey: Pick<Ap
   )
 }
 
-export interface ApiKeyActionsProps {
+export interface ApiKeyMenuProps {
   readonly apiKey: Pick<ApiKey, 'id' | 'name' | 'status' | 'spent'>
+  /** Shown before those that disable and delete. */
+  readonly actions: readonly RowAction[]
   /** Names the owner, if the key may belong to any account. */
   readonly ownerNote?: string
   /** The mutation of the account API or of the admin API. */
   readonly mutate: (method: 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<unknown>
+  readonly usage: UsagePath
 }
 
 /** Disables, enables and deletes a key, each after a confirmation. */
-export function ApiKeyActions({ apiKey, ownerNote, mutate }: ApiKeyActionsProps) {
+export function ApiKeyMenu({ apiKey, actions, ownerNote, mutate, usage }: ApiKeyMenuProps) {
   const t = useMessages('account').keys
   const shell = useMessages('shell')
   const isActive = apiKey.status === 'active'
+  const setStatus = (status: 'active' | 'disabled') => () => mutate('PATCH', `/keys/${apiKey.id}`, { status })
   const toggle = (): void =>
     confirm({
       title: isActive ? t.disableTitle(apiKey.name) : t.enableTitle(apiKey.name),
-      description: [ownerNote, isActive ? t.disableEffect : t.enableEffect].join(' '),
+      description: (
+        <div className="stack">
+          <p>
+            {ownerNote} {isActive ? t.disableEffect : t.enableEffect}
+          </p>
+          {isActive && <AffectedKey id={apiKey.id} usage={usage} />}
+        </div>
+      ),
       confirmLabel: isActive ? t.disable : t.enable,
       isSafe: !isActive,
-      onConfirm: () => mutate('PATCH', `/keys/${apiKey.id}`, { status: isActive ? 'disabled' : 'active' }),
-      successMessage: shell.saved,
+      onConfirm: setStatus(isActive ? 'disabled' : 'active'),
+      successMessage: isActive ? t.disabled(apiKey.name) : t.enabled(apiKey.name),
+      undo: setStatus(isActive ? 'active' : 'disabled'),
     })
   const remove = (): void =>
     confirm({
       title: t.deleteTitle(apiKey.name),
       description: (
-        <>
-          {ownerNote} {t.deleteEffect} {t.month}: <Money amount={apiKey.spent.month} />
-        </>
+        <div className="stack">
+          <p>
+            {ownerNote} {t.deleteEffect} {t.month}: <Money amount={apiKey.spent.month} />
+          </p>
+          <AffectedKey id={apiKey.id} usage={usage} />
+        </div>
       ),
       confirmLabel: shell.remove,
       onConfirm: () => mutate('DELETE', `/keys/${apiKey.id}`),
       successMessage: t.deleted,
     })
   return (
-    <>
-      {apiKey.status !== 'expired' && (
-        <button type="button" className="link" onClick={toggle}>
-          {isActive ? t.disable : t.enable}
-        </button>
-      )}
-      <button type="button" className="link danger" onClick={remove}>
-        {shell.remove}
-      </button>
-    </>
+    <RowMenu
+      name={apiKey.name}
+      actions={[
+        ...actions,
+        apiKey.status !== 'expired' && { label: isActive ? t.disable : t.enable, onClick: toggle },
+        { label: shell.remove, onClick: remove, isDestructive: true },
+      ]}
+    />
   )
 }

@@ -1,30 +1,31 @@
 /** API keys for operators: the keys of one account, and the table that also lists the keys of all accounts. */
 import { Button, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { refreshMs } from '../../api/account-queries.ts'
-import { mutateAdmin } from '../../api/admin-queries.ts'
+import { modelsQuery, mutateAdmin } from '../../api/admin-queries.ts'
 import type { AdminApiKey, NewAdminApiKey } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from '../forms/use-action.ts'
+import { ApiKeyForm } from '../forms/api-key-form.tsx'
 import { Dialog } from '../forms/dialog.tsx'
 import { AmountField, Form, useDraft } from '../forms/fields.tsx'
 import { Icon } from '../layout/icon.tsx'
-import { ApiKeyActions, ApiKeyName, ApiKeyStatus, CapUsage } from './api-key-cells.tsx'
+import { ApiKeyMenu, ApiKeyName, ApiKeyStatus, CapUsage } from './api-key-cells.tsx'
 import { PagedList } from '../feedback/query-boundary.tsx'
 import { Money, RelativeTime } from './format-cells.tsx'
 import { ExpiryDate } from './time-cells.tsx'
 import { OneTimeSecret } from '../feedback/one-time-secret.tsx'
 import { Table, type Column } from './table.tsx'
 
-export interface AccountApiKeysProps {
+export interface AccountApiKeysProps extends Omit<ApiKeyTableProps, 'keys' | 'showAccount'> {
   readonly accountId: string
   readonly isAdding: boolean
   readonly add: () => void
-  readonly close: () => void
 }
 
-export function AccountApiKeys({ accountId, isAdding, add, close }: AccountApiKeysProps) {
+export function AccountApiKeys({ accountId, isAdding, add, close, ...table }: AccountApiKeysProps) {
   const t = useMessages('customers').keys
   return (
     <>
@@ -35,7 +36,7 @@ export function AccountApiKeys({ accountId, isAdding, add, close }: AccountApiKe
         filter={{ account: accountId, sort: 'oldest' }}
         empty={<p className="muted">{t.none}</p>}
       >
-        {(keys) => <ApiKeyTable keys={keys} />}
+        {(keys) => <ApiKeyTable keys={keys} close={close} {...table} />}
       </PagedList>
       <Button variant="default" className="align-start" leftSection={<Icon name="plus" />} onClick={add}>
         {t.add}
@@ -49,13 +50,19 @@ export function AccountApiKeys({ accountId, isAdding, add, close }: AccountApiKe
 
 export interface ApiKeyTableProps {
   readonly keys: readonly AdminApiKey[]
+  /** The id of the key whose form is open. */
+  readonly editedId: string | undefined
+  readonly edit: (id: string) => void
+  readonly close: () => void
   /** Adds a column with the account. */
   readonly showAccount?: boolean
 }
 
-export function ApiKeyTable({ keys, showAccount = false }: ApiKeyTableProps) {
+export function ApiKeyTable({ keys, editedId, edit, close, showAccount = false }: ApiKeyTableProps) {
   const t = useMessages('customers').keys
   const ownKeys = useMessages('account').keys
+  const shell = useMessages('shell')
+  const edited = keys.find(({ id }) => id === editedId)
   const account: Column<AdminApiKey> = {
     header: t.account,
     cell: (key) => (
@@ -78,17 +85,21 @@ export function ApiKeyTable({ keys, showAccount = false }: ApiKeyTableProps) {
     { header: ownKeys.lastUsed, cell: (key) => <RelativeTime at={key.last_used_at} /> },
     {
       header: ownKeys.actions,
+      isMenu: true,
       cell: (key) => (
-        <span className="row-actions">
-          <Link to="/operator/requests" search={{ key: key.id }}>
-            {t.requests}
-          </Link>
-          <ApiKeyActions
-            apiKey={{ ...key, status: displayStatus(key) }}
-            ownerNote={t.ownerNote(key.account_email)}
-            mutate={mutateAdmin}
-          />
-        </span>
+        <ApiKeyMenu
+          apiKey={{ ...key, status: displayStatus(key) }}
+          actions={[
+            { label: shell.edit, onClick: () => edit(key.id) },
+            {
+              label: t.requests,
+              renderRoot: (props) => <Link to="/operator/requests" search={{ key: key.id }} {...props} />,
+            },
+          ]}
+          ownerNote={t.ownerNote(key.account_email)}
+          mutate={mutateAdmin}
+          usage="/admin/usage"
+        />
       ),
     },
   ]
@@ -98,12 +109,31 @@ export function ApiKeyTable({ keys, showAccount = false }: ApiKeyTableProps) {
     cell: (key) => <ApiKeyName apiKey={key} />,
   }
   return (
-    <Table
-      label={showAccount ? t.title : ownKeys.title}
-      rows={keys}
-      rowId={({ id }) => id}
-      columns={showAccount ? [name, account, ...columns] : [name, ...columns]}
-    />
+    <>
+      <Table
+        label={showAccount ? t.title : ownKeys.title}
+        rows={keys}
+        rowId={({ id }) => id}
+        onRowClick={({ id }) => edit(id)}
+        columns={showAccount ? [name, account, ...columns] : [name, ...columns]}
+      />
+      {edited && <EditApiKey apiKey={edited} close={close} />}
+    </>
+  )
+}
+
+interface EditApiKeyProps {
+  readonly apiKey: AdminApiKey
+  readonly close: () => void
+}
+
+function EditApiKey({ apiKey, close }: EditApiKeyProps) {
+  const t = useMessages('account').keys
+  const models = useQuery(modelsQuery).data?.data ?? []
+  return (
+    <Dialog title={t.editTitle(apiKey.name)} opened close={close} size="40rem">
+      <ApiKeyForm apiKey={apiKey} models={models.map(({ id }) => id)} close={close} mutate={mutateAdmin} />
+    </Dialog>
   )
 }
 

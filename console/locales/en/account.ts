@@ -91,7 +91,7 @@ export const account = {
     rotate: 'Rotate',
     rotateTitle: (name: string) => `Rotate “${name}”`,
     rotateEffect:
-      'Creates a new key with the same settings. The old key keeps working for the grace period and is then rejected.',
+      'Creates a new key with the same settings. The old key keeps working for the grace period and is then rejected for good. This cannot be undone.',
     grace: 'Grace period of the old key',
     graceHours: (hours: number) => {
       if (hours === 0) return 'None: revoke it now'
@@ -99,9 +99,11 @@ export const account = {
     },
     disable: 'Disable',
     disableTitle: (name: string) => `Disable “${name}”?`,
+    disabled: (name: string) => `“${name}” disabled.`,
     disableEffect: 'Requests with this key are rejected within a second. You can enable it again.',
     enable: 'Enable',
     enableTitle: (name: string) => `Enable “${name}”?`,
+    enabled: (name: string) => `“${name}” enabled.`,
     enableEffect: 'Requests with this key are accepted again immediately.',
     deleteTitle: (name: string) => `Delete “${name}”?`,
     deleteEffect:

@@ -219,7 +219,6 @@ export const catalog = {
     name: 'Name',
     factor: 'Price factor',
     factorHint: 'Multiplies prices: 0.9 is a 10% discount',
-    actions: 'Actions',
   },
   vouchers: {
     title: 'Vouchers',
@@ -273,6 +272,8 @@ export const catalog = {
     resume: 'Resume',
     pauseTitle: (name: string) => `Pause ${name}?`,
     pauseEffect: 'New accounts no longer receive it. Granted credit is kept.',
+    grantedSoFar: (count: string) => `Granted so far: ${count}.`,
+    grantedOf: (count: string, max: string) => `Granted so far: ${count} of ${max}.`,
     paused: 'Promotion paused.',
     resumed: 'Promotion resumed.',
   },

@@ -83,6 +83,7 @@ export const customers = {
     refund: 'Refund',
     amount: 'Amount',
     balanceAfter: 'Balance after',
+    actions: 'Actions',
   },
   refund: {
     button: 'Refund',

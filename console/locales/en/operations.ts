@@ -161,6 +161,16 @@ export const operations = {
     manual: 'Manual',
     actions: 'Actions',
     postUpdate: 'Post update',
+    resolve: 'Resolve',
+    resolveTitle: (title: string) => `Resolve “${title}”?`,
+    resolveEffect: (models: number, isPublic: boolean) =>
+      [
+        models === 0 ? 'Affected: the entire service.' : `Affected: ${plural(models, 'model', 'models')}.`,
+        isPublic
+          ? 'The status page shows the incident as resolved. To notify customers as well, post an update with a message instead.'
+          : 'The incident is not shown to customers.',
+      ].join(' '),
+    resolved: 'Incident resolved.',
     message: 'Message',
     messageHint: 'Shown to customers',
     public: 'Show on the status page and notify customers',
@@ -193,8 +203,8 @@ export const operations = {
     resetDone: 'Link created.',
     block: 'Block sign-in',
     blockTitle: (email: string) => `Block sign-in for ${email}?`,
-    blockEffect:
-      'All sessions end immediately and the user can no longer sign in. The API keys of the account keep working.',
+    blockEffect: 'All sessions end immediately and the user can no longer sign in.',
+    keysKeepWorking: (figures: string) => `The API keys of the account keep working: ${figures}.`,
     blockDone: 'Sign-in blocked.',
     unblock: 'Unblock sign-in',
     unblockTitle: (email: string) => `Unblock sign-in for ${email}?`,
@@ -214,7 +224,7 @@ export const operations = {
     createdAt: 'Created',
     deleteInviteTitle: 'Delete this invite?',
     deleteInviteEffect: (uses: number) =>
-      `${plural(uses, 'use is', 'uses are')} left. The code can no longer be used to sign up.`,
+      `${plural(uses, 'use is', 'uses are')} left. The code can no longer be used to sign up. This cannot be undone.`,
     inviteDeleted: 'Invite deleted.',
   },
   settings: {
@@ -262,6 +272,8 @@ export const operations = {
     requestedAt: 'Requested',
     actions: 'Actions',
     answer: 'Respond',
+    viewAccount: 'View account',
+    decisionIsFinal: 'The customer is notified of your decision. This cannot be undone.',
     message: 'Message to the customer',
     grant: 'Grant',
     decline: 'Decline',

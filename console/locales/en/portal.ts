@@ -110,7 +110,7 @@ export const portal = {
     passkeyAdded: 'Passkey added.',
     passkeyFailed: 'The device did not create a passkey. Try again.',
     deletePasskeyTitle: (name: string) => `Delete the passkey “${name}”?`,
-    deletePasskeyEffect: 'You can no longer sign in with it.',
+    deletePasskeyEffect: 'You can no longer sign in with it. This cannot be undone.',
     passkeyDeleted: 'Passkey deleted.',
     sessions: 'Active sessions',
     sessionsLead: 'Where you are signed in.',

@@ -74,6 +74,12 @@ export const shell = {
   rowActions: (name: string) => `Actions for ${name}`,
   undo: 'Undo',
   undone: (what: string) => `Undone: ${what}`,
+  /** In the confirmation of an action. */
+  affected: (figures: string) => `Affected: ${figures}.`,
+  listSeparator: ', ',
+  activeKeys: (count: number) => `${count} active ${count === 1 ? 'key' : 'keys'}`,
+  requests24: (count: string) => `${count} ${count === '1' ? 'request' : 'requests'} in the last 24 hours`,
+  balanceOf: (amount: string) => `balance ${amount}`,
   more: 'Load more',
   find: 'Apply',
   clear: 'Clear filters',

@@ -85,7 +85,7 @@ export const account: typeof english = {
     actions: '操作',
     rotate: '轮换',
     rotateTitle: (name: string) => `轮换“${name}”`,
-    rotateEffect: '将创建一个设置相同的新密钥。旧密钥在宽限期内继续有效，之后失效。',
+    rotateEffect: '将创建一个设置相同的新密钥。旧密钥在宽限期内继续有效，之后永久失效，且不可恢复。',
     grace: '旧密钥宽限期',
     graceHours: (hours: number) => {
       if (hours === 0) return '立即失效'
@@ -93,9 +93,11 @@ export const account: typeof english = {
     },
     disable: '停用',
     disableTitle: (name: string) => `停用“${name}”？`,
+    disabled: (name: string) => `已停用“${name}”。`,
     disableEffect: '停用后 1 秒内生效，使用该密钥的请求将被拒绝。之后可重新启用。',
     enable: '启用',
     enableTitle: (name: string) => `启用“${name}”？`,
+    enabled: (name: string) => `已启用“${name}”。`,
     enableEffect: '启用后，该密钥立即恢复可用。',
     deleteTitle: (name: string) => `删除“${name}”？`,
     deleteEffect: '删除后 1 秒内生效，使用该密钥的请求将被拒绝，且不可恢复。用量记录会保留。',

@@ -211,7 +211,6 @@ export const catalog: typeof english = {
     name: '名称',
     factor: '价格系数',
     factorHint: '与价格相乘：0.9 即九折',
-    actions: '操作',
   },
   vouchers: {
     title: '兑换码',
@@ -265,6 +264,8 @@ export const catalog: typeof english = {
     resume: '恢复',
     pauseTitle: (name: string) => `暂停 ${name}？`,
     pauseEffect: '暂停后新账户不再获得赠送，已发放的不受影响。',
+    grantedSoFar: (count: string) => `已发放 ${count} 份。`,
+    grantedOf: (count: string, max: string) => `已发放 ${count} 份，共 ${max} 份。`,
     paused: '活动已暂停。',
     resumed: '活动已恢复。',
   },

@@ -83,6 +83,7 @@ export const customers: typeof english = {
     refund: '退款',
     amount: '金额',
     balanceAfter: '变动后余额',
+    actions: '操作',
   },
   refund: {
     button: '退款',

@@ -152,6 +152,16 @@ export const operations: typeof english = {
     manual: '手动',
     actions: '操作',
     postUpdate: '更新进展',
+    resolve: '标记为已恢复',
+    resolveTitle: (title: string) => `将“${title}”标记为已恢复？`,
+    resolveEffect: (models: number, isPublic: boolean) =>
+      [
+        models === 0 ? '影响范围：全部服务。' : `影响范围：${models} 个模型。`,
+        isPublic
+          ? '状态页将显示为已恢复。如需通知客户，请改用“更新进展”并填写内容。'
+          : '该故障不对客户显示。',
+      ].join(''),
+    resolved: '故障已标记为恢复。',
     message: '内容',
     messageHint: '客户可见',
     public: '在状态页展示并通知客户',
@@ -183,7 +193,8 @@ export const operations: typeof english = {
     resetDone: '链接已生成。',
     block: '禁止登录',
     blockTitle: (email: string) => `禁止 ${email} 登录？`,
-    blockEffect: '该用户的所有设备将立即退出，且无法再登录。账户的 API 密钥仍可使用。',
+    blockEffect: '该用户的所有设备将立即退出，且无法再登录。',
+    keysKeepWorking: (figures: string) => `账户的 API 密钥仍可使用：${figures}。`,
     blockDone: '已禁止登录。',
     unblock: '允许登录',
     unblockTitle: (email: string) => `允许 ${email} 登录？`,
@@ -202,7 +213,7 @@ export const operations: typeof english = {
     until: '有效期至',
     createdAt: '生成时间',
     deleteInviteTitle: '删除该邀请码？',
-    deleteInviteEffect: (uses: number) => `还可使用 ${uses} 次。删除后无法再用于注册。`,
+    deleteInviteEffect: (uses: number) => `还可使用 ${uses} 次。删除后无法再用于注册，且不可恢复。`,
     inviteDeleted: '邀请码已删除。',
   },
   settings: {
@@ -250,6 +261,8 @@ export const operations: typeof english = {
     requestedAt: '申请时间',
     actions: '操作',
     answer: '处理',
+    viewAccount: '查看账户',
+    decisionIsFinal: '处理结果会通知客户，且不可撤销。',
     message: '给客户的回复',
     grant: '批准',
     decline: '拒绝',

@@ -108,7 +108,7 @@ export const portal: typeof english = {
     passkeyAdded: '通行密钥已添加。',
     passkeyFailed: '设备未能创建通行密钥，请重试。',
     deletePasskeyTitle: (name: string) => `删除通行密钥“${name}”？`,
-    deletePasskeyEffect: '删除后将无法使用它登录。',
+    deletePasskeyEffect: '删除后将无法使用它登录，且不可恢复。',
     passkeyDeleted: '通行密钥已删除。',
     sessions: '登录设备',
     sessionsLead: '当前已登录的设备。',

@@ -7,8 +7,8 @@ import { mutateAccount, apiKeysQuery, refreshMs, type ApiKeyList } from '../../a
 import { confirm } from '../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../components/forms/dialog.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
-import { ApiKeyActions, ApiKeyName, ApiKeyStatus, CapUsage } from '../../components/tables/api-key-cells.tsx'
-import { CreateApiKey, ApiKeyForm, RotateApiKey } from '../../components/forms/api-key-form.tsx'
+import { ApiKeyMenu, ApiKeyName, ApiKeyStatus, CapUsage } from '../../components/tables/api-key-cells.tsx'
+import { CreateApiKey, OwnApiKeyForm, RotateApiKey } from '../../components/forms/api-key-form.tsx'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { Page } from '../../components/layout/page.tsx'
@@ -51,7 +51,7 @@ export function ApiKeys() {
               </Dialog>
               {edited && (
                 <Dialog title={t.editTitle(edited.name)} opened close={close} size="40rem">
-                  <ApiKeyForm apiKey={edited} close={close} />
+                  <OwnApiKeyForm apiKey={edited} close={close} />
                 </Dialog>
               )}
               {rotated && (
@@ -92,11 +92,13 @@ function StaleKeyWarning({ list }: { readonly list: ApiKeyList }) {
 
 function OwnApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }) {
   const t = useMessages('account').keys
+  const navigate = route.useNavigate()
   return (
     <Table
       label={t.title}
       rows={keys}
       rowId={({ id }) => id}
+      onRowClick={({ id }) => void navigate({ search: { edit: id } })}
       columns={[
         {
           header: t.key,
@@ -131,25 +133,25 @@ function OwnApiKeyTable({ keys }: { readonly keys: readonly ApiKey[] }) {
         { header: t.cap, numeric: true, cell: (key) => <CapUsage apiKey={key} /> },
         { header: t.expires, wideOnly: true, cell: (key) => <ExpiryDate at={key.expires_at} /> },
         { header: t.lastUsed, cell: (key) => <RelativeTime at={key.last_used_at} /> },
-        { header: t.actions, cell: (key) => <RowActions apiKey={key} /> },
+        { header: t.actions, isMenu: true, cell: (key) => <OwnApiKeyMenu apiKey={key} /> },
       ]}
     />
   )
 }
 
-function RowActions({ apiKey }: { readonly apiKey: ApiKey }) {
+function OwnApiKeyMenu({ apiKey }: { readonly apiKey: ApiKey }) {
   const t = useMessages('account').keys
   const shell = useMessages('shell')
   const navigate = route.useNavigate()
   return (
-    <span className="row-actions">
-      <button type="button" className="link" onClick={() => void navigate({ search: { edit: apiKey.id } })}>
-        {shell.edit}
-      </button>
-      <button type="button" className="link" onClick={() => void navigate({ search: { rotate: apiKey.id } })}>
-        {t.rotate}
-      </button>
-      <ApiKeyActions apiKey={apiKey} mutate={mutateAccount} />
-    </span>
+    <ApiKeyMenu
+      apiKey={apiKey}
+      actions={[
+        { label: shell.edit, onClick: () => void navigate({ search: { edit: apiKey.id } }) },
+        { label: t.rotate, onClick: () => void navigate({ search: { rotate: apiKey.id } }) },
+      ]}
+      mutate={mutateAccount}
+      usage="/console/usage/by"
+    />
   )
 }

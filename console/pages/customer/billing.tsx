@@ -10,7 +10,7 @@ import { submitHandler, useAction, useFieldError } from '../../components/forms/
 import { Meter } from '../../components/charts/chart.tsx'
 import { Dialog } from '../../components/forms/dialog.tsx'
 import { AmountField, Form, useDraft } from '../../components/forms/fields.tsx'
-import { changedFields, optionalText } from '../../components/forms/field-values.ts'
+import { changedFields, optionalText, previousFields } from '../../components/forms/field-values.ts'
 import { formatMoney } from '../../components/format.ts'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
@@ -133,8 +133,10 @@ function CapsForm({ wallet, close }: { readonly wallet: Wallet; readonly close: 
     monthly: optionalText(monthly),
   })
   const save = useAction(async () => {
-    await mutateAccount('PATCH', '/billing/caps', changedFields(bodyFrom(initialDraft), bodyFrom(draft)))
-    showToast(shell.saved)
+    const changes = changedFields(bodyFrom(initialDraft), bodyFrom(draft))
+    const patch = (body: unknown): Promise<unknown> => mutateAccount('PATCH', '/billing/caps', body)
+    await patch(changes)
+    showToast(shell.saved, { undo: () => patch(previousFields(wallet.caps, changes)) })
     close()
   })
   const fieldError = useFieldError(save.error)

@@ -13,6 +13,7 @@ import { ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../components/layout/page.tsx'
 import { addPasskey, supportsPasskeys } from '../../api/passkeys.ts'
 import { StatusLabel, RelativeTime } from '../../components/tables/format-cells.tsx'
+import { RowMenu } from '../../components/tables/row-menu.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { showToast } from '../../components/feedback/toast.tsx'
 import { TwoFactor } from '../../components/forms/two-factor.tsx'
@@ -141,10 +142,12 @@ function Passkeys() {
                 { header: t.lastUsed, cell: (passkey) => <RelativeTime at={passkey.last_used_at} /> },
                 {
                   header: t.actions,
+                  isMenu: true,
                   cell: (passkey) => (
-                    <button type="button" className="link danger" onClick={() => remove(passkey)}>
-                      {shell.remove}
-                    </button>
+                    <RowMenu
+                      name={passkey.name}
+                      actions={[{ label: shell.remove, onClick: () => remove(passkey), isDestructive: true }]}
+                    />
                   ),
                 },
               ]}
@@ -225,13 +228,13 @@ function Sessions() {
               { header: t.lastSeen, cell: (session) => <RelativeTime at={session.seen_at} /> },
               {
                 header: t.actions,
+                isMenu: true,
                 cell: (session) =>
-                  session.current ? (
-                    ''
-                  ) : (
-                    <button type="button" className="link danger" onClick={() => end(session)}>
-                      {t.endSession}
-                    </button>
+                  !session.current && (
+                    <RowMenu
+                      name={describeUserAgent(session.agent)}
+                      actions={[{ label: t.endSession, onClick: () => end(session), isDestructive: true }]}
+                    />
                   ),
               },
             ]}

@@ -189,7 +189,10 @@ describe('Console in circumstances', () => {
     const frame = page.locator('.table-container[tabindex="0"]').first()
     await frame.focus()
     await page.keyboard.press('End')
-    await page.getByRole('button', { name: 'Disable' }).first().click({ trial: true })
+    await page
+      .getByRole('button', { name: /^Actions for / })
+      .first()
+      .click({ trial: true })
     assert.equal(await page.evaluate('document.documentElement.scrollWidth <= window.innerWidth'), true)
   })
 })

@@ -228,7 +228,7 @@ describe('Operations in a browser', () => {
       await resetLanguage(browser)
 
       await browser.open(`/operator/accounts/${customer?.id}`)
-      await findRow(page, 'Transactions', 'Charge').getByRole('link', { name: 'Refund' }).click()
+      await chooseAction(page, findRow(page, 'Transactions', 'Charge'), 'Refund')
       assert.equal(await refund.getByLabel('Amount').inputValue(), '0.002')
       await refund.getByLabel('Reason').fill('Goodwill')
       await refund.getByRole('button', { name: 'Refund' }).click()

@@ -88,12 +88,12 @@ async function disableAndDeleteKey(page: Page, name: string, secret: string): Pr
     ['Disable', 'Disabled', false],
     ['Enable', 'Active', true],
   ] as const) {
-    await row.getByRole('button', { name: action }).click()
+    await chooseAction(page, row, action)
     await findDialog(page, `${action} “${name}”?`).getByRole('button', { name: action }).click()
     await row.getByText(state, { exact: true }).waitFor()
     assert.equal((await requestStatus(secret)) !== 401, isAccepted)
   }
-  await row.getByRole('button', { name: 'Delete' }).click()
+  await chooseAction(page, row, 'Delete')
   const confirmation = findDialog(page, `Delete “${name}”?`)
   await confirmation.getByText('This key belongs to customer@example.com.').waitFor()
   await confirmation.getByRole('button', { name: 'Delete' }).click()
@@ -182,7 +182,7 @@ describe('Operator in a browser', () => {
         .getByRole('row', { name: /day-model/ })
       await pollUnderTraffic(secret, () => row.getByText('Automatic').isVisible())
       await row.getByText('Critical', { exact: true }).waitFor()
-      await row.getByRole('button', { name: 'Post update' }).click()
+      await chooseAction(page, row, 'Post update')
       const dialog = findDialog(page)
       await dialog.getByLabel('Status', { exact: true }).selectOption('identified')
       await dialog.getByLabel('Message', { exact: true }).fill('The provider is down; we wait for it.')

@@ -14,6 +14,7 @@ import {
   type BrowserSession,
 } from '../../support/console/browser.ts'
 import {
+  chooseAction,
   createKey,
   customerPassword,
   findDialog,
@@ -100,7 +101,7 @@ describe('Sign-in in a browser', () => {
       await waitUntilSignedIn(page)
 
       await openProfile(page)
-      await row.getByRole('button', { name: 'Delete' }).click()
+      await chooseAction(page, row, 'Delete')
       const dialog = findDialog(page, 'Delete the passkey “My phone”?')
       await dialog.getByRole('button', { name: 'Delete' }).click()
       await passkeys.getByText('No passkeys yet.').waitFor()
@@ -216,19 +217,19 @@ describe('Sign-in in a browser', () => {
       await openProfile(page)
       const sessions = page.getByRole('table', { name: 'Active sessions' })
       await sessions.getByRole('row', { name: /Current session/ }).waitFor()
-      const ends = sessions.getByRole('button', { name: 'Revoke', exact: true })
-      await ends.nth(1).waitFor()
-      assert.equal(await ends.count(), 2, 'not the current session')
-      await ends.first().click()
+      const ended = sessions.getByRole('row').filter({ has: page.getByRole('button') })
+      await ended.nth(1).waitFor()
+      assert.equal(await ended.count(), 2, 'not the current session')
+      await chooseAction(page, ended.first(), 'Revoke')
       const dialog = findDialog(page, 'Revoke this session?')
       await dialog.getByText(/^Chrome, Linux at 127\.0\.0\.1/).waitFor()
       await dialog.getByRole('button', { name: 'Revoke', exact: true }).click()
-      await ends.nth(1).waitFor({ state: 'detached' })
+      await ended.nth(1).waitFor({ state: 'detached' })
       await page.getByRole('button', { name: 'Revoke all other sessions' }).click()
       await findDialog(page, 'Revoke all other sessions')
         .getByRole('button', { name: 'Revoke all other sessions' })
         .click()
-      await ends.first().waitFor({ state: 'detached' })
+      await ended.first().waitFor({ state: 'detached' })
       for (const other of others) {
         // Their pages refresh without a click.
         await other.page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()

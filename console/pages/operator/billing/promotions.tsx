@@ -16,6 +16,7 @@ import {
   isDecimal,
   optionalInteger,
   optionalText,
+  previousFields,
 } from '../../../components/forms/field-values.ts'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
@@ -24,8 +25,9 @@ import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { CopyButton, Money, StatusLabel } from '../../../components/tables/format-cells.tsx'
 import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { showToast } from '../../../components/feedback/toast.tsx'
+import { actWithToast, showToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/promotions')
 
@@ -77,23 +79,31 @@ function PromotionTable({ promotions }: { readonly promotions: readonly Promotio
   const shell = useMessages('shell')
   const navigate = route.useNavigate()
   const states: Readonly<Record<string, string>> = t.states
-  const pause = (promotion: Promotion): void =>
+  const edit = ({ id }: Promotion): void => void navigate({ search: { edit: id } })
+  const setStatus = (id: string, status: Promotion['status']) => () =>
+    mutateAdmin('PATCH', `/promotions/${id}`, { status })
+  const pause = ({ id, name, granted, max_grants: max }: Promotion): void =>
     confirm({
-      title: t.pauseTitle(promotion.name),
-      description: t.pauseEffect,
+      title: t.pauseTitle(name),
+      description: [
+        t.pauseEffect,
+        max === null
+          ? t.grantedSoFar(formatNumber(granted))
+          : t.grantedOf(formatNumber(granted), formatNumber(max)),
+      ].join(' '),
       confirmLabel: t.pause,
-      onConfirm: () => mutateAdmin('PATCH', `/promotions/${promotion.id}`, { status: 'paused' }),
+      onConfirm: setStatus(id, 'paused'),
       successMessage: t.paused,
+      undo: setStatus(id, 'active'),
     })
-  const resume = async (promotion: Promotion): Promise<void> => {
-    await mutateAdmin('PATCH', `/promotions/${promotion.id}`, { status: 'active' })
-    showToast(t.resumed)
-  }
+  const resume = ({ id }: Promotion): void =>
+    void actWithToast(setStatus(id, 'active'), t.resumed, { undo: setStatus(id, 'paused') })
   return (
     <Table
       label={t.title}
       rows={promotions}
       rowId={({ id }) => id}
+      onRowClick={edit}
       columns={[
         { header: t.name, primary: true, cell: ({ name }) => name },
         {
@@ -120,23 +130,17 @@ function PromotionTable({ promotions }: { readonly promotions: readonly Promotio
         { header: t.ends, cell: (promotion) => <ExpiryDate at={promotion.ends_at} /> },
         {
           header: t.actions,
+          isMenu: true,
           cell: (promotion) => (
-            <span className="row-actions">
-              <button
-                type="button"
-                className="link"
-                onClick={() => void navigate({ search: { edit: promotion.id } })}
-              >
-                {shell.edit}
-              </button>
-              <button
-                type="button"
-                className="link"
-                onClick={() => (promotion.status === 'active' ? pause(promotion) : void resume(promotion))}
-              >
-                {promotion.status === 'active' ? t.pause : t.resume}
-              </button>
-            </span>
+            <RowMenu
+              name={promotion.name}
+              actions={[
+                { label: shell.edit, onClick: () => edit(promotion) },
+                promotion.status === 'active'
+                  ? { label: t.pause, onClick: () => pause(promotion) }
+                  : { label: t.resume, onClick: () => resume(promotion) },
+              ]}
+            />
           ),
         },
       ]}
@@ -170,10 +174,16 @@ function PromotionForm({ promotion, close }: PromotionFormProps) {
       credit_days: optionalInteger(each.days),
     })
     const body = bodyFrom(draft)
-    if (promotion === null) await mutateAdmin('POST', '/promotions', body)
-    else
-      await mutateAdmin('PATCH', `/promotions/${promotion.id}`, changedFields(bodyFrom(initialDraft), body))
-    showToast(shell.saved)
+    if (promotion === null) {
+      await mutateAdmin('POST', '/promotions', body)
+      showToast(shell.saved)
+    } else {
+      const changes = changedFields(bodyFrom(initialDraft), body)
+      const patch = (fields: unknown): Promise<unknown> =>
+        mutateAdmin('PATCH', `/promotions/${promotion.id}`, fields)
+      await patch(changes)
+      showToast(shell.saved, { undo: () => patch(previousFields(promotion, changes)) })
+    }
     close()
   })
   const fieldError = useFieldError(save.error)

@@ -10,6 +10,7 @@ import { useMessages } from '../../../locales/messages.ts'
 import { AccountApiKeys } from '../../../components/tables/api-key-table.tsx'
 import { AccessLinkButton } from '../../../components/feedback/access-link.tsx'
 import { useAction } from '../../../components/forms/use-action.ts'
+import { AffectedAccount } from '../../../components/feedback/affected-usage.tsx'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { CreditForm } from '../../../components/forms/credit-form.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
@@ -21,6 +22,7 @@ import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-sta
 import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
 import { CopyButton, Money, ShortId, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { LogTime } from '../../../components/tables/time-cells.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { startSession } from '../../../api/session.ts'
 import { AccountStatus } from './accounts.tsx'
@@ -86,6 +88,8 @@ function AccountContent({ account }: { readonly account: Account }) {
           accountId={account.id}
           isAdding={add !== undefined}
           add={() => void navigate({ search: { add: 'key' } })}
+          editedId={edit}
+          edit={(key) => void navigate({ search: { edit: key } })}
           close={close}
         />
       </Section>
@@ -135,15 +139,22 @@ function AccountActions({ account }: { readonly account: Account }) {
     await navigate({ to: '/' })
   })
   const isActive = account.status === 'active'
+  const setStatus = (status: Account['status']) => () =>
+    mutateAdmin('PATCH', `/accounts/${account.id}`, { status })
   const toggle = (): void =>
     confirm({
       title: isActive ? t.suspendTitle(account.email) : t.resumeTitle(account.email),
-      description: isActive ? t.suspendEffect : t.resumeEffect,
+      description: (
+        <div className="stack">
+          <p>{isActive ? t.suspendEffect : t.resumeEffect}</p>
+          {isActive && <AffectedAccount id={account.id} balance={account.balance} />}
+        </div>
+      ),
       confirmLabel: isActive ? t.suspend : t.resume,
       isSafe: !isActive,
-      onConfirm: () =>
-        mutateAdmin('PATCH', `/accounts/${account.id}`, { status: isActive ? 'suspended' : 'active' }),
+      onConfirm: setStatus(isActive ? 'suspended' : 'active'),
       successMessage: isActive ? t.suspended : t.resumed,
+      undo: setStatus(account.status),
     })
   return (
     <>
@@ -197,6 +208,7 @@ function AccountFacts({ account }: { readonly account: Account }) {
 
 function EntryTable({ accountId }: { readonly accountId: string }) {
   const t = useMessages('customers').account
+  const navigate = route.useNavigate()
   const kinds: Readonly<Record<string, string>> = t.kinds
   return (
     <PagedList<Entry>
@@ -227,18 +239,9 @@ function EntryTable({ accountId }: { readonly accountId: string }) {
               cell: ({ kind, reference }) => {
                 if (reference === null) return '–'
                 return kind === 'charge' ? (
-                  <span className="row-actions">
-                    <Link to="/operator/requests/$id" params={{ id: reference }}>
-                      {t.request}
-                    </Link>
-                    <Link
-                      to="/operator/accounts/$id"
-                      params={{ id: accountId }}
-                      search={{ refund: reference }}
-                    >
-                      {t.refund}
-                    </Link>
-                  </span>
+                  <Link to="/operator/requests/$id" params={{ id: reference }}>
+                    {t.request}
+                  </Link>
                 ) : (
                   <ShortId id={reference} />
                 )
@@ -246,6 +249,23 @@ function EntryTable({ accountId }: { readonly accountId: string }) {
             },
             { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },
             { header: t.balanceAfter, numeric: true, cell: ({ balance }) => <Money amount={balance} /> },
+            {
+              header: t.actions,
+              isMenu: true,
+              cell: ({ kind, reference }) =>
+                kind === 'charge' &&
+                reference !== null && (
+                  <RowMenu
+                    name={reference}
+                    actions={[
+                      {
+                        label: t.refund,
+                        onClick: () => void navigate({ search: { refund: reference } }),
+                      },
+                    ]}
+                  />
+                ),
+            },
           ]}
         />
       )}

@@ -20,7 +20,7 @@ export function AllApiKeys() {
   const ownKeys = useMessages('account').keys
   const shell = useMessages('shell')
   const navigate = route.useNavigate()
-  const search = route.useSearch()
+  const { edit, ...search } = route.useSearch()
   const { q, status, sort } = search
   const list = { path: '/admin/keys', filter: { q, status, sort } }
   const isFiltered = q !== undefined || status !== undefined
@@ -53,7 +53,15 @@ export function AllApiKeys() {
           </EmptyState>
         }
       >
-        {(keys) => <ApiKeyTable keys={keys} showAccount />}
+        {(keys) => (
+          <ApiKeyTable
+            keys={keys}
+            editedId={edit}
+            edit={(id) => void navigate({ search: { ...search, edit: id } })}
+            close={() => void navigate({ search })}
+            showAccount
+          />
+        )}
       </PagedList>
     </Page>
   )

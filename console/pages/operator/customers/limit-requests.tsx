@@ -12,6 +12,7 @@ import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 import { RequestedLimits } from '../../../components/forms/limit-fields.tsx'
@@ -30,6 +31,7 @@ export function LimitRequests() {
   const navigate = route.useNavigate()
   const { status, answer } = route.useSearch()
   const list = { path: '/admin/limit-requests', filter: { status } }
+  const open = ({ id }: LimitRequest): void => void navigate({ search: { status, answer: id } })
   const close = (): void => void navigate({ search: { status } })
   return (
     <Page title={t.title} lead={t.lead} csv={list}>
@@ -55,15 +57,12 @@ export function LimitRequests() {
                 label={t.title}
                 rows={requests}
                 rowId={({ id }) => id}
+                onRowClick={open}
                 columns={[
                   {
                     header: t.account,
                     primary: true,
-                    cell: (request) => (
-                      <Link to="/operator/accounts/$id" params={{ id: request.account }}>
-                        {request.account_email}
-                      </Link>
-                    ),
+                    cell: (request) => request.account_email,
                   },
                   {
                     header: t.requested,
@@ -77,30 +76,47 @@ export function LimitRequests() {
                   {
                     header: t.state,
                     cell: (request) => (
-                      <StatusLabel tone={tones[request.status]}>{states[request.status]}</StatusLabel>
+                      <>
+                        <StatusLabel tone={tones[request.status]}>{states[request.status]}</StatusLabel>
+                        {request.answer !== null && <small>{request.answer}</small>}
+                      </>
                     ),
                   },
                   { header: t.requestedAt, cell: (request) => <RelativeTime at={request.created_at} /> },
                   {
                     header: t.actions,
-                    cell: (request) =>
-                      request.status === 'open' ? (
-                        <button
-                          type="button"
-                          className="link"
-                          onClick={() => void navigate({ search: { status, answer: request.id } })}
-                        >
-                          {t.answer}
-                        </button>
-                      ) : (
-                        request.answer
-                      ),
+                    isMenu: true,
+                    cell: (request) => (
+                      <RowMenu
+                        name={request.account_email}
+                        actions={[
+                          request.status === 'open' && { label: t.answer, onClick: () => open(request) },
+                          {
+                            label: t.viewAccount,
+                            renderRoot: (props) => (
+                              <Link to="/operator/accounts/$id" params={{ id: request.account }} {...props} />
+                            ),
+                          },
+                        ]}
+                      />
+                    ),
                   },
                 ]}
               />
               {answered && (
-                <Dialog title={t.answer} opened close={close}>
-                  <DecisionForm request={answered} close={close} />
+                <Dialog
+                  title={answered.status === 'open' ? t.answer : states[answered.status]}
+                  opened
+                  close={close}
+                >
+                  {answered.status === 'open' ? (
+                    <DecisionForm request={answered} close={close} />
+                  ) : (
+                    <div className="stack">
+                      <RequestText request={answered} />
+                      <p>{answered.answer}</p>
+                    </div>
+                  )}
                 </Dialog>
               )}
             </>
@@ -108,6 +124,17 @@ export function LimitRequests() {
         }}
       </PagedList>
     </Page>
+  )
+}
+
+function RequestText({ request }: { readonly request: LimitRequest }) {
+  return (
+    <>
+      <p>
+        {request.account_email}: <RequestedLimits wanted={request.wanted} />
+      </p>
+      <p className="muted">{request.reason}</p>
+    </>
   )
 }
 
@@ -126,10 +153,8 @@ function DecisionForm({ request, close }: DecisionFormProps) {
   })
   return (
     <div className="stack">
-      <p>
-        {request.account_email}: <RequestedLimits wanted={request.wanted} />
-      </p>
-      <p className="muted">{request.reason}</p>
+      <RequestText request={request} />
+      <p>{t.decisionIsFinal}</p>
       <Textarea
         label={t.message}
         rows={2}

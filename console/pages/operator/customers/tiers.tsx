@@ -7,7 +7,12 @@ import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { AmountField, Form, useDraft } from '../../../components/forms/fields.tsx'
-import { changedFields, integerText, optionalInteger } from '../../../components/forms/field-values.ts'
+import {
+  changedFields,
+  integerText,
+  optionalInteger,
+  previousFields,
+} from '../../../components/forms/field-values.ts'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { LimitFields, limitNames } from '../../../components/forms/limit-fields.tsx'
@@ -44,6 +49,7 @@ export function Tiers() {
                 label={t.title}
                 rows={data}
                 rowId={({ name }) => name}
+                onRowClick={({ name }) => void navigate({ search: { edit: name } })}
                 columns={[
                   { header: t.name, primary: true, cell: ({ name }) => name },
                   ...limitNames.map((limit) => ({
@@ -55,18 +61,6 @@ export function Tiers() {
                     },
                   })),
                   { header: t.factor, numeric: true, cell: (tier) => `× ${tier.price_factor}` },
-                  {
-                    header: t.actions,
-                    cell: ({ name }) => (
-                      <button
-                        type="button"
-                        className="link"
-                        onClick={() => void navigate({ search: { edit: name } })}
-                      >
-                        {shell.edit}
-                      </button>
-                    ),
-                  },
                 ]}
               />
               <Dialog title={t.add} opened={add !== undefined} close={close}>
@@ -107,14 +101,16 @@ function TierForm({ tier, close }: TierFormProps) {
       price_factor: each.price_factor.trim(),
     })
     const body = bodyFrom(draft)
-    if (tier === null) await mutateAdmin('POST', '/tiers', { ...body, name: draft.name.trim() })
-    else
-      await mutateAdmin(
-        'PATCH',
-        `/tiers/${encodeURIComponent(tier.name)}`,
-        changedFields(bodyFrom(initialDraft), body),
-      )
-    showToast(shell.saved)
+    if (tier === null) {
+      await mutateAdmin('POST', '/tiers', { ...body, name: draft.name.trim() })
+      showToast(shell.saved)
+    } else {
+      const changes = changedFields(bodyFrom(initialDraft), body)
+      const patch = (fields: unknown): Promise<unknown> =>
+        mutateAdmin('PATCH', `/tiers/${encodeURIComponent(tier.name)}`, fields)
+      await patch(changes)
+      showToast(shell.saved, { undo: () => patch(previousFields(tier, changes)) })
+    }
     close()
   })
   const fieldError = useFieldError(save.error)

@@ -7,6 +7,7 @@ import type { Invite, AccessLink, User } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { useAction } from '../../../components/forms/use-action.ts'
 import { AccessLinkDialog } from '../../../components/feedback/access-link.tsx'
+import { AffectedAccount } from '../../../components/feedback/affected-usage.tsx'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField, Form, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
@@ -18,6 +19,7 @@ import { Page, Section } from '../../../components/layout/page.tsx'
 import { OneTimeSecret } from '../../../components/feedback/one-time-secret.tsx'
 import { StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { useSession } from '../../../api/session.ts'
 
@@ -90,14 +92,17 @@ interface UserTableProps {
 function UserTable({ users, showLink }: UserTableProps) {
   const t = useMessages('operations').users
   const { person: currentUser } = useSession()
-  const toggle = (user: User): void =>
+  const setBlocked = (id: string, disabled: boolean) => () =>
+    mutateAdmin('PATCH', `/people/${id}`, { disabled })
+  const toggle = ({ id, email, account, disabled }: User): void =>
     confirm({
-      title: user.disabled ? t.unblockTitle(user.email) : t.blockTitle(user.email),
-      description: user.disabled ? t.unblockEffect : t.blockEffect,
-      confirmLabel: user.disabled ? t.unblock : t.block,
-      isSafe: user.disabled,
-      onConfirm: () => mutateAdmin('PATCH', `/people/${user.id}`, { disabled: !user.disabled }),
-      successMessage: user.disabled ? t.unblockDone : t.blockDone,
+      title: disabled ? t.unblockTitle(email) : t.blockTitle(email),
+      description: disabled ? t.unblockEffect : <BlockEffect account={account} />,
+      confirmLabel: disabled ? t.unblock : t.block,
+      isSafe: disabled,
+      onConfirm: setBlocked(id, !disabled),
+      successMessage: disabled ? t.unblockDone : t.blockDone,
+      undo: setBlocked(id, disabled),
     })
   const reset = (user: User): void =>
     confirm({
@@ -162,26 +167,36 @@ function UserTable({ users, showLink }: UserTableProps) {
         },
         {
           header: t.actions,
+          isMenu: true,
           cell: (user) =>
             user.id === currentUser?.id ? (
               <span className="muted">{t.you}</span>
             ) : (
-              <span className="row-actions">
-                <button type="button" className="link" onClick={() => reset(user)}>
-                  {t.reset}
-                </button>
-                <button
-                  type="button"
-                  className={user.disabled ? 'link' : 'link danger'}
-                  onClick={() => toggle(user)}
-                >
-                  {user.disabled ? t.unblock : t.block}
-                </button>
-              </span>
+              <RowMenu
+                name={user.email}
+                actions={[
+                  { label: t.reset, onClick: () => reset(user) },
+                  {
+                    label: user.disabled ? t.unblock : t.block,
+                    onClick: () => toggle(user),
+                    isDestructive: !user.disabled,
+                  },
+                ]}
+              />
             ),
         },
       ]}
     />
+  )
+}
+
+function BlockEffect({ account }: { readonly account: string | null }) {
+  const t = useMessages('operations').users
+  return (
+    <div className="stack">
+      <p>{t.blockEffect}</p>
+      {account !== null && <AffectedAccount id={account} describe={t.keysKeepWorking} />}
+    </div>
   )
 }
 
@@ -214,10 +229,12 @@ function InviteList() {
             { header: t.createdAt, cell: (invite) => <RelativeTime at={invite.created_at} /> },
             {
               header: t.actions,
+              isMenu: true,
               cell: (invite) => (
-                <button type="button" className="link danger" onClick={() => revoke(invite)}>
-                  {shell.remove}
-                </button>
+                <RowMenu
+                  name={invite.note === '' ? invite.id : invite.note}
+                  actions={[{ label: shell.remove, onClick: () => revoke(invite), isDestructive: true }]}
+                />
               ),
             },
           ]}

@@ -8,6 +8,7 @@ import { get } from '../../../api/client.ts'
 import type { Availability, Incident } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
+import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField, Form, useDraft } from '../../../components/forms/fields.tsx'
 import { changedFields, namesFrom } from '../../../components/forms/field-values.ts'
@@ -19,6 +20,7 @@ import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
 import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
 import { useServerText } from '../../../components/tables/server-text.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 
@@ -168,11 +170,25 @@ function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] 
   const t = useMessages('operations').incidents
   const serverText = useServerText()
   const navigate = route.useNavigate()
+  const edit = ({ id }: Incident): void => void navigate({ search: { edit: id } })
+  const setStatus = (id: string, status: Incident['status']) => () =>
+    mutateAdmin('PATCH', `/incidents/${id}`, { status })
+  const resolve = ({ id, title, status, models, public: isPublic }: Incident): void =>
+    confirm({
+      title: t.resolveTitle(title),
+      description: t.resolveEffect(models.length, isPublic),
+      confirmLabel: t.resolve,
+      isSafe: true,
+      onConfirm: setStatus(id, 'resolved'),
+      successMessage: t.resolved,
+      undo: setStatus(id, status),
+    })
   return (
     <Table
       label={t.title}
       rows={incidents}
       rowId={({ id }) => id}
+      onRowClick={edit}
       columns={[
         {
           header: t.what,
@@ -206,10 +222,17 @@ function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] 
         },
         {
           header: t.actions,
-          cell: ({ id }) => (
-            <button type="button" className="link" onClick={() => void navigate({ search: { edit: id } })}>
-              {t.postUpdate}
-            </button>
+          isMenu: true,
+          cell: (incident) => (
+            <RowMenu
+              name={serverText(incident.title)}
+              actions={[
+                { label: t.postUpdate, onClick: () => edit(incident) },
+                // The monitoring resolves its own incidents, and would not do so after an undo.
+                !incident.automatic &&
+                  incident.status !== 'resolved' && { label: t.resolve, onClick: () => resolve(incident) },
+              ]}
+            />
           ),
         },
       ]}
