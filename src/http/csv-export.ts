@@ -27,8 +27,8 @@ export interface CsvExport {
   readonly columns: readonly Column<object>[]
 }
 
-/** How many rows of a list an export asks for at once. */
-export const exportPageRows = 1000
+/** How many rows of a list an export reads at once: few enough that no page of it delays other requests. */
+export const exportPageRows = 200
 
 /** For lists whose rows do not name the currency of their amounts. */
 export const currencyColumn: Column<object> = { name: 'currency', valueOf: () => currency }

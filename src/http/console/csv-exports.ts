@@ -5,6 +5,7 @@ import {
   currencyColumn,
   dayColumn,
   exportList,
+  exportPageRows,
   type CsvExport,
   type ListPage,
 } from '../csv-export.ts'
@@ -15,9 +16,6 @@ import { usageContract } from './contract/usage.ts'
 import { openContext, type ConsoleApp, type ConsoleDeps, type Endpoint } from './context.ts'
 
 type RowOf<Contract> = ResponseOf<Contract> extends { data: (infer Row extends object)[] } ? Row : never
-
-/** Pages of a customer's list have at most as many rows. */
-const pageRows = 200
 
 const requests = csvExport<RowOf<typeof usageContract.requests>>(usageContract.requests.path, [
   'time',
@@ -111,7 +109,7 @@ export function registerCsvExports(app: ConsoleApp, deps: ConsoleDeps, endpoints
         timezone: account.timezone,
         forPeople: true,
         async readPage(cursor) {
-          const page = hasPages ? { limit: String(pageRows), cursor } : {}
+          const page = hasPages ? { limit: String(exportPageRows), cursor } : {}
           return (await endpoint.handler(await createContext({ ...c.req.query(), ...page }))) as ListPage
         },
       })
