@@ -4,32 +4,35 @@
  * is intact.
  */
 import { apply } from './apply.ts'
+import {
+  billCells,
+  billOf,
+  entryCells,
+  hasBill,
+  parseBills,
+  parseEntries,
+  type CommitRows,
+  type CommittedTransfer,
+  type StoredBill,
+} from './commit-rows.ts'
 import { encodeHolds, toStoredOwner, type StoredOwner } from './checkpoint.ts'
 import { accountBook, transfersOf, type Transfer } from './entries.ts'
-import type { Settled } from './events.ts'
-import { decodeEvents } from './journal.ts'
+import type { LedgerEvent, Settled } from './events.ts'
 import type { LedgerReport } from './report.ts'
 import { accountOwner, emptyOwner, emptyState, type LedgerState } from './state.ts'
 
-export type { LedgerReport }
-
-/** One commit as stored: its events and the entries with its number. */
-export interface StoredCommit {
+/** A commit as stored, decoded. */
+export interface VerifiedCommit {
   readonly seq: number
-  readonly body: string
-  readonly entries: readonly Transfer[]
+  readonly events: readonly LedgerEvent[]
   /** The open holds after this commit, if it made a checkpoint. */
-  readonly holds: string | undefined
+  readonly holds: string | null
 }
 
-/** The money columns of a request's row. */
-export interface StoredBill {
-  readonly id: string
+/** How many entries there are, and what request rows cost. */
+export interface RowTotals {
+  readonly entries: number
   readonly cost: bigint
-  readonly input: number
-  readonly cachedInput: number
-  readonly output: number
-  readonly reasoning: number
 }
 
 /**
@@ -41,7 +44,7 @@ export interface DroppedBills {
   readonly cost: bigint
 }
 
-const noDroppedBills: DroppedBills = { bills: 0, cost: 0n }
+export const noDroppedBills: DroppedBills = { bills: 0, cost: 0n }
 
 /** The sum over all accounts. */
 export function sumDroppedBills(
@@ -57,24 +60,25 @@ export function sumDroppedBills(
 
 const maxFindings = 100
 
-function billOf(event: Settled): StoredBill {
-  const { input, cachedInput, output, reasoning } = event.usage
-  return { id: event.id, cost: event.charge, input, cachedInput, output, reasoning }
-}
-
 function absoluteDifference(a: bigint, b: bigint): bigint {
   return a > b ? a - b : b - a
 }
 
 /** The names of the fields in which two rows differ. */
-function differingFields<Row extends object>(computed: Row, found: Row): string[] {
+export function differingFields<Row extends object>(computed: Row, found: Row): string[] {
   const names = Object.keys(computed) as (keyof Row & string)[]
   return names.filter((name) => computed[name] !== found[name])
 }
 
+interface ImpliedRows {
+  readonly commits: number[]
+  readonly transfers: CommittedTransfer[]
+  readonly bills: StoredBill[]
+}
+
 /**
- * Verifies a ledger incrementally: feed it commits and request rows in order, then ask for the report. It can
- * be fed further afterwards.
+ * Verifies a ledger incrementally: feed it commits in order, and after some of them their rows, then ask for
+ * the report. It can be fed further afterwards.
  */
 export class LedgerVerifier {
   readonly state: LedgerState
@@ -85,9 +89,13 @@ export class LedgerVerifier {
   /** Each account's balance as the sum of its entries, starting from the initial state. */
   readonly #sums = new Map<string, bigint>()
   readonly #dropped: DroppedBills
+  /** What the commits imply whose rows have not been compared yet. */
+  #implied: ImpliedRows = { commits: [], transfers: [], bills: [] }
   /** Bills counted so far whose request row has been deleted. */
   #skipped = noDroppedBills
-  #entries = 0
+  #totals: RowTotals = { entries: 0, cost: 0n }
+  /** What the commits had implied at the last comparison of totals. */
+  #comparedTotals = this.#totals
   #drift = 0n
 
   /**
@@ -101,34 +109,42 @@ export class LedgerVerifier {
   }
 
   /**
-   * Applies the next commit; the caller has checked its place in the hash chain. Throws
-   * `LedgerInvariantError` or `JournalFormatError` if an event cannot follow from the ones before.
+   * Applies the next commit; the caller has checked its place in the hash chain. Throws `LedgerInvariantError`
+   * if an event cannot follow from the ones before.
    */
-  applyCommit(commit: StoredCommit): void {
-    const { transfers, bills } = this.replay(commit)
-    for (const bill of bills) this.#addBill(bill)
-    this.#compareEntries(commit, transfers)
-  }
-
-  /** Like `applyCommit`, for callers that compare entries and bills themselves: returns the expected ones. */
-  replay({ seq, body, holds }: Omit<StoredCommit, 'entries'>): {
-    readonly transfers: readonly Transfer[]
-    readonly bills: readonly StoredBill[]
-  } {
-    const transfers: Transfer[] = []
-    const bills: StoredBill[] = []
-    for (const event of decodeEvents(body)) {
+  applyCommit({ seq, events, holds }: VerifiedCommit): void {
+    this.#implied.commits.push(seq)
+    for (const event of events) {
       const account = this.state.holds.get(event.id)?.account ?? ''
       apply(this.state, event)
-      if (event.kind === 'settled' && event.charge > 0n) {
-        if (this.#skipped.bills < this.#dropped.bills) this.#skipBill(event.charge)
-        else bills.push(billOf(event))
-      }
-      for (const transfer of transfersOf(event, account)) transfers.push(transfer)
+      if (hasBill(event)) this.#implyBill(event)
+      for (const transfer of transfersOf(event, account)) this.#implied.transfers.push({ seq, transfer })
     }
-    if (holds !== undefined && holds !== encodeHolds(this.state))
+    if (holds !== null && holds !== encodeHolds(this.state))
       this.addFinding(`the checkpoint at commit ${seq} has other holds than the journal`)
-    return { transfers, bills }
+  }
+
+  #implyBill(settled: Settled): void {
+    this.#totals = { ...this.#totals, cost: this.#totals.cost + settled.charge }
+    if (this.#skipped.bills < this.#dropped.bills) this.#skipBill(settled.charge)
+    else this.#implied.bills.push(billOf(settled))
+  }
+
+  /** Compares the rows of the commits that were applied since the last call. */
+  compareRows({ entries, bills, deletedBills }: CommitRows): void {
+    const implied = this.#implied
+    this.#implied = { commits: [], transfers: [], bills: [] }
+    const { entries: counted, cost } = this.#totals
+    this.#totals = { entries: counted + implied.transfers.length, cost }
+    // Nearly always the texts are equal, and comparing them costs a fraction of reading every row.
+    if (entries === JSON.stringify(implied.transfers.map(entryCells)))
+      for (const { transfer } of implied.transfers) this.#addToSums(transfer)
+    else this.#compareEntries(implied, parseEntries(entries))
+    if (bills !== JSON.stringify(implied.bills.map(billCells))) {
+      for (const bill of implied.bills) this.#addBill(bill)
+      for (const row of parseBills(bills)) this.#addBillRow(row)
+    }
+    this.#skipPendingBills(deletedBills)
   }
 
   #skipBill(cost: bigint): void {
@@ -136,7 +152,7 @@ export class LedgerVerifier {
   }
 
   /** Skips bills whose request rows have not appeared, up to a total of `maxSkipped`. */
-  skipPendingBills(maxSkipped: number): void {
+  #skipPendingBills(maxSkipped: number): void {
     for (const [id, { cost }] of this.#unmatchedBills) {
       if (this.#skipped.bills >= maxSkipped) return
       this.#unmatchedBills.delete(id)
@@ -144,35 +160,29 @@ export class LedgerVerifier {
     }
   }
 
-  /** Counts a stored entry that the caller has found correct. */
-  acceptEntry({ debit, credit, amount }: Transfer): void {
-    this.#entries += 1
-    this.#sum(debit, -amount)
-    this.#sum(credit, amount)
+  /** Only the sums of accounts are compared. */
+  #addToSums({ debit, credit, amount }: Transfer): void {
+    if (isAccountBook(debit)) this.#sums.set(debit, (this.#sums.get(debit) ?? 0n) - amount)
+    if (isAccountBook(credit)) this.#sums.set(credit, (this.#sums.get(credit) ?? 0n) + amount)
   }
 
-  #sum(book: string, nanos: bigint): void {
-    this.#sums.set(book, (this.#sums.get(book) ?? 0n) + nanos)
+  /** What the journal implies. */
+  get totals(): RowTotals {
+    return this.#totals
   }
 
-  /** Entries that follow from the journal. */
-  get entries(): number {
-    return this.#entries
-  }
-
-  /** Bills that are still without their request row. */
-  get pendingBills(): number {
-    return this.#unmatchedBills.size
-  }
-
-  /** Adds the next request row with a cost, in the order in which rows were written. */
-  addBillRow(row: StoredBill): void {
-    const billed = this.#unmatchedBills.get(row.id)
-    if (!billed) this.#unmatchedRows.set(row.id, row)
-    else {
-      this.#unmatchedBills.delete(row.id)
-      this.#compareBills(billed, row)
-    }
+  /** Compares the number and the cost of all rows since the last call with what the journal implies since then. */
+  compareTotals(found: RowTotals): void {
+    const entries = this.#totals.entries - this.#comparedTotals.entries
+    const charged = this.#totals.cost - this.#comparedTotals.cost
+    this.#comparedTotals = this.#totals
+    if (found.entries !== entries)
+      this.addFinding(`there are ${found.entries} entries, but the journal has ${entries}`)
+    if (found.cost !== charged)
+      this.addFinding(
+        `the request rows cost ${found.cost} nanos, but the journal charged ${charged}`,
+        absoluteDifference(found.cost, charged),
+      )
   }
 
   /** Adds a finding. `drift` is the amount by which the books differ, in nanos. */
@@ -191,7 +201,7 @@ export class LedgerVerifier {
     this.#compareOwners(new Map(owners))
     return {
       ok: this.#findings.length === 0,
-      entries: this.#entries,
+      entries: this.#totals.entries,
       drift: this.#drift,
       openHolds: this.state.holds.size,
       overrun: this.state.overrun,
@@ -199,13 +209,18 @@ export class LedgerVerifier {
     }
   }
 
-  #addBill(billed: StoredBill): void {
-    const row = this.#unmatchedRows.get(billed.id)
-    if (!row) this.#unmatchedBills.set(billed.id, billed)
-    else {
-      this.#unmatchedRows.delete(billed.id)
-      this.#compareBills(billed, row)
-    }
+  #addBill(bill: StoredBill): void {
+    const row = this.#unmatchedRows.get(bill.id)
+    if (!row) return void this.#unmatchedBills.set(bill.id, bill)
+    this.#unmatchedRows.delete(bill.id)
+    return this.#compareBills(bill, row)
+  }
+
+  #addBillRow(row: StoredBill): void {
+    const bill = this.#unmatchedBills.get(row.id)
+    if (!bill) return void this.#unmatchedRows.set(row.id, row)
+    this.#unmatchedBills.delete(row.id)
+    return this.#compareBills(bill, row)
   }
 
   #compareBills(billed: StoredBill, row: StoredBill): void {
@@ -215,9 +230,27 @@ export class LedgerVerifier {
     this.addFinding(`${message} (${names.join(', ')})`, absoluteDifference(billed.cost, row.cost))
   }
 
-  #compareEntries({ seq, entries }: StoredCommit, computed: readonly Transfer[]): void {
-    this.#entries += computed.length
-    for (const [index, transfer] of computed.entries()) {
+  /** Both are in the order of the commits, except for entries that belong to none. */
+  #compareEntries({ commits, transfers }: ImpliedRows, entries: readonly CommittedTransfer[]): void {
+    const implied = Map.groupBy(transfers, ({ seq }) => seq)
+    let next = 0
+    for (const seq of commits) {
+      const found: Transfer[] = []
+      for (let entry = entries[next]; entry && entry.seq <= seq; entry = entries[(next += 1)]) {
+        if (entry.seq === seq) found.push(entry.transfer)
+        else this.#addStrayEntry(entry)
+      }
+      this.#compareCommit(seq, implied.get(seq) ?? [], found)
+    }
+    for (const entry of entries.slice(next)) this.#addStrayEntry(entry)
+  }
+
+  #addStrayEntry({ transfer: { ref, amount } }: CommittedTransfer): void {
+    this.addFinding(`an entry of ${ref} belongs to no commit`, amount)
+  }
+
+  #compareCommit(seq: number, implied: readonly CommittedTransfer[], entries: readonly Transfer[]): void {
+    for (const [index, { transfer }] of implied.entries()) {
       const found = entries[index]
       if (!found) this.addFinding(`commit ${seq} lacks the entry of ${transfer.ref}`, transfer.amount)
       else {
@@ -226,13 +259,9 @@ export class LedgerVerifier {
         if (names.length > 0) this.addFinding(message, absoluteDifference(transfer.amount, found.amount))
       }
     }
-    for (const { ref, amount } of entries.slice(computed.length)) {
+    for (const { ref, amount } of entries.slice(implied.length))
       this.addFinding(`commit ${seq} has an entry of ${ref} that the journal does not give`, amount)
-    }
-    for (const { debit, credit, amount } of entries) {
-      this.#sum(debit, -amount)
-      this.#sum(credit, amount)
-    }
+    for (const entry of entries) this.#addToSums(entry)
   }
 
   #compareDropped(): void {
@@ -266,5 +295,6 @@ export class LedgerVerifier {
   }
 }
 
+const isAccountBook = (book: string): boolean => book.startsWith(accountBook(''))
 const isAccount = (ownerId: string): boolean => ownerId.startsWith(accountOwner(''))
 const bookOf = (ownerId: string): string => accountBook(ownerId.slice(accountOwner('').length))

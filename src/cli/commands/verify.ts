@@ -21,10 +21,9 @@ import {
 /** Reads a stopped relay's file only: an inconsistent ledger cannot be opened for writing. */
 async function verifyStopped({ databaseUrl, dataDir }: Config): Promise<Fields> {
   const { verifyInThread } = await import('../../server/verification/verify-thread.ts')
-  const { verifyClusterInThread } = await import('../../server/verification/cluster-verify-thread.ts')
   const report = await (databaseUrl === null
     ? verifyInThread(join(dataDir, 'sluice.db'))
-    : verifyClusterInThread(databaseUrl))
+    : verifyInThread({ clusterUrl: databaseUrl }))
   return {
     ok: report.ok,
     entries: report.entries,

@@ -11,7 +11,8 @@ import { checkBackup } from '../../db/sqlite/backup-file.ts'
 import { findOpeningSecret, type Secret, type SecretSources } from '../../db/data-keys.ts'
 import { keyFileName } from '../../lib/key-file.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
-import { verifyLedger } from '../verification/verify-ledger.ts'
+import { verifyLedger } from '../verification/replay.ts'
+import { sqliteSource } from '../verification/sqlite-source.ts'
 
 /** A backup cannot be made or restored; the message says why. */
 export class BackupError extends Error {
@@ -157,7 +158,7 @@ export async function checkDatabase(path: string): Promise<DatabaseReport> {
   const report = checkBackup(path)
   const reader = openReadOnly(path)
   try {
-    const ledger = await verifyLedger(reader.db)
+    const ledger = await verifyLedger(sqliteSource, reader.db)
     if (!ledger.ok)
       throw new BackupError(`The ledger in ${path} is inconsistent: ${ledger.findings.join('; ')}.`)
     return {

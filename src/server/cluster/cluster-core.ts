@@ -39,7 +39,7 @@ import { SharedCredits } from './shared-credits.ts'
 import { LedgerAlertBroadcast } from './ledger-alert-broadcast.ts'
 import { SharedLedger } from './ledger/shared-ledger.ts'
 import { TrafficBroadcast } from './traffic-broadcast.ts'
-import { verifyClusterInThread, monitorClusterInThread } from '../verification/cluster-verify-thread.ts'
+import { verifyInThread, monitorInThread } from '../verification/verify-thread.ts'
 
 const rejoinPauseMs = 500
 
@@ -280,9 +280,10 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     isCurrent: () => feed.waitUntilFresh(),
     applyConfigChanges: refresh,
     // Queries the database first: an outage is not a bug of the thread.
-    verifyLedger: () => db.all({ sql: 'select 1', parameters: [] }).then(() => verifyClusterInThread(url)),
+    verifyLedger: () =>
+      db.all({ sql: 'select 1', parameters: [] }).then(() => verifyInThread({ clusterUrl: url })),
     monitorLedger: (everyMs, monitorListener) =>
-      monitorClusterInThread(url, everyMs, isLeader, broadcasts.ledgerAlerts.wrap(monitorListener)),
+      monitorInThread({ clusterUrl: url }, everyMs, broadcasts.ledgerAlerts.wrap(monitorListener), isLeader),
     async close() {
       await Promise.all([leader.close(), feed.close(), rates.close(), spendNotifications.close()])
       broadcasts.close()

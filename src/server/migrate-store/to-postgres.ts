@@ -14,7 +14,6 @@ import { PostgresTransfer, TransferTargetError } from '../../db/transfer/to-post
 import { readMoveMarker, writeMoveMarker, type MoveMarker } from '../../db/transfer/move-marker.ts'
 import { countRows, listTables, type ReadRows } from '../../db/transfer/tables.ts'
 import { newId } from '../../lib/ids.ts'
-import { verifyClusterInThread } from '../verification/cluster-verify-thread.ts'
 import { noopCoreListener } from '../ledger/core.ts'
 import { openEmbeddedCore } from '../ledger/embedded-core.ts'
 import { verifyInThread } from '../verification/verify-thread.ts'
@@ -59,7 +58,7 @@ async function transfer(
     await target.copyTable(read, table, (rows) => progress.step(`moving ${table.name}`, rows))
   const digests = await compareTables(read, target.read, tables, progress)
   onProgress('recomputing the ledger in PostgreSQL')
-  const ledger = await verifyClusterInThread(url)
+  const ledger = await verifyInThread({ clusterUrl: url })
   if (!ledger.ok)
     throw new StoreMigrationError(`The ledger in the target is inconsistent: ${ledger.findings.join('; ')}.`)
   const secret = await findKeyFileSecret(source, config.dataDir)

@@ -10,8 +10,10 @@ import { startPostgres, postgresSkipReason, type PostgresServer } from '../../db
 import { rollUpShared } from '../../usage/rollups/shared-rollup.ts'
 import { SnapshotReader } from '../../db/postgres/snapshot.ts'
 import type { LedgerReport } from '../../ledger/report.ts'
-import type { ReadSnapshot } from './table-sums.ts'
-import { scanJournal, scanSums } from './full-scans.ts'
+import { LedgerMonitor } from './ledger-monitor.ts'
+import type { ReadSnapshot } from './ledger-source.ts'
+import { postgresSource as source } from './postgres-source.ts'
+import { scrubJournal, scrubSums } from './scrub.ts'
 import {
   at,
   credit,
@@ -21,8 +23,7 @@ import {
   type TestLedger as Node,
 } from '../cluster/ledger/shared-ledger.fixture.ts'
 import { tamperingSince, saveTables, tamperingBefore, tamper, withTampering } from './tampering.fixture.ts'
-import { monitorClusterInThread } from './cluster-verify-thread.ts'
-import { ClusterLedgerMonitor } from './cluster-ledger-monitor.ts'
+import { monitorInThread } from './verify-thread.ts'
 
 const skip = postgresSkipReason
 
@@ -73,15 +74,18 @@ async function serveSome({ nodes }: TestCluster): Promise<void> {
   }
 }
 
-const ignoreReports = { onReport: () => undefined, onError: () => undefined }
+function monitorOf({ url }: TestCluster): LedgerMonitor {
+  const listener = { onReport: () => undefined, onError: () => undefined }
+  return new LedgerMonitor({ source, openSnapshots: (name) => new SnapshotReader(url, name) }, listener)
+}
 
-describe('ClusterLedgerMonitor', () => {
+describe('LedgerMonitor', () => {
   test('tampering before the monitor started – is found by a full scan', { skip }, async (t) => {
     const cluster = await openCluster(t)
     await serveSome(cluster)
     const check = async (): Promise<Record<'sums' | 'recomputation', LedgerReport | null>> => ({
-      sums: await scanSums(cluster.readSnapshot),
-      recomputation: await scanJournal(cluster.readSnapshot),
+      sums: await scrubSums(source, cluster.readSnapshot),
+      recomputation: await scrubJournal(source, cluster.readSnapshot),
     })
     for (const [name, { statement, by }] of Object.entries(tamperingBefore)) {
       await withTampering(cluster.client, statement, async () => {
@@ -98,7 +102,7 @@ describe('ClusterLedgerMonitor', () => {
     const cluster = await openCluster(t)
     await serveSome(cluster)
     for (const [name, statement] of Object.entries(tamperingSince)) {
-      const monitor = new ClusterLedgerMonitor(cluster.url, ignoreReports)
+      const monitor = monitorOf(cluster)
       assert.deepEqual((await monitor.check()).findings, [], `before ${name}`)
       await serveSome(cluster)
       await withTampering(cluster.client, statement, async () =>
@@ -110,10 +114,10 @@ describe('ClusterLedgerMonitor', () => {
 
   test('check that fails halfway – is completed by the next one', { skip }, async (t) => {
     const cluster = await openCluster(t)
-    const monitor = new ClusterLedgerMonitor(cluster.url, ignoreReports)
+    const monitor = monitorOf(cluster)
     await monitor.check()
     await serveSome(cluster)
-    for (const table of ['entries', 'dropped_bills', 'requests', 'holds', 'owners']) {
+    for (const table of ['entries', 'requests', 'holds', 'owners']) {
       await cluster.client.query(`alter table ${table} rename to away`)
       await assert.rejects(monitor.check(), /does not exist/)
       await cluster.client.query(`alter table away rename to ${table}`)
@@ -128,24 +132,24 @@ describe('ClusterLedgerMonitor', () => {
   })
 
   test('failover that lost commits with all their rows – is not reported', { skip }, async (t) => {
-    for (const scan of [scanSums, scanJournal]) {
+    for (const scan of [scrubSums, scrubJournal]) {
       const cluster = await openCluster(t)
-      const monitor = new ClusterLedgerMonitor(cluster.url, ignoreReports)
+      const monitor = monitorOf(cluster)
       await serveSome(cluster)
       const loseLaterCommits = await saveTables(cluster.client)
       await serveSome(cluster)
       assert.deepEqual((await monitor.check()).findings, [])
       let snapshotCount = 0
       // What had settled when the scan started is lost before it ends.
-      const report = await scan(async (read) => {
+      const report = await scan(source, async (read) => {
         const result = await cluster.readSnapshot(read)
         if ((snapshotCount += 1) === 5) await loseLaterCommits()
         return result
       })
       assert.equal(report, null)
       assert.deepEqual((await monitor.check()).findings, [])
-      for (const check of [scanSums, scanJournal])
-        assert.deepEqual((await check(cluster.readSnapshot))?.findings, [])
+      for (const check of [scrubSums, scrubJournal])
+        assert.deepEqual((await check(source, cluster.readSnapshot))?.findings, [])
     }
   })
 
@@ -172,10 +176,7 @@ describe('ClusterLedgerMonitor', () => {
         for (let count = 0; !load.isOver; count += 1) await credit(one, 10n, `one-${count}`)
       })(),
     ]
-    const monitors = [
-      new ClusterLedgerMonitor(cluster.url, ignoreReports),
-      new ClusterLedgerMonitor(cluster.url, ignoreReports),
-    ]
+    const monitors = [monitorOf(cluster), monitorOf(cluster)]
     const snapshots = [new SnapshotReader(cluster.url, 'tests'), new SnapshotReader(cluster.url, 'tests')]
     /** Checks and scans while the nodes serve this many requests. */
     const checkDuring = async (served: number): Promise<void> => {
@@ -184,9 +185,9 @@ describe('ClusterLedgerMonitor', () => {
       const checking = monitors.map(async (monitor) => {
         while (isServing()) assert.deepEqual((await monitor.check()).findings, [])
       })
-      const scanning = [scanSums, scanJournal].map(async (scan, index) => {
+      const scanning = [scrubSums, scrubJournal].map(async (scan, index) => {
         while (isServing()) {
-          const report = await scan((read) => snapshots[index]?.read(read) ?? assert.fail())
+          const report = await scan(source, (read) => snapshots[index]?.read(read) ?? assert.fail())
           assert.deepEqual(report?.findings ?? [], [])
         }
       })
@@ -219,13 +220,18 @@ describe('ClusterLedgerMonitor', () => {
       const checks = [0, 0]
       const found = Promise.withResolvers<{ node: number; report: LedgerReport }>()
       const monitorAt = (node: number): (() => Promise<void>) =>
-        monitorClusterInThread(cluster.url, 20, () => leader === node, {
-          onReport(report) {
-            checks[node] = (checks[node] ?? 0) + 1
-            if (!report.ok) found.resolve({ node, report })
+        monitorInThread(
+          { clusterUrl: cluster.url },
+          20,
+          {
+            onReport(report) {
+              checks[node] = (checks[node] ?? 0) + 1
+              if (!report.ok) found.resolve({ node, report })
+            },
+            onError: (error) => found.reject(error),
           },
-          onError: (error) => found.reject(error),
-        })
+          () => leader === node,
+        )
       const stops = [monitorAt(0), monitorAt(1)]
       t.after(() => Promise.all(stops.map((stop) => stop())))
       const waitForChecks = async (node: number, times: number): Promise<void> => {

@@ -7,7 +7,7 @@ import { sql } from '../../db/schema/schema.ts'
 import { rewriteSqliteLedger } from '../../db/sqlite/rewrite-ledger.ts'
 import { databaseFileName } from '../../db/sqlite/store.ts'
 import { toValidText } from '../../lib/valid-text.ts'
-import { readJournalNodes } from './cluster-ledger-pages.ts'
+import { readJournalNodes } from './postgres-source.ts'
 
 interface Commit {
   readonly seq: number

@@ -1,68 +1,123 @@
 /**
- * Monitors the ledger: recomputes new commits of the journal every minute, and compares them with balances, entries and
- * request rows, as `sluice verify` does for the whole ledger. It starts with the sums of everything at startup.
+ * Monitors the ledger. Each check recomputes the commits since the last one and compares all derived rows, as
+ * `sluice verify` does for the whole ledger, so its cost depends on what is new. In addition, scrubs (scrub.ts) verify what
+ * was there before. A mismatch stays reported.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../db/db.ts'
-import { chainGenesis } from '../../db/journal.ts'
-import { readLedger } from '../../db/read-ledger.ts'
-import { sql, type OwnersTable } from '../../db/schema/schema.ts'
+import { rollUpCursorSql } from '../../db/rollup-cursor.ts'
 import type { LedgerReport } from '../../ledger/report.ts'
-import { LedgerVerifier } from '../../ledger/verify.ts'
-import { recoverState } from '../ledger/recovery.ts'
-import { compareSums, lastDeletedRow, sumEntries, sumRequestCosts, type ReadSnapshot } from './table-sums.ts'
-import { VerificationRun, type StartingPoint } from './verify-ledger.ts'
+import type { LedgerSource, ReadSnapshot, SnapshotConnection } from './ledger-source.ts'
+import { LedgerVerification } from './replay.ts'
+import { lastDeletedRow, pauseFactor, scrubJournal, scrubSums, type Scrub } from './scrub.ts'
 
-interface StartingState extends StartingPoint {
-  readonly owners: readonly OwnersTable[]
+export interface MonitorListener {
+  onReport(report: LedgerReport): void
+  /** A check failed for another reason than the ledger; the next one starts again. */
+  onError(error: unknown): void
 }
 
-/** The last commit, and the last rows that belong to it or to an earlier one. */
-async function readStartingState(db: Db): Promise<StartingState> {
-  const read = await readLedger(db)
-  const last = await db.first(sql.selectFrom('journal').select('hash').orderBy('seq', 'desc').limit(1))
-  const entry = await db.first(sql.selectFrom('entries').select('id').orderBy('id', 'desc').limit(1))
-  const request = await db.first(
-    sql.selectFrom('requests').select('row_id').orderBy('row_id', 'desc').limit(1),
-  )
-  return {
-    verifier: new LedgerVerifier(await recoverState(db, read)),
-    owners: read.owners,
-    seq: read.lastSeq,
-    hash: last?.hash ?? chainGenesis,
-    entryId: entry?.id ?? 0,
-    rowId: request?.row_id ?? 0,
-  }
+export interface MonitoredLedger {
+  readonly source: LedgerSource
+  readonly openSnapshots: (name: string) => SnapshotConnection
 }
 
-/** Starts at the last commit, with findings from the sums of all earlier rows. */
-async function readStartingPoint(readSnapshot: ReadSnapshot): Promise<StartingPoint> {
-  const start = await readSnapshot(readStartingState)
-  const entries = await sumEntries(readSnapshot, start.entryId)
-  const costs = await sumRequestCosts(readSnapshot, start.rowId)
-  compareSums(start.owners, entries, costs, (message, drift) => start.verifier.addFinding(message, drift))
-  return start
+interface Monitored {
+  readonly verification: LedgerVerification
+  /** Up to this number all request rows were visible at the last check: only those are rolled up and may be deleted. */
+  readonly lastSeenRow: number
+}
+
+async function lastRolledUpRow(db: Db): Promise<number> {
+  const [row] = await db.report<{ position: number }>({ sql: rollUpCursorSql, parameters: [] })
+  return row?.position ?? 0
+}
+
+/**
+ * Rows were deleted before they were checked, after a long sleep of the machine, or a failover has lost commits. The scrubs
+ * verify what is left.
+ */
+async function isHistoryGone(db: Db, { verification, lastSeenRow }: Monitored): Promise<boolean> {
+  return (await lastDeletedRow(db)) > lastSeenRow || !(await verification.reader.isHistoryIntact(db))
 }
 
 export class LedgerMonitor {
-  readonly #readSnapshot: ReadSnapshot
-  #run: VerificationRun | null = null
+  readonly #ledger: MonitoredLedger
+  readonly #listener: MonitorListener
+  #current: Monitored | null = null
+  #failedReport: LedgerReport | null = null
 
-  constructor(readSnapshot: ReadSnapshot) {
-    this.#readSnapshot = readSnapshot
+  /** `listener` gets what scrubs find; `check` returns its own report. */
+  constructor(ledger: MonitoredLedger, listener: MonitorListener) {
+    this.#ledger = ledger
+    this.#listener = listener
   }
 
   /** Verifies what is new since the last check; the first one sets the starting point. One check at a time. */
   async check(): Promise<LedgerReport> {
-    for (;;) {
-      const run = (this.#run ??= new VerificationRun(await readStartingPoint(this.#readSnapshot)))
-      const report = await this.#readSnapshot((db) => verifyUnlessDeleted(run, db))
-      if (report !== null) return report
-      this.#run = null
+    if (this.#failedReport) return this.#failedReport
+    const snapshots = this.#ledger.openSnapshots('sluice watch')
+    try {
+      const report = await snapshots.read((db) => this.#verifyNew(db))
+      if (!report.ok) this.#failedReport ??= report
+      return this.#failedReport ?? report
+    } finally {
+      await snapshots.close()
     }
   }
-}
 
-/** null: rows were deleted before they were checked, after a long sleep of the machine. The monitor then starts again. */
-async function verifyUnlessDeleted(run: VerificationRun, db: Db): Promise<LedgerReport | null> {
-  return (await lastDeletedRow(db)) > run.rowId ? null : run.verifyNew(db)
+  async #verifyNew(db: Db): Promise<LedgerReport> {
+    const { source } = this.#ledger
+    if (this.#current && (await isHistoryGone(db, this.#current))) this.#current = null
+    this.#current ??= {
+      verification: new LedgerVerification(source, await source.readPresent(db)),
+      lastSeenRow: await lastRolledUpRow(db),
+    }
+    const { verification } = this.#current
+    const report = await verification.verify(db)
+    this.#current = { verification, lastSeenRow: await lastRolledUpRow(db) }
+    return report
+  }
+
+  /** Compares the sums of all rows once. Resolves after a mismatch was reported. */
+  async scrubOnce(pauseMs: number): Promise<void> {
+    while ((await this.#scrub(scrubSums, pauseMs)) === null);
+  }
+
+  /** Repeats all scrubs until one finds a mismatch, with at least this pause between them and after a failure. */
+  async scrubAll(pauseMs: number): Promise<void> {
+    const repeat = async (scrub: Scrub): Promise<void> => {
+      while (!this.#failedReport) {
+        const startedAt = performance.now()
+        await this.#scrub(scrub, pauseMs)
+        const tookMs = performance.now() - startedAt
+        if (!this.#failedReport) await delay(Math.max(pauseMs, tookMs * pauseFactor))
+      }
+    }
+    await Promise.all([scrubSums, scrubJournal].map(repeat))
+  }
+
+  async #scrub(scrub: Scrub, pauseMs: number): Promise<LedgerReport | null> {
+    const snapshots = this.#ledger.openSnapshots('sluice watch of all')
+    const read: ReadSnapshot = (work) => this.#retryUntilAvailable(() => snapshots.read(work), pauseMs)
+    const report = await scrub(this.#ledger.source, read)
+    await snapshots.close()
+    if (report && !report.ok) {
+      this.#failedReport ??= report
+      this.#listener.onReport(this.#failedReport)
+    }
+    return report
+  }
+
+  /** An outage of the database must not restart a scrub that takes hours. */
+  async #retryUntilAvailable<Result>(read: () => Promise<Result>, pauseMs: number): Promise<Result> {
+    for (;;) {
+      try {
+        return await read()
+      } catch (error) {
+        this.#listener.onError(error)
+        await delay(pauseMs)
+      }
+    }
+  }
 }

@@ -4,7 +4,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { rewriteSqliteLedger } from '../../db/sqlite/rewrite-ledger.ts'
-import { verifyFast } from './fast-verify.ts'
 import { writeInvalidText } from './invalid-text.fixture.ts'
 import { findTextRepair, repairText, RepairRefusedError, type TextRepair } from './repair-text.ts'
 import { copyLedger, tamper, verifyFile } from './served-ledger.fixture.ts'
@@ -54,7 +53,6 @@ describe('repairText', () => {
     assert.deepEqual([repaired.texts, repaired.rehashed], [found.texts, found.rehashed])
     assert.deepEqual(repaired.ledger, consistent)
     assert.deepEqual(await verifyFile(path), consistent)
-    assert.deepEqual(await verifyFast(path), consistent)
     assert.deepEqual((await repair(path)).texts, [])
   })
 
@@ -72,7 +70,6 @@ describe('repairText', () => {
       ],
     )
     assert.equal((await verifyFile(path)).ok, true)
-    assert.equal((await verifyFast(path))?.ok, true)
     const database = new DatabaseSync(path)
     t.after(() => database.close())
     assert.throws(() => database.exec(`update entries set reason = 'other'`), /append-only/)

@@ -14,10 +14,12 @@ import { transfersOf, type Transfer } from '../../ledger/entries.ts'
 import { decodeEvents } from '../../ledger/journal.ts'
 import { makeTextValid, type TextChange } from '../../ledger/journal-text.ts'
 import type { LedgerReport } from '../../ledger/report.ts'
+import { differingFields } from '../../ledger/verify.ts'
 import { escapeInvalidText, isValidText, toValidText } from '../../lib/valid-text.ts'
-import { readJournalNodes } from './cluster-ledger-pages.ts'
-import { verifyClusterLedger } from './verify-cluster.ts'
-import { toTransfer, verifyLedger } from './verify-ledger.ts'
+import { toTransfer } from './ledger-source.ts'
+import { postgresSource, readJournalNodes } from './postgres-source.ts'
+import { verifyLedger } from './replay.ts'
+import { sqliteSource } from './sqlite-source.ts'
 
 const pageCommits = 200
 
@@ -146,13 +148,12 @@ function checkChain({ seq, number, prev, body, hash }: StoredCommit, last: numbe
 
 /** Throws if the entries of the credits differ in more than text that is not valid. */
 function compareEntries(seq: number, expected: readonly Transfer[], found: readonly Transfer[]): void {
-  const names = ['at', 'debit', 'credit', 'amount', 'kind', 'account', 'ref', 'reason', 'source'] as const
   if (expected.length !== found.length)
     throw new RepairRefusedError(
       `commit ${seq} has ${found.length} credits in its entries, not ${expected.length}.`,
     )
   for (const [index, transfer] of expected.entries()) {
-    const differing = names.filter((name) => transfer[name] !== found[index]?.[name])
+    const differing = differingFields(transfer, found[index] ?? transfer)
     if (differing.length > 0)
       throw new RepairRefusedError(
         `the entry of ${escapeInvalidText(transfer.ref)} in commit ${seq} differs in ${differing.join(', ')}.`,
@@ -179,7 +180,7 @@ export async function repairText(kind: StoreKind, rewriter: LedgerRewriter): Pro
   const { db } = rewriter
   const { texts, rehashed } = await repairAll(kind, db, rewriter)
   if (texts.length === 0) return { texts, rehashed, ledger: null }
-  const ledger = await (kind === 'sqlite' ? verifyLedger(db) : verifyClusterLedger(db))
+  const ledger = await verifyLedger(kind === 'sqlite' ? sqliteSource : postgresSource, db)
   if (!ledger.ok) throw new RepairRefusedError(ledger.findings.join('; '))
   await db.write(auditStatement('command-line', 'ledger.repair', 'ledger', { texts: texts.length, rehashed }))
   return { texts, rehashed, ledger }

@@ -1,20 +1,27 @@
-/** A ledger with some requests, for tests of the verification, and the three ways to verify it. */
+/** A ledger with some requests, for tests of the verification, in both stores. */
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, type TestContext } from 'node:test'
-import { openReader } from '../../db/sqlite/connection.ts'
+import { compileQuery, type Db, type Query } from '../../db/db.ts'
+import { openClient, runStatement } from '../../db/postgres/connection.ts'
+import { postgresSkipReason, startPostgres, type PostgresServer } from '../../db/postgres/postgres.fixture.ts'
+import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { databaseFileName } from '../../db/sqlite/store.ts'
 import { createRequestRow, createTemporaryDir, openTemporaryStore } from '../../db/store.fixture.ts'
+import { listTables, type ReadRows } from '../../db/transfer/tables.ts'
+import { PostgresTransfer } from '../../db/transfer/to-postgres.ts'
 import type { LedgerReport } from '../../ledger/report.ts'
 import { nanoPrice, noCaps, streamHold, usageOf } from '../../ledger/ledger.fixture.ts'
 import { accountOwner, emptyState, keyOwner } from '../../ledger/state.ts'
 import * as ledger from '../../ledger/operations.ts'
 import { CommitQueue } from '../ledger/commit-queue.ts'
-import { verifyLedger } from './verify-ledger.ts'
-import { inSnapshot, monitorInThread } from './verify-thread.ts'
+import { postgresSource } from './postgres-source.ts'
+import { verifyLedger } from './replay.ts'
+import { openSqliteSnapshots, sqliteSource } from './sqlite-source.ts'
+import { monitorInThread } from './verify-thread.ts'
 
 export type ServeRequests = (count: number) => Promise<void>
 
@@ -94,11 +101,11 @@ export async function copyLedger(t: TestContext): Promise<string> {
 }
 
 export async function verifyFile(path: string): Promise<LedgerReport> {
-  const connection = openReader(path)
+  const snapshots = openSqliteSnapshots(path)
   try {
-    return await inSnapshot(connection, verifyLedger)
+    return await snapshots.read((db) => verifyLedger(sqliteSource, db))
   } finally {
-    connection.close()
+    await snapshots.close()
   }
 }
 
@@ -111,6 +118,87 @@ export function tamper(path: string, ...statements: string[]): void {
   for (const statement of statements) database.exec(statement)
   database.close()
 }
+
+/** A ledger that a test can tamper with, in one of the stores. */
+export interface TamperedLedger {
+  /** Changes rows as an attacker with all permissions could. */
+  readonly tamper: (...statements: string[]) => Promise<void>
+  readonly readBodies: () => Promise<readonly { readonly seq: number; readonly body: string }[]>
+  /** SQL of a binary value. */
+  readonly bytes: (value: Uint8Array) => string
+  readonly verify: () => Promise<LedgerReport>
+}
+
+const bodiesText = 'select seq, body from journal order by seq'
+
+async function openTamperedFile(t: TestContext): Promise<TamperedLedger> {
+  const path = await copyLedger(t)
+  return {
+    tamper: (...statements) => Promise.resolve(tamper(path, ...statements)),
+    async readBodies() {
+      const snapshots = openSqliteSnapshots(path)
+      const rows = await snapshots.read((db) =>
+        db.all<{ seq: number; body: string }>({ sql: bodiesText, parameters: [] }),
+      )
+      await snapshots.close()
+      return rows
+    },
+    bytes: (value) => `x'${Buffer.from(value).toString('hex')}'`,
+    verify: () => verifyFile(path),
+  }
+}
+
+let postgres: Promise<{ readonly server: PostgresServer; readonly url: string }> | undefined
+after(async () => (await postgres)?.server.remove())
+
+/** The same ledger after a move to PostgreSQL. */
+async function moveLedger(t: TestContext): Promise<{ server: PostgresServer; url: string }> {
+  const path = await copyLedger(t)
+  const server = await startPostgres()
+  const url = await server.createDatabase()
+  const target = await PostgresTransfer.open(url)
+  const source = openReadOnly(path)
+  const read: ReadRows = (statement) => source.db.all(statement)
+  const tables = await listTables(read)
+  await target.begin('move', tables, () => undefined)
+  await target.createSchema('move')
+  for (const table of tables) await target.copyTable(read, table, () => undefined)
+  await target.finish(new Map(), {})
+  source.close()
+  await target.close()
+  return { server, url }
+}
+
+/** All changes are made in a transaction that is rolled back. */
+async function openTamperedDatabase(t: TestContext): Promise<TamperedLedger> {
+  postgres ??= moveLedger(t)
+  const { url } = await postgres
+  const client = await openClient({ url, name: 'tamper', statementMs: 20_000 })
+  t.after(() => client.end())
+  await client.query('begin; set local session_replication_role = replica')
+  const rowsOf = async <Row>(query: Query<Row>): Promise<Row[]> =>
+    (await runStatement(client, compileQuery(query))).rows as Row[]
+  const db: Db = {
+    all: rowsOf,
+    report: rowsOf,
+    first: async (query) => (await rowsOf(query))[0],
+    write: () => Promise.reject(new Error('not used')),
+  }
+  return {
+    async tamper(...statements) {
+      for (const statement of statements) await client.query(statement)
+    },
+    readBodies: () => db.all({ sql: bodiesText, parameters: [] }),
+    bytes: (value) => `'\\x${Buffer.from(value).toString('hex')}'::bytea`,
+    verify: () => verifyLedger(postgresSource, db),
+  }
+}
+
+/** The stores, each with a copy of the same ledger. */
+export const stores = [
+  { store: 'sqlite', skip: false, open: openTamperedFile },
+  { store: 'postgres', skip: postgresSkipReason, open: openTamperedDatabase },
+] as const
 
 /** Starts a monitor with a short interval. The returned function waits for a report. */
 export async function startMonitor(

@@ -1,121 +1,186 @@
-/**
- * Verifies the ledger on a thread of its own, over a snapshot of the database: the whole ledger once, or new commits
- * periodically.
- */
+/** Verifies the ledger on a thread of its own: the whole of it once, or new commits periodically. */
+import { on } from 'node:events'
 import { parentPort, workerData, type MessagePort, type Worker } from 'node:worker_threads'
-import { startThread } from '../../lib/thread.ts'
-import { resourceLimits } from '../../db/sqlite/ledger-reader.ts'
-import { compileQuery, type Db, type Query } from '../../db/db.ts'
-import { cacheKiB, openReader, type Connection } from '../../db/sqlite/connection.ts'
+import { SnapshotReader } from '../../db/postgres/snapshot.ts'
 import type { LedgerReport } from '../../ledger/report.ts'
+import { emptyState } from '../../ledger/state.ts'
+import { noDroppedBills, type DroppedBills } from '../../ledger/verify.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
-import { verifyFast } from './fast-verify.ts'
-import { verifyLedger } from './verify-ledger.ts'
-import { LedgerMonitor } from './ledger-monitor.ts'
+import { startThread } from '../../lib/thread.ts'
+import { LedgerMonitor, type MonitoredLedger, type MonitorListener } from './ledger-monitor.ts'
+import { postgresSource } from './postgres-source.ts'
+import { PageReader, type LedgerEnd, type LedgerPage } from './page-reader.ts'
+import { LedgerReplay } from './replay.ts'
+import { openSqliteSnapshots, sqliteSource } from './sqlite-source.ts'
+
+export type { MonitorListener }
+
+/** Where a ledger is: a SQLite file, or the database of a cluster. */
+export type LedgerLocation = string | { readonly clusterUrl: string }
 
 interface ThreadInit {
-  readonly path: string
-  readonly mode: 'once' | 'monitor'
+  readonly location: LedgerLocation
+  /** Verify the whole ledger once, read it for the thread that does, or verify new commits periodically. */
+  readonly task: 'verify' | 'read' | { readonly everyMs: number }
 }
 
-/** A Db over the thread's own connection. */
-function dbOn(connection: Connection): Db {
-  const rowsOf = async <Result>(query: Query<Result>): Promise<Result[]> =>
-    // STRICT tables and the integer rule of db/sqlite/connection.ts make the query's type true.
-    connection.run(compileQuery(query)).rows as Result[]
-  return {
-    all: rowsOf,
-    report: rowsOf,
-    first: async (query) => (await rowsOf(query))[0],
-    write: () => Promise.reject(new Error('A snapshot is read-only.')),
-  }
-}
+/** From the thread that reads: the bills that were dropped, then pages, then the end. */
+type ReadMessage =
+  | { readonly dropped: DroppedBills }
+  | { readonly page: LedgerPage }
+  | { readonly end: LedgerEnd }
+  | { readonly error: string }
 
-/** Reads one snapshot, independently of concurrent writes. */
-export async function inSnapshot<Result>(
-  connection: Connection,
-  read: (db: Db) => Promise<Result>,
-): Promise<Result> {
-  connection.database.exec('begin')
-  try {
-    return await read(dbOn(connection))
-  } finally {
-    connection.database.exec('rollback')
-  }
-}
+type ThreadReply = { readonly report: LedgerReport } | { readonly error: string }
+
+/** What is read is short-lived, so a small young generation suffices; four times as much is no faster and stays allocated. */
+const resourceLimits = { maxYoungGenerationSizeMb: 16 }
 
 function startVerification(init: ThreadInit): Worker {
   return startThread(new URL(import.meta.url), { workerData: init, resourceLimits })
 }
 
-/** Verifies the whole ledger once. `path`: the database file. */
-export function verifyInThread(path: string): Promise<LedgerReport> {
+/** Verifies the whole ledger once. */
+export async function verifyInThread(location: LedgerLocation): Promise<LedgerReport> {
+  const worker = startVerification({ location, task: 'verify' })
   const { promise, resolve, reject } = Promise.withResolvers<LedgerReport>()
-  const worker = startVerification({ path, mode: 'once' })
-  worker.on('message', resolve)
+  worker.on('message', (reply: ThreadReply) => {
+    if ('report' in reply) resolve(reply.report)
+    else reject(new Error(reply.error))
+  })
   worker.on('error', reject)
   worker.on('exit', () => reject(new Error('The verification was aborted.')))
-  return promise
-}
-
-export interface MonitorListener {
-  onReport(report: LedgerReport): void
-  /** A check failed for another reason than the ledger; the next one starts again. */
-  onError(error: unknown): void
-}
-
-/** Verifies new commits at once and then periodically. The returned function stops it. */
-export function monitorInThread(
-  path: string,
-  everyMs: number,
-  listener: MonitorListener,
-): () => Promise<void> {
-  let worker = startWorker()
-  let next: NodeJS.Timeout | undefined
-  let isStopped = false
-
-  function startWorker(): Worker {
-    const started = startVerification({ path, mode: 'monitor' })
-    started.unref()
-    started.on('message', (report: LedgerReport) => {
-      schedule(() => started.postMessage('check'))
-      listener.onReport(report)
-    })
-    started.on('error', (error: unknown) => listener.onError(error))
-    started.on('exit', () => schedule(() => (worker = startWorker())))
-    started.postMessage('check')
-    return started
-  }
-
-  function schedule(action: () => void): void {
-    if (isStopped) return
-    next = setTimeout(action, everyMs)
-    next.unref()
-  }
-
-  return async () => {
-    isStopped = true
-    clearTimeout(next)
+  try {
+    return await promise
+  } finally {
     await worker.terminate()
   }
 }
 
-async function run({ path, mode }: ThreadInit, port: MessagePort): Promise<void> {
-  const connection = openReader(path, cacheKiB.readOnce)
-  if (mode === 'once') {
-    // The ledger is almost always consistent; only otherwise is it necessary to find what differs.
-    port.postMessage((await verifyFast(path)) ?? (await inSnapshot(connection, verifyLedger)))
-    connection.close()
-    return
+/** How often a node checks whether it has become the leader. */
+const checkLeadershipEveryMs = 1000
+
+/** Verifies at once and then periodically while `isLeader`; starts anew after another node was the leader. */
+export function monitorInThread(
+  location: LedgerLocation,
+  everyMs: number,
+  listener: MonitorListener,
+  isLeader: () => boolean = () => true,
+): () => Promise<void> {
+  let worker: Worker | null = null
+  let isStopped = false
+  let nextAt = 0
+
+  async function stop(): Promise<void> {
+    const stopped = worker
+    worker = null
+    nextAt = 0
+    await stopped?.terminate()
   }
+
+  function start(): Worker {
+    const started = startVerification({ location, task: { everyMs } })
+    started.unref()
+    started.on('message', (reply: ThreadReply) => {
+      if ('report' in reply) listener.onReport(reply.report)
+      else listener.onError(new Error(reply.error))
+    })
+    started.on('error', (error: unknown) => listener.onError(error))
+    started.on('exit', () => (worker = worker === started ? null : worker))
+    return started
+  }
+
+  function checkIfDue(): void {
+    if (isStopped) return
+    if (!isLeader()) return void stop()
+    const now = performance.now()
+    if (now < nextAt) return
+    nextAt = now + everyMs
+    worker ??= start()
+    worker.postMessage('check')
+  }
+
+  const timer = setInterval(checkIfDue, Math.min(everyMs, checkLeadershipEveryMs))
+  timer.unref()
+  return async () => {
+    isStopped = true
+    clearInterval(timer)
+    await stop()
+  }
+}
+
+function openLedger(location: LedgerLocation): MonitoredLedger {
+  if (typeof location === 'string')
+    return { source: sqliteSource, openSnapshots: () => openSqliteSnapshots(location) }
+  const { clusterUrl } = location
+  return { source: postgresSource, openSnapshots: (name) => new SnapshotReader(clusterUrl, name) }
+}
+
+/** Pages that are read while another one is replayed. */
+const maxPagesAhead = 2
+
+/** Reads the whole ledger in one snapshot, and sends its pages as they are asked for. */
+async function sendLedger({ source, openSnapshots }: MonitoredLedger, port: MessagePort): Promise<void> {
+  const send = (message: ReadMessage): void => port.postMessage(message)
+  const requests = on(port, 'message')
+  const snapshots = openSnapshots('sluice verify')
+  try {
+    await snapshots.read(async (db) => {
+      const start = await source.readBeginning(db)
+      send({ dropped: start.dropped })
+      const reader = new PageReader(source, start)
+      for (let isLast = false, ahead = 0; !isLast; ahead += 1) {
+        if (ahead >= maxPagesAhead) await requests.next()
+        const page = await reader.next(db)
+        send({ page })
+        isLast = page.isLast
+      }
+      send({ end: await reader.readEnd(db) })
+    })
+  } catch (error) {
+    send({ error: errorMessage(error) })
+  }
+  await snapshots.close()
+}
+
+/** Replays the ledger that another thread reads: reading and hashing take about as long as replaying. */
+async function verifyOnce(location: LedgerLocation): Promise<LedgerReport> {
+  const reading = startVerification({ location, task: 'read' })
+  let replay = new LedgerReplay({ state: emptyState(), dropped: noDroppedBills })
+  for await (const [message] of on(reading, 'message') as AsyncIterable<[ReadMessage]>) {
+    if ('error' in message) throw new Error(message.error)
+    if ('end' in message) return replay.report(message.end)
+    if ('dropped' in message) replay = new LedgerReplay({ state: emptyState(), dropped: message.dropped })
+    else {
+      reading.postMessage('next')
+      replay.apply(message.page)
+    }
+  }
+  throw new Error('The ledger was not read to its end.')
+}
+
+function run({ location, task }: ThreadInit, port: MessagePort): void {
+  const reply = (message: ThreadReply): void => port.postMessage(message)
+  const onReport = (report: LedgerReport): void => reply({ report })
+  const onError = (error: unknown): void => reply({ error: errorMessage(error) })
+  if (task === 'verify') return void verifyOnce(location).then(onReport, onError)
+  const ledger = openLedger(location)
+  if (task === 'read') return void sendLedger(ledger, port)
   collectGarbageWhenIdle()
-  const monitor = new LedgerMonitor((read) => inSnapshot(connection, read))
-  port.on('message', () => void monitor.check().then((report) => port.postMessage(report)))
+  const monitor = new LedgerMonitor(ledger, { onReport, onError })
+  let last: Promise<unknown> = Promise.resolve()
+  port.on('message', () => {
+    last = last.then(() => monitor.check()).then(onReport, onError)
+  })
+  // A node of a cluster cannot know what others do to the rows; the file of a single relay was changed while nothing ran.
+  return void (typeof location === 'string'
+    ? monitor.scrubOnce(task.everyMs)
+    : monitor.scrubAll(task.everyMs))
 }
 
-/** Whether `startVerification` started this thread; other threads may import this file. */
 function isThreadInit(value: unknown): value is ThreadInit {
-  return typeof value === 'object' && value !== null && 'mode' in value && 'path' in value
+  return typeof value === 'object' && value !== null && 'location' in value && 'task' in value
 }
 
-if (parentPort !== null && isThreadInit(workerData)) await run(workerData, parentPort)
+if (parentPort !== null && isThreadInit(workerData)) run(workerData, parentPort)

@@ -20,7 +20,7 @@ import { formatValues } from '../../../src/db/postgres/sql-text.ts'
 import { createTemporaryDir } from '../../../src/db/store.fixture.ts'
 import { sequenceSql } from '../../../src/db/transfer/to-postgres.ts'
 import { listTables, type ReadRows } from '../../../src/db/transfer/tables.ts'
-import { verifyClusterInThread } from '../../../src/server/verification/cluster-verify-thread.ts'
+import { verifyInThread } from '../../../src/server/verification/verify-thread.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
 import {
   assertServes,
@@ -88,7 +88,7 @@ describe('Schema upgrade of PostgreSQL', () => {
         const inPostgres = await digestTables(read, tables)
         await client.end()
         assert.deepEqual(inPostgres, inFile, `schema ${version}`)
-        const { ok, findings } = await verifyClusterInThread(url)
+        const { ok, findings } = await verifyInThread({ clusterUrl: url })
         assert.deepEqual({ ok, findings }, { ok: true, findings: [] }, `schema ${version}`)
       }
     },

@@ -16,7 +16,8 @@ import { outcome } from '../../../relay/request-outcome.fixture.ts'
 import { openFaultyProxy, type CommitFault } from './faulty-connection.fixture.ts'
 import type { SharedLedgerDeps } from './shared-ledger-deps.ts'
 import { SharedLedger } from './shared-ledger.ts'
-import { verifyClusterLedger } from '../../verification/verify-cluster.ts'
+import { postgresSource } from '../../verification/postgres-source.ts'
+import { verifyLedger } from '../../verification/replay.ts'
 import { version } from '../../version.ts'
 import type { CreditResult, QueuedHold } from './queued-operations.ts'
 
@@ -161,7 +162,7 @@ export async function openOperator(t: TestContext, { url }: TestLedger): Promise
 }
 
 export function verifyDatabase(url: string): Promise<LedgerReport> {
-  return openSnapshots(url).read(verifyClusterLedger)
+  return openSnapshots(url).read((db) => verifyLedger(postgresSource, db))
 }
 
 /** Waits until a connection of the database meets the condition. */

@@ -20,7 +20,8 @@ import {
   waitForConnection,
   verifyDatabase,
 } from './shared-ledger.fixture.ts'
-import { verifyClusterLedger } from '../../verification/verify-cluster.ts'
+import { postgresSource } from '../../verification/postgres-source.ts'
+import { verifyLedger } from '../../verification/replay.ts'
 
 const skip = postgresSkipReason
 
@@ -163,7 +164,7 @@ describe('SharedLedger', () => {
     }
     for (const tampering of ['select 1', ...tamperings]) {
       await client.query(`begin; ${unguarded}; ${tampering}`)
-      const { ok } = await verifyClusterLedger(here)
+      const { ok } = await verifyLedger(postgresSource, here)
       await client.query('rollback')
       assert.equal(ok, tampering === 'select 1', tampering)
     }

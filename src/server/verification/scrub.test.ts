@@ -5,15 +5,17 @@ import { deleteRequestsStep } from '../../db/retention/delete-requests.ts'
 import { migrateSqlite } from '../../db/sqlite/migrate.ts'
 import { openWriter, type Connection } from '../../db/sqlite/connection.ts'
 import { createTemporaryDir } from '../../db/store.fixture.ts'
-import { sumEntries, sumRequestCosts, type ReadSnapshot } from './table-sums.ts'
-import { inSnapshot } from './verify-thread.ts'
+import type { ReadSnapshot } from './ledger-source.ts'
+import { sumEntries, sumRequestCosts } from './scrub.ts'
+import { openSqliteSnapshots } from './sqlite-source.ts'
 
 const rows = 12_000
 const costOf = (row: number): bigint => 1_000_000_000_001n + BigInt(row)
 
 /** A database with more rows than one step reads, each with its entry, of three accounts. */
-function createFilledDatabase(t: TestContext): Connection {
-  const connection = openWriter(join(createTemporaryDir(t), 'some.db'))
+function createFilledDatabase(t: TestContext): { connection: Connection; path: string } {
+  const path = join(createTemporaryDir(t), 'some.db')
+  const connection = openWriter(path)
   t.after(() => connection.close())
   migrateSqlite(connection.database)
   connection.database.exec(`begin;
@@ -25,7 +27,7 @@ function createFilledDatabase(t: TestContext): Connection {
     select row_id, row_id, at, 'account:' || account_id, 'operator:revenue', cost_nanos, 'charge', account_id from requests;
     insert into cursors values ('usage_hourly', ${rows});
     commit`)
-  return connection
+  return { connection, path }
 }
 
 const expected = new Map(
@@ -36,19 +38,21 @@ const expected = new Map(
 )
 
 /** Reads snapshots, and calls `afterSnapshot` after each. */
-function snapshotsOf(connection: Connection, afterSnapshot: (count: number) => void): ReadSnapshot {
+function snapshotsOf(t: TestContext, path: string, afterSnapshot: (count: number) => void): ReadSnapshot {
   let count = 0
+  const snapshots = openSqliteSnapshots(path)
+  t.after(() => snapshots.close())
   return async (read) => {
-    const result = await inSnapshot(connection, read)
+    const result = await snapshots.read(read)
     afterSnapshot((count += 1))
     return result
   }
 }
 
-describe('table sums', () => {
+describe('sums of a scrub', () => {
   test('entries of many steps – add up by book and by account', async (t) => {
     const { books, charges } = await sumEntries(
-      snapshotsOf(createFilledDatabase(t), () => {}),
+      snapshotsOf(t, createFilledDatabase(t).path, () => {}),
       rows,
     )
     assert.deepEqual(charges, expected)
@@ -61,14 +65,14 @@ describe('table sums', () => {
 
   for (const dropped of [0, 2000, 5000, 8000, 11_999]) {
     test(`request rows – add up to the same if the oldest ${dropped} are deleted between steps`, async (t) => {
-      const connection = createFilledDatabase(t)
+      const { connection, path } = createFilledDatabase(t)
       const drop = (moment: number): void => {
         if (moment !== 1) return
         connection.database.exec('begin')
         assert.equal(deleteRequestsStep(connection, rows + 1, dropped), dropped)
         connection.database.exec('commit')
       }
-      assert.deepEqual(await sumRequestCosts(snapshotsOf(connection, drop), rows), expected)
+      assert.deepEqual(await sumRequestCosts(snapshotsOf(t, path, drop), rows), expected)
     })
   }
 })
