@@ -12,6 +12,7 @@ export const groups = [
   '256',
   'formats',
   'ledger',
+  'verification',
   'cluster',
   'overload',
 ] as const

@@ -10,6 +10,7 @@ import type { LedgerFigures } from './ledger.ts'
 import { grouped, table, type TargetResult } from './markdown.ts'
 import { overloadTable, overloadResults, type OverloadFigures } from './overload.ts'
 import type { Subject, SubjectName } from './subjects.ts'
+import { verificationResult, verificationTable, type VerificationFigures } from './verification.ts'
 
 export interface Run {
   date: string
@@ -21,6 +22,7 @@ export interface Run {
   subjects: Subject[]
   measured: MeasuredLoad[]
   ledger: LedgerFigures[]
+  verification: VerificationFigures | null
   /** Null: PostgreSQL is not installed, or the group was not selected. */
   cluster: ClusterRun | null
   overload: OverloadFigures | null
@@ -43,7 +45,8 @@ export function targetResults(run: Run): TargetResult[] {
     met: perSecond >= minSettledPerSecond,
   }))
   const overload = run.overload === null ? [] : overloadResults(run.overload)
-  return [...loads, ...ledger, ...clusterResult(run), ...overload]
+  const verification = run.verification === null ? [] : [verificationResult(run.verification)]
+  return [...loads, ...ledger, ...verification, ...clusterResult(run), ...overload]
 }
 
 /**
@@ -124,6 +127,7 @@ export function renderReport(run: Run): string {
       '',
     ]),
     ...ledgerTable(run),
+    ...(run.verification === null ? [] : verificationTable(run.verification)),
     ...clusterTable(run),
     ...(run.overload === null ? [] : overloadTable(run.overload)),
     '## Memory',
@@ -223,7 +227,7 @@ function howToRead(run: Run): string[] {
   return [
     '## How to read and reproduce these results',
     '',
-    '`npm run bench` takes some minutes and needs the machine for itself. `npm run bench -- --only 1kb,stream` measures some of the groups `1kb`, `40kb`, `stream`, `latency`, `256`, `formats`, `ledger`, `cluster` and `overload`. `--seconds`, `--rounds` and `--workers` change the rest, and `--data-dir` selects the disk. Only a complete run writes this page. nginx is skipped if it is not installed.',
+    '`npm run bench` takes some minutes and needs the machine for itself. `npm run bench -- --only 1kb,stream` measures some of the groups `1kb`, `40kb`, `stream`, `latency`, `256`, `formats`, `ledger`, `verification`, `cluster` and `overload`. `--seconds`, `--rounds` and `--workers` change the rest, and `--data-dir` selects the disk. Only a complete run writes this page. nginx is skipped if it is not installed.',
     '',
     'In one run, all relays are measured in front of the same upstream on the same machine, over loopback and without TLS. They take turns: every load is measured on one after the other, then again, and the figures are medians over the rounds (with minimum and maximum in parentheses). Load generator and upstream are separate processes over raw sockets; their processor time does not count. Every response is compared byte by byte.',
     '',
@@ -240,6 +244,7 @@ function howToRead(run: Run): string[] {
     '- **chunks per read**: 1.00 if each chunk reached the client individually; more if a relay was late and batched them.',
     '- **Ledger only**: one worker thread holds and settles over the same channel to the authority as a relay’s worker, through the store to the disk, without HTTP and upstreams. p50 and p99 are from requesting the hold until the bill is on disk.',
     '- **Ledger of three nodes**: the same on three processes over one PostgreSQL (with `fsync`), all for one account. Everything runs on this one machine, including the database. A charge is timed from when its cost is known until its bill is on disk. Afterwards the ledger must verify.',
+    '- **Verification**: what `sluice verify` does, over a SQLite file of requests that were held and settled one by one: two commits, one entry and one request row each.',
     '- **Overload**: separate instances of the product with more connections than they can serve, next to connections that send one byte every ten seconds, and with streams whose upstream has fallen silent. Figures are medians over the rounds, in alternation.',
     '- *1 KB* and *40 KB* are the sizes of the request body; non-streaming responses have about 1 KB.',
     `- Each relay ran with ${workers}: Sluice’s worker threads (in addition to its threads for money and disk), nginx’s worker processes, the baseline relay’s threads.`,

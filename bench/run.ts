@@ -24,9 +24,10 @@ import { startProduct, translatingSubjects } from './product.ts'
 import { renderReport } from './report.ts'
 import { nginxVersion, startBaselineRelay, startNginx, startUpstream } from './subjects.ts'
 import type { BenchEnvironment, Subject } from './subjects.ts'
+import { measureVerification } from './verification.ts'
 
 const help = `npm run bench -- [options]
-  --only 1kb,40kb,stream,latency,256,formats,ledger,cluster,overload   measure some groups, without writing docs/performance.md
+  --only 1kb,40kb,stream,latency,256,formats,ledger,verification,cluster,overload   measure some groups, without writing docs/performance.md
   --seconds 2.5                        measured time per sample
   --rounds 3                           samples per relay
   --workers 1                          workers per relay
@@ -125,6 +126,7 @@ async function main(): Promise<void> {
       measured.push(await measureInRounds(measurement, subjects, rounds))
     }
     const ledger = selectedGroups.includes('ledger') ? await measureLedger(directory, seconds, rounds) : []
+    const verification = selectedGroups.includes('verification') ? await measureVerification(directory) : null
     const cluster = selectedGroups.includes('cluster')
       ? await measureCluster(directory, seconds, rounds)
       : null
@@ -145,6 +147,7 @@ async function main(): Promise<void> {
       subjects,
       measured,
       ledger,
+      verification,
       cluster,
       overload,
       peakRssBytes: peaks,
