@@ -13,6 +13,7 @@ import {
   type UpstreamDelta,
   type VersionedPrice,
 } from './live-upstream.ts'
+import { parseCosts, priceFromCosts, type UpstreamCosts } from './costs.ts'
 import { priceFromRow } from './prices.ts'
 import { parseModelLimits, type ModelLimits } from './model-limits.ts'
 import { parseRouting, type Routing } from './routing.ts'
@@ -26,6 +27,14 @@ export interface LiveRoute {
   readonly returnedModel: string | null
   readonly priority: number
   readonly weight: number
+  /** What the model costs us there, in the platform's currency. null: unknown. */
+  readonly cost: VersionedPrice | null
+}
+
+/** An upstream with prices that serves several models, and its models whose routes have no cost. */
+export interface UnknownCosts {
+  readonly upstream: LiveUpstream
+  readonly models: readonly string[]
 }
 
 export interface PricedModel extends Routing {
@@ -72,6 +81,8 @@ export class Catalog {
   #rows = new Map<string, ModelDelta>()
   #models = new Map<string, PricedModel>()
   #listed: readonly PricedModel[] | undefined
+  /** The routes of all models, by upstream. */
+  #routes: ReadonlyMap<string, readonly RoutesTable[]> | undefined
 
   constructor(sealer: Sealer) {
     this.#sealer = sealer
@@ -115,12 +126,48 @@ export class Catalog {
     return [...this.#upstreams.values()]
   }
 
+  /**
+   * What a route costs us: its own cost, otherwise the prices of the upstream if it serves one model. One price says
+   * nothing about several models. null: unknown.
+   */
+  costOf(upstreamId: string, cost: UpstreamCosts | null): VersionedPrice | null {
+    if (cost !== null) return { ...priceFromCosts(cost, 'cost'), version: 0 }
+    return this.#servesOneModel(upstreamId) ? (this.#upstreams.get(upstreamId)?.price ?? null) : null
+  }
+
+  /** By the name of the upstream. */
+  unknownCosts(): UnknownCosts[] {
+    return this.upstreams()
+      .filter(({ id, price }) => price !== null && !this.#servesOneModel(id))
+      .map((upstream) => {
+        const routes = this.#routesByUpstream().get(upstream.id) ?? []
+        const models = routes.filter(({ prices }) => prices === null).map((route) => route.model_id)
+        return { upstream, models: [...new Set(models)].toSorted() }
+      })
+      .filter(({ models }) => models.length > 0)
+      .toSorted((left, right) => (left.upstream.name < right.upstream.name ? -1 : 1))
+  }
+
+  #routesByUpstream(): ReadonlyMap<string, readonly RoutesTable[]> {
+    this.#routes ??= Map.groupBy(
+      [...this.#rows.values()].flatMap(({ routes }) => routes),
+      (route) => route.upstream_id,
+    )
+    return this.#routes
+  }
+
+  #servesOneModel(upstreamId: string): boolean {
+    const routes = this.#routesByUpstream().get(upstreamId) ?? []
+    return routes.every((route) => route.upstream_model === routes[0]?.upstream_model)
+  }
+
   /** Takes over the contents of another catalog, which must not be used afterwards. */
   replaceWith(other: Catalog): void {
     this.#upstreams = other.#upstreams
     this.#rows = other.#rows
     this.#models = other.#models
     this.#listed = undefined
+    this.#routes = undefined
   }
 
   apply(delta: CatalogDelta): void {
@@ -129,12 +176,25 @@ export class Catalog {
     }
     for (const id of delta.removedUpstreams) this.#upstreams.delete(id)
     if (delta.upstreams.length > 0 || delta.removedUpstreams.length > 0) this.#models.clear()
-    for (const one of delta.models) {
+    this.#applyModels(delta.models)
+    this.#listed = undefined
+  }
+
+  #applyModels(models: readonly ModelDelta[]): void {
+    const routes = models.flatMap((one) => [...one.routes, ...(this.#rows.get(one.model.id)?.routes ?? [])])
+    const upstreams = [...new Set(routes.map((route) => route.upstream_id))]
+    const servedOneModel = upstreams.map((id) => this.#servesOneModel(id))
+    for (const one of models) {
       this.#models.delete(one.model.id)
       if (one.model.deleted_at === null) this.#rows.set(one.model.id, one)
       else this.#rows.delete(one.model.id)
     }
-    this.#listed = undefined
+    this.#routes = undefined
+    // The costs of other models' routes may have changed.
+    const changed = upstreams.filter((id, index) => this.#servesOneModel(id) !== servedOneModel[index])
+    for (const id of changed) {
+      for (const route of this.#routesByUpstream().get(id) ?? []) this.#models.delete(route.model_id)
+    }
   }
 
   #modelOf(id: string): PricedModel | undefined {
@@ -162,7 +222,9 @@ export class Catalog {
     const { model_id: id, upstream_model: upstreamModel } = row
     const returnedModel = row.expose_model === 1 || upstreamModel === id ? null : id
     const priority = row.priority ?? upstream.priority
-    return [{ upstream, upstreamModel, returnedModel, priority, weight: row.weight ?? upstream.weight }]
+    const weight = row.weight ?? upstream.weight
+    const cost = this.costOf(upstream.id, parseCosts(row.prices))
+    return [{ upstream, upstreamModel, returnedModel, priority, weight, cost }]
   }
 }
 

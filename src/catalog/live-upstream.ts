@@ -4,16 +4,10 @@ import { createHash } from 'node:crypto'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
 import type { UpstreamCredentialsTable, UpstreamsTable } from '../db/schema/schema.ts'
+import { parseCosts, priceFromCosts } from './costs.ts'
 import { lastFourOf, mainCredentialId } from './credentials.ts'
 import type { Price } from './prices.ts'
-import {
-  defaultTimeouts,
-  parseCosts,
-  parseSettings,
-  parseTimeouts,
-  parseUpstreamPrice,
-  type UpstreamTimeouts,
-} from './upstream-fields.ts'
+import { defaultTimeouts, parseSettings, parseTimeouts, type UpstreamTimeouts } from './upstream-fields.ts'
 
 /** A price and its version, which a hold keeps. */
 export interface VersionedPrice extends Price {
@@ -46,7 +40,7 @@ export interface LiveUpstream {
   /** Lower priorities are tried first. */
   readonly priority: number
   readonly weight: number
-  /** What it costs us, in the platform's currency. null: unknown. */
+  /** Its `prices` in the platform's currency; what a route costs us is in `LiveRoute.cost`. null: none. */
   readonly price: VersionedPrice | null
   readonly timeouts: Required<UpstreamTimeouts>
   readonly onAbort: 'cancel' | 'drain'
@@ -109,7 +103,7 @@ export function toLiveUpstream(delta: UpstreamDelta, sealer: Sealer): LiveUpstre
     proxy,
     priority: row.priority,
     weight: row.weight,
-    price: costs === null ? null : { ...parseUpstreamPrice(costs), version: 0 },
+    price: costs === null ? null : { ...priceFromCosts(costs, 'prices'), version: 0 },
     timeouts: { ...defaultTimeouts, ...parseTimeouts(row.timeouts) },
     onAbort: row.on_abort,
     enabled: row.enabled === 1,

@@ -62,11 +62,8 @@ const freePrice: Price = {
   perSearch: null,
 }
 
-export function pricesRequired(): ApiError {
-  return apiError('invalid_request', {
-    param: 'prices',
-    message: 'prices is required, or {"free": true}.',
-  })
+export function pricesRequired(param = 'prices'): ApiError {
+  return apiError('invalid_request', { param, message: `${param} is required, or {"free": true}.` })
 }
 
 function parseOptionalPrice(text: string | null | undefined, param: string): bigint | null {
@@ -83,19 +80,19 @@ function parseOptionalAmount(text: string | null | undefined, param: string): bi
   return text === undefined || text === null ? null : parseNonNegativeAmount(text, param)
 }
 
-/** Throws 400 naming `prices.<component>`. Explicit zeros are a price like any other. */
-export function toPrice(input: PriceInput): Price {
+/** Throws 400 naming the component below `param`. Explicit zeros are a price like any other. */
+export function toPrice(input: PriceInput, param = 'prices'): Price {
   if ('free' in input) return freePrice
   return {
     free: false,
-    input: parsePrice(input.input, 'prices.input'),
-    output: parsePrice(input.output, 'prices.output'),
-    cachedInput: parseOptionalPrice(input.cachedInput, 'prices.cached_input'),
-    cacheWrite: parseOptionalPrice(input.cacheWrite, 'prices.cache_write'),
-    cacheWrite1h: parseOptionalPrice(input.cacheWrite1h, 'prices.cache_write_1h'),
-    reasoning: parseOptionalPrice(input.reasoning, 'prices.reasoning'),
-    perRequest: parseNonNegativeAmount(input.perRequest ?? '0', 'prices.per_request'),
-    perSearch: parseOptionalAmount(input.perSearch, 'prices.per_search'),
+    input: parsePrice(input.input, `${param}.input`),
+    output: parsePrice(input.output, `${param}.output`),
+    cachedInput: parseOptionalPrice(input.cachedInput, `${param}.cached_input`),
+    cacheWrite: parseOptionalPrice(input.cacheWrite, `${param}.cache_write`),
+    cacheWrite1h: parseOptionalPrice(input.cacheWrite1h, `${param}.cache_write_1h`),
+    reasoning: parseOptionalPrice(input.reasoning, `${param}.reasoning`),
+    perRequest: parseNonNegativeAmount(input.perRequest ?? '0', `${param}.per_request`),
+    perSearch: parseOptionalAmount(input.perSearch, `${param}.per_search`),
   }
 }
 

@@ -3,6 +3,7 @@
 import { apiError } from '../errors.ts'
 import type { Db, Query } from '../db/db.ts'
 import { sql, type RoutesTable } from '../db/schema/schema.ts'
+import { costsJson, parseCosts, type UpstreamCosts } from './costs.ts'
 
 export interface Route {
   readonly upstreamId: string
@@ -13,6 +14,8 @@ export interface Route {
   readonly weight: number | null
   /** Responses carry the upstream's name for the model, not the caller's. */
   readonly exposeModel: boolean
+  /** What this model costs us there. null: see `Catalog.costOf`. */
+  readonly cost: UpstreamCosts | null
 }
 
 export interface RouteInput {
@@ -23,6 +26,7 @@ export interface RouteInput {
   readonly priority?: number | null
   readonly weight?: number | null
   readonly exposeModel?: boolean | undefined
+  readonly cost?: UpstreamCosts | null
 }
 
 const maxRoutes = 50
@@ -72,6 +76,7 @@ export async function resolveRoutes(db: Db, inputs: readonly RouteInput[]): Prom
       priority: input.priority ?? null,
       weight: input.weight ?? null,
       exposeModel: input.exposeModel ?? false,
+      cost: parseCosts(costsJson(input.cost ?? null, `${path}.cost`)),
     }
   })
 }
@@ -87,6 +92,7 @@ export function replaceRoutes(modelId: string, routes: readonly Route[]): Query[
     priority: route.priority,
     weight: route.weight,
     expose_model: route.exposeModel ? 1 : 0,
+    prices: route.cost === null ? null : JSON.stringify(route.cost),
   }))
   return [remove, sql.insertInto('routes').values(rows)]
 }
@@ -98,5 +104,6 @@ export function routeOf(row: RoutesTable): Route {
     priority: row.priority,
     weight: row.weight,
     exposeModel: row.expose_model === 1,
+    cost: parseCosts(row.prices),
   }
 }

@@ -2,22 +2,13 @@
 
 import { sql as fragment, type RawBuilder } from 'kysely'
 import { apiError, type ApiError } from '../errors.ts'
-import { parseFactor } from '../lib/money.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamsTable } from '../db/schema/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
 import { parseProxy } from '../lib/http-client/proxy.ts'
 import { trimTrailing } from '../lib/trim-trailing.ts'
 import { providerNames } from '../providers/registry.ts'
-import { toPrice, type Price, type PriceInput } from './prices.ts'
-
-/** What an upstream costs us: prices in its own currency, and the exchange rate to the platform's. */
-export type UpstreamCosts = PriceInput & {
-  /** ISO 4217, upper case. Absent: the platform's currency. */
-  readonly currency?: string
-  /** A decimal string with at most six decimals. Absent: "1". */
-  readonly rate?: string
-}
+import { costsJson, type UpstreamCosts } from './costs.ts'
 
 export interface UpstreamTimeouts {
   readonly connectMs?: number
@@ -75,20 +66,14 @@ const timeoutNames = ['connectMs', 'firstTokenMs', 'idleMs', 'answerMs'] as cons
 const maxTimeoutMs = 3_600_000
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-const currencyPattern = /^[A-Z]{3}$/
 const maxCredentialLength = 16_384
 const maxSettingsLength = 4096
 const maxWeight = 1_000_000
 /** Short enough to notice failures in time, long enough to cost next to nothing. */
 const healthCheckRangeMs = [1000, 86_400_000] as const
-const partsPerMillion = 1_000_000n
 
 function invalid(param: string, reason: string): ApiError {
   return apiError('invalid_request', { param, message: `${param} ${reason}.` })
-}
-
-export function parseCosts(json: string | null): UpstreamCosts | null {
-  return json === null ? null : (JSON.parse(json) as UpstreamCosts)
 }
 
 export function parseTimeouts(json: string): UpstreamTimeouts {
@@ -105,38 +90,6 @@ export function redactProxy(address: string): string {
   url.username = ''
   url.password = ''
   return url.href
-}
-
-/** Rounds by at most half a nano per million tokens. This is our cost, not a caller's. */
-function convert(nanos: bigint, ratePpm: bigint): bigint {
-  return (nanos * ratePpm + partsPerMillion / 2n) / partsPerMillion
-}
-
-/** What an upstream costs us, in nanos of the platform's currency. Throws 400 naming the component. */
-export function parseUpstreamPrice(costs: UpstreamCosts): Price {
-  const price = toPrice(costs)
-  const rate = BigInt(parseFactor(costs.rate ?? '1', 'prices.rate'))
-  const optional = (nanos: bigint | null): bigint | null => (nanos === null ? null : convert(nanos, rate))
-  return {
-    free: price.free,
-    input: convert(price.input, rate),
-    output: convert(price.output, rate),
-    cachedInput: optional(price.cachedInput),
-    cacheWrite: optional(price.cacheWrite),
-    cacheWrite1h: optional(price.cacheWrite1h),
-    reasoning: optional(price.reasoning),
-    perRequest: convert(price.perRequest, rate),
-    perSearch: optional(price.perSearch),
-  }
-}
-
-function costsJson(costs: UpstreamCosts | null): string | null {
-  if (costs === null) return null
-  if (costs.currency !== undefined && !currencyPattern.test(costs.currency)) {
-    throw invalid('prices.currency', 'must be three capital letters such as "USD"')
-  }
-  parseUpstreamPrice(costs)
-  return JSON.stringify(costs)
 }
 
 function checkInteger(value: number, param: string, [min, max]: readonly [number, number]): number {
@@ -259,7 +212,7 @@ export function toColumns(
   if (patch.priority !== undefined)
     set.priority = checkInteger(patch.priority, 'priority', [-maxWeight, maxWeight])
   if (patch.weight !== undefined) set.weight = checkWeight(patch.weight)
-  if (patch.prices !== undefined) set.prices = costsJson(patch.prices)
+  if (patch.prices !== undefined) set.prices = costsJson(patch.prices, 'prices')
   if (patch.onAbort !== undefined) set.on_abort = patch.onAbort
   if (patch.enabled !== undefined) set.enabled = patch.enabled ? 1 : 0
   if (patch.settings !== undefined) set.settings = settingsJson(patch.settings)

@@ -12,17 +12,16 @@ import type { Changed } from '../db/change.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type UpstreamsTable } from '../db/schema/schema.ts'
 import { isForeignKeyViolation, isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
+import { parseCosts, type UpstreamCosts } from './costs.ts'
 import { lastFourOf } from './credentials.ts'
 import {
   toColumns,
   initialTimeoutsJson,
-  parseCosts,
   parseSettings,
   parseTimeouts,
   redactProxy,
   mergeTimeouts,
   timeoutsJson,
-  type UpstreamCosts,
   type UpstreamPatch,
   type UpstreamContext,
   type UpstreamTimeouts,

@@ -150,12 +150,19 @@ async function openStore(config: Config, listener: CoreListener, log: Log): Prom
   const onListenError = (error: unknown): void => log.warn({ err: error }, 'port not open during the start')
   const core = await (hasWaited ? listenIfSlow(config, opening, onListenError) : opening)
   logRecovery(core, log)
+  logUnknownCosts(core, log)
   return core
 }
 
 function logRecovery({ recoveredHolds, health }: Core, log: Log): void {
   if (recoveredHolds > 0) log.warn({ holds: recoveredHolds }, 'recovered open holds')
   health.logChangesTo(log)
+}
+
+/** Before routes had costs, the prices of an upstream were taken for the cost of each of its models. */
+function logUnknownCosts({ catalog }: Core, log: Log): void {
+  for (const { upstream, models } of catalog.unknownCosts())
+    log.warn({ upstream: upstream.name, models }, 'costs unknown: enter the cost of these models’ routes')
 }
 
 /** Verifies the ledger as it grows. Calls `onMismatch` once, when the ledger does not add up. */

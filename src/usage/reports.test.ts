@@ -79,6 +79,9 @@ function sumOf(rows: readonly RequestRow[]) {
     completionTokens: rows.reduce((sum, row) => sum + row.completion_tokens, 0),
     costNanos: rows.reduce((sum, row) => sum + row.cost_nanos, 0n),
     upstreamCostNanos: rows.reduce((sum, row) => sum + (row.upstream_cost_nanos ?? 0n), 0n),
+    requestsWithoutCost: rows
+      .filter((row) => row.upstream_cost_nanos === null)
+      .reduce((sum, row) => sum + row.count, 0),
   }
 }
 
@@ -230,6 +233,33 @@ describe('usage reports', () => {
         errors,
       )
     }
+  })
+
+  test('requests without cost – are counted, and known from the sums in hours of earlier releases', async (t) => {
+    const store = await openRolledUpStore(t)
+    const insert = async (number: number, rows: Parameters<typeof createRequestRow>[1][]): Promise<void> => {
+      const requests = rows.map((row, index) =>
+        createRequestRow(`req_${number}_${index}`, { at: 0, model: 'm', key_id: `key_${index}`, ...row }),
+      )
+      await store.commit(createLedgerCommit(number, { requests }))
+      await waitForRollup(store.db, 3 * number)
+    }
+    const rows = [{ upstream_cost_nanos: 3n }, {}, { cost_nanos: 0n, prompt_tokens: 0, completion_tokens: 0 }]
+    const countByKey = async (): Promise<unknown[]> =>
+      (await usageBy(store.db, 'key', {}))
+        .toSorted((left, right) => (left.name < right.name ? -1 : 1))
+        .map((sums) => sums.requestsWithoutCost)
+    const traffic = async () => trafficBy(store.db, 'hour', { from: 0, to: hourMs })
+    await insert(1, rows)
+    assert.deepEqual(await countByKey(), [0, 1, 0])
+    assert.equal((await traffic())[0]?.requestsWithoutCost, 1)
+    for (const table of ['usage_hourly', 'traffic_hourly'])
+      await store.db.write({ sql: `update ${table} set unpriced_requests = null`, parameters: [] })
+    assert.deepEqual(await countByKey(), [0, 1, 0])
+    assert.equal((await traffic())[0]?.requestsWithoutCost, 0)
+    await insert(2, rows)
+    assert.deepEqual(await countByKey(), [0, 2, 0])
+    assert.equal((await traffic())[0]?.requestsWithoutCost, 1)
   })
 
   test('usageByDay – groups by calendar day and adds up its hours', async (t) => {

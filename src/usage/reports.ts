@@ -7,6 +7,7 @@ import type { Db } from '../db/db.ts'
 import type { Parameter } from '../db/statement.ts'
 import { failureCountSql } from '../db/request-outcomes.ts'
 import { largestSumFirstSql, joinSum, splitSumSql } from '../db/money-sums.ts'
+import { isWithoutCostSql, withoutCostSql } from './unknown-costs.ts'
 
 export interface UsageFilter {
   readonly account?: string
@@ -25,8 +26,10 @@ export interface UsageSums {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly costNanos: bigint
-  /** The cost of the upstreams as far as it is known. */
+  /** The known costs at the upstreams. */
   readonly upstreamCostNanos: bigint
+  /** How many requests have an unknown cost. */
+  readonly requestsWithoutCost: number
 }
 
 export interface UsageGroup extends UsageSums {
@@ -49,15 +52,19 @@ const columns = { hour: 'hour', model: 'model', key: 'key_id', account: 'account
 const sumsOfHour = 'requests, errors, prompt_tokens, completion_tokens, cost_nanos, upstream_cost_nanos'
 /** The two hourly roll-ups, with the same columns. */
 const rollupQueries = {
-  usage_hourly: `select hour, account_id, key_id, model, ${sumsOfHour} from usage_hourly`,
-  traffic_hourly: `select hour, '' as account_id, '' as key_id, model, ${sumsOfHour} from traffic_hourly`,
+  usage_hourly: `select hour, account_id, key_id, model, ${sumsOfHour},
+    ${withoutCostSql('usage_hourly')} as without_cost from usage_hourly`,
+  traffic_hourly: `select hour, '' as account_id, '' as key_id, model, ${sumsOfHour},
+    ${withoutCostSql('traffic_hourly')} as without_cost from traffic_hourly`,
 } as const
 const rowColumns = `at - at % ${hourMs} as hour, account_id, key_id, model, count as requests,
   ${failureCountSql} as errors,
-  prompt_tokens, completion_tokens, cost_nanos, coalesce(upstream_cost_nanos, 0) as upstream_cost_nanos`
+  prompt_tokens, completion_tokens, cost_nanos, coalesce(upstream_cost_nanos, 0) as upstream_cost_nanos,
+  case when ${isWithoutCostSql} then count else 0 end as without_cost`
 const sumColumns = `coalesce(sum(requests), 0) as requests, coalesce(sum(errors), 0) as errors,
   coalesce(sum(prompt_tokens), 0) as prompt_tokens, coalesce(sum(completion_tokens), 0) as completion_tokens,
-  ${splitSumSql('cost_nanos', 'cost')}, ${splitSumSql('upstream_cost_nanos', 'upstream')}`
+  ${splitSumSql('cost_nanos', 'cost')}, ${splitSumSql('upstream_cost_nanos', 'upstream')},
+  coalesce(sum(without_cost), 0) as without_cost`
 const rolledUpTo = `(select coalesce(max(position), 0) from cursors where name = 'usage_hourly')`
 
 interface SumsRow {
@@ -70,6 +77,7 @@ interface SumsRow {
   cost_rest_nanos: bigint
   upstream_yuan: number
   upstream_rest_nanos: bigint
+  without_cost: number
 }
 
 interface Source {
@@ -129,6 +137,7 @@ function toSums(row: SumsRow): UsageSums {
     completionTokens: row.completion_tokens,
     costNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
     upstreamCostNanos: joinSum(row.upstream_yuan, row.upstream_rest_nanos),
+    requestsWithoutCost: row.without_cost,
   }
 }
 
@@ -185,6 +194,7 @@ function addSums(left: UsageSums, right: UsageSums): UsageSums {
     completionTokens: left.completionTokens + right.completionTokens,
     costNanos: left.costNanos + right.costNanos,
     upstreamCostNanos: left.upstreamCostNanos + right.upstreamCostNanos,
+    requestsWithoutCost: left.requestsWithoutCost + right.requestsWithoutCost,
   }
 }
 

@@ -5,15 +5,25 @@
 import type { Db } from '../db/db.ts'
 import type { Statement } from '../db/statement.ts'
 import { joinSum, splitSumSql } from '../db/money-sums.ts'
+import { withoutCostSql } from './unknown-costs.ts'
 
 export interface TrafficTotals {
   readonly requests: number
   readonly errors: number
   readonly revenueNanos: bigint
+  /** The known costs. */
   readonly upstreamCostNanos: bigint
+  /** How many requests have an unknown cost. */
+  readonly requestsWithoutCost: number
 }
 
-export const noTraffic: TrafficTotals = { requests: 0, errors: 0, revenueNanos: 0n, upstreamCostNanos: 0n }
+export const noTraffic: TrafficTotals = {
+  requests: 0,
+  errors: 0,
+  revenueNanos: 0n,
+  upstreamCostNanos: 0n,
+  requestsWithoutCost: 0,
+}
 
 export interface TrafficGroup extends TrafficTotals {
   /** The start of the hour as text, or the model. */
@@ -28,6 +38,7 @@ interface Row {
   cost_rest_nanos: bigint
   upstream_yuan: number
   upstream_rest_nanos: bigint
+  without_cost: number
 }
 
 /** Sums over a span of hours, by hour or by model. */
@@ -38,7 +49,8 @@ export async function trafficBy(
 ): Promise<TrafficGroup[]> {
   const rows = await db.report<Row>({
     sql: `select ${grouping} as name, sum(requests) as requests, sum(errors) as errors,
-        ${splitSumSql('cost_nanos', 'cost')}, ${splitSumSql('upstream_cost_nanos', 'upstream')}
+        ${splitSumSql('cost_nanos', 'cost')}, ${splitSumSql('upstream_cost_nanos', 'upstream')},
+        sum(${withoutCostSql('traffic_hourly')}) as without_cost
       from traffic_hourly where hour >= ? and hour < ? group by ${grouping} order by 1`,
     parameters: [span.from, span.to],
   })
@@ -48,6 +60,7 @@ export async function trafficBy(
     errors: row.errors,
     revenueNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
     upstreamCostNanos: joinSum(row.upstream_yuan, row.upstream_rest_nanos),
+    requestsWithoutCost: row.without_cost,
   }))
 }
 
@@ -57,6 +70,7 @@ export function addTotals(left: TrafficTotals, right: TrafficTotals): TrafficTot
     errors: left.errors + right.errors,
     revenueNanos: left.revenueNanos + right.revenueNanos,
     upstreamCostNanos: left.upstreamCostNanos + right.upstreamCostNanos,
+    requestsWithoutCost: left.requestsWithoutCost + right.requestsWithoutCost,
   }
 }
 

@@ -6,7 +6,7 @@ import { useMessages } from '../../locales/messages.ts'
 import { AmountField } from './fields.tsx'
 import { isDecimal } from './field-values.ts'
 import { fromNanos, toNanos } from '../format.ts'
-import { Money } from '../tables/format-cells.tsx'
+import { Money, UnknownAmount } from '../tables/format-cells.tsx'
 
 export type Prices = Model['prices']
 
@@ -58,43 +58,56 @@ export interface PriceFieldsProps {
   readonly fieldError: (...params: string[]) => string | undefined
 }
 
-export function PriceFields({ draft, set, fieldError }: PriceFieldsProps) {
+export function PriceFields(props: PriceFieldsProps) {
   const t = useMessages('catalog').prices
-  const field = (name: PriceName, isRequired = false) => (
+  return (
+    <fieldset className="field-group">
+      <legend>{t.legend}</legend>
+      <div className="stack">
+        <PriceInputs {...props} isRequired />
+      </div>
+    </fieldset>
+  )
+}
+
+export interface PriceInputsProps extends PriceFieldsProps {
+  readonly isRequired: boolean
+}
+
+export function PriceInputs({ draft, set, fieldError, isRequired }: PriceInputsProps) {
+  const t = useMessages('catalog').prices
+  const field = (name: PriceName) => (
     <AmountField
       key={name}
       label={t[name]}
       name={name}
-      required={isRequired}
+      required={isRequired && (name === 'input' || name === 'output')}
       value={draft[name]}
       error={fieldError(`prices.${name}`)}
       onChange={(event) => set(name, event.currentTarget.value)}
     />
   )
   return (
-    <fieldset className="field-group">
-      <legend>{t.legend}</legend>
-      <div className="stack">
-        <Checkbox
-          label={t.free}
-          checked={draft.free !== ''}
-          onChange={(event) => set('free', event.currentTarget.checked ? 'yes' : '')}
-        />
-        {draft.free === '' && (
-          <>
-            <div className="fields">
-              {field('input', true)}
-              {field('output', true)}
-            </div>
-            <details className="disclosure" open={priceNames.slice(2).some((name) => draft[name] !== '')}>
-              <summary>{t.more}</summary>
-              <p className="muted">{t.moreLead}</p>
-              <div className="fields">{priceNames.slice(2).map((name) => field(name))}</div>
-            </details>
-          </>
-        )}
-      </div>
-    </fieldset>
+    <>
+      <Checkbox
+        label={t.free}
+        checked={draft.free !== ''}
+        onChange={(event) => set('free', event.currentTarget.checked ? 'yes' : '')}
+      />
+      {draft.free === '' && (
+        <>
+          <div className="fields">
+            {field('input')}
+            {field('output')}
+          </div>
+          <details className="disclosure" open={priceNames.slice(2).some((name) => draft[name] !== '')}>
+            <summary>{t.more}</summary>
+            <p className="muted">{t.moreLead}</p>
+            <div className="fields">{priceNames.slice(2).map((name) => field(name))}</div>
+          </details>
+        </>
+      )}
+    </>
   )
 }
 
@@ -105,6 +118,26 @@ export function PricePair({ prices }: { readonly prices: Prices }) {
   return (
     <span className="nowrap">
       <Money amount={prices.input ?? '0'} /> / <Money amount={prices.output ?? '0'} />
+    </span>
+  )
+}
+
+export interface MarginPairProps {
+  readonly prices: Prices
+  /** null: unknown. */
+  readonly cost: Prices | null
+}
+
+/** The margin per 1,000 tokens of input and output. Free counts as zero. */
+export function MarginPair({ prices, cost }: MarginPairProps) {
+  const t = useMessages('catalog').costs
+  if (cost === null) return <UnknownAmount reason={t.unknown} />
+  const nanosOf = ({ free, ...price }: Prices, name: 'input' | 'output'): bigint =>
+    toNanos(free === true ? '0' : (price[name] ?? '0'))
+  const margin = (name: 'input' | 'output'): string => fromNanos(nanosOf(prices, name) - nanosOf(cost, name))
+  return (
+    <span className="nowrap">
+      <Money amount={margin('input')} /> / <Money amount={margin('output')} />
     </span>
   )
 }

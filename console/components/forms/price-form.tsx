@@ -8,13 +8,14 @@ import { Form, useDraft } from './fields.tsx'
 import { formatNumber } from '../format.ts'
 import {
   hasPrices,
+  MarginPair,
   PriceChange,
   priceDraftFrom,
   PriceFields,
   pricesFromDraft,
   type PriceDraft,
 } from './price-fields.tsx'
-import { Money } from '../tables/format-cells.tsx'
+import { sortRoutes } from '../../api/sorted-routes.ts'
 import { showToast } from '../feedback/toast.tsx'
 
 export interface PriceFormProps {
@@ -43,7 +44,7 @@ export function PriceForm({ model, close, usage }: PriceFormProps) {
     >
       <PriceFields draft={draft} set={set} fieldError={fieldError} />
       <PriceChange before={model.prices} after={draft} />
-      {hasPrices(draft) && <Margin model={model} draft={draft} />}
+      {hasPrices(draft) && <Margins model={model} draft={draft} />}
       <p className="muted">
         {sums === undefined
           ? t.noVolume
@@ -57,30 +58,18 @@ export function PriceForm({ model, close, usage }: PriceFormProps) {
   )
 }
 
-interface MarginProps {
+interface MarginsProps {
   readonly model: Model
   readonly draft: PriceDraft
 }
 
-/** The margin over the cost of the upstream that is tried first. */
-function Margin({ model, draft }: MarginProps) {
+/** The margin over what each route costs, in the order in which they are tried. */
+function Margins({ model, draft }: MarginsProps) {
   const t = useMessages('catalog').models
-  const upstreams = useQuery(upstreamsQuery).data?.data ?? []
-  const first = model.routes
-    .map(({ upstream, priority }) => {
-      const known = upstreams.find(({ id }) => id === upstream)
-      return { known, rank: priority ?? known?.priority ?? 0 }
-    })
-    .toSorted((one, other) => one.rank - other.rank)[0]?.known
-  const cost = first?.prices
-  if (!cost || draft.free !== '') return null
-  const rate = Number(cost.rate)
-  const margin = (price: string, paid: string | undefined): string =>
-    (Number(price) - Number(paid ?? 0) * rate).toFixed(9).replace(/0+$/, '')
-  return (
-    <p>
-      {t.marginVia(first.name)} <Money amount={margin(draft.input, cost.input)} /> /{' '}
-      <Money amount={margin(draft.output, cost.output)} />
+  const routes = sortRoutes(model, useQuery(upstreamsQuery).data?.data ?? [])
+  return routes.map(({ upstream, model: name, known, cost }) => (
+    <p key={`${upstream} ${name}`}>
+      {t.marginVia(known?.name ?? upstream)} <MarginPair prices={pricesFromDraft(draft)} cost={cost} />
     </p>
-  )
+  ))
 }

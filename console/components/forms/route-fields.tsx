@@ -1,9 +1,10 @@
-/** The routes of a model: upstreams, the model's name there and whether callers see it, their priority and weight. */
+/** The routes of a model: upstreams, the model's name there and whether callers see it, priority, weight and cost. */
 import { ActionIcon, Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { upstreamsQuery } from '../../api/admin-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
 import type { Model } from '../../api/contract.ts'
+import { CostFields, costDraftFrom, costsFromDraft, type CostDraft } from './cost-fields.tsx'
 import { integerText, optionalInteger } from './field-values.ts'
 import { Icon } from '../layout/icon.tsx'
 
@@ -15,27 +16,30 @@ export interface RouteDraft {
   /** Empty inherits the upstream's weight. */
   readonly weight: string
   readonly exposeModel: boolean
+  readonly cost: CostDraft
 }
 
 export function routeDraftsFrom(routes: Model['routes']): readonly RouteDraft[] {
-  return routes.map(({ upstream, model, priority, weight, expose_model: exposeModel }) => ({
+  return routes.map(({ upstream, model, priority, weight, expose_model: exposeModel, cost }) => ({
     upstream,
     model,
     priority: integerText(priority),
     weight: integerText(weight),
     exposeModel,
+    cost: costDraftFrom(cost),
   }))
 }
 
 export function routesFromDrafts(drafts: readonly RouteDraft[]) {
   return drafts
     .filter(({ upstream }) => upstream !== '')
-    .map(({ upstream, model, priority, weight, exposeModel }) => ({
+    .map(({ upstream, model, priority, weight, exposeModel, cost }) => ({
       upstream,
       model: model.trim(),
       priority: optionalInteger(priority),
       weight: optionalInteger(weight),
       expose_model: exposeModel,
+      cost: costsFromDraft(cost),
     }))
 }
 
@@ -54,7 +58,8 @@ export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
   const add = (): void => {
     const unused = upstreams.find(({ id }) => !routes.some(({ upstream }) => upstream === id))
     const upstream = unused?.id ?? upstreams[0]?.id ?? ''
-    set([...routes, { upstream, model: modelId, priority: '', weight: '', exposeModel: false }])
+    const cost = costDraftFrom(null)
+    set([...routes, { upstream, model: modelId, priority: '', weight: '', exposeModel: false, cost }])
   }
   return (
     <fieldset className="field-group">
@@ -107,6 +112,12 @@ export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
                 onChange={(event) => change(at, { exposeModel: event.currentTarget.checked })}
               />
             )}
+            <CostFields
+              draft={route.cost}
+              set={(name, value) => change(at, { cost: { ...route.cost, [name]: value } })}
+              lead={t.costLead}
+              whenEmpty={t.inherited}
+            />
           </div>
         ))}
         <Button

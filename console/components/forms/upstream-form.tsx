@@ -7,8 +7,9 @@ import type { Upstream, UpstreamModels, UpstreamTestResult } from '../../api/con
 import { useMessages } from '../../locales/messages.ts'
 import { ConfirmIdentity } from './confirm-identity.tsx'
 import { submitHandler, useAction, useFieldError } from './use-action.ts'
-import { changedFields, integerText, isDecimal, optionalInteger } from './field-values.ts'
-import { AmountField, SelectField, Form, useDraft, IntegerField } from './fields.tsx'
+import { CostFields, costDraftFrom, costsFromDraft, type CostDraft } from './cost-fields.tsx'
+import { changedFields, integerText, optionalInteger } from './field-values.ts'
+import { SelectField, Form, useDraft, IntegerField } from './fields.tsx'
 import { formatDuration } from '../format.ts'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
 import { StatusLabel } from '../tables/format-cells.tsx'
@@ -24,7 +25,6 @@ export interface UpstreamFormProps {
 const timeoutNames = ['connect_ms', 'first_token_ms', 'idle_ms', 'answer_ms'] as const
 
 function draftFrom(upstream: Upstream | null) {
-  const prices = upstream?.prices ?? null
   return {
     name: upstream?.name ?? '',
     provider: upstream?.provider ?? 'openai-compatible',
@@ -37,32 +37,12 @@ function draftFrom(upstream: Upstream | null) {
     first_token_ms: integerText(upstream?.timeouts.first_token_ms),
     idle_ms: integerText(upstream?.timeouts.idle_ms),
     answer_ms: integerText(upstream?.timeouts.answer_ms),
-    cost_input: prices?.input ?? '',
-    cost_output: prices?.output ?? '',
-    cost_cached: prices?.cached_input ?? '',
-    currency: prices?.currency ?? '',
-    rate: prices?.rate ?? '',
   }
 }
 
 type Draft = ReturnType<typeof draftFrom>
 
-/** The costs that the form does not show. */
-function otherCosts({ prices }: Upstream): object {
-  const { cache_write, cache_write_1h, reasoning, per_request, per_search } = prices ?? {}
-  return { cache_write, cache_write_1h, reasoning, per_request, per_search }
-}
-
-function bodyFrom(draft: Draft, upstream: Upstream | null): Record<string, unknown> {
-  const isNew = upstream === null
-  const costs = {
-    ...(isNew ? {} : otherCosts(upstream)),
-    input: draft.cost_input.trim(),
-    output: draft.cost_output.trim(),
-    ...(draft.cost_cached.trim() === '' ? {} : { cached_input: draft.cost_cached.trim() }),
-    ...(draft.currency.trim() === '' ? {} : { currency: draft.currency.trim(), rate: draft.rate.trim() }),
-  }
-  const noCosts = isNew ? {} : { prices: null }
+function bodyFrom(draft: Draft, costs: CostDraft, isNew: boolean): Record<string, unknown> {
   return {
     name: draft.name.trim(),
     provider: draft.provider,
@@ -72,7 +52,7 @@ function bodyFrom(draft: Draft, upstream: Upstream | null): Record<string, unkno
     weight: optionalInteger(draft.weight),
     on_abort: draft.on_abort,
     timeouts: Object.fromEntries(timeoutNames.map((name) => [name, optionalInteger(draft[name])])),
-    ...(costs.input === '' && costs.output === '' ? noCosts : { prices: costs }),
+    prices: costsFromDraft(costs),
     ...(isNew ? { enabled: false } : {}),
   }
 }
@@ -90,11 +70,12 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
   const serverText = useServerText()
   const providers = useQuery(providersQuery).data?.data ?? []
   const { draft, initialDraft, set, field } = useDraft(draftFrom(upstream))
+  const costs = useDraft(costDraftFrom(upstream?.prices ?? null))
   const [saved, setSaved] = useState<Upstream | null>(null)
   const isNew = upstream === null
   const save = useAction(async () => {
-    const body = bodyFrom(draft, upstream)
-    const changes = changedFields(bodyFrom(initialDraft, upstream), body)
+    const body = bodyFrom(draft, costs.draft, isNew)
+    const changes = changedFields(bodyFrom(initialDraft, costs.initialDraft, isNew), body)
     const savedUpstream = isNew
       ? await mutateAdmin<Upstream>('POST', '/upstreams', body)
       : await mutateAdmin<Upstream>('PATCH', `/upstreams/${upstream.id}`, changes)
@@ -154,7 +135,7 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
           {t.movedEffect}
         </p>
       )}
-      <UpstreamCosts draft={draft} field={field} />
+      <CostFields draft={costs.draft} set={costs.set} lead={t.costsLead} whenEmpty={shell.none} />
       <details className="disclosure">
         <summary>{t.advanced}</summary>
         <div className="fields">
@@ -176,37 +157,6 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
         </div>
       </details>
     </Form>
-  )
-}
-
-interface CostsProps {
-  readonly draft: Draft
-  readonly field: ReturnType<typeof useDraft<Draft>>['field']
-}
-
-function UpstreamCosts({ draft, field }: CostsProps) {
-  const t = useMessages('catalog').upstreams
-  const isOpen = draft.cost_input !== '' || draft.cost_output !== ''
-  return (
-    <details className="disclosure" open={isOpen}>
-      <summary>{t.costs}</summary>
-      <p className="muted">{t.costsLead}</p>
-      <div className="fields">
-        <AmountField label={t.costInput} {...field('cost_input')} />
-        <AmountField label={t.costOutput} {...field('cost_output')} />
-        <AmountField label={t.costCached} {...field('cost_cached')} />
-        <TextInput label={t.costCurrency} placeholder="CNY" autoComplete="off" {...field('currency')} />
-        {draft.currency !== '' && (
-          <AmountField
-            label={t.costRate}
-            description={t.costRateHint}
-            required
-            error={isDecimal(draft.rate) ? undefined : ' '}
-            {...field('rate')}
-          />
-        )}
-      </div>
-    </details>
   )
 }
 

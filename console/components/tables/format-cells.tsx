@@ -26,6 +26,28 @@ export function Money({ amount }: { readonly amount: string }) {
   )
 }
 
+/** In place of an amount that is not known, with the reason on hover. */
+export function UnknownAmount({ reason }: { readonly reason: string }) {
+  return (
+    <span className="num muted" role="img" aria-label={reason} title={reason}>
+      –
+    </span>
+  )
+}
+
+export interface KnownMoneyProps {
+  /** null: unknown. */
+  readonly amount: string | null
+  /** How many of the requests have an unknown cost. */
+  readonly withoutCost: number
+}
+
+/** A sum of costs or margins, which is unknown if one of them is. */
+export function KnownMoney({ amount, withoutCost }: KnownMoneyProps) {
+  const t = useMessages('shell')
+  return amount === null ? <UnknownAmount reason={t.unknownCost(withoutCost)} /> : <Money amount={amount} />
+}
+
 /** A model's name, which is empty if a request was rejected before its model was known. */
 export function ModelName({ model }: { readonly model: string }) {
   const t = useMessages('shell')

@@ -70,14 +70,8 @@ export const catalog = {
       ollama: 'Optional',
       vllm: 'Optional',
     },
-    costs: 'Your cost',
-    costsLead: 'Per 1,000 tokens. The console uses it to show margin and upstream cost.',
-    costInput: 'Input',
-    costOutput: 'Output',
-    costCached: 'Cached input',
-    costCurrency: 'Currency',
-    costRate: 'Exchange rate',
-    costRateHint: 'The price of one unit in your currency',
+    costsLead:
+      'Per 1,000 tokens, for routes without a cost of their own. It applies only while this upstream serves one model; otherwise enter the cost of each route in its model.',
     deleted: 'Upstream deleted.',
     disableTitle: (name: string) => `Disable ${name}?`,
     disableEffect: (models: string) =>
@@ -116,6 +110,14 @@ export const catalog = {
     noLongerFree: 'The model will no longer be free.',
     nowFree: 'The model will be free.',
   },
+  costs: {
+    legend: 'Your cost',
+    summary: 'Your cost, input / output: ',
+    currency: 'Currency',
+    rate: 'Exchange rate',
+    rateHint: 'The price of one unit in your currency',
+    unknown: 'Unknown. Enter the cost of the route.',
+  },
   routes: {
     legend: 'Routes',
     none: 'Without a route, the model cannot be served.',
@@ -124,6 +126,8 @@ export const catalog = {
     priority: 'Priority',
     weight: 'Weight',
     inherited: 'Upstream’s',
+    costLead:
+      'What this model costs you at the upstream, per 1,000 tokens, for margins. If empty, the upstream’s cost applies if it serves only one model.',
     exposeModel: 'Show the upstream’s name for the model in responses',
     add: 'Add route',
     remove: 'Remove route',
@@ -180,6 +184,7 @@ export const catalog = {
     restoreTitle: (version: number) => `Restore the prices of version ${version}?`,
     restoreEffect: 'This creates a new version, effective immediately.',
     yourCost: 'Your cost, input / output',
+    margin: 'Margin, input / output',
     marginVia: (upstream: string) => `Margin via ${upstream}, input / output:`,
     volume: (requests: string, tokens: string) =>
       `Last 30 days: ${requests} ${requests === '1' ? 'request' : 'requests'}, ${tokens} tokens.`,

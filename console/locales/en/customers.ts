@@ -197,7 +197,7 @@ export const customers = {
     upstream: 'Upstream',
     attemptCost: 'Your cost',
     failure: 'Upstream’s error and request ID',
-    unknownCost: 'Unknown',
+    unknownCost: 'Unknown. Enter the cost of the model’s route to this upstream.',
     bill: 'Bill',
     billLead: 'What the customer was charged, and your margin.',
     noBill: 'Nothing was charged.',

@@ -75,6 +75,9 @@ export const operations = {
     latestBackup: 'Latest backup',
     publicUrl: (url: string, setting: string) => `Links in e-mails say ${url}. Set ${setting}.`,
     missing: { price: 'No price', route: 'No route', upstream: 'No active upstream' },
+    unknownCosts: 'Margin unknown',
+    enterCosts: 'serves several models. Enter the cost of the route in:',
+    moreModels: (count: number) => `and ${count} more`,
     limitRequests: (count: number) => `${plural(count, 'open request', 'open requests')} for higher limits`,
   },
   failures: {

@@ -112,5 +112,7 @@ export const shell = {
   sharedRecord: (count: string) => `${count} requests were rejected like this within a minute.`,
   /** Of requests that were rejected before their model was known. */
   unknownModel: 'Unknown model',
+  unknownCost: (count: number) =>
+    `Unknown: ${count} ${count === 1 ? 'request has' : 'requests have'} no known cost. Enter the cost of the model’s routes.`,
   status: { active: 'Active', suspended: 'Suspended', disabled: 'Disabled', expired: 'Expired' },
 }

@@ -66,14 +66,8 @@ export const catalog: typeof english = {
       ollama: '选填',
       vllm: '选填',
     },
-    costs: '您的成本',
-    costsLead: '每千 Token。用于计算毛利和上游成本。',
-    costInput: '输入',
-    costOutput: '输出',
-    costCached: '缓存命中输入',
-    costCurrency: '币种',
-    costRate: '汇率',
-    costRateHint: '1 单位该币种折合的平台币种金额',
+    costsLead:
+      '每千 Token，用于未单独填写成本的路由。仅在该上游只提供一个模型时有效，否则请在各模型的路由中分别填写成本。',
     deleted: '上游已删除。',
     disableTitle: (name: string) => `停用 ${name}？`,
     disableEffect: (models: string) =>
@@ -112,6 +106,14 @@ export const catalog: typeof english = {
     noLongerFree: '该模型将不再免费。',
     nowFree: '该模型将变为免费。',
   },
+  costs: {
+    legend: '您的成本',
+    summary: '您的成本（输入 / 输出）：',
+    currency: '币种',
+    rate: '汇率',
+    rateHint: '1 单位该币种折合的平台币种金额',
+    unknown: '未知，请填写该路由的成本。',
+  },
   routes: {
     legend: '路由',
     none: '没有路由的模型无法提供服务。',
@@ -120,6 +122,8 @@ export const catalog: typeof english = {
     priority: '优先级',
     weight: '权重',
     inherited: '沿用上游',
+    costLead:
+      '该模型在此上游的成本（每千 Token），用于计算毛利。留空时，若该上游只提供一个模型，则沿用其成本。',
     exposeModel: '在响应中显示上游的模型名称',
     add: '添加路由',
     remove: '移除路由',
@@ -176,6 +180,7 @@ export const catalog: typeof english = {
     restoreTitle: (version: number) => `恢复版本 ${version} 的价格？`,
     restoreEffect: '将生成新版本并立即生效。',
     yourCost: '您的成本（输入 / 输出）',
+    margin: '毛利（输入 / 输出）',
     marginVia: (upstream: string) => `经 ${upstream} 的毛利（输入 / 输出）：`,
     volume: (requests: string, tokens: string) => `最近 30 天：${requests} 次请求，${tokens} Token。`,
     noVolume: '最近 30 天无请求。',

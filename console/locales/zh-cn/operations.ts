@@ -72,6 +72,9 @@ export const operations: typeof english = {
     latestBackup: '最新备份',
     publicUrl: (url: string, setting: string) => `邮件中的链接指向 ${url}，请设置 ${setting}。`,
     missing: { price: '未定价', route: '无路由', upstream: '无可用上游' },
+    unknownCosts: '毛利未知',
+    enterCosts: '提供多个模型，请在以下模型的路由中填写成本：',
+    moreModels: (count: number) => `等，另有 ${count} 个`,
     limitRequests: (count: number) => `${count} 条提额申请待处理`,
   },
   failures: {

@@ -105,5 +105,6 @@ export const shell: typeof english = {
   },
   sharedRecord: (count: string) => `一分钟内有 ${count} 个请求因相同原因被拒绝。`,
   unknownModel: '未识别模型',
+  unknownCost: (count: number) => `未知：${count} 次请求的成本未知。请填写模型各路由的成本。`,
   status: { active: '正常', suspended: '已停用', disabled: '已停用', expired: '已过期' },
 }

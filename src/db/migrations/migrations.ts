@@ -26,6 +26,7 @@ import { trafficTokens } from './0019-tokens-of-traffic.ts'
 import { keyList } from './0020-key-list.ts'
 import { rejectionCounts } from './0021-rejection-counts.ts'
 import { exposedModels } from './0022-exposed-models.ts'
+import { routeCosts } from './0023-route-costs.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -50,4 +51,5 @@ export const migrations: readonly Migration[] = [
   keyList,
   rejectionCounts,
   exposedModels,
+  routeCosts,
 ]

@@ -179,6 +179,8 @@ export interface RoutesTable {
   weight: number | null
   /** 1: responses carry the upstream's name for the model. */
   expose_model: number
+  /** What the model costs us there: a JSON object like that of `upstreams.prices`. null: none of its own. */
+  prices: string | null
 }
 
 export interface Schema

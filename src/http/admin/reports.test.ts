@@ -64,6 +64,7 @@ describe('requests, usage and audit log', () => {
       cost: '0.00154',
       upstream_cost: '0.00014',
       margin: '0.0014',
+      requests_without_cost: 0,
       currency: 'CNY',
     }
     assert.deepEqual((await getList(adminServer, '/usage?group=model')).data, [

@@ -3,6 +3,7 @@
  * is declared. Objects are strict: unknown fields are rejected, not ignored.
  */
 import { z } from '@hono/zod-openapi'
+import type { UpstreamCosts } from '../../catalog/costs.ts'
 import { pricesRequired, toDecimalPrices, type Price, type PriceInput } from '../../catalog/prices.ts'
 import { apiError } from '../../errors.ts'
 import { spanInput } from '../api/time-spans.ts'
@@ -97,28 +98,29 @@ export const pricesInput = z.strictObject(priceFields).meta({
     'Per 1,000 tokens. `per_request` and `per_search` (each web search by the provider) are amounts per unit. For a free model, only `{"free": true}`.',
 })
 export const costsInput = z
-  .strictObject({ ...priceFields, currency: z.string().optional(), rate: z.string().max(64).optional() })
+  .strictObject({ ...priceFields, currency: z.string().nullish(), rate: z.string().max(64).optional() })
   .meta({
     description:
       'What the provider charges you. `rate` is the price of one unit of `currency` in the platform’s currency.',
   })
 export const pricesSchema = z.object(priceFields)
+export const costsSchema = pricesSchema.extend({ currency: z.string().nullable(), rate: z.string() })
 
-/** Throws 400 with param `prices` unless exactly one of prices and `free` is given. */
-export function toPriceInput(input: z.infer<typeof pricesInput>): PriceInput {
+/** Throws 400 with `param` unless exactly one of prices and `free` is given. */
+export function toPriceInput(input: z.infer<typeof pricesInput>, param = 'prices'): PriceInput {
   const { free, ...prices } = input
   const isPriced = Object.values(prices).some((value) => value !== undefined)
   if (free === true && isPriced) {
     throw apiError('invalid_request', {
-      param: 'prices',
-      message: 'Invalid `prices`: cannot be combined with "free".',
+      param,
+      message: `Invalid \`${param}\`: cannot be combined with "free".`,
     })
   }
   if (free === true) return { free }
-  if (!isPriced) throw pricesRequired()
+  if (!isPriced) throw pricesRequired(param)
   return {
-    input: requirePrice(prices.input, 'prices.input'),
-    output: requirePrice(prices.output, 'prices.output'),
+    input: requirePrice(prices.input, `${param}.input`),
+    output: requirePrice(prices.output, `${param}.output`),
     cachedInput: prices.cached_input,
     cacheWrite: prices.cache_write,
     cacheWrite1h: prices.cache_write_1h,
@@ -149,6 +151,17 @@ export function serializePriceInput(input: PriceInput): z.infer<typeof pricesSch
     per_request: input.perRequest ?? null,
     per_search: input.perSearch ?? null,
   }
+}
+
+/** Throws 400 naming the field below `param`. */
+export function toUpstreamCosts(input: z.infer<typeof costsInput>, param = 'prices'): UpstreamCosts {
+  const { currency, rate, ...prices } = input
+  return { ...toPriceInput(prices, param), currency: currency ?? undefined, rate }
+}
+
+export function serializeCosts(costs: UpstreamCosts | null): z.infer<typeof costsSchema> | null {
+  if (costs === null) return null
+  return { ...serializePriceInput(costs), currency: costs.currency ?? null, rate: costs.rate ?? '1' }
 }
 
 export const errorSchema = z.object({

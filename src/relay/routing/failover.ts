@@ -282,7 +282,7 @@ export class Failover {
     }
   }
 
-  /** Records the outcome of the successful attempt and returns what its usage costs us at the upstream's price. */
+  /** Records the outcome of the successful attempt and returns what its usage costs us; `null`: unknown. */
   finish(outcome: AttemptRecord['outcome'], bill: Bill | null): bigint | null {
     this.reportEnd(null)
     const record = this.attempts.at(-1)
@@ -291,9 +291,8 @@ export class Failover {
     record.duration_ms = this.attempt.ageMs
     if (bill?.isClamped) record.clamped = true
     if (bill?.usage.searches) record.searches = bill.usage.searches
-    const { price } = this.route.upstream
-    if (!price || !bill) return null
-    const cost = costOf(price, bill.usage, 1_000_000)
+    if (!this.route.cost || !bill) return null
+    const cost = costOf(this.route.cost, bill.usage, 1_000_000)
     record.cost = formatAmount(cost)
     return cost
   }

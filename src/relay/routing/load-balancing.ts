@@ -1,13 +1,19 @@
 /** Load balancing among routes and credentials: by weight, by rendezvous hashing for affinity, or by lowest cost. */
-import type { LiveRoute } from '../../catalog/catalog.ts'
+import type { LiveRoute, VersionedPrice } from '../../catalog/catalog.ts'
 import { costOf, type Usage } from '../../ledger/price.ts'
 
 /** What providers are compared by. */
 const typicalUsage: Usage = { input: 3000, cachedInput: 0, cacheWrite: 0, output: 1000, reasoning: 0 }
 
-/** Nanos of a typical request. An upstream with unknown prices counts as the most expensive. */
-export function typicalCost({ upstream }: LiveRoute): number {
-  return upstream.price === null ? Infinity : Number(costOf(upstream.price, typicalUsage, 1_000_000))
+/** The price by which a route is ranked. The prices of an upstream that serves several models are an estimate. */
+export function rankingPrice({ cost, upstream }: LiveRoute): VersionedPrice | null {
+  return cost ?? upstream.price
+}
+
+/** Nanos of a typical request. A route with unknown prices counts as the most expensive. */
+export function typicalCost(route: LiveRoute): number {
+  const price = rankingPrice(route)
+  return price === null ? Infinity : Number(costOf(price, typicalUsage, 1_000_000))
 }
 
 /** The routes with the lowest score; all of them if they are equal. */

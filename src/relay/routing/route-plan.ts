@@ -5,6 +5,7 @@
 import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import type { Circuit } from '../../health/circuit.ts'
 import type { FailureScope, CircuitKeys } from '../../health/call-reports.ts'
+import { rankingPrice } from './load-balancing.ts'
 import { UpstreamSelector, readinessOf } from './upstream-selector.ts'
 import { circuitKeysFor } from './route-stats.ts'
 
@@ -112,7 +113,7 @@ function explainChoice(
   const parts = [`Priority ${route.priority}.`]
   if (probes.length > 0) parts.push('Circuit half-open: the next request probes it.')
   else if (model.prefer === 'cheapest') {
-    parts.push(route.upstream.price ? 'Ranked by cost.' : 'Its cost is unknown, so it ranks last.')
+    parts.push(rankingPrice(route) ? 'Ranked by cost.' : 'Its cost is unknown, so it ranks last.')
   } else if (model.prefer === 'fastest') {
     parts.push(
       latencyMs === null ? 'Its latency is not known yet.' : `Recent latency: ${Math.round(latencyMs)} ms.`,

@@ -3,7 +3,7 @@
  * when its open circuit may be probed. So a failure or recovery of an idle upstream is known before a caller notices. The
  * cost of a check is recorded as a request of the operator.
  */
-import type { LiveCredential, LiveRoute, LiveUpstream } from '../../catalog/catalog.ts'
+import type { LiveCredential, LiveRoute } from '../../catalog/catalog.ts'
 import type { CircuitKeys } from '../../health/call-reports.ts'
 import { costOf, type Usage } from '../../ledger/price.ts'
 import { newId } from '../../lib/ids.ts'
@@ -116,7 +116,7 @@ export class HealthChecks {
     const meter = new UsageMeter()
     if (result.kind === 'buffered') meter.read(result.json)
     const isHealthy = result.kind === 'buffered'
-    this.#record(upstream, { startedAt, latencyMs, status: attempt.status, isHealthy }, meter.usage)
+    this.#record(route, { startedAt, latencyMs, status: attempt.status, isHealthy }, meter.usage)
   }
 
   /** An upstream that rejects the request is healthy: only failures that it causes itself count. */
@@ -134,12 +134,12 @@ export class HealthChecks {
   }
 
   #record(
-    upstream: LiveUpstream,
+    { upstream, cost: price }: LiveRoute,
     check: { startedAt: number; latencyMs: number; status: number | null; isHealthy: boolean },
     usage: Usage | null,
   ): void {
     const { startedAt, latencyMs, status, isHealthy } = check
-    const cost = upstream.price && usage ? costOf(upstream.price, usage, 1_000_000) : null
+    const cost = price && usage ? costOf(price, usage, 1_000_000) : null
     const unknown = isHealthy ? null : '0'
     const attempt = {
       upstream: upstream.id,

@@ -44,10 +44,11 @@ describe('usage roll-up', () => {
         row['prompt_tokens'],
         row['cost_nanos'],
         row['upstream_cost_nanos'],
+        row['unpriced_requests'],
       ]),
       [
-        [0, 1251, 250, 125_100, 220_000n * 1251n, 7n * 250n],
-        [hour, 1250, 0, 125_000, 220_000n * 1250n, 7n * 250n],
+        [0, 1251, 250, 125_100, 220_000n * 1251n, 7n * 250n, 1001],
+        [hour, 1250, 0, 125_000, 220_000n * 1250n, 7n * 250n, 1000],
       ],
     )
   })

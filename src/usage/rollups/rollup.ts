@@ -10,6 +10,7 @@ import { failureCountSql } from '../../db/request-outcomes.ts'
 import { advanceRollUpCursorSql, rollUpCursorSql } from '../../db/rollup-cursor.ts'
 import type { Connection } from '../../db/sqlite/connection.ts'
 import type { MaintenanceSteps } from '../../db/sqlite/store-writer.ts'
+import { addWithoutCostSql, sumWithoutCostSql } from '../unknown-costs.ts'
 import { trafficRollUps } from './traffic-rollup.ts'
 
 /** About 2 ms of the store thread, which bounds how long a commit waits for a step. */
@@ -20,10 +21,12 @@ const nextEndSql =
 
 const usageSql = (rows: string): string => `
 insert into usage_hourly
+  (hour, account_id, key_id, model, requests, errors, prompt_tokens, completion_tokens, cost_nanos,
+  upstream_cost_nanos, unpriced_requests)
 select at - at % 3600000, account_id, key_id, model, sum(count),
   sum(${failureCountSql}),
   sum(prompt_tokens), sum(completion_tokens),
-  ${boundedSumSql('cost_nanos')}, ${boundedSumSql('coalesce(upstream_cost_nanos, 0)')}
+  ${boundedSumSql('cost_nanos')}, ${boundedSumSql('coalesce(upstream_cost_nanos, 0)')}, ${sumWithoutCostSql}
 from ${rows}
 group by 1, 2, 3, 4
 on conflict (hour, account_id, key_id, model) do update set
@@ -32,7 +35,8 @@ on conflict (hour, account_id, key_id, model) do update set
   prompt_tokens = usage_hourly.prompt_tokens + excluded.prompt_tokens,
   completion_tokens = usage_hourly.completion_tokens + excluded.completion_tokens,
   ${boundedAdditionSql('usage_hourly', 'cost_nanos')},
-  ${boundedAdditionSql('usage_hourly', 'upstream_cost_nanos')}
+  ${boundedAdditionSql('usage_hourly', 'upstream_cost_nanos')},
+  ${addWithoutCostSql('usage_hourly')}
 `
 
 /** The rows after one row id and up to another. */

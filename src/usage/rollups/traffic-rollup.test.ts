@@ -34,17 +34,24 @@ const hour = 3_600_000
 
 describe('traffic roll-up', () => {
   test('traffic – is summed by hour and model, with unknown models as one', (t) => {
+    const rejected = {
+      at: 30,
+      cost_nanos: 0n,
+      prompt_tokens: 0,
+      completion_tokens: 0,
+      outcome: 'refused',
+    } as const
     const connection = openRolledUp(t, [
       createRequestRow('req_1', { at: 10, model: 'm', cost_nanos: 5n, upstream_cost_nanos: 2n }),
       createRequestRow('req_2', { at: 20, model: 'm', cost_nanos: 7n, outcome: 'truncated' }),
       createRequestRow('req_3', { at: hour, model: 'm', cost_nanos: 1n }),
-      createRequestRow('req_4', { at: 30, model: 'a', cost_nanos: 0n, outcome: 'refused' }),
-      createRequestRow('req_5', { at: 30, model: 'b', cost_nanos: 0n, outcome: 'refused', count: 40 }),
+      createRequestRow('req_4', { ...rejected, model: 'a' }),
+      createRequestRow('req_5', { ...rejected, model: 'b', count: 40 }),
     ])
     assert.deepEqual(readRows(connection, 'select * from traffic_hourly order by hour, model'), [
-      [0, '', 41, 41, 0n, 0n, 200, 20],
-      [0, 'm', 2, 1, 12n, 2n, 200, 20],
-      [hour, 'm', 1, 0, 1n, 0n, 100, 10],
+      [0, '', 41, 41, 0n, 0n, 0, 0, 0],
+      [0, 'm', 2, 1, 12n, 2n, 200, 20, 1],
+      [hour, 'm', 1, 0, 1n, 0n, 100, 10, 1],
     ])
   })
 

@@ -4,6 +4,7 @@
  */
 import { boundedAdditionSql, boundedSumSql } from '../../db/money-sums.ts'
 import { failureCountSql, isFailureSql, isKnownModelSql } from '../../db/request-outcomes.ts'
+import { addWithoutCostSql, sumWithoutCostSql } from '../unknown-costs.ts'
 
 /** The upper bounds of the histogram's buckets in milliseconds, each about a quarter above the previous; the last bucket is unbounded. */
 export const latencyBucketsMs: readonly number[] = [
@@ -17,11 +18,12 @@ const hourMs = 3_600_000
 const modelSql = `case when ${isKnownModelSql} then model else '' end`
 
 const trafficSql = (rows: string): string => `insert into traffic_hourly
-  (hour, model, requests, errors, cost_nanos, upstream_cost_nanos, prompt_tokens, completion_tokens)
+  (hour, model, requests, errors, cost_nanos, upstream_cost_nanos, prompt_tokens, completion_tokens,
+  unpriced_requests)
 select at - at % ${hourMs}, ${modelSql}, sum(count),
   sum(${failureCountSql}),
   ${boundedSumSql('cost_nanos')}, ${boundedSumSql('coalesce(upstream_cost_nanos, 0)')},
-  sum(prompt_tokens), sum(completion_tokens)
+  sum(prompt_tokens), sum(completion_tokens), ${sumWithoutCostSql}
 from ${rows}
 group by 1, 2
 on conflict (hour, model) do update set
@@ -30,7 +32,8 @@ on conflict (hour, model) do update set
   ${boundedAdditionSql('traffic_hourly', 'cost_nanos')},
   ${boundedAdditionSql('traffic_hourly', 'upstream_cost_nanos')},
   prompt_tokens = traffic_hourly.prompt_tokens + excluded.prompt_tokens,
-  completion_tokens = traffic_hourly.completion_tokens + excluded.completion_tokens`
+  completion_tokens = traffic_hourly.completion_tokens + excluded.completion_tokens,
+  ${addWithoutCostSql('traffic_hourly')}`
 
 function bucketSql(column: string): string {
   const buckets = latencyBucketsMs.map((ms, index) => `when ${column} <= ${ms} then ${index}`)

@@ -53,6 +53,7 @@ describe('Operator console API', () => {
       errors: 3,
       revenue: '0.0066',
       upstream_cost: '0.0033',
+      requests_without_cost: 0,
       margin: '0.0033',
     })
     assert.deepEqual(summary.month, summary.today)

@@ -47,10 +47,13 @@ describe('Schema upgrade', () => {
     }
   })
 
-  test('Relay – starts on the oldest schema and charges the next request', async (t) => {
+  test('Relay – starts on the oldest schema, charges the next request and names unknown costs', async (t) => {
     const server = await startTestServer(t)
-    const upstream = await server.upstream(respondWith('Hi!', { input: 1000, output: 1000 }))
+    const prices = { input: '0.0007', output: '0.0007' }
+    const upstream = await server.upstream(respondWith('Hi!', { input: 1000, output: 1000 }), { prices })
+    const other = await server.upstreamAt(upstream.url, { prices })
     await server.model('m', { upstreams: [upstream] })
+    for (const model of ['n', 'o']) await server.model(model, { upstreams: [other] })
     const account = await server.account({ balance: '9007199.254740993' })
     await assertServes(server, account)
     const balance = await account.balance()
@@ -69,7 +72,16 @@ describe('Schema upgrade', () => {
     await server.restart()
     assert.equal(await account.balance(), balance)
     assert.deepEqual(await usage(), usageBefore)
+    const warnings = server.relay.lines.filter((line) => line.includes('costs unknown'))
+    assert.equal(warnings.length, 1)
+    assert.partialDeepStrictEqual(JSON.parse(warnings[0] ?? ''), { upstream: other.name, models: ['n', 'o'] })
     await assertServes(server, account)
+    const [newest] = await server.requests({ account: account.id })
+    const { upstream_cost: cost } = await server.admin<{ upstream_cost: string }>(
+      'GET',
+      `/requests/${newest?.request_id}`,
+    )
+    assert.equal(cost, '0.0014')
     await server.assertNoOpenHolds()
   })
 })

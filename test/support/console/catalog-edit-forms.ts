@@ -11,6 +11,7 @@ const prices = {
   per_request: '1.000000001',
   per_search: '2.999999999',
 }
+const costs = { ...prices, currency: 'USD', rate: '7.123456' }
 const doubledPrices = {
   input: '0.000000002',
   output: '0.246913578',
@@ -28,7 +29,7 @@ async function createUpstream({ server }: FormContext): Promise<string> {
     proxy: 'socks5h://user:password@127.0.0.1:1080',
     priority: 3,
     weight: 7,
-    prices: { ...prices, currency: 'USD', rate: '7.123456' },
+    prices: costs,
     timeouts: { connect_ms: 1234, first_token_ms: 23_457, idle_ms: 34_567, answer_ms: 456_789 },
     on_abort: 'drain',
     health_check_ms: 123_457,
@@ -48,8 +49,15 @@ async function createModel(context: FormContext, id: string): Promise<string> {
     hidden_reasoning: true,
     prices,
     routes: [
-      { upstream, model: 'split-a', priority: 2, weight: 9, expose_model: true },
-      { upstream: second, model: 'split-b', priority: 3, weight: 1, expose_model: true },
+      { upstream, model: 'split-a', priority: 2, weight: 9, expose_model: true, cost: costs },
+      {
+        upstream: second,
+        model: 'split-b',
+        priority: 3,
+        weight: 1,
+        expose_model: true,
+        cost: { free: true },
+      },
     ],
     prefer: 'fastest',
     affinity: true,
@@ -66,7 +74,10 @@ const upstreamForm = async (context: FormContext): Promise<EditForm> => {
   return {
     page: `/operator/upstreams?edit=${id}`,
     path: `/upstreams/${id}`,
-    change: fill('cost_output', '0.111111111'),
+    change: async (page) => {
+      await page.getByText('Your cost, input / output').click()
+      await fill('output', '0.111111111')(page)
+    },
     changed: { prices: { output: '0.111111111' } },
   }
 }

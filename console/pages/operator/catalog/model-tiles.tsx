@@ -7,7 +7,7 @@ import { QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { PricePair } from '../../../components/forms/price-fields.tsx'
 import { formatNumber, formatSuccessRate } from '../../../components/format.ts'
 import { StatTiles } from '../../../components/layout/page.tsx'
-import { Money } from '../../../components/tables/format-cells.tsx'
+import { KnownMoney, Money } from '../../../components/tables/format-cells.tsx'
 import { useMessages } from '../../../locales/messages.ts'
 
 /** The sums of the last 30 days; an empty list if there were no requests. */
@@ -38,6 +38,9 @@ export function ModelTiles({ model }: { readonly model: Model }) {
       {({ data }) => {
         const sums = data[0]
         const requests = sums?.requests ?? 0
+        const known = (amount: string | null = '0') => (
+          <KnownMoney amount={amount} withoutCost={sums?.requests_without_cost ?? 0} />
+        )
         return (
           <StatTiles
             stats={[
@@ -58,8 +61,8 @@ export function ModelTiles({ model }: { readonly model: Model }) {
                 definition: 'revenue30',
                 value: <Money amount={sums?.cost ?? '0'} />,
               },
-              { name: t.cost30, value: <Money amount={sums?.upstream_cost ?? '0'} /> },
-              { name: t.margin30, value: <Money amount={sums?.margin ?? '0'} /> },
+              { name: t.cost30, value: known(sums?.upstream_cost) },
+              { name: t.margin30, value: known(sums?.margin) },
             ]}
           />
         )

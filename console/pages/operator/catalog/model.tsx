@@ -2,7 +2,7 @@
 import { Button } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { healthQuery, mutateAdmin, upstreamsQuery } from '../../../api/admin-queries.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
 import type { Model, Page as ListPage, PriceVersion, RoutePlan } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
@@ -12,12 +12,11 @@ import { formatNumber } from '../../../components/format.ts'
 import { QueryBoundary, QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { ModelTiles, modelUsageQuery } from './model-tiles.tsx'
 import { ModelForm } from '../../../components/forms/model-form.tsx'
-import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { DescriptionList, Page, Section } from '../../../components/layout/page.tsx'
 import { priceDraftFrom, PricePair, pricesFromDraft } from '../../../components/forms/price-fields.tsx'
 import { PriceForm } from '../../../components/forms/price-form.tsx'
 import { CopyButton, Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
-import { CircuitStatus } from '../../../components/tables/upstream-status.tsx'
+import { RouteTable } from '../../../components/tables/route-table.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { ServerText } from '../../../components/tables/server-text.tsx'
 
@@ -95,7 +94,7 @@ function ModelContent({ model }: { readonly model: Model }) {
         <RouteTable model={model} />
         <RoutingPreview model={model} />
       </Section>
-      <Dialog title={t.editTitle(model.id)} opened={edit === 'model'} close={close} size="40rem">
+      <Dialog title={t.editTitle(model.id)} opened={edit === 'model'} close={close} size="48rem">
         <ModelForm model={model} close={close} saved={close} />
       </Dialog>
       <Dialog title={t.changePriceTitle(model.id)} opened={edit === 'price'} close={close} size="40rem">
@@ -198,56 +197,5 @@ function RoutingPreview({ model }: { readonly model: Model }) {
         )
       }}
     </QueryResult>
-  )
-}
-
-/** In use, or paused after failures. `model`: its name at the upstream. */
-function RouteStatus({ upstream, model }: { readonly upstream: string; readonly model: string }) {
-  const t = useMessages('catalog').models
-  const health = useQuery(healthQuery).data?.data ?? []
-  const circuit = health.find((item) => item.upstream === upstream && item.model === model)
-  if (circuit === undefined || circuit.state === 'closed') {
-    return <StatusLabel tone="success">{t.inUse}</StatusLabel>
-  }
-  return <CircuitStatus state={circuit.state} reason={circuit.why} />
-}
-
-function RouteTable({ model }: { readonly model: Model }) {
-  const t = useMessages('catalog').models
-  const routes = useMessages('catalog').routes
-  const upstreams = useQuery(upstreamsQuery).data?.data ?? []
-  const sortedRoutes = model.routes
-    .map((item) => {
-      const upstream = upstreams.find(({ id }) => id === item.upstream)
-      return { ...item, known: upstream, rank: item.priority ?? upstream?.priority ?? 0 }
-    })
-    .toSorted((one, other) => one.rank - other.rank)
-  if (sortedRoutes.length === 0) return <EmptyState title={t.notServed}>{t.noRoutes}</EmptyState>
-  return (
-    <Table
-      label={t.routes}
-      rows={sortedRoutes}
-      rowId={(item) => `${item.upstream} ${item.model}`}
-      columns={[
-        { header: routes.upstream, primary: true, cell: ({ known, upstream }) => known?.name ?? upstream },
-        { header: routes.model, cell: (item) => <CopyButton text={item.model} /> },
-        { header: routes.priority, numeric: true, cell: ({ rank }) => rank },
-        { header: routes.weight, numeric: true, cell: ({ weight, known }) => weight ?? known?.weight ?? 1 },
-        {
-          header: t.yourCost,
-          numeric: true,
-          cell: ({ known }) => (known?.prices ? <PricePair prices={known.prices} /> : '–'),
-        },
-        {
-          header: t.state,
-          cell: ({ known, model: upstreamModel }) =>
-            known?.enabled === true ? (
-              <RouteStatus upstream={known.id} model={upstreamModel} />
-            ) : (
-              <StatusLabel tone="neutral">{routes.off}</StatusLabel>
-            ),
-        },
-      ]}
-    />
   )
 }

@@ -70,7 +70,7 @@ export function Models() {
           )
         }
       </QueryBoundary>
-      <Dialog title={t.add} opened={add !== undefined} close={close} size="40rem">
+      <Dialog title={t.add} opened={add !== undefined} close={close} size="48rem">
         <ModelForm model={null} close={close} saved={open} />
       </Dialog>
       <Dialog title={t.importReference} opened={seed !== undefined} close={close} size="46rem">

@@ -10,7 +10,7 @@ import { Dialog } from '../../../components/forms/dialog.tsx'
 import { formatDuration, formatNumber, formatPercent } from '../../../components/format.ts'
 import { QueryBoundary, QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { DescriptionList, Page, Section } from '../../../components/layout/page.tsx'
-import { PricePair } from '../../../components/forms/price-fields.tsx'
+import { CostPair } from '../../../components/forms/cost-fields.tsx'
 import { CopyButton, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { UpstreamForm, UpstreamTest } from '../../../components/forms/upstream-form.tsx'
@@ -82,7 +82,7 @@ function UpstreamFacts({ upstream }: { readonly upstream: Upstream }) {
         [t.proxy, upstream.proxy ?? t.none],
         [t.priority, formatNumber(upstream.priority)],
         [t.weight, formatNumber(upstream.weight)],
-        [t.costs, upstream.prices ? <PricePair key="costs" prices={upstream.prices} /> : t.unknown],
+        [t.costs, upstream.prices ? <CostPair key="costs" costs={upstream.prices} /> : t.unknown],
         [t.changed, <RelativeTime key="at" at={upstream.updated_at} />],
         [t.id, <CopyButton key="id" text={upstream.id} />],
       ]}

@@ -12,6 +12,8 @@ interface AttentionProps {
   readonly dashboard: Dashboard
 }
 
+/** How many models of an upstream are named. */
+const maxModels = 5
 const localHost = /^(localhost|.+\.localhost|127\.[\d.]+|\[::1\])$/
 
 /** Whether links in e-mails lead somewhere else than to the address in the address bar, because it is not configured. */
@@ -36,6 +38,9 @@ export function NeedsAttention({ dashboard }: AttentionProps) {
           {model}
         </Link>
       </li>
+    )),
+    ...dashboard.unknown_costs.map((unknown) => (
+      <UnknownCosts key={`costs ${unknown.upstream}`} unknown={unknown} />
     )),
     ...(limitRequests === 0
       ? []
@@ -101,6 +106,26 @@ function OpenCircuit({ circuit }: { readonly circuit: Dashboard['open_circuits']
       <span className="muted">
         {model} · <RelativeTime at={since} />
       </span>
+    </li>
+  )
+}
+
+function UnknownCosts({ unknown }: { readonly unknown: Dashboard['unknown_costs'][number] }) {
+  const t = useMessages('operations').dashboard
+  const { upstream, name, models } = unknown
+  return (
+    <li className="row">
+      <StatusLabel tone="warning">{t.unknownCosts}</StatusLabel>
+      <Link to="/operator/upstreams/$id" params={{ id: upstream }}>
+        {name}
+      </Link>
+      <span className="muted">{t.enterCosts}</span>
+      {models.slice(0, maxModels).map((model) => (
+        <Link key={model} to="/operator/models/$id" params={{ id: model }} search={{ edit: 'model' }}>
+          {model}
+        </Link>
+      ))}
+      {models.length > maxModels && <span className="muted">{t.moreModels(models.length - maxModels)}</span>}
     </li>
   )
 }

@@ -16,7 +16,7 @@ import {
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { StatTiles, Page, Section } from '../../../components/layout/page.tsx'
-import { ModelName, Money, useCurrency } from '../../../components/tables/format-cells.tsx'
+import { KnownMoney, ModelName, Money, useCurrency } from '../../../components/tables/format-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { NeedsAttention } from './attention.tsx'
 
@@ -73,10 +73,10 @@ function DashboardContent({ dashboard }: DashboardContentProps) {
           },
           {
             name: t.marginToday,
-            value: <Money amount={today.margin} />,
+            value: <KnownMoney amount={today.margin} withoutCost={today.requests_without_cost} />,
             note: (
               <>
-                {t.month} <Money amount={month.margin} />
+                {t.month} <KnownMoney amount={month.margin} withoutCost={month.requests_without_cost} />
               </>
             ),
           },
@@ -189,9 +189,15 @@ function ModelTable({ dashboard }: DashboardContentProps) {
             {
               header: t.cost,
               numeric: true,
-              cell: (sums) => <Money amount={sums.upstream_cost} />,
+              cell: (sums) => (
+                <KnownMoney amount={sums.upstream_cost} withoutCost={sums.requests_without_cost} />
+              ),
             },
-            { header: t.margin, numeric: true, cell: (sums) => <Money amount={sums.margin} /> },
+            {
+              header: t.margin,
+              numeric: true,
+              cell: (sums) => <KnownMoney amount={sums.margin} withoutCost={sums.requests_without_cost} />,
+            },
           ]}
         />
       )}

@@ -18,6 +18,7 @@ import {
   ModelName,
   Money,
   StatusLabel,
+  UnknownAmount,
 } from '../../../components/tables/format-cells.tsx'
 import { useFailureCause } from '../../../components/tables/failure-cause.tsx'
 import { Table } from '../../../components/tables/table.tsx'
@@ -143,8 +144,11 @@ function FailureCallout({ request, failure: { cause, stage, owner } }: FailureCa
 function MarginTiles({ request }: { readonly request: RequestWithBill }) {
   const t = useMessages('customers').request
   const { cost, refunded, upstream_cost: upstreamCost, margin } = request
-  const amountOrUnknown = (amount: string | null) =>
-    amount === null ? t.unknownCost : <Money amount={amount} />
+  const isUsed = request.prompt_tokens + request.completion_tokens > 0
+  const amountOrUnknown = (amount: string | null) => {
+    if (amount !== null) return <Money amount={amount} />
+    return isUsed ? <UnknownAmount reason={t.unknownCost} /> : '–'
+  }
   return (
     <StatTiles
       stats={[

@@ -12,6 +12,8 @@ export interface TrafficHourlyTable {
   /** null in hours before it was recorded, until traffic-tokens.ts fills it in; likewise the next. */
   prompt_tokens: number | null
   completion_tokens: number | null
+  /** Requests at an unknown cost; null in hours before it was recorded, see usage/unknown-costs.ts. */
+  unpriced_requests: number | null
 }
 
 export interface LatencyDailyTable {

@@ -64,5 +64,8 @@ export interface UsageHourlyTable {
   prompt_tokens: number
   completion_tokens: number
   cost_nanos: bigint
+  /** The known costs. */
   upstream_cost_nanos: bigint
+  /** Requests at an unknown cost; null in hours before it was recorded, see usage/unknown-costs.ts. */
+  unpriced_requests: number | null
 }

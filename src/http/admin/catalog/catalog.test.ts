@@ -227,12 +227,12 @@ describe('catalog in the admin API', () => {
     const { id } = await expectStatus(adminServer, 201, 'POST', '/upstreams', upstream)
     const routes = [
       { upstream: 'one', model: 'a' },
-      { upstream: id, model: 'b', priority: 2, weight: 5, expose_model: true },
+      { upstream: id, model: 'b', priority: 2, weight: 5, expose_model: true, cost: { free: true } },
     ]
     const created = await expectStatus(adminServer, 201, 'POST', '/models', { ...model, prices, routes })
     const [first, second] = [
-      { upstream: id, model: 'a', priority: null, weight: null, expose_model: false },
-      { upstream: id, model: 'b', priority: 2, weight: 5, expose_model: true },
+      { upstream: id, model: 'a', priority: null, weight: null, expose_model: false, cost: null },
+      { ...routes[1], upstream: id, cost: { free: true, currency: null, rate: '1' } },
     ]
     assert.deepEqual(created['routes'], [first, second])
     assert.equal(adminServer.ctx.catalog.model('org/large')?.routes.length, 2)

@@ -9,6 +9,7 @@ import {
   type Model,
   type ModelPatch,
 } from '../../../catalog/models.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
 import { priceHistory, pricesRequired, type PriceInput } from '../../../catalog/prices.ts'
 import { preferences } from '../../../catalog/routing.ts'
 import { apiError } from '../../../errors.ts'
@@ -16,6 +17,8 @@ import type { AdminContext } from '../admin-context.ts'
 import { writeAndPublish } from '../../api/publish.ts'
 import {
   jsonBody,
+  costsInput,
+  costsSchema,
   createdResponse,
   deletedSchema,
   idParams,
@@ -24,9 +27,11 @@ import {
   toPriceInput,
   pricesInput,
   pricesSchema,
+  serializeCosts,
   serializePrice,
   tierLimitFields,
   time,
+  toUpstreamCosts,
 } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { optionalPageFields, paginate } from '../pagination.ts'
@@ -53,6 +58,7 @@ const patchFields = {
           description:
             'Responses carry the upstream’s name for the model; by default they carry the id of the model if the names differ.',
         }),
+        cost: costsInput.nullish(),
       }),
     )
     .optional(),
@@ -94,8 +100,13 @@ export const modelSchema = z
         priority: z.int().nullable().meta({ description: 'null: the priority of the upstream.' }),
         weight: z.int().nullable(),
         expose_model: z.boolean(),
+        cost: costsSchema.nullable(),
       }),
     ),
+    effective_costs: z.array(pricesSchema.nullable()).meta({
+      description:
+        'What each of the `routes` costs you, in the platform’s currency: its `cost`, otherwise the `prices` of an upstream that serves only one model. null: unknown.',
+    }),
     prefer: z.enum(preferences),
     affinity: z.boolean(),
     fallbacks: z.array(z.string()),
@@ -110,7 +121,7 @@ export const priceVersionSchema = z
   .object({ version: z.int(), model: z.string(), effective_at: time, prices: pricesSchema })
   .openapi('PriceVersion')
 
-function serializeModel(model: Model): z.infer<typeof modelSchema> {
+function serializeModel(model: Model, catalog: Catalog): z.infer<typeof modelSchema> {
   return {
     id: model.id,
     context_tokens: model.contextTokens,
@@ -124,7 +135,12 @@ function serializeModel(model: Model): z.infer<typeof modelSchema> {
       priority: route.priority,
       weight: route.weight,
       expose_model: route.exposeModel,
+      cost: serializeCosts(route.cost),
     })),
+    effective_costs: model.routes.map(({ upstreamId, cost }) => {
+      const price = catalog.costOf(upstreamId, cost)
+      return price && serializePrice(price)
+    }),
     prefer: model.routing.prefer,
     affinity: model.routing.affinity,
     fallbacks: [...model.routing.fallbacks],
@@ -154,7 +170,11 @@ function toModelPatch(body: z.infer<typeof modelPatch>): ModelPatch {
     ownedBy: body.owned_by,
     listed: body.listed,
     prices: resolvePrices(body),
-    routes: body.routes?.map(({ expose_model: exposeModel, ...route }) => ({ ...route, exposeModel })),
+    routes: body.routes?.map(({ expose_model: exposeModel, cost, ...route }, index) => ({
+      ...route,
+      exposeModel,
+      cost: cost && toUpstreamCosts(cost, `routes[${index}].cost`),
+    })),
     prefer: body.prefer,
     affinity: body.affinity,
     fallbacks: body.fallbacks,
@@ -211,7 +231,8 @@ const versions = createRoute({
 })
 
 export function modelRoutes(admin: AdminContext): OpenAPIHono {
-  const { db } = admin.ctx
+  const { db, catalog } = admin.ctx
+  const serialize = (model: Model): z.infer<typeof modelSchema> => serializeModel(model, catalog)
 
   async function requireModel(id: string): Promise<Model> {
     const model = await modelById(db, id)
@@ -225,21 +246,21 @@ export function modelRoutes(admin: AdminContext): OpenAPIHono {
     const patch = toModelPatch(body)
     if (patch.prices === undefined) throw pricesRequired()
     const input = { ...patch, id: body.id, contextTokens: body.context_tokens }
-    return c.json(serializeModel(await writeAndPublish(admin, createModel(db, input, admin.by))), 201)
+    return c.json(serialize(await writeAndPublish(admin, createModel(db, input, admin.by))), 201)
   })
   app.openapi(list, async (c) => {
     const { q, ...page } = c.req.valid('query')
     const models = (await listModels(db)).filter(({ id }) => id.includes(q))
     return c.json(
-      paginate(models.map(serializeModel), page, ({ id }) => id),
+      paginate(models.map(serialize), page, ({ id }) => id),
       200,
     )
   })
-  app.openapi(read, async (c) => c.json(serializeModel(await requireModel(c.req.valid('param').id)), 200))
+  app.openapi(read, async (c) => c.json(serialize(await requireModel(c.req.valid('param').id)), 200))
   app.openapi(update, async (c) => {
     const { id } = c.req.valid('param')
     const patch = toModelPatch(c.req.valid('json'))
-    return c.json(serializeModel(await writeAndPublish(admin, updateModel(db, id, patch, admin.by))), 200)
+    return c.json(serialize(await writeAndPublish(admin, updateModel(db, id, patch, admin.by))), 200)
   })
   app.openapi(remove, async (c) => {
     const { id } = c.req.valid('param')

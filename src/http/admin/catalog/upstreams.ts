@@ -2,7 +2,6 @@
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import {
   defaultTimeouts,
-  type UpstreamCosts,
   type UpstreamPatch,
   type UpstreamContext,
 } from '../../../catalog/upstream-fields.ts'
@@ -22,15 +21,15 @@ import { writeAndPublish } from '../../api/publish.ts'
 import {
   jsonBody,
   costsInput,
+  costsSchema,
   createdResponse,
   deletedSchema,
   idParams,
   listResponse,
   okResponse,
-  toPriceInput,
-  serializePriceInput,
-  pricesSchema,
+  serializeCosts,
   time,
+  toUpstreamCosts,
 } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { optionalPageFields, paginate } from '../pagination.ts'
@@ -94,7 +93,9 @@ export const upstreamSchema = z
     proxy: z.string().nullable(),
     priority: z.int(),
     weight: z.int(),
-    prices: pricesSchema.extend({ currency: z.string().nullable(), rate: z.string() }).nullable(),
+    prices: costsSchema.nullable().meta({
+      description: 'The costs of routes without a `cost`, if this upstream serves only one model.',
+    }),
     timeouts: z.object({
       connect_ms: z.int(),
       first_token_ms: z.int(),
@@ -113,7 +114,6 @@ export const upstreamSchema = z
 
 function serializeUpstream(upstream: Upstream): z.infer<typeof upstreamSchema> {
   const timeouts = { ...defaultTimeouts, ...upstream.timeouts }
-  const { prices } = upstream
   return {
     id: upstream.id,
     name: upstream.name,
@@ -122,10 +122,7 @@ function serializeUpstream(upstream: Upstream): z.infer<typeof upstreamSchema> {
     proxy: upstream.proxy,
     priority: upstream.priority,
     weight: upstream.weight,
-    prices:
-      prices === null
-        ? null
-        : { ...serializePriceInput(prices), currency: prices.currency ?? null, rate: prices.rate ?? '1' },
+    prices: serializeCosts(upstream.prices),
     timeouts: {
       connect_ms: timeouts.connectMs,
       first_token_ms: timeouts.firstTokenMs,
@@ -146,11 +143,6 @@ function requireProviderName(name: string): string {
   if (providerNames.includes(name)) return name
   const message = `Invalid \`provider\`: must be one of ${providerNames.join(', ')}.`
   throw apiError('invalid_request', { param: 'provider', message })
-}
-
-function toUpstreamCosts(body: z.infer<typeof costsInput>): UpstreamCosts {
-  const { currency, rate, ...prices } = body
-  return { ...toPriceInput(prices), currency, rate }
 }
 
 function toUpstreamPatch(body: z.infer<typeof upstreamPatch>): UpstreamPatch {

@@ -18,6 +18,8 @@ export const attentionFields = {
   failed_backup: z.object({ made_at: time, state: z.enum(['failed', 'damaged']) }).nullable(),
   /** Listed models without a price, a route or an enabled upstream. */
   unserved: z.array(z.object({ model: z.string(), missing: z.enum(['price', 'route', 'upstream']) })),
+  /** Upstreams with prices that serve several models, and the models whose routes to them have no cost. */
+  unknown_costs: z.array(z.object({ upstream: z.string(), name: z.string(), models: z.array(z.string()) })),
   open_limit_requests: z.int(),
 }
 type Attention = z.infer<z.ZodObject<typeof attentionFields>>
@@ -70,6 +72,9 @@ export async function readAttention(admin: AdminContext): Promise<Attention> {
     open_circuits: circuits,
     failed_backup: backup,
     unserved,
+    unknown_costs: admin.ctx.catalog
+      .unknownCosts()
+      .map(({ upstream: { id, name }, models: without }) => ({ upstream: id, name, models: [...without] })),
     open_limit_requests: limitRequests,
   }
 }

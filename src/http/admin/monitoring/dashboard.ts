@@ -25,6 +25,7 @@ import { last24HoursStart, spanStart } from '../../api/time-spans.ts'
 import { publicUrlOf } from '../../public-urls.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { okResponse } from '../schemas.ts'
+import { marginFields, serializeMargin } from '../traffic/margins.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { attentionFields, readAttention } from './attention.ts'
 
@@ -34,9 +35,7 @@ const revenueSums = z.object({
   requests: z.int(),
   errors: z.int(),
   revenue: money,
-  /** The cost at the upstreams, as far as it is known. */
-  upstream_cost: money,
-  margin: money,
+  ...marginFields,
 })
 export const dashboard = z.object({
   currency: z.string(),
@@ -77,8 +76,7 @@ function serializeRevenue(revenue: TrafficTotals) {
     requests: revenue.requests,
     errors: revenue.errors,
     revenue: formatAmount(revenue.revenueNanos),
-    upstream_cost: formatAmount(revenue.upstreamCostNanos),
-    margin: formatAmount(revenue.revenueNanos - revenue.upstreamCostNanos),
+    ...serializeMargin(revenue.revenueNanos, revenue),
   }
 }
 

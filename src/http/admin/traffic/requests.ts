@@ -23,9 +23,7 @@ const attempt = z.object({
   outcome: z.string(),
   http_status: z.int().nullable(),
   duration_ms: z.number(),
-  cost: money
-    .nullable()
-    .meta({ description: 'The cost at the upstream; null if the upstream has no prices.' }),
+  cost: money.nullable().meta({ description: 'The cost at the upstream; null if it is unknown.' }),
   searches: z.int().optional(),
   clamped: z
     .literal(true)
@@ -89,7 +87,7 @@ export const requestDetailSchema = requestSchema
     }),
     upstream_cost: money
       .nullable()
-      .meta({ description: 'The upstream cost of all attempts; null if an upstream has no prices.' }),
+      .meta({ description: 'The upstream cost of all attempts; null if it is unknown.' }),
     refunded: money,
     margin: money.nullable().meta({ description: 'Cost minus refunds minus upstream cost.' }),
     bill: bill.nullable().meta({ description: 'Line by line; null if nothing was charged.' }),

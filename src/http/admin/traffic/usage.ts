@@ -9,6 +9,7 @@ import type { AdminContext } from '../admin-context.ts'
 import { listResponse, money, spanQuery, time, timeQuery } from '../schemas.ts'
 import { pageFields } from '../pagination.ts'
 import { parseFrom } from '../../api/time-spans.ts'
+import { marginFields, serializeMargin } from './margins.ts'
 import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
 const group = z.enum(['day', 'hour', 'model', 'key', 'account'])
@@ -26,8 +27,7 @@ export const usageSchema = z
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
     cost: money,
-    upstream_cost: money,
-    margin: money,
+    ...marginFields,
     currency: z.string(),
   })
   .openapi('Usage', {
@@ -61,8 +61,7 @@ function serializeSums(kind: Group, sums: UsageGroup): z.infer<typeof usageSchem
     prompt_tokens: sums.promptTokens,
     completion_tokens: sums.completionTokens,
     cost: formatAmount(sums.costNanos),
-    upstream_cost: formatAmount(sums.upstreamCostNanos),
-    margin: formatAmount(sums.costNanos - sums.upstreamCostNanos),
+    ...serializeMargin(sums.costNanos, sums),
     currency,
   }
 }

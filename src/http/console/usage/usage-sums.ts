@@ -14,6 +14,7 @@ export const zeroSums: UsageSums = {
   completionTokens: 0,
   costNanos: 0n,
   upstreamCostNanos: 0n,
+  requestsWithoutCost: 0,
 }
 
 export function serializeSums(sums: UsageSums): Sums {
@@ -34,6 +35,7 @@ export function addSums(left: UsageSums, right: UsageSums): UsageSums {
     completionTokens: left.completionTokens + right.completionTokens,
     costNanos: left.costNanos + right.costNanos,
     upstreamCostNanos: left.upstreamCostNanos + right.upstreamCostNanos,
+    requestsWithoutCost: left.requestsWithoutCost + right.requestsWithoutCost,
   }
 }
 

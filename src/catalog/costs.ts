@@ -1,0 +1,58 @@
+/** What an upstream charges us for a model, as an operator enters it. */
+
+import { apiError } from '../errors.ts'
+import { parseFactor } from '../lib/money.ts'
+import { toPrice, type Price, type PriceInput } from './prices.ts'
+
+/** What an upstream costs us: prices in its own currency, and the exchange rate to the platform's. */
+export type UpstreamCosts = PriceInput & {
+  /** ISO 4217, upper case. Absent: the platform's currency. */
+  readonly currency?: string
+  /** A decimal string with at most six decimals. Absent: "1". */
+  readonly rate?: string
+}
+
+const currencyPattern = /^[A-Z]{3}$/
+const partsPerMillion = 1_000_000n
+
+export function parseCosts(json: string | null): UpstreamCosts | null {
+  return json === null ? null : (JSON.parse(json) as UpstreamCosts)
+}
+
+/** Rounds by at most half a nano per million tokens. This is our cost, not a caller's. */
+function convert(nanos: bigint, ratePpm: bigint): bigint {
+  return (nanos * ratePpm + partsPerMillion / 2n) / partsPerMillion
+}
+
+/** In nanos of the platform's currency. Throws 400 naming the component below `param`. */
+export function priceFromCosts(costs: UpstreamCosts, param: string): Price {
+  const price = toPrice(costs, param)
+  const rate = BigInt(parseFactor(costs.rate ?? '1', `${param}.rate`))
+  const optional = (nanos: bigint | null): bigint | null => (nanos === null ? null : convert(nanos, rate))
+  return {
+    free: price.free,
+    input: convert(price.input, rate),
+    output: convert(price.output, rate),
+    cachedInput: optional(price.cachedInput),
+    cacheWrite: optional(price.cacheWrite),
+    cacheWrite1h: optional(price.cacheWrite1h),
+    reasoning: optional(price.reasoning),
+    perRequest: convert(price.perRequest, rate),
+    perSearch: optional(price.perSearch),
+  }
+}
+
+/** Without empty fields, so that equal costs have the same text. Throws 400 naming the invalid field below `param`. */
+export function costsJson(costs: UpstreamCosts | null, param: string): string | null {
+  if (costs === null) return null
+  if (costs.currency !== undefined && !currencyPattern.test(costs.currency)) {
+    throw apiError('invalid_request', {
+      param: `${param}.currency`,
+      message: `${param}.currency must be three capital letters such as "USD".`,
+    })
+  }
+  priceFromCosts(costs, param)
+  return JSON.stringify(costs, (name, value: unknown) =>
+    value === null || (name === 'rate' && value === '1') ? undefined : value,
+  )
+}
