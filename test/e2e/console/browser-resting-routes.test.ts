@@ -1,0 +1,61 @@
+// @backend sqlite – the console is the same on both
+// @suite all – runs a browser
+/** Routes whose circuit is open, in the list of upstreams and on the pages of models. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  browserSkipReason,
+  openBrowser,
+  setUpOperator,
+  sharedBrowserServer,
+} from '../../support/console/browser.ts'
+import { chatRequest } from '../../support/server/account.ts'
+import { respondWith, respondWithError } from '../../support/upstream/scripted-responses.ts'
+
+const server = await sharedBrowserServer()
+
+function testServer() {
+  assert.ok(server)
+  return server
+}
+
+describe('Resting routes in a browser', () => {
+  test(
+    'Upstream with two resting models of three – names both, and only their routes are paused',
+    { skip: browserSkipReason },
+    async (t) => {
+      const upstream = await testServer().upstream((exchange) => {
+        const isWorking = exchange.request.json['model'] === 'their-working'
+        return (isWorking ? respondWith('Hello!') : respondWithError(503))(exchange)
+      })
+      for (const model of ['working', 'first', 'second']) {
+        const routes = [{ upstream: upstream.name, model: `their-${model}`, priority: 1 }]
+        await testServer().model(model, { upstreams: [], routes })
+      }
+      const account = await testServer().account({ balance: '1' })
+      const models = ['working', ...Array.from({ length: 8 }, () => ['first', 'second']).flat(), 'working']
+      for (const model of models) await (await account.post(chatRequest(model))).text()
+
+      const browser = await openBrowser(t, testServer().url)
+      const { page, open } = browser
+      await setUpOperator(browser, testServer())
+      await open('/operator/upstreams')
+      const row = page.getByRole('row').filter({ hasText: upstream.name })
+      await row.locator('.status.warning').getByText('2 of 3 models failing').waitFor()
+      await row.getByText('their-first', { exact: true }).waitFor()
+      await row.getByText('their-second', { exact: true }).waitFor()
+      assert.equal(await row.getByText('their-working').count(), 0)
+
+      for (const [model, status] of [
+        ['first', 'Paused after failures'],
+        ['second', 'Paused after failures'],
+        ['working', 'Active'],
+      ] as const) {
+        await open(`/operator/models/${model}`)
+        const route = page.getByRole('table', { name: 'Routes' }).getByRole('row').nth(1)
+        await route.locator('.status').getByText(status, { exact: true }).waitFor()
+        assert.equal(await route.locator('.status').count(), 1, model)
+      }
+    },
+  )
+})
