@@ -16,7 +16,7 @@ import {
   waitUntilSignedIn,
   type BrowserSession,
 } from '../support/console/browser.ts'
-import { customerPages, operatorPages } from '../support/console/console-pages.ts'
+import { customerPages, operatorPages, pathsOf } from '../support/console/console-pages.ts'
 import { signUpCustomer, validPassword } from '../support/console/console-session.ts'
 import { enterPassword } from '../support/console/console-steps.ts'
 import { setView } from '../support/console/page-checks.ts'
@@ -26,8 +26,7 @@ const folder = process.env['PICTURES'] ?? mkdtempSync(`${tmpdir()}/sluice-pictur
 const server = await sharedBrowserServer()
 const email = 'mara@pixel-forge.example'
 const model = 'deepseek-chat'
-/** In place of the paths' `none`. */
-const ids = { account: '', request: '', failed: '', upstream: '' }
+const ids = { account: '', upstream: '', model, requests: [''] }
 
 async function addCatalog(relay: TestServer): Promise<void> {
   const deepseek = await relay.upstream(respondWith('Of course.', { input: 12_400, output: 860 }), {
@@ -62,8 +61,9 @@ async function addTraffic(relay: TestServer): Promise<void> {
   }
   await relay.assertNoOpenHolds()
   ids.account = mara.id
-  ids.request = (await mara.requests({ model }))[0]?.request_id ?? ''
-  ids.failed = (await mara.requests({ model: 'llama-4-70b-instruct' }))[0]?.request_id ?? ''
+  const answered = (await mara.requests({ model }))[0]?.request_id ?? ''
+  const failed = (await mara.requests({ model: 'llama-4-70b-instruct' }))[0]?.request_id ?? ''
+  ids.requests = [answered, failed]
 }
 
 async function addRest(relay: TestServer): Promise<void> {
@@ -88,22 +88,6 @@ before(async () => {
   await addTraffic(server)
   await addRest(server)
 })
-
-/** The paths of these pages and of their dialogs. */
-function pathsOf(pages: readonly string[]): string[] {
-  return pages.flatMap((page) => {
-    const [path = '', ...dialogs] = page.split(' ')
-    const paths = [path, ...dialogs.map((dialog) => path + dialog)]
-    const failed = path.includes('req_none') ? [path.replace('req_none', ids.failed)] : []
-    return [...paths, ...failed].map((each) =>
-      each
-        .replace('req_none', ids.request)
-        .replace('acc_none', ids.account)
-        .replace('upstreams/none', `upstreams/${ids.upstream}`)
-        .replace('models/none', `models/${model}`),
-    )
-  })
-}
 
 /** Saves eight pictures of each page. */
 async function savePictures(browser: BrowserSession, paths: readonly string[]): Promise<void> {
@@ -138,7 +122,7 @@ describe('Pictures of the console', () => {
     await browser.open('/sign-in')
     await enterPassword(browser, email, validPassword)
     await waitUntilSignedIn(browser.page)
-    const [before, paths] = [countPictures(), pathsOf(customerPages)]
+    const [before, paths] = [countPictures(), pathsOf(customerPages, ids)]
     await savePictures(browser, paths)
     assert.equal(countPictures() - before, 8 * paths.length)
   })
@@ -147,7 +131,7 @@ describe('Pictures of the console', () => {
     assert.ok(server)
     const browser = await openBrowser(t, server.url)
     await setUpOperator(browser, server)
-    const [before, paths] = [countPictures(), pathsOf(operatorPages)]
+    const [before, paths] = [countPictures(), pathsOf(operatorPages, ids)]
     await savePictures(browser, paths)
     assert.equal(countPictures() - before, 8 * paths.length)
   })

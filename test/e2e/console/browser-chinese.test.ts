@@ -13,7 +13,7 @@ import {
   waitUntilSignedIn,
   type BrowserSession,
 } from '../../support/console/browser.ts'
-import { customerPages, operatorPages } from '../../support/console/console-pages.ts'
+import { customerPages, operatorPages, pathsOf } from '../../support/console/console-pages.ts'
 import { signUpCustomer, validPassword } from '../../support/console/console-session.ts'
 import { enterPassword, findDialog } from '../../support/console/console-steps.ts'
 import { findEnglishTexts, setView } from '../../support/console/page-checks.ts'
@@ -24,8 +24,7 @@ import { respondWith, respondWithError } from '../../support/upstream/scripted-r
 const env = { INCIDENT_MINIMUM: '2', INCIDENT_RECOVERY: '10m' }
 const server = await sharedBrowserServer({ env })
 const email = 'customer@example.com'
-/** In place of `none` in the paths of pages. */
-const ids = { account: '', upstream: '', requests: [''] }
+const ids = { account: '', upstream: '', model: 'fails-429', requests: [''] }
 
 /** Models whose upstreams fail in each way that pauses a circuit, and one that nobody serves. */
 async function addFailingModels(relay: TestServer): Promise<string[]> {
@@ -85,21 +84,6 @@ before(async () => {
   })
 })
 
-/** The paths of these pages and of their dialogs. */
-function pathsOf(pages: readonly string[]): string[] {
-  return pages.flatMap((page) => {
-    const [path = '', ...dialogs] = page.split(' ')
-    const paths = [path, ...dialogs.map((dialog) => path + dialog)]
-    if (path.includes('req_none')) return ids.requests.map((id) => path.replace('req_none', id))
-    return paths.map((each) =>
-      each
-        .replace('acc_none', ids.account)
-        .replace('upstreams/none', `upstreams/${ids.upstream}`)
-        .replace('models/none', 'models/fails-429'),
-    )
-  })
-}
-
 async function findOnPages(browser: BrowserSession, paths: readonly string[]): Promise<string[]> {
   await setView(browser, { scheme: 'light', language: 'zh-CN', width: 1440 })
   const problems: string[] = []
@@ -119,14 +103,14 @@ describe('The Chinese console', { skip: browserSkipReason }, () => {
     await browser.open('/sign-in')
     await enterPassword(browser, email, validPassword)
     await waitUntilSignedIn(browser.page)
-    assert.deepEqual(await findOnPages(browser, pathsOf(customerPages)), [])
+    assert.deepEqual(await findOnPages(browser, pathsOf(customerPages, ids)), [])
   })
 
   test('Operator pages – have no English sentences', async (t) => {
     assert.ok(server)
     const browser = await openBrowser(t, server.url)
     await setUpOperator(browser, server)
-    assert.deepEqual(await findOnPages(browser, pathsOf(operatorPages)), [])
+    assert.deepEqual(await findOnPages(browser, pathsOf(operatorPages, ids)), [])
   })
 
   test('Form errors – name the field and the rule in Chinese', async (t) => {

@@ -1,4 +1,5 @@
 /** The forms of upstreams, models, prices and tiers, each with an object that has a value in every field. */
+import { chooseAction } from './console-steps.ts'
 import { createId, fill, type EditForm, type FormContext } from './edit-form.ts'
 
 const prices = {
@@ -132,9 +133,7 @@ const credentialForm = async (context: FormContext): Promise<EditForm> => {
   })
   return {
     page: `/operator/upstreams/${upstream}`,
-    open: async (page) => {
-      await page.getByRole('row', { name: 'second one' }).getByRole('button', { name: 'Edit' }).click()
-    },
+    open: (page) => chooseAction(page, page.getByRole('row', { name: 'second one' }), 'Edit'),
     path,
     isObject: (resource) => resource['id'] === id,
     change: fill('weight', '8'),

@@ -19,6 +19,29 @@ export const customerPages = [
   '/profile',
 ]
 
+/** What the pages show in place of `none`. */
+export interface PageIds {
+  readonly account: string
+  readonly upstream: string
+  readonly model: string
+  /** The page of a request is visited with each of them. */
+  readonly requests: readonly string[]
+}
+
+/** The paths of these pages and of their dialogs. */
+export function pathsOf(pages: readonly string[], ids: PageIds): string[] {
+  return pages.flatMap((page) => {
+    const [path = '', ...dialogs] = page.split(' ')
+    if (path.includes('req_none')) return ids.requests.map((id) => path.replace('req_none', id))
+    return [path, ...dialogs.map((dialog) => path + dialog)].map((each) =>
+      each
+        .replace('acc_none', ids.account)
+        .replace('upstreams/none', `upstreams/${ids.upstream}`)
+        .replace('models/none', `models/${ids.model}`),
+    )
+  })
+}
+
 /** The operator's pages, in the same form. */
 export const operatorPages = [
   '/operator/dashboard',
