@@ -216,7 +216,9 @@ describe('Operator console API', () => {
       current.map((each) => [each.id, each.title['zh-CN']]),
       [[id, '维护']],
     )
-    await operator.admin('PATCH', `/announcements/${id}`, { to: new Date(Date.now() - 1000).toISOString() })
+    const ended = { to: new Date(Date.now() - 1000).toISOString() }
+    const updated = await operator.admin<{ severity: string }>('PATCH', `/announcements/${id}`, ended)
+    assert.equal(updated.severity, 'warning', 'what is not sent stays as it is')
     assert.deepEqual((await bob.call(accountContract.announcements)).data, [])
     await operator.admin('DELETE', `/announcements/${id}`)
     assert.equal((await operator.admin<{ data: object[] }>('GET', '/announcements')).data.length, 1)

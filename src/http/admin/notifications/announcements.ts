@@ -15,14 +15,16 @@ import { pageFields } from '../pagination.ts'
 import { createdResponse, deletedSchema, idParams, jsonBody, listResponse, okResponse } from '../schemas.ts'
 
 const fields = announcement.shape
-/** The body of a creation; an update takes any of the fields. */
-export const announcementInput = z.strictObject({
+const inputFields = {
   title: fields.title,
   text: fields.text,
-  severity: fields.severity.default('info'),
+  severity: fields.severity,
   from: timeInput.optional(),
   to: timeInput.nullish(),
-})
+}
+export const announcementInput = z.strictObject({ ...inputFields, severity: fields.severity.default('info') })
+/** Without a default: what an update omits stays as it is. */
+const announcementPatch = z.strictObject(inputFields).partial()
 export type AnnouncementBody = z.input<typeof announcementInput>
 
 const list = createRoute({
@@ -43,7 +45,7 @@ const update = createRoute({
   method: 'patch',
   path: '/announcements/{id}',
   summary: 'Update an announcement',
-  request: { params: idParams, body: jsonBody(announcementInput.partial()) },
+  request: { params: idParams, body: jsonBody(announcementPatch) },
   responses: okResponse(announcement, 'The updated announcement.'),
 })
 const remove = createRoute({
@@ -56,11 +58,7 @@ const remove = createRoute({
 
 const idCursor = /^\w{1,60}$/
 
-function toAnnouncementPatch({
-  from,
-  to,
-  ...rest
-}: Partial<z.infer<typeof announcementInput>>): AnnouncementPatch {
+function toAnnouncementPatch({ from, to, ...rest }: z.infer<typeof announcementPatch>): AnnouncementPatch {
   return { ...rest, from: parseTime(from), to: parseTime(to) }
 }
 
