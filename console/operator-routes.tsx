@@ -122,7 +122,7 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/announcements',
-    validateSearch: stringParams('add'),
+    validateSearch: stringParams('add', 'edit'),
     component: lazyPage(() => import('./pages/operator/system/announcements.tsx'), 'Announcements'),
   }),
   createRoute({

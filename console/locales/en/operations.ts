@@ -260,6 +260,7 @@ export const operations = {
     textZh: 'Text, Chinese',
     post: 'Publish',
     posted: 'Announcement published.',
+    editTitle: 'Edit announcement',
     deleteTitle: 'Delete this announcement?',
     deleteEffect: (title: string) => `“${title}” is removed from every page.`,
     deleted: 'Announcement deleted.',

@@ -71,6 +71,7 @@ export const shell = {
   create: 'Create',
   edit: 'Edit',
   remove: 'Delete',
+  dismiss: (name: string) => `Dismiss “${name}”`,
   rowActions: (name: string) => `Actions for ${name}`,
   undo: 'Undo',
   undone: (what: string) => `Undone: ${what}`,

@@ -249,6 +249,7 @@ export const operations: typeof english = {
     textZh: '内容（中文）',
     post: '发布',
     posted: '公告已发布。',
+    editTitle: '编辑公告',
     deleteTitle: '删除该公告？',
     deleteEffect: (title: string) => `“${title}”将从所有页面移除。`,
     deleted: '公告已删除。',

@@ -66,6 +66,7 @@ export const shell: typeof english = {
   create: '创建',
   edit: '编辑',
   remove: '删除',
+  dismiss: (name: string) => `关闭“${name}”`,
   rowActions: (name: string) => `${name} 的操作`,
   undo: '撤销',
   undone: (what: string) => `已撤销：${what}`,

@@ -139,10 +139,28 @@ const incidentForm = async (context: FormContext): Promise<EditForm> => {
   }
 }
 
+const announcementForm = async (context: FormContext): Promise<EditForm> => {
+  const id = await createId(context, '/announcements', {
+    title: { en: 'Maintenance', 'zh-CN': '维护' },
+    text: { en: 'At three.', 'zh-CN': '三点。' },
+    severity: 'critical',
+    from: '2026-01-02T03:04:05.678Z',
+    to: '2031-02-03T04:05:06.789Z',
+  })
+  return {
+    page: `/operator/announcements?edit=${id}`,
+    path: '/announcements',
+    isObject: (resource) => resource['id'] === id,
+    change: fill('title_en', 'Upgrade'),
+    changed: { title: { en: 'Upgrade' } },
+  }
+}
+
 /** By the name of their component. */
 export const editForms: Readonly<Record<string, (context: FormContext) => Promise<EditForm>>> = {
   ...catalogEditForms,
   AccountLimitsForm: accountLimitsForm,
+  AnnouncementForm: announcementForm,
   ApiKeyForm: apiKeyForm,
   CapsForm: capsForm,
   ChannelForm: channelForm,

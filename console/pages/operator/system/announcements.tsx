@@ -6,15 +6,16 @@ import type { Announcement } from '../../../api/contract.ts'
 import { useLanguage, useMessages } from '../../../locales/messages.ts'
 import { useAction } from '../../../components/forms/use-action.ts'
 import { localized } from '../../../components/layout/announcement-bar.tsx'
+import { changedFields, dateText, endOfDay } from '../../../components/forms/field-values.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField, Form, useDraft } from '../../../components/forms/fields.tsx'
-import { endOfDay } from '../../../components/forms/field-values.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables/format-cells.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 
@@ -31,21 +32,23 @@ export function Announcements() {
   const shell = useMessages('shell')
   const language = useLanguage()
   const navigate = route.useNavigate()
-  const { add } = route.useSearch()
+  const { add, edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   const addButton = (
     <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
       {t.add}
     </Button>
   )
-  const remove = (announcement: Announcement): void =>
+  const remove = ({ id, ...announcement }: Announcement): void =>
     confirm({
       title: t.deleteTitle,
       description: t.deleteEffect(localized(announcement.title, language)),
       confirmLabel: shell.remove,
-      onConfirm: () => mutateAdmin('DELETE', `/announcements/${announcement.id}`),
+      onConfirm: () => mutateAdmin('DELETE', `/announcements/${id}`),
       successMessage: t.deleted,
+      undo: () => mutateAdmin('POST', '/announcements', announcement),
     })
+  const open = ({ id }: Announcement): void => void navigate({ search: { edit: id } })
   return (
     <Page title={t.title} lead={t.lead} actions={addButton}>
       <PagedList<Announcement>
@@ -59,76 +62,114 @@ export function Announcements() {
         }
       >
         {(announcements) => (
-          <Table
-            label={t.title}
-            rows={announcements}
-            rowId={({ id }) => id}
-            columns={[
-              {
-                header: t.what,
-                primary: true,
-                cell: ({ title, text }) => (
-                  <>
-                    {localized(title, language)}
-                    <small>{localized(text, language)}</small>
-                  </>
-                ),
-              },
-              {
-                header: t.severity,
-                cell: ({ severity }) => (
-                  <StatusLabel tone={tones[severity]}>{t.severities[severity]}</StatusLabel>
-                ),
-              },
-              { header: t.from, cell: ({ from }) => <RelativeTime at={from} /> },
-              { header: t.to, cell: ({ to }) => (to === null ? t.open : <RelativeTime at={to} />) },
-              {
-                header: t.actions,
-                cell: (announcement) => (
-                  <button type="button" className="link danger" onClick={() => remove(announcement)}>
-                    {shell.remove}
-                  </button>
-                ),
-              },
-            ]}
-          />
+          <>
+            <Table
+              label={t.title}
+              rows={announcements}
+              rowId={({ id }) => id}
+              onRowClick={open}
+              columns={[
+                {
+                  header: t.what,
+                  primary: true,
+                  cell: ({ title, text }) => (
+                    <>
+                      {localized(title, language)}
+                      <small>{localized(text, language)}</small>
+                    </>
+                  ),
+                },
+                {
+                  header: t.severity,
+                  cell: ({ severity }) => (
+                    <StatusLabel tone={tones[severity]}>{t.severities[severity]}</StatusLabel>
+                  ),
+                },
+                { header: t.from, cell: ({ from }) => <RelativeTime at={from} /> },
+                { header: t.to, cell: ({ to }) => (to === null ? t.open : <RelativeTime at={to} />) },
+                {
+                  header: t.actions,
+                  isMenu: true,
+                  cell: (announcement) => (
+                    <RowMenu
+                      name={localized(announcement.title, language)}
+                      actions={[
+                        { label: shell.edit, onClick: () => open(announcement) },
+                        { label: shell.remove, isDestructive: true, onClick: () => remove(announcement) },
+                      ]}
+                    />
+                  ),
+                },
+              ]}
+            />
+            {announcements
+              .filter(({ id }) => id === edit)
+              .map((announcement) => (
+                <Dialog key={announcement.id} title={t.editTitle} opened close={close} size="38rem">
+                  <AnnouncementForm announcement={announcement} close={close} />
+                </Dialog>
+              ))}
+          </>
         )}
       </PagedList>
       <Dialog title={t.add} opened={add !== undefined} close={close} size="38rem">
-        <AnnouncementForm close={close} />
+        <AnnouncementForm announcement={null} close={close} />
       </Dialog>
     </Page>
   )
 }
 
-function AnnouncementForm({ close }: { readonly close: () => void }) {
-  const t = useMessages('operations').announcements
-  const { draft, set, field } = useDraft({
-    title_en: '',
-    text_en: '',
-    title_zh: '',
-    text_zh: '',
-    severity: 'info',
-    to: '',
+function draftFrom(announcement: Announcement | null) {
+  return {
+    title_en: announcement?.title.en ?? '',
+    text_en: announcement?.text.en ?? '',
+    title_zh: announcement?.title['zh-CN'] ?? '',
+    text_zh: announcement?.text['zh-CN'] ?? '',
+    severity: announcement?.severity ?? 'info',
+    to: dateText(announcement?.to),
+  }
+}
+
+function bodyFrom(draft: Readonly<Record<keyof ReturnType<typeof draftFrom>, string>>) {
+  const both = (english: string, chinese: string) => ({
+    ...(english.trim() === '' ? {} : { en: english.trim() }),
+    ...(chinese.trim() === '' ? {} : { 'zh-CN': chinese.trim() }),
   })
+  return {
+    title: both(draft.title_en, draft.title_zh),
+    text: both(draft.text_en, draft.text_zh),
+    severity: draft.severity,
+    to: endOfDay(draft.to),
+  }
+}
+
+interface AnnouncementFormProps {
+  /** null creates a new one. */
+  readonly announcement: Announcement | null
+  readonly close: () => void
+}
+
+function AnnouncementForm({ announcement, close }: AnnouncementFormProps) {
+  const t = useMessages('operations').announcements
+  const shell = useMessages('shell')
+  const { draft, initialDraft, set, field } = useDraft(draftFrom(announcement))
   const publish = useAction(async () => {
-    const both = (english: string, chinese: string) => ({
-      ...(english.trim() === '' ? {} : { en: english.trim() }),
-      ...(chinese.trim() === '' ? {} : { 'zh-CN': chinese.trim() }),
-    })
-    await mutateAdmin('POST', '/announcements', {
-      title: both(draft.title_en, draft.title_zh),
-      text: both(draft.text_en, draft.text_zh),
-      severity: draft.severity,
-      to: endOfDay(draft.to),
-    })
-    showToast(t.posted)
+    const body = bodyFrom(draft)
+    if (announcement === null) {
+      await mutateAdmin('POST', '/announcements', body)
+      showToast(t.posted)
+    } else {
+      const before = bodyFrom(initialDraft)
+      const update = (changes: object) => mutateAdmin('PATCH', `/announcements/${announcement.id}`, changes)
+      await update(changedFields(before, body))
+      showToast(shell.saved, { undo: () => update(changedFields(body, before)) })
+    }
     close()
   })
   return (
     <Form
       action={publish}
-      submitLabel={t.post}
+      submitLabel={announcement === null ? t.post : shell.save}
       cancel={close}
       isIncomplete={draft.title_en.trim() === '' && draft.title_zh.trim() === ''}
     >
