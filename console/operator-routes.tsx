@@ -9,6 +9,7 @@ export const operatorRoutes = [
     getParentRoute: () => operatorRoute,
     path: '/upstreams',
     validateSearch: stringParams('add', 'edit', 'test'),
+    loader: withMessages('traffic'),
     component: lazyPage(() => import('./pages/operator/catalog/upstreams.tsx'), 'Upstreams'),
   }),
   createRoute({
@@ -28,6 +29,7 @@ export const operatorRoutes = [
     getParentRoute: () => operatorRoute,
     path: '/models/$id',
     validateSearch: stringParams('edit'),
+    loader: withMessages('traffic'),
     component: lazyPage(() => import('./pages/operator/catalog/model.tsx'), 'ModelPage'),
   }),
   createRoute({

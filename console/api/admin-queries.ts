@@ -1,7 +1,8 @@
 /** Queries and mutations of the admin API, with their query keys. */
 import { queryOptions } from '@tanstack/react-query'
+import { refreshMs } from './account-queries.ts'
 import { call, get } from './client.ts'
-import type { Model, Page, Provider, Tier, Upstream, UpstreamHealth } from './contract.ts'
+import type { Credential, Flow, Model, Page, Provider, Tier, Upstream, UpstreamHealth } from './contract.ts'
 import { queryClient } from './session.ts'
 
 /** Refetches everything an operator sees. */
@@ -30,6 +31,20 @@ export const providersQuery = queryOptions({
 export const upstreamsQuery = queryOptions({
   queryKey: ['admin', 'upstreams'],
   queryFn: () => get<Page<Upstream>>('/admin/upstreams'),
+})
+
+export function credentialsQuery(upstreamId: string) {
+  return queryOptions({
+    queryKey: ['admin', 'credentials', upstreamId],
+    queryFn: () => get<Page<Credential>>(`/admin/upstreams/${upstreamId}/credentials`),
+  })
+}
+
+/** The paths of the requests of the last 24 hours. */
+export const flowQuery = queryOptions({
+  queryKey: ['admin', 'flow'],
+  queryFn: () => get<Flow>('/admin/flow'),
+  refetchInterval: refreshMs,
 })
 
 /** Refetched often enough to show a circuit opening and closing. */

@@ -1,9 +1,7 @@
 /** The traffic flow from API keys through models to upstreams, failures in red; also as a table. */
-import { queryOptions } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { refreshMs } from '../../api/account-queries.ts'
-import { get } from '../../api/client.ts'
+import { flowQuery } from '../../api/admin-queries.ts'
 import type { Flow as FlowData } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { boxWidth, columnsX, diagramWidth, layOutFlow, type NodeBox, type FlowPath } from './flow-layout.ts'
@@ -12,12 +10,6 @@ import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
 import { formatExactTime, ModelName } from '../tables/format-cells.tsx'
 import { Table } from '../tables/table.tsx'
-
-const flowQuery = queryOptions({
-  queryKey: ['admin', 'flow'],
-  queryFn: () => get<FlowData>('/admin/flow'),
-  refetchInterval: refreshMs,
-})
 
 export function TrafficFlow() {
   return <QueryBoundary options={flowQuery}>{(flow) => <FlowSection flow={flow} />}</QueryBoundary>

@@ -7,6 +7,7 @@ import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
 import { changedFields, integerText, isInteger, optionalInteger } from './field-values.ts'
 import { Form, useDraft, IntegerField } from './fields.tsx'
+import { showToast } from '../feedback/toast.tsx'
 import { hasPrices, priceDraftFrom, PriceFields, pricesFromDraft } from './price-fields.tsx'
 import { routeDraftsFrom, routesFromDrafts, RouteFields, type RouteDraft } from './route-fields.tsx'
 
@@ -46,19 +47,18 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
   const [routes, setRoutes] = useState(initialRoutes)
   const save = useAction(async () => {
     const body = bodyFrom(draft, routes)
-    const savedModel =
-      model === null
-        ? await mutateAdmin<Model>('POST', '/models', {
-            ...body,
-            id: draft.id.trim(),
-            prices: pricesFromDraft(prices.draft),
-          })
-        : await mutateAdmin<Model>(
-            'PATCH',
-            `/models/${encodeURIComponent(model.id)}`,
-            changedFields(bodyFrom(initialDraft, initialRoutes), body),
-          )
-    saved(savedModel)
+    if (model === null) {
+      const id = draft.id.trim()
+      saved(
+        await mutateAdmin<Model>('POST', '/models', { ...body, id, prices: pricesFromDraft(prices.draft) }),
+      )
+      return
+    }
+    const before = bodyFrom(initialDraft, initialRoutes)
+    const update = (changes: object) =>
+      mutateAdmin<Model>('PATCH', `/models/${encodeURIComponent(model.id)}`, changes)
+    saved(await update(changedFields(before, body)))
+    showToast(shell.saved, { undo: () => update(changedFields(body, before)) })
   })
   const fieldError = useFieldError(save.error)
   const isIncomplete = !isInteger(draft.context_tokens) || (model === null && !hasPrices(prices.draft))

@@ -26,10 +26,12 @@ export interface PriceFormProps {
 
 export function PriceForm({ model, close, usage }: PriceFormProps) {
   const t = useMessages('catalog').models
-  const { draft, set } = useDraft(priceDraftFrom(model.prices))
+  const { draft, initialDraft, set } = useDraft(priceDraftFrom(model.prices))
+  const setPrices = (prices: PriceDraft) =>
+    mutateAdmin('PATCH', `/models/${encodeURIComponent(model.id)}`, { prices: pricesFromDraft(prices) })
   const save = useAction(async () => {
-    await mutateAdmin('PATCH', `/models/${encodeURIComponent(model.id)}`, { prices: pricesFromDraft(draft) })
-    showToast(t.priceChanged)
+    await setPrices(draft)
+    showToast(t.priceChanged, { undo: () => setPrices(initialDraft) })
     close()
   })
   const fieldError = useFieldError(save.error)

@@ -1,10 +1,9 @@
 /** The credentials of an upstream with their weight and status; secrets are never shown. */
 import { Button, PasswordInput, TextInput } from '@mantine/core'
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { mutateAdmin, healthQuery } from '../../api/admin-queries.ts'
-import { get } from '../../api/client.ts'
-import type { Credential, Page as ListPage, Upstream, UpstreamHealth } from '../../api/contract.ts'
+import { credentialsQuery, healthQuery, mutateAdmin } from '../../api/admin-queries.ts'
+import type { Credential, Upstream, UpstreamHealth } from '../../api/contract.ts'
 import { useMessages, type Messages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from '../forms/use-action.ts'
 import { confirm } from '../feedback/confirm-dialog.tsx'
@@ -12,6 +11,7 @@ import { Dialog } from '../forms/dialog.tsx'
 import { Form, useDraft, IntegerField } from '../forms/fields.tsx'
 import { changedFields, optionalInteger } from '../forms/field-values.ts'
 import { Icon } from '../layout/icon.tsx'
+import { CredentialEffect } from '../feedback/change-effects.tsx'
 import { QueryBoundary } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
 import { StatusLabel, RelativeTime } from './format-cells.tsx'
@@ -22,13 +22,6 @@ import { actWithToast, showToast } from '../feedback/toast.tsx'
 
 /** The upstream's main credential, which is edited in the upstream's own form. */
 const mainCredentialId = 'main'
-
-function credentialsQuery(upstreamId: string) {
-  return queryOptions({
-    queryKey: ['admin', 'credentials', upstreamId],
-    queryFn: () => get<ListPage<Credential>>(`/admin/upstreams/${upstreamId}/credentials`),
-  })
-}
 
 export interface CredentialsProps {
   readonly upstream: Upstream
@@ -176,7 +169,7 @@ function CredentialActions({ upstream, credential, edit }: CredentialActionsProp
   const disable = (): void =>
     confirm({
       title: t.disableTitle(name),
-      description: t.disableEffect,
+      description: <CredentialEffect upstream={upstream} credential={credential} text={t.disableEffect} />,
       confirmLabel: t.disable,
       onConfirm: setEnabled(false),
       successMessage: t.disabled,
@@ -186,7 +179,7 @@ function CredentialActions({ upstream, credential, edit }: CredentialActionsProp
   const remove = (): void =>
     confirm({
       title: t.deleteTitle(name),
-      description: t.deleteEffect,
+      description: <CredentialEffect upstream={upstream} credential={credential} text={t.deleteEffect} />,
       confirmLabel: shell.remove,
       onConfirm: () => mutateAdmin('DELETE', path),
       successMessage: t.deleted,

@@ -46,10 +46,6 @@ export const catalog = {
     cancel: 'Cancel the request',
     drain: 'Read the response to its end',
     deleteTitle: (name: string) => `Delete ${name}?`,
-    deleteEffect: (models: number) =>
-      models === 0
-        ? 'No model is routed to it. Its credential is deleted.'
-        : `${plural(models, 'model is', 'models are')} still routed to it. Change the routes first.`,
     failingRoutes: (failing: number, all: number) => `${failing} of ${all} models failing`,
     circuit: { open: 'Paused after failures', 'half-open': 'Testing recovery' },
     fetchModels: 'Fetch models',
@@ -74,10 +70,6 @@ export const catalog = {
       'Per 1,000 tokens, for routes without a cost of their own. It applies only while this upstream serves one model; otherwise enter the cost of each route in its model.',
     deleted: 'Upstream deleted.',
     disableTitle: (name: string) => `Disable ${name}?`,
-    disableEffect: (models: string) =>
-      models === ''
-        ? 'No model uses it.'
-        : `It receives no new requests. Models routed to it: ${models}. Requests in progress are not affected.`,
     disabled: 'Upstream disabled.',
     enabled: 'Upstream enabled.',
   },

@@ -34,7 +34,12 @@ export const maintenance = {
     check: 'Verify',
     download: 'Download',
     deleteTitle: 'Delete this backup?',
-    deleteEffect: (when: string) => `The backup of ${when} is deleted permanently.`,
+    deleteEffect: (when: string, size: string | null) =>
+      `The backup of ${when}${size === null ? '' : ` (${size})`} is deleted permanently.`,
+    otherBackups: (verified: number) =>
+      verified === 0
+        ? 'No other verified backup exists.'
+        : `${plural(verified, 'other verified backup remains', 'other verified backups remain')}.`,
     forgetEffect: 'This backup has no files. Only its entry is removed.',
     deleted: 'Backup deleted.',
     schedule: 'Schedule',
@@ -126,6 +131,12 @@ export const maintenance = {
     saved: 'Channel saved.',
     secretLead: 'The receiver uses it to verify that messages come from this relay.',
     deleteTitle: (name: string) => `Delete “${name}”?`,
+    disableTitle: (name: string) => `Disable “${name}”?`,
+    disableEffect: 'New notifications are no longer sent to it.',
+    otherChannels: (count: number) =>
+      count === 0
+        ? 'No other channel is enabled: notifications are then shown only in the console.'
+        : `${plural(count, 'other channel stays', 'other channels stay')} enabled.`,
     deleteEffect: (waiting: number) =>
       waiting === 0
         ? 'Notifications are no longer sent to it.'

@@ -1,7 +1,12 @@
-/** The traffic flow, the page of an upstream, and its credentials. English. */
+/** The traffic flow, the page of an upstream, its credentials, and what changes affect. English. */
 
 /** `count` is already formatted. */
 const requestCount = (count: string): string => `${count} ${count === '1' ? 'request' : 'requests'}`
+
+const plural = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
+
+const requestsFrom = (count: string, keys: number, isExact: boolean): string =>
+  `${isExact ? '' : 'at least '}${requestCount(count)} from ${plural(keys, 'API key', 'API keys')}`
 
 export const traffic = {
   flow: {
@@ -76,5 +81,32 @@ export const traffic = {
       'It is deleted here but stays valid at the provider. Requests in progress are not affected.',
     deleted: 'Credential deleted.',
     saved: 'Credential saved.',
+  },
+  effects: {
+    noModels: 'No model is routed to it.',
+    models: (count: number, names: string) =>
+      `${plural(count, 'model is', 'models are')} routed to it: ${names}.`,
+    stillRouted: (count: number, names: string) =>
+      `${plural(count, 'model is', 'models are')} still routed to it: ${names}. Change the routes first.`,
+    unserved: (count: number, names: string) =>
+      `${plural(count, 'model has no other enabled upstream and becomes', 'models have no other enabled upstream and become')} unavailable: ${names}.`,
+    upstreamDisabled: 'It receives no new requests. Requests in progress are not affected.',
+    credentialsDeleted: (count: number) =>
+      `${plural(count, 'credential is', 'credentials are')} deleted with it.`,
+    otherCredentials: (count: number) =>
+      count === 0
+        ? 'No other credential of this upstream is enabled, so it can no longer be called.'
+        : `${plural(count, 'other credential stays', 'other credentials stay')} enabled.`,
+    noRequests: {
+      upstream: 'This upstream handled no requests in the last 24 hours.',
+      model: 'This model received no requests in the last 24 hours.',
+    },
+    /** `isExact` is false if only the newest requests were counted. */
+    requests: {
+      upstream: (count: string, keys: number, isExact: boolean) =>
+        `This upstream handled ${requestsFrom(count, keys, isExact)} in the last 24 hours.`,
+      model: (count: string, keys: number, isExact: boolean) =>
+        `This model received ${requestsFrom(count, keys, isExact)} in the last 24 hours.`,
+    },
   },
 }

@@ -43,10 +43,6 @@ export const catalog: typeof english = {
     cancel: '取消请求',
     drain: '继续读完响应',
     deleteTitle: (name: string) => `删除 ${name}？`,
-    deleteEffect: (models: number) =>
-      models === 0
-        ? '没有模型使用该上游，其凭证将一并删除。'
-        : `仍有 ${models} 个模型使用该上游，请先修改其路由。`,
     failingRoutes: (failing: number, all: number) => `${all} 个模型中 ${failing} 个异常`,
     circuit: { open: '已熔断', 'half-open': '恢复探测中' },
     fetchModels: '获取模型列表',
@@ -70,10 +66,6 @@ export const catalog: typeof english = {
       '每千 Token，用于未单独填写成本的路由。仅在该上游只提供一个模型时有效，否则请在各模型的路由中分别填写成本。',
     deleted: '上游已删除。',
     disableTitle: (name: string) => `停用 ${name}？`,
-    disableEffect: (models: string) =>
-      models === ''
-        ? '没有模型使用该上游。'
-        : `停用后不再接收新请求。使用该上游的模型：${models}。进行中的请求不受影响。`,
     disabled: '上游已停用。',
     enabled: '上游已启用。',
   },

@@ -33,7 +33,10 @@ export const maintenance: typeof english = {
     check: '校验',
     download: '下载',
     deleteTitle: '删除该备份？',
-    deleteEffect: (when: string) => `${when} 的备份将被永久删除。`,
+    deleteEffect: (when: string, size: string | null) =>
+      `${when} 的备份${size === null ? '' : `（${size}）`}将被永久删除。`,
+    otherBackups: (verified: number) =>
+      verified === 0 ? '没有其他已校验的备份。' : `另有 ${verified} 个已校验的备份。`,
     forgetEffect: '该备份没有文件，仅删除这条记录。',
     deleted: '备份已删除。',
     schedule: '自动备份',
@@ -122,6 +125,10 @@ export const maintenance: typeof english = {
     saved: '渠道已保存。',
     secretLead: '接收方可用它验证消息来自本平台。',
     deleteTitle: (name: string) => `删除“${name}”？`,
+    disableTitle: (name: string) => `停用“${name}”？`,
+    disableEffect: '停用后不再向该渠道发送新通知。',
+    otherChannels: (count: number) =>
+      count === 0 ? '没有其他已启用的渠道，通知将只显示在控制台中。' : `另有 ${count} 个渠道保持启用。`,
     deleteEffect: (waiting: number) =>
       waiting === 0
         ? '删除后不再向该渠道发送通知。'

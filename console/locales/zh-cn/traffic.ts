@@ -74,4 +74,26 @@ export const traffic: typeof english = {
     deleted: '凭证已删除。',
     saved: '凭证已保存。',
   },
+  effects: {
+    noModels: '没有模型使用该上游。',
+    models: (count: number, names: string) => `共 ${count} 个模型使用该上游：${names}。`,
+    stillRouted: (count: number, names: string) =>
+      `仍有 ${count} 个模型使用该上游：${names}。请先修改其路由。`,
+    unserved: (count: number, names: string) =>
+      `其中 ${count} 个模型没有其他已启用的上游，停用后将无法使用：${names}。`,
+    upstreamDisabled: '停用后不再接收新请求，进行中的请求不受影响。',
+    credentialsDeleted: (count: number) => `${count} 个凭证将一并删除。`,
+    otherCredentials: (count: number) =>
+      count === 0 ? '该上游没有其他已启用的凭证，将无法调用。' : `另有 ${count} 个凭证保持启用。`,
+    noRequests: {
+      upstream: '过去 24 小时内，该上游没有处理请求。',
+      model: '过去 24 小时内，该模型没有收到请求。',
+    },
+    requests: {
+      upstream: (count: string, keys: number, isExact: boolean) =>
+        `过去 24 小时内，该上游处理了 ${keys} 个密钥的${isExact ? '' : '至少'} ${count} 次请求。`,
+      model: (count: string, keys: number, isExact: boolean) =>
+        `过去 24 小时内，该模型收到了 ${keys} 个密钥的${isExact ? '' : '至少'} ${count} 次请求。`,
+    },
+  },
 }

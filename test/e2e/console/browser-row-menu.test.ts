@@ -17,6 +17,7 @@ import {
   signInAsOperator,
   waitForToast,
 } from '../../support/console/console-steps.ts'
+import { chatRequest } from '../../support/server/account.ts'
 import type { RegisteredUpstream } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
@@ -137,6 +138,42 @@ describe('Row click', () => {
     await page.mouse.up()
     assert.equal(await page.evaluate('getSelection().toString()'), 'Active')
     assert.equal(await findDialog(page).count(), 0)
+  })
+})
+
+describe('Effects', () => {
+  test('Disable – names the models, requests and keys of an upstream first', skip, async (t) => {
+    const busy = await testServer().upstream(respondWith('Hello!'), { name: 'busy' })
+    const other = await testServer().upstream(respondWith('Hello!'), { name: 'spare', priority: 9 })
+    await testServer().model('only-here', { upstreams: [busy] })
+    await testServer().model('also-there', { upstreams: [busy, other] })
+    for (const models of [['only-here', 'also-there'], ['only-here']]) {
+      const account = await testServer().account({ balance: '1' })
+      for (const model of models) await (await account.post(chatRequest(model))).text()
+    }
+    const { page } = await openPage(t, '/operator/upstreams')
+    await chooseAction(page, findRow(page, 'busy'), 'Disable')
+    const dialog = findDialog(page, 'Disable busy?')
+    for (const text of [
+      '2 models are routed to it: also-there, only-here.',
+      '1 model has no other enabled upstream and becomes unavailable: only-here.',
+      'This upstream handled 3 requests from 2 API keys in the last 24 hours.',
+    ])
+      await dialog.getByText(text, { exact: false }).waitFor()
+    await dialog.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await findRow(page, 'busy').getByText('Active', { exact: true }).waitFor()
+  })
+
+  test('Price – goes back when the change is undone', skip, async (t) => {
+    assert.ok(upstream)
+    await testServer().model('priced', { prices: ['0.002', '0.004'], upstreams: [upstream] })
+    const { page } = await openPage(t, '/operator/models/priced?edit=price')
+    await findDialog(page).getByRole('textbox', { name: 'Output', exact: true }).fill('0.008')
+    await findDialog(page).getByRole('button', { name: 'Change price' }).click()
+    await findRow(page, 'Current').getByText('¥0.008').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await findRow(page, 'Current').getByText('¥0.004').waitFor()
   })
 })
 

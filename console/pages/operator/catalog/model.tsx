@@ -6,6 +6,7 @@ import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
 import type { Model, Page as ListPage, PriceVersion, RoutePlan } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
+import { AffectedRequests } from '../../../components/feedback/change-effects.tsx'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { formatNumber } from '../../../components/format.ts'
@@ -47,7 +48,7 @@ function ModelContent({ model }: { readonly model: Model }) {
   const remove = (): void =>
     confirm({
       title: t.deleteTitle(model.id),
-      description: t.deleteEffect,
+      description: <AffectedRequests kind="model" id={model.id} text={t.deleteEffect} />,
       confirmLabel: shell.remove,
       onConfirm: async () => {
         await mutateAdmin('DELETE', `/models/${encodeURIComponent(model.id)}`)
@@ -111,8 +112,11 @@ function PriceHistory({ model }: { readonly model: Model }) {
     queryKey: ['admin', 'prices', model.id],
     queryFn: () => get<ListPage<PriceVersion>>(`/admin/models/${encodeURIComponent(model.id)}/prices`),
   })
+  const setPrices = (prices: Model['prices']) => () =>
+    mutateAdmin('PATCH', `/models/${encodeURIComponent(model.id)}`, {
+      prices: pricesFromDraft(priceDraftFrom(prices)),
+    })
   const restore = (version: PriceVersion): void => {
-    const body = pricesFromDraft(priceDraftFrom(version.prices))
     confirm({
       title: t.restoreTitle(version.version),
       description: (
@@ -122,8 +126,9 @@ function PriceHistory({ model }: { readonly model: Model }) {
       ),
       confirmLabel: t.restore,
       isSafe: true,
-      onConfirm: () => mutateAdmin('PATCH', `/models/${encodeURIComponent(model.id)}`, { prices: body }),
+      onConfirm: setPrices(version.prices),
       successMessage: t.priceChanged,
+      undo: setPrices(model.prices),
     })
   }
   return (

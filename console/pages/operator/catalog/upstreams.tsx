@@ -5,6 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { mutateAdmin, modelsQuery, upstreamsQuery } from '../../../api/admin-queries.ts'
 import type { Upstream } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
+import { DeleteUpstreamEffect, DisableUpstreamEffect } from '../../../components/feedback/change-effects.tsx'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { Icon } from '../../../components/layout/icon.tsx'
@@ -19,13 +20,6 @@ import { UpstreamForm, UpstreamTest } from '../../../components/forms/upstream-f
 import { UpstreamStatus } from '../../../components/tables/upstream-status.tsx'
 
 const route = getRouteApi('/shell/operator/upstreams')
-
-/** The models with a route to an upstream. */
-function useRoutedModels(): (upstreamId: string) => string[] {
-  const models = useQuery(modelsQuery).data?.data ?? []
-  return (upstreamId) =>
-    models.filter(({ routes }) => routes.some(({ upstream }) => upstream === upstreamId)).map(({ id }) => id)
-}
 
 export function Upstreams() {
   const t = useMessages('catalog').upstreams
@@ -77,18 +71,17 @@ export function Upstreams() {
 function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] }) {
   const t = useMessages('catalog').upstreams
   const shell = useMessages('shell')
-  const routed = useRoutedModels()
+  const models = useQuery(modelsQuery).data?.data ?? []
   const navigate = route.useNavigate()
   const setEnabled = (upstream: Upstream, enabled: boolean) => () =>
     mutateAdmin('PATCH', `/upstreams/${upstream.id}`, { enabled })
   const enable = (upstream: Upstream): Promise<void> =>
     actWithToast(setEnabled(upstream, true), t.enabled, { undo: setEnabled(upstream, false) })
   const confirmChange = (upstream: Upstream, change: 'disable' | 'delete'): void => {
-    const models = routed(upstream.id)
     if (change === 'disable') {
       confirm({
         title: t.disableTitle(upstream.name),
-        description: t.disableEffect(models.join(', ')),
+        description: <DisableUpstreamEffect upstream={upstream} />,
         confirmLabel: t.disable,
         onConfirm: setEnabled(upstream, false),
         successMessage: t.disabled,
@@ -97,7 +90,7 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
     } else {
       confirm({
         title: t.deleteTitle(upstream.name),
-        description: t.deleteEffect(models.length),
+        description: <DeleteUpstreamEffect upstream={upstream} />,
         confirmLabel: shell.remove,
         onConfirm: () => mutateAdmin('DELETE', `/upstreams/${upstream.id}`),
         successMessage: t.deleted,
@@ -128,7 +121,11 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
     },
     { header: t.priority, numeric: true, cell: ({ priority }) => priority },
     { header: t.weight, numeric: true, wideOnly: true, cell: ({ weight }) => weight },
-    { header: t.models, numeric: true, cell: ({ id }) => routed(id).length },
+    {
+      header: t.models,
+      numeric: true,
+      cell: ({ id }) => models.filter(({ routes }) => routes.some(({ upstream }) => upstream === id)).length,
+    },
     { header: t.changed, wideOnly: true, cell: (upstream) => <RelativeTime at={upstream.updated_at} /> },
     {
       header: t.actions,

@@ -19,6 +19,7 @@ import {
   RelativeTime,
   type Tone,
 } from '../../../components/tables/format-cells.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 
@@ -110,14 +111,18 @@ function BackupTable({ backups, isBusy }: { readonly backups: readonly Backup[];
   const t = useMessages('maintenance').backups
   const shell = useMessages('shell')
   const check = useAction(({ id }: Backup) => mutateAdmin('POST', `/backups/${id}/check`))
-  const remove = ({ id, made_at: madeAt, state }: Backup): void =>
+  const remove = (backup: Backup): void => {
+    const { id, made_at: madeAt, state, bytes } = backup
+    const verified = backups.filter((other) => other !== backup && other.state === 'whole').length
+    const effect = t.deleteEffect(formatExactTime(madeAt), bytes === null ? null : formatBytes(bytes))
     confirm({
       title: t.deleteTitle,
-      description: state === 'failed' ? t.forgetEffect : t.deleteEffect(formatExactTime(madeAt)),
+      description: state === 'failed' ? t.forgetEffect : `${effect} ${t.otherBackups(verified)}`,
       confirmLabel: shell.remove,
       onConfirm: () => mutateAdmin('DELETE', `/backups/${id}`),
       successMessage: t.deleted,
     })
+  }
   return (
     <>
       {check.error && <ErrorMessage error={check.error} />}
@@ -152,32 +157,33 @@ function BackupTable({ backups, isBusy }: { readonly backups: readonly Backup[];
           { header: t.checked, cell: ({ checked_at: checkedAt }) => <RelativeTime at={checkedAt} /> },
           {
             header: t.actions,
-            cell: (backup) => {
-              if (isInProgress(backup)) return '–'
-              const hasFile = backup.state !== 'failed'
-              return (
-                <span className="row-actions">
-                  {hasFile && (
-                    <button
-                      type="button"
-                      className="link"
-                      disabled={isBusy}
-                      onClick={() => void check.run(backup)}
-                    >
-                      {t.check}
-                    </button>
-                  )}
-                  {backup.state === 'whole' && (
-                    <a href={`/api/admin/backups/${encodeURIComponent(backup.id)}/download`} download>
-                      {t.download}
-                    </a>
-                  )}
-                  <button type="button" className="link danger" onClick={() => remove(backup)}>
-                    {shell.remove}
-                  </button>
-                </span>
-              )
-            },
+            isMenu: true,
+            cell: (backup) =>
+              !isInProgress(backup) && (
+                <RowMenu
+                  name={formatExactTime(backup.made_at)}
+                  actions={[
+                    backup.state !== 'failed' && {
+                      label: t.check,
+                      isDisabled: isBusy,
+                      onClick: () => void check.run(backup),
+                    },
+                    backup.state === 'whole' && {
+                      label: t.download,
+                      renderRoot: (props) => (
+                        <a
+                          {...props}
+                          href={`/api/admin/backups/${encodeURIComponent(backup.id)}/download`}
+                          download
+                        >
+                          {t.download}
+                        </a>
+                      ),
+                    },
+                    { label: shell.remove, isDestructive: true, onClick: () => remove(backup) },
+                  ]}
+                />
+              ),
           },
         ]}
       />

@@ -4,10 +4,10 @@ import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { mutateAdmin } from '../../../api/admin-queries.ts'
-import { get } from '../../../api/client.ts'
+import { ApiError, get } from '../../../api/client.ts'
 import type { Channel, OperatorNotification, Page as ListPage } from '../../../api/contract.ts'
 import { useLanguage, useMessages } from '../../../locales/messages.ts'
-import { useAction } from '../../../components/forms/use-action.ts'
+import { toApiError, useAction } from '../../../components/forms/use-action.ts'
 import { ChannelForm } from '../../../components/forms/channel-form.tsx'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
@@ -17,9 +17,10 @@ import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-sta
 import { NotificationList } from '../../../components/tables/notification-list.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
 import { StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { ServerText } from '../../../components/tables/server-text.tsx'
-import { showToast } from '../../../components/feedback/toast.tsx'
+import { actWithToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/notices')
 
@@ -88,14 +89,36 @@ function ChannelStatus({ channel }: { readonly channel: Channel }) {
   )
 }
 
+interface TestResult {
+  readonly ok: boolean
+  readonly message: string
+}
+
+/** The outcome of the last test message of each channel; none while one is being sent. */
+function useChannelTests() {
+  const [results, setResults] = useState<ReadonlyMap<string, TestResult | ApiError>>(new Map())
+  const test = async ({ id }: Channel): Promise<void> => {
+    setResults((before) => new Map([...before].filter(([channel]) => channel !== id)))
+    const result = await mutateAdmin<TestResult>('POST', `/channels/${id}/test`).catch(toApiError)
+    setResults((before) => new Map([...before, [id, result]]))
+  }
+  return { results, test }
+}
+
 function ChannelTable({ channels }: { readonly channels: readonly Channel[] }) {
   const t = useMessages('maintenance').channels
   const kinds: Readonly<Record<string, string>> = t.notificationKinds
+  const navigate = route.useNavigate()
+  const { results, test } = useChannelTests()
+  const edit = ({ id }: Channel): void => void navigate({ search: { edit: id } })
+  const countOthers = (channel: Channel): number =>
+    channels.filter(({ id, enabled }) => enabled && id !== channel.id).length
   return (
     <Table
       label={t.channels}
       rows={channels}
       rowId={({ id }) => id}
+      onRowClick={edit}
       columns={[
         {
           header: t.name,
@@ -113,69 +136,87 @@ function ChannelTable({ channels }: { readonly channels: readonly Channel[] }) {
           wideOnly: true,
           cell: ({ notices }) => notices?.map((kind) => kinds[kind] ?? kind).join(', ') ?? t.all,
         },
-        { header: t.state, cell: (channel) => <ChannelStatus channel={channel} /> },
+        {
+          header: t.state,
+          cell: (channel) => (
+            <>
+              <ChannelStatus channel={channel} />
+              <TestOutcome result={results.get(channel.id)} />
+            </>
+          ),
+        },
         { header: t.lastSent, wideOnly: true, cell: ({ last_sent_at: at }) => <RelativeTime at={at} /> },
-        { header: t.actions, cell: (channel) => <ChannelActions channel={channel} /> },
+        {
+          header: t.actions,
+          isMenu: true,
+          cell: (channel) => (
+            <ChannelMenu
+              channel={channel}
+              others={countOthers(channel)}
+              edit={() => edit(channel)}
+              test={() => void test(channel)}
+            />
+          ),
+        },
       ]}
     />
   )
 }
 
-interface TestResult {
-  readonly ok: boolean
-  readonly message: string
+function TestOutcome({ result }: { readonly result: TestResult | ApiError | undefined }) {
+  const t = useMessages('maintenance').channels
+  if (result === undefined) return null
+  if (result instanceof ApiError) return <ErrorMessage error={result} />
+  return (
+    <small role="status">
+      <StatusLabel tone={result.ok ? 'success' : 'danger'}>{result.ok ? t.passed : t.failed}</StatusLabel>
+      {!result.ok && <span lang="en"> {result.message}</span>}
+    </small>
+  )
 }
 
-function ChannelActions({ channel }: { readonly channel: Channel }) {
+interface ChannelMenuProps {
+  readonly channel: Channel
+  /** How many other channels are enabled. */
+  readonly others: number
+  readonly edit: () => void
+  readonly test: () => void
+}
+
+function ChannelMenu({ channel, others, edit, test }: ChannelMenuProps) {
   const t = useMessages('maintenance').channels
   const shell = useMessages('shell')
-  const navigate = route.useNavigate()
-  const [result, setResult] = useState<TestResult | null>(null)
-  const test = useAction(async () => {
-    setResult(null)
-    setResult(await mutateAdmin<TestResult>('POST', `/channels/${channel.id}/test`))
-  })
-  const toggle = useAction(async () => {
-    await mutateAdmin('PATCH', `/channels/${channel.id}`, { enabled: !channel.enabled })
-    showToast(channel.enabled ? t.disabled : t.enabled)
-  })
+  const setEnabled = (enabled: boolean) => () => mutateAdmin('PATCH', `/channels/${channel.id}`, { enabled })
+  const enable = (): Promise<void> => actWithToast(setEnabled(true), t.enabled, { undo: setEnabled(false) })
+  const disable = (): void =>
+    confirm({
+      title: t.disableTitle(channel.name),
+      description: `${t.disableEffect} ${t.otherChannels(others)}`,
+      confirmLabel: t.disable,
+      onConfirm: setEnabled(false),
+      successMessage: t.disabled,
+      undo: setEnabled(true),
+    })
   const remove = (): void =>
     confirm({
       title: t.deleteTitle(channel.name),
-      description: t.deleteEffect(channel.waiting),
+      description: `${t.deleteEffect(channel.waiting)} ${t.otherChannels(others)}`,
       confirmLabel: shell.remove,
       onConfirm: () => mutateAdmin('DELETE', `/channels/${channel.id}`),
       successMessage: t.deleted,
     })
-  const error = test.error ?? toggle.error
   return (
-    <span className="stacked-lines">
-      <span className="row-actions">
-        <button type="button" className="link" disabled={test.isRunning} onClick={() => void test.run()}>
-          {t.test}
-        </button>
-        <button
-          type="button"
-          className="link"
-          onClick={() => void navigate({ search: { edit: channel.id } })}
-        >
-          {shell.edit}
-        </button>
-        <button type="button" className="link" disabled={toggle.isRunning} onClick={() => void toggle.run()}>
-          {channel.enabled ? t.disable : t.enable}
-        </button>
-        <button type="button" className="link danger" onClick={remove}>
-          {shell.remove}
-        </button>
-      </span>
-      {result !== null && (
-        <small role="status">
-          <StatusLabel tone={result.ok ? 'success' : 'danger'}>{result.ok ? t.passed : t.failed}</StatusLabel>
-          {!result.ok && <span lang="en"> {result.message}</span>}
-        </small>
-      )}
-      {error !== null && <ErrorMessage error={error} />}
-    </span>
+    <RowMenu
+      name={channel.name}
+      actions={[
+        { label: t.test, onClick: test },
+        { label: shell.edit, onClick: edit },
+        channel.enabled
+          ? { label: t.disable, onClick: disable }
+          : { label: t.enable, onClick: () => void enable() },
+        { label: shell.remove, isDestructive: true, onClick: remove },
+      ]}
+    />
   )
 }
 
