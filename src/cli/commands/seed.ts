@@ -72,24 +72,25 @@ function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<st
   const { prices } = model
   const isFree = prices !== undefined && 'free' in prices
   const entries = isFree || prices === undefined ? undefined : prices
+  const priceFields = isFree
+    ? { free: true }
+    : omitUndefined({
+        input: entries?.input,
+        output: entries?.output,
+        cached_input: entries?.cachedInput,
+        cache_write: entries?.cacheWrite,
+        cache_write_1h: entries?.cacheWrite1h,
+        reasoning: entries?.reasoning,
+        per_request: entries?.perRequest,
+        per_search: entries?.perSearch,
+      })
   return {
     id: model.id,
     context_tokens: model.contextTokens,
     ...omitUndefined({ max_output_tokens: model.maxOutputTokens, hidden_reasoning: model.hiddenReasoning }),
     owned_by: model.ownedBy,
     listed: options.live === true,
-    prices: isFree
-      ? { free: true }
-      : omitUndefined({
-          input: entries?.input,
-          output: entries?.output,
-          cached_input: entries?.cachedInput,
-          cache_write: entries?.cacheWrite,
-          cache_write_1h: entries?.cacheWrite1h,
-          reasoning: entries?.reasoning,
-          per_request: entries?.perRequest,
-          per_search: entries?.perSearch,
-        }),
+    prices: priceFields,
     routes:
       options.upstream === undefined
         ? []
@@ -98,6 +99,8 @@ function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<st
               upstream: options.upstream,
               model: names.get(model.id) ?? model.id,
               expose_model: options.exposeModel,
+              // A provider's price list is what its models cost.
+              cost: options.from === undefined ? undefined : priceFields,
             },
           ],
   }

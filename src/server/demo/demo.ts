@@ -60,7 +60,7 @@ async function addModels(db: Db): Promise<Change[]> {
   const changes: Change[] = []
   for (const { priceSource: _, ...model } of referenceModels) {
     if ((await modelById(db, model.id)) !== undefined) continue
-    const routes = [{ upstream: upstreamName, model: model.id }]
+    const routes = [{ upstream: upstreamName, model: model.id, cost: { free: true } as const }]
     changes.push(...(await createModel(db, { ...model, routes }, by)).changes)
   }
   return changes

@@ -107,6 +107,12 @@ describe('Command line', () => {
     const set = ['model', 'set', 'family-a-small', '--route', 'mine=small-v2']
     assert.equal((await sluice.json<Model>(set)).routes[0]?.expose_model, false)
     assert.equal((await sluice.json<Model>([...set, '--expose-model'])).routes[0]?.expose_model, true)
+    interface Costs {
+      models: { prices: object; routes: { cost: object }[] }[]
+    }
+    const fromList = await sluice.json<Costs>(['seed', '--from', 'openai', '--upstream', 'mine'])
+    assert.ok(fromList.models.length > 0)
+    for (const { prices, routes } of fromList.models) assert.deepEqual(routes[0]?.cost, prices)
     assert.match(await sluice.expectFailure(['seed', '--upstream', 'other']), /Upstream not found/)
   })
 
