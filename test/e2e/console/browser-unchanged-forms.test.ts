@@ -30,12 +30,15 @@ async function read({ path, isObject }: EditForm): Promise<{ object: Resource; v
   return { object, version }
 }
 
-/** The names of the fields that have no value: an object that has all of them shows what a form loses. */
+/** The fields that have no value, nor one item with all values: an object that has every value shows what a form loses. */
 function emptyFields(object: Resource): string[] {
   return Object.entries(object).flatMap(([name, value]) => {
     if (value === null || value === '' || (Array.isArray(value) && value.length === 0)) return [name]
-    const isNested = typeof value === 'object' && !Array.isArray(value)
-    return isNested && emptyFields(value as Resource).length > 0 ? [name] : []
+    const parts: readonly unknown[] = Array.isArray(value) ? value : [value]
+    const isIncomplete = parts.every(
+      (part) => typeof part === 'object' && part !== null && emptyFields({ ...part }).length > 0,
+    )
+    return isIncomplete ? [name] : []
   })
 }
 
