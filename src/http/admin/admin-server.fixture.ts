@@ -9,6 +9,7 @@ import type { TestContext } from 'node:test'
 import { loadDirectoryDelta, loadDirectory } from '../../accounts/directory.ts'
 import { loadCatalog, loadCatalogDelta } from '../../catalog/catalog.ts'
 import { readConfig } from '../../config.ts'
+import type { BackupService } from '../../db/backups.ts'
 import type { TestStore } from '../../db/store.fixture.ts'
 import { generateDataKey, createSealer } from '../../lib/encryption.ts'
 import { fetchListener } from '../server/fetch-listener.ts'
@@ -37,6 +38,14 @@ export interface AdminServer {
 
 function unavailable(): never {
   throw new Error('This test server has no ledger.')
+}
+
+const noBackups: BackupService = {
+  list: unavailable,
+  make: unavailable,
+  check: unavailable,
+  remove: unavailable,
+  download: unavailable,
 }
 
 /** Serves on a free port until the test ends. Resolves to the base URL of the admin API. */
@@ -78,13 +87,7 @@ export async function startAdminServer(
     nodes: unavailable,
     retireNode: unavailable,
     metrics: unavailable,
-    backups: {
-      list: unavailable,
-      make: unavailable,
-      check: unavailable,
-      remove: unavailable,
-      download: unavailable,
-    },
+    backups: noBackups,
     authThrottle: createAuthThrottle(new LoginThrottle(db)),
     isReady: () => true,
     admissionOutage: () => null,

@@ -1,18 +1,15 @@
 /** Incidents, opened and closed automatically or by hand, and the availability of each model. */
-import { Button, Checkbox, Textarea, TextInput } from '@mantine/core'
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { Button } from '@mantine/core'
+import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { refreshMs } from '../../../api/account-queries.ts'
-import { modelsQuery, mutateAdmin } from '../../../api/admin-queries.ts'
+import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
 import type { Availability, Incident } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
-import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
-import { SelectField, Form, useDraft } from '../../../components/forms/fields.tsx'
-import { changedFields, namesFrom } from '../../../components/forms/field-values.ts'
-import { ModelsField } from '../../../components/forms/models-field.tsx'
+import { IncidentForm } from '../../../components/forms/incident-form.tsx'
 import { formatNumber, formatSuccessRate } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
@@ -22,14 +19,11 @@ import { StatusLabel, RelativeTime, type Tone } from '../../../components/tables
 import { useServerText } from '../../../components/tables/server-text.tsx'
 import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { showToast } from '../../../components/feedback/toast.tsx'
 
 /** The relay's own API in the list of models. */
 const relayApi = 'Relay API'
 
 const route = getRouteApi('/shell/operator/incidents')
-const severities = ['minor', 'major', 'critical'] as const
-const statuses = ['investigating', 'identified', 'monitoring', 'resolved'] as const
 const tones: Readonly<Record<Incident['severity'], Tone>> = {
   minor: 'warning',
   major: 'danger',
@@ -237,84 +231,5 @@ function IncidentTable({ incidents }: { readonly incidents: readonly Incident[] 
         },
       ]}
     />
-  )
-}
-
-interface IncidentFormProps {
-  /** null opens a new incident. */
-  readonly incident: Incident | null
-  readonly close: () => void
-}
-
-function IncidentForm({ incident, close }: IncidentFormProps) {
-  const t = useMessages('operations').incidents
-  const shell = useMessages('shell')
-  const existing = useQuery(modelsQuery).data?.data ?? []
-  const { draft, initialDraft, set, field } = useDraft({
-    title: incident?.title ?? '',
-    status: incident?.status ?? 'investigating',
-    severity: incident?.severity ?? 'minor',
-    models: incident?.models.join(', ') ?? '',
-    public: incident?.public === false ? '' : 'yes',
-    message: '',
-  })
-  const save = useAction(async () => {
-    const bodyFrom = (each: typeof draft) => ({
-      title: each.title.trim(),
-      status: each.status,
-      severity: each.severity,
-      models: namesFrom(each.models),
-      public: each.public !== '',
-      ...(each.message.trim() === '' ? {} : { message: each.message.trim() }),
-    })
-    const body = bodyFrom(draft)
-    if (incident === null) await mutateAdmin('POST', '/incidents', body)
-    else await mutateAdmin('PATCH', `/incidents/${incident.id}`, changedFields(bodyFrom(initialDraft), body))
-    showToast(shell.saved)
-    close()
-  })
-  const fieldError = useFieldError(save.error)
-  return (
-    <Form
-      action={save}
-      submitLabel={incident === null ? t.add : t.postUpdate}
-      cancel={close}
-      inlineErrors={['title', 'models', 'message']}
-    >
-      <TextInput label={t.what} required autoComplete="off" error={fieldError('title')} {...field('title')} />
-      <div className="fields">
-        <SelectField
-          label={t.status}
-          options={statuses.map((value) => ({ value, label: t.statuses[value] }))}
-          {...field('status')}
-        />
-        <SelectField
-          label={t.severity}
-          options={severities.map((value) => ({ value, label: t.severities[value] }))}
-          {...field('severity')}
-        />
-      </div>
-      <ModelsField
-        label={t.models}
-        description={t.modelsHint}
-        models={existing.map(({ id }) => id)}
-        value={namesFrom(draft.models)}
-        onChange={(names) => set('models', names.join('\n'))}
-        error={fieldError('models')}
-      />
-      <Textarea
-        label={t.message}
-        description={t.messageHint}
-        rows={3}
-        error={fieldError('message')}
-        value={draft.message}
-        onChange={(event) => set('message', event.currentTarget.value)}
-      />
-      <Checkbox
-        label={t.public}
-        checked={draft.public !== ''}
-        onChange={(event) => set('public', event.currentTarget.checked ? 'yes' : '')}
-      />
-    </Form>
   )
 }
