@@ -15,14 +15,14 @@ export const guide = {
   stream: {
     title: 'Streaming',
     text: [
-      'With "stream": true the response arrives in chunks as server-sent events. A chunk may have no content, so check before you append it. The stream ends with "data: [DONE]".',
-      'To receive usage, set stream_options.include_usage: the last chunk then contains tokens and cost. If you close the connection, the request is canceled and you pay for what was delivered.',
+      'With `"stream": true` the response arrives in chunks as server-sent events. A chunk may have no content, so check before you append it. The stream ends with `data: [DONE]`.',
+      'To receive usage, set `stream_options.include_usage`: the last chunk then contains tokens and cost. If you close the connection, the request is canceled and you pay for what was delivered.',
     ],
   },
   errors: {
     title: 'Errors',
     text: [
-      'Every error has the same format: {"error": {"message", "type", "param", "code"}}. Every response has an x-request-id header; give it to support, or look it up under “Usage”.',
+      'Every error has the same format: `{"error": {"message", "type", "param", "code"}}`. Every response has an `x-request-id` header; give it to support, or look it up under “Usage”.',
     ],
     status: 'Status',
     code: 'Code',
@@ -32,7 +32,7 @@ export const guide = {
       {
         status: 400,
         code: 'invalid_request',
-        meaning: 'A field is invalid; “param” names it.',
+        meaning: 'A field is invalid; `param` in the error names it.',
         whatToDo: 'Correct the request. Do not retry it unchanged.',
       },
       {
@@ -60,6 +60,18 @@ export const guide = {
         whatToDo: 'Edit the key’s models under “API keys”.',
       },
       {
+        status: 403,
+        code: 'address_not_allowed',
+        meaning: 'This key cannot be used from your IP address.',
+        whatToDo: 'Edit the key’s IP allowlist under “API keys”.',
+      },
+      {
+        status: 403,
+        code: 'account_suspended',
+        meaning: 'The account is suspended.',
+        whatToDo: 'Contact the operator of this service.',
+      },
+      {
         status: 404,
         code: 'model_not_found',
         meaning: 'The model does not exist.',
@@ -69,7 +81,7 @@ export const guide = {
         status: 429,
         code: 'rate_limit_exceeded',
         meaning: 'Too many requests or tokens.',
-        whatToDo: 'Wait for the time in Retry-After, then retry.',
+        whatToDo: 'Wait for the time in `Retry-After`, then retry.',
       },
       {
         status: 500,
@@ -81,29 +93,29 @@ export const guide = {
         status: 503,
         code: 'upstream_unavailable',
         meaning: 'The model is temporarily unavailable.',
-        whatToDo: 'Retry after Retry-After, or use another model.',
+        whatToDo: 'Wait for the time in `Retry-After`, then retry, or use another model.',
       },
     ],
   },
   retries: {
     title: 'Retries',
     text: [
-      'The official clients retry 429 and 5xx automatically. If x-should-retry is false, for example when the balance is used up, do not retry.',
-      'Send a unique Idempotency-Key with each request and keep it on retries: the request is processed and charged once, and the retry receives the same response.',
+      'The official clients retry 429 and 5xx automatically. If `x-should-retry` is false, for example when the balance is used up, do not retry.',
+      'Send a unique `Idempotency-Key` with each request and keep it on retries: the request is processed and charged once, and the retry receives the same response.',
     ],
   },
   limits: {
     title: 'Limits',
     text: [
-      'Requests and tokens are limited per minute, requests also per day, and the number of concurrent requests is limited too. The x-ratelimit-* headers of each response show what is left. See your limits under “Rate limits”, where you can also request an increase.',
+      'Limits apply to requests per minute and per day, tokens per minute, and concurrent requests. The `x-ratelimit-*` headers of each response show what is left. See your limits under “Rate limits”, where you can also request an increase.',
       'When a daily or monthly spend cap is reached, requests are rejected. You are notified at 50%, 80% and 100%.',
     ],
   },
   prices: {
     title: 'Tokens and prices',
     text: [
-      'Prices are per 1,000 tokens, with separate prices for input and output; see “Models”. A token is about four English characters, or one and a half to two Chinese characters. The provider’s count applies; it is in “usage” of each response.',
-      'Before a request, its maximum cost is held; afterwards only the actual cost is charged. Non-streaming responses state their cost in the x-sluice-cost header. To query your balance:',
+      'Prices are per 1,000 tokens, with separate prices for input and output; see “Models”. A token is about four English characters, or one and a half to two Chinese characters. The provider’s count applies; it is in the `usage` field of each response.',
+      'Before a request, its maximum cost is held; afterwards only the actual cost is charged. Non-streaming responses state their cost in the `x-sluice-cost` header. To query your balance:',
     ],
   },
   safety: {
@@ -116,7 +128,7 @@ export const guide = {
   apps: {
     title: 'Common apps',
     text: [
-      'Choose “OpenAI” or “OpenAI compatible” as the provider, then enter the base URL and the key. Some apps expect the URL without /v1.',
+      'Choose “OpenAI” or “OpenAI compatible” as the provider, then enter the base URL and the key. Some apps expect the URL without `/v1`.',
     ],
     app: 'App',
     where: 'Setting',

@@ -1,6 +1,8 @@
 /** The frame around every page, and the texts that all pages share. English. */
 
 export const shell = {
+  /** Between two sentences. */
+  sentenceGap: ' ',
   skip: 'Skip to content',
   openMenu: 'Open menu',
   closeMenu: 'Close menu',

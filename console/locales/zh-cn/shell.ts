@@ -2,6 +2,7 @@
 import type { shell as english } from '../en/shell.ts'
 
 export const shell: typeof english = {
+  sentenceGap: '',
   skip: '跳到正文',
   openMenu: '打开菜单',
   closeMenu: '关闭菜单',

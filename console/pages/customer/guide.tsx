@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useMessages } from '../../locales/messages.ts'
 import { overviewQuery } from '../../api/account-queries.ts'
 import { CodeBlock, CodeSnippets } from '../../components/code/code-block.tsx'
+import { WithInlineCode } from '../../components/code/inline-code.tsx'
 import { Page, Section } from '../../components/layout/page.tsx'
 import { CopyButton } from '../../components/tables/format-cells.tsx'
 import { clientApps } from '../../components/code/snippets.ts'
@@ -80,7 +81,9 @@ function GuideSection({ section, children }: GuideSectionProps) {
     <div id={section}>
       <Section title={title}>
         {text.map((paragraph) => (
-          <p key={paragraph}>{paragraph}</p>
+          <p key={paragraph}>
+            <WithInlineCode text={paragraph} />
+          </p>
         ))}
         {children}
       </Section>
@@ -98,8 +101,8 @@ function ErrorTable() {
       columns={[
         { header: errors.status, numeric: true, cell: ({ status }) => status },
         { header: errors.code, primary: true, cell: ({ code }) => <code>{code}</code> },
-        { header: errors.meaning, cell: ({ meaning }) => meaning },
-        { header: errors.whatToDo, cell: ({ whatToDo }) => whatToDo },
+        { header: errors.meaning, cell: ({ meaning }) => <WithInlineCode text={meaning} /> },
+        { header: errors.whatToDo, cell: ({ whatToDo }) => <WithInlineCode text={whatToDo} /> },
       ]}
     />
   )

@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { requestQuery } from '../../api/account-queries.ts'
 import type { RequestDetail } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
+import { WithInlineCode } from '../../components/code/inline-code.tsx'
 import { BillTable } from '../../components/tables/bill-table.tsx'
 import { formatDuration, formatNumber } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
@@ -25,6 +26,8 @@ export function RequestPage() {
 function RequestContent({ request }: { readonly request: RequestDetail }) {
   const t = useMessages('account').request
   const shell = useMessages('shell')
+  const isCounted = request.prompt_tokens + request.completion_tokens > 0
+  const source = isCounted ? request.usage_source : null
   return (
     <Page title={t.title} lead={<CopyButton text={request.request_id} />}>
       <StatTiles
@@ -38,7 +41,9 @@ function RequestContent({ request }: { readonly request: RequestDetail }) {
           { name: t.cost, value: <Money amount={request.cost} /> },
           {
             name: t.tokens,
-            value: `${formatNumber(request.prompt_tokens)} / ${formatNumber(request.completion_tokens)}`,
+            value: isCounted
+              ? `${formatNumber(request.prompt_tokens)} / ${formatNumber(request.completion_tokens)}`
+              : '–',
           },
           {
             name: t.firstToken,
@@ -58,7 +63,7 @@ function RequestContent({ request }: { readonly request: RequestDetail }) {
           [t.finish, request.finish ?? '–'],
           [t.cached, formatNumber(request.cached_tokens)],
           [t.reasoning, formatNumber(request.reasoning_tokens)],
-          [t.usageSource, request.usage_source === null ? '–' : t.sources[request.usage_source]],
+          [t.usageSource, source === null ? '–' : t.sources[source]],
           [t.code, request.error_code ?? '–'],
         ]}
       />
@@ -73,12 +78,17 @@ interface FailureCalloutProps {
   readonly failure: NonNullable<RequestDetail['failure']>
 }
 
-/** Why the request failed, and what to do about it. */
-function FailureCallout({ failure: { stage, owner } }: FailureCalloutProps) {
+/** Why the request failed, and what to do about it: by its error code if the guide explains it, else by the stage. */
+function FailureCallout({ failure: { cause, stage, owner } }: FailureCalloutProps) {
   const t = useMessages('account').request
+  const { sentenceGap } = useMessages('shell')
+  const { table } = useMessages('guide').errors
+  const known = table.find(({ code }) => code === cause)
+  const step = owner === 'caller' ? t.callerSteps[stage] : t.nextSteps[owner]
+  const sentences = known ? [known.meaning, known.whatToDo] : [t.stages[stage], step]
   return (
     <p className="callout warning">
-      {t.stages[stage]} {owner === 'caller' ? t.callerSteps[stage] : t.nextSteps[owner]}
+      <WithInlineCode text={sentences.join(sentenceGap)} />
     </p>
   )
 }
