@@ -2,7 +2,7 @@
 import { useState, type ReactNode } from 'react'
 import { useSession } from '../../api/session.ts'
 import { useLanguage, useMessages } from '../../locales/messages.ts'
-import { formatDay, formatDateTime } from '../format.ts'
+import { formatDay } from '../format.ts'
 import { DefinedName, type DefinitionName } from '../layout/definition.tsx'
 import { Table } from '../tables/table.tsx'
 
@@ -42,10 +42,16 @@ function roundUpToNice(max: number): number {
   return [1, 2, 2.5, 5, 10].map((step) => step * magnitude).find((top) => top >= max) ?? max
 }
 
+const hourFormat = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
+
+function formatHour(at: number, language: 'en' | 'zh-CN'): string {
+  return new Intl.DateTimeFormat(language, hourFormat).format(at)
+}
+
 function formatAxisTime(time: string, step: ChartStep, language: 'en' | 'zh-CN'): string {
   const at = Date.parse(time)
   if (step !== 'hour') return formatDay(at, language, step.dayIn)
-  return new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', hour12: false }).format(at)
+  return formatHour(at, language)
 }
 
 export function Chart({ title, definition, points, step, format, tone = 'primary' }: ChartProps) {
@@ -124,8 +130,12 @@ export function Chart({ title, definition, points, step, format, tone = 'primary
 }
 
 function formatPointTime(time: string, step: ChartStep, language: 'en' | 'zh-CN'): string {
-  if (step !== 'hour') return formatDay(Date.parse(time), language, step.dayIn)
-  return formatDateTime(Date.parse(time), language)
+  const at = Date.parse(time)
+  if (step !== 'hour') return formatDay(at, language, step.dayIn)
+  const begin = new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', ...hourFormat }).format(
+    at,
+  )
+  return `${begin}–${formatHour(at + 3_600_000, language)}`
 }
 
 export interface MeterProps {

@@ -183,7 +183,7 @@ export const catalog = {
     noVolume: 'No requests in the last 30 days.',
     effective: 'The new price applies to new requests immediately and is recorded in the audit log.',
     requests30: 'Requests, 30 days',
-    failed: (count: string) => `${count} failed`,
+    failed: (count: string) => `${count} rejected or failed`,
     success24: 'Success rate, 24 h',
     revenue30: 'Revenue, 30 days',
     cost30: 'Upstream cost, 30 days',

@@ -2,7 +2,7 @@
 
 const anyOutcome = 'whatever became of them'
 const failedRule =
-  'Failed: rejected, failed, truncated, or stopped by the relay, whoever caused it. Requests that the client aborted are not failed.'
+  'Rejected or failed: also truncated or stopped by the relay, whoever caused it. Requests that the client aborted do not count.'
 const last24Hours = 'in the current hour and the 23 before it'
 const admitted = 'A request counts from the time it was received. A refund does not change this amount.'
 const successRule =
@@ -26,10 +26,10 @@ export const definitions = {
   success24: `Answered ÷ received, ${last24Hours}. ${successRule}`,
   successMonth: `Answered ÷ received, in this calendar month (UTC). ${successRule}`,
   failedMonth:
-    'In this calendar month (UTC): failures that are not the client’s. Client errors, requests rejected by balance, cap or rate limit, and requests that the client aborted do not count.',
+    'In this calendar month (UTC): requests that failed because of the relay or a provider. Client errors, requests rejected by balance, cap or rate limit, and requests that the client aborted do not count.',
   succeededMonth: 'Requests answered completely in this calendar month (UTC).',
   errorBudget:
-    'Failures of this month ÷ the failures that the target allows. Above 100%, the target is missed.',
+    'Service errors of this month ÷ the service errors that the target allows. Above 100%, the target is missed.',
   balances: 'The balances of all accounts at this moment, including amounts on hold.',
   revenueToday: `Charges to all customers since midnight in the time zone of the dashboard. ${admitted}`,
   revenue24: `Charges to all customers ${last24Hours}. ${admitted}`,
@@ -39,7 +39,7 @@ export const definitions = {
   requestsMonth: `All requests received since the first of the month in the time zone of the dashboard, ${anyOutcome}.`,
   requests30: `All requests received in the last 30 days, including today, in the time zone of the dashboard, ${anyOutcome}. ${failedRule}`,
   received: `All requests received in this period, ${anyOutcome}: of the model in the filter, from all upstreams.`,
-  failureRate: `Failed ÷ requests. ${failedRule}`,
+  failureRate: `Rejected or failed ÷ requests. ${failedRule} The success rate does not count client errors and rejections, so the two do not add up to 100%.`,
   failureShare: 'Requests of this row ÷ all requests for this model in this period.',
   share24: `Requests of this row ÷ all requests received ${last24Hours}.`,
   attempts:

@@ -20,12 +20,12 @@ export const traffic = {
     upstream: 'Upstream',
     requests: 'Requests',
     share: 'Share',
-    failures: 'Failed',
+    failures: 'Rejected or failed',
     noUpstream: 'No upstream',
     others: (count: number) => `${count} others`,
     summary: (requests: string, share: string, failures: string) =>
-      `${requestCount(requests)} (${share}), ${failures} failed`,
-    legend: 'Failed requests are shown in red.',
+      `${requestCount(requests)} (${share}), ${failures} rejected or failed`,
+    legend: 'Rejected or failed requests are shown in red.',
   },
   upstream: {
     provider: 'Provider',

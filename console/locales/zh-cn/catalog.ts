@@ -178,7 +178,7 @@ export const catalog: typeof english = {
     noVolume: '最近 30 天无请求。',
     effective: '新价格对新请求立即生效，并记入审计日志。',
     requests30: '请求数（30 天）',
-    failed: (count: string) => `失败 ${count} 次`,
+    failed: (count: string) => `被拒绝或失败 ${count} 次`,
     success24: '成功率（24 小时）',
     revenue30: '收入（30 天）',
     cost30: '上游成本（30 天）',

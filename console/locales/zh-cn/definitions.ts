@@ -2,7 +2,7 @@
 
 const anyOutcome = '不论结果如何'
 const failedRule =
-  '失败包括被拒绝、失败、响应截断和被平台中止的请求，不论原因在哪一方；客户端主动断开的请求不算失败。'
+  '包括被拒绝、失败、响应截断和被平台中止的请求，不论原因在哪一方；不含客户端主动断开的请求。'
 const last24Hours = '当前小时及之前 23 个小时内'
 const admitted = '按请求到达时间计入；退款不影响此金额。'
 const successRule =
@@ -17,17 +17,17 @@ export const definitions = {
   cost: `所选时间范围内请求的扣费。${admitted}`,
   cost30: `最近 30 天（含今日）的扣费，按账户所在时区的自然日统计。${admitted}`,
   charges: `账户所在时区当月请求的扣费。${admitted}`,
-  requests: `所选时间范围内收到的全部请求，${anyOutcome}。${failedRule}`,
-  requestsToday: `账户所在时区当日零点以来收到的全部请求，${anyOutcome}。${failedRule}`,
+  requests: `所选时间范围内收到的全部请求，${anyOutcome}。被拒绝或失败${failedRule}`,
+  requestsToday: `账户所在时区当日零点以来收到的全部请求，${anyOutcome}。被拒绝或失败${failedRule}`,
   requests24: `${last24Hours}收到的全部请求，${anyOutcome}。`,
   failed: failedRule,
-  failed24: `${last24Hours}收到的请求中的失败数。${failedRule}`,
+  failed24: `${last24Hours}收到的请求中被拒绝或失败的请求数，${failedRule}`,
   success24: `${last24Hours}，成功响应数 ÷ 收到的请求数。${successRule}`,
   successMonth: `本自然月（UTC），成功响应数 ÷ 收到的请求数。${successRule}`,
   failedMonth:
-    '本自然月（UTC）内非客户端原因的失败数。不计入：客户端错误，因余额、消费上限或速率限制被拒绝的请求，以及客户端主动断开的请求。',
+    '本自然月（UTC）内因平台或供应商原因失败的请求数。不计入：客户端错误，因余额、消费上限或速率限制被拒绝的请求，以及客户端主动断开的请求。',
   succeededMonth: '本自然月（UTC）内完整响应的请求数。',
-  errorBudget: '本月失败数 ÷ 目标允许的失败数。超过 100% 即未达标。',
+  errorBudget: '本月服务故障请求数 ÷ 目标允许的服务故障请求数。超过 100% 即未达标。',
   balances: '所有账户的当前余额合计，包含冻结金额。',
   revenueToday: `仪表盘时区当日零点以来向全部客户收取的费用。${admitted}`,
   revenue24: `${last24Hours}向全部客户收取的费用。${admitted}`,
@@ -35,9 +35,9 @@ export const definitions = {
   revenueMonth: `仪表盘时区当月 1 日以来向全部客户收取的费用。${admitted}`,
   operatorRequestsToday: `仪表盘时区当日零点以来收到的全部请求，${anyOutcome}。速率为最近一分钟的平均值。`,
   requestsMonth: `仪表盘时区当月 1 日以来收到的全部请求，${anyOutcome}。`,
-  requests30: `最近 30 天（含今日，按仪表盘时区）收到的全部请求，${anyOutcome}。${failedRule}`,
+  requests30: `最近 30 天（含今日，按仪表盘时区）收到的全部请求，${anyOutcome}。被拒绝或失败${failedRule}`,
   received: `所选时间范围内收到的全部请求，${anyOutcome}；选择模型后仅统计该模型，不区分上游。`,
-  failureRate: `失败数 ÷ 请求数。${failedRule}`,
+  failureRate: `被拒绝或失败的请求数 ÷ 请求数，${failedRule}成功率不计入客户端错误和被拒绝的请求，因此两者之和不等于 100%。`,
   failureShare: '本行请求数 ÷ 该模型在所选时间范围内的全部请求数。',
   share24: `本行请求数 ÷ ${last24Hours}收到的全部请求数。`,
   attempts: '最近一分钟内对该上游的调用次数。一个请求可能调用多个上游，或多次调用同一上游。',

@@ -13,12 +13,12 @@ export const traffic: typeof english = {
     upstream: '上游',
     requests: '请求数',
     share: '占比',
-    failures: '失败数',
+    failures: '被拒绝或失败',
     noUpstream: '未到达上游',
     others: (count: number) => `其他 ${count} 个`,
     summary: (requests: string, share: string, failures: string) =>
-      `${requests} 次请求（${share}），失败 ${failures} 次`,
-    legend: '红色表示失败的请求。',
+      `${requests} 次请求（${share}），被拒绝或失败 ${failures} 次`,
+    legend: '红色表示被拒绝或失败的请求。',
   },
   upstream: {
     provider: '供应商',

@@ -106,7 +106,7 @@ function FailureTable({ groups }: { readonly groups: readonly FailureGroup[] }) 
         { header: t.model, cell: ({ model }) => <ModelName model={model} /> },
         { header: t.count, definition: 'failed', numeric: true, cell: ({ count }) => formatNumber(count) },
         {
-          header: t.ofTraffic,
+          header: t.ofModel,
           definition: 'failureShare',
           numeric: true,
           cell: ({ share }) => formatPercent(share),

@@ -91,6 +91,11 @@ function formatPercentValue(value: number | null): string {
   return value === null ? '–' : `${value.toLocaleString('en-US', { maximumFractionDigits: 3 })}%`
 }
 
+/** More than ten times the budget is one thing: exhausted. */
+function formatBudgetUsed(percent: number | null): string {
+  return percent !== null && percent > 999 ? '>999%' : formatPercentValue(percent)
+}
+
 function formatSuccessPercent(percent: number | null): string {
   return formatSuccessRate(percent === null ? null : percent / 100)
 }
@@ -106,7 +111,15 @@ function AvailabilityTable({ models }: { readonly models: Availability['data'] }
         {
           header: t.model,
           primary: true,
-          cell: ({ model }) => (model === relayApi ? t.relayApi : model),
+          cell: ({ model }) =>
+            model === relayApi ? (
+              <>
+                {t.relayApi}
+                <small>{t.relayApiCounts}</small>
+              </>
+            ) : (
+              model
+            ),
         },
         {
           header: t.targetStatus,
@@ -140,7 +153,7 @@ function AvailabilityTable({ models }: { readonly models: Availability['data'] }
           header: t.budget,
           definition: 'errorBudget',
           numeric: true,
-          cell: ({ month }) => formatPercentValue(month.budget_used_percent),
+          cell: ({ month }) => formatBudgetUsed(month.budget_used_percent),
         },
         {
           header: t.succeeded,
