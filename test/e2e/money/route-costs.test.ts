@@ -62,8 +62,10 @@ describe('Costs of routes', () => {
     assert.deepEqual(unknown.unknown_costs, [named])
 
     await server.restart()
-    const warning = server.relay.lines.find((line) => line.includes('costs unknown'))
-    assert.partialDeepStrictEqual(JSON.parse(warning ?? '{}'), { upstream: upstream.name, models: ['large'] })
+    const warning = await eventually('the warning', async () =>
+      server.relay.lines.find((line) => line.includes('costs unknown')),
+    )
+    assert.partialDeepStrictEqual(JSON.parse(warning), { upstream: upstream.name, models: ['large'] })
 
     await server.admin('PATCH', '/models/large', { routes: [{ ...route, cost: { free: true } }] })
     assert.deepEqual(await request('large'), ['0', '0.004'])
