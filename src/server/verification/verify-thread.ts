@@ -83,6 +83,8 @@ export function monitorInThread(
     const started = startVerification({ location, task: { everyMs } })
     started.unref()
     started.on('message', (reply: ThreadReply) => {
+      // What it reports while it is stopped, for instance of a store that is closed, concerns nobody.
+      if (worker !== started) return
       if ('report' in reply) listener.onReport(reply.report)
       else listener.onError(new Error(reply.error))
     })
