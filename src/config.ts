@@ -81,13 +81,13 @@ export const settings = {
   trustProxy: {
     env: 'TRUST_PROXY',
     group: 'Network',
-    doc: 'The addresses of trusted proxies in front of the relay. `X-Forwarded-For`, which keys with an address allowlist rely on, is only trusted from these.',
+    doc: 'The addresses of trusted proxies in front of the relay. `X-Forwarded-For` is trusted only from these; address allowlists of keys depend on it.',
     ...cidrList,
   },
   corsOrigins: {
     env: 'CORS_ORIGINS',
     group: 'Network',
-    doc: 'Origins of web pages that may call `/v1` from a browser, or `*`. Off by default: a page that calls the relay exposes its key to every visitor, at the expense of the key. Put your own back end between the page and the relay instead.',
+    doc: 'Origins of web pages that may call `/v1` from a browser, or `*`. Off by default: a page that calls the relay exposes its key to every visitor, who can then spend its balance. Put your own back end between the page and the relay instead.',
     allowed: 'comma-separated origins such as `https://app.example`, or `*`',
     defaultText: 'none',
     read(text: string | undefined): string[] {

@@ -42,9 +42,10 @@ export const retentionSettings = {
   requestsKeptMs: {
     env: 'REQUEST_RETENTION',
     group: 'Data',
-    doc: 'How long the rows of single requests are kept, such as `90d`; older ones are deleted in the background. Balances, the ledger, charges and aggregated statistics stay. `0s`: forever.',
+    doc: 'How long the records of individual requests are kept, such as `90d`; older ones are deleted in the background. Balances, the ledger, charges and aggregated statistics stay. `0s`: forever.',
     allowed: '`0s`, or a duration of at least a day such as `90d`',
     defaultText: days.defaultText,
+    format: days.format,
     read(text: string | undefined): number {
       const keptMs = days.read(text)
       if (keptMs > 0 && keptMs < dayMs) throw new InvalidSettingError()
@@ -66,7 +67,7 @@ export const encryptionSettings = {
   encryptionKey: {
     env: 'ENCRYPTION_KEY',
     group: 'Data',
-    doc: 'Encrypts the key that encrypts upstream credentials. Without it, the first start creates a key file in `DATA_DIR`, or, in a cluster, stores the key in the database next to the credentials. Keep the one you use with your backups.',
+    doc: 'Encrypts the key that encrypts upstream credentials. Without it, the first start creates a key file in `DATA_DIR`, or, in a cluster, stores the key in the database next to the credentials. Back up whichever key you use, apart from the data.',
     ...secret,
     read(text: string | undefined): string | null {
       if (text === undefined) return null
@@ -78,7 +79,7 @@ export const encryptionSettings = {
   encryptionKeyPrevious: {
     env: 'ENCRYPTION_KEY_PREVIOUS',
     group: 'Data',
-    doc: 'While the encryption key is rotated, the `ENCRYPTION_KEY` before it, until `sluice rotate-key` says that it can be removed.',
+    doc: 'The old `ENCRYPTION_KEY`, needed during a rotation until `sluice rotate-key` says that it can be removed.',
     ...secret,
     allowed: 'the previous value, together with a new `ENCRYPTION_KEY`',
     read(text: string | undefined, environment: Environment): string | null {

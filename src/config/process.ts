@@ -62,7 +62,7 @@ export const processSettings = {
   drainGraceMs: {
     env: 'DRAIN_GRACE',
     group: 'Process',
-    doc: 'How long active requests may continue after that. The remaining ones then end with an error and are settled exactly.',
+    doc: 'How long active requests may continue after `DRAIN_DELAY`. The remaining ones then end with an error and are settled exactly.',
     ...duration('300s', 0, 86_400_000),
   },
 } as const satisfies Record<string, Setting<unknown>>

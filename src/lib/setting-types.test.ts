@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { ConfigError, readConfig, settings } from '../config.ts'
+import { bytes, duration } from './setting-types.ts'
 
 function readProblems(environment: Record<string, string>): readonly string[] {
   try {
@@ -54,6 +55,13 @@ describe('settings', () => {
     assert.match(long, /, not "Mars\\nx{90,95}"$/)
     for (const { env } of Object.values(settings).filter((setting) => 'secret' in setting))
       assert.doesNotMatch(readProblems({ [env]: 'confident', NODE_ENV: 'production' }).join(), /confident/)
+  })
+
+  test('defaults – of sizes and durations are shown in the largest unit that divides them', () => {
+    assert.deepEqual(
+      [duration('60s', 0, 1e6).defaultText, bytes('2048KiB', 0, 1e9).defaultText],
+      ['1m', '2MiB'],
+    )
   })
 
   test('durations – need a unit, except 0', () => {

@@ -80,11 +80,12 @@ export function bytes(defaultText: string, min: number, max: number) {
     if (!(value >= min && value <= max)) throw new InvalidSettingError()
     return value
   }
+  const format = (value: number): string => formatWithUnit(value, byteUnits, '0')
   return {
     allowed: 'a size such as `512KiB` or `20MiB`',
-    defaultText,
+    defaultText: format(parse(defaultText)),
     read: (text: string | undefined): number => parse(text ?? defaultText),
-    format: (value: number): string => formatWithUnit(value, byteUnits, '0'),
+    format,
   }
 }
 
@@ -104,11 +105,12 @@ export function duration(defaultText: string, leastMs: number, mostMs: number) {
     if (!(value >= leastMs && value <= mostMs)) throw new InvalidSettingError()
     return value
   }
+  const format = (value: number): string => formatWithUnit(value, timeUnits, '0s')
   return {
     allowed: 'a duration such as `500ms`, `5s` or `10m`',
-    defaultText,
+    defaultText: format(parse(defaultText)),
     read: (text: string | undefined): number => parse(text ?? defaultText),
-    format: (value: number): string => formatWithUnit(value, timeUnits, '0s'),
+    format,
   }
 }
 

@@ -10,7 +10,7 @@ export const settingDocs: Readonly<Record<string, string>> = {
   PUBLIC_URLS: '本服务对外的全部访问地址，主地址在前。展示给用户，并按 `PUBLIC_URL_CHECK` 的间隔检查。',
   TRUST_PROXY: '本服务前方可信代理的地址。仅信任来自这些地址的 `X-Forwarded-For`，密钥的 IP 白名单依赖此项。',
   CORS_ORIGINS:
-    '允许在浏览器中调用 `/v1` 的网页来源，或 `*`。默认关闭：在网页中直接调用会把密钥暴露给所有访问者，建议由您的后端转发。',
+    '允许在浏览器中调用 `/v1` 的网页来源，或 `*`。默认关闭：在网页中直接调用会把密钥暴露给所有访问者，任何人都能消费其余额，建议由您的后端转发。',
   DATA_DIR: '内置数据库及其密钥的目录；集群节点在此存放尚未上传的数据。同一时间只能由一个服务使用。',
   DATABASE_URL:
     '集群使用的 PostgreSQL 数据库（13 及以上），设置后本服务成为其中一个节点。默认单机运行，数据存放在 `DATA_DIR`。',
@@ -18,7 +18,7 @@ export const settingDocs: Readonly<Record<string, string>> = {
   SLOT_LEASE:
     '节点被强制终止且未重启或退役时，其进行中的请求在 Redis 中继续占用并发数的时间。正常节点在此期间会续期三次。',
   ENCRYPTION_KEY:
-    '用于加密“上游凭证的加密密钥”。未设置时，首次启动会在 `DATA_DIR` 中创建密钥文件；集群则存放在数据库中，与凭证在一起。请与备份一并妥善保存。',
+    '用于加密“上游凭证的加密密钥”。未设置时，首次启动会在 `DATA_DIR` 中创建密钥文件；集群则存放在数据库中，与凭证在一起。无论使用哪种方式，都请备份密钥，并与数据分开存放。',
   ENCRYPTION_KEY_PREVIOUS:
     '轮换加密密钥期间填写旧的 `ENCRYPTION_KEY`，直到 `sluice rotate-key` 提示可以移除。',
   REQUEST_RETENTION:
@@ -36,17 +36,17 @@ export const settingDocs: Readonly<Record<string, string>> = {
   STALE_KEYS: '密钥超过此时间未使用，控制台将其标记为闲置。',
   DELETE_STALE_KEYS: '密钥超过此时间未使用即被删除。`0s` 表示从不删除。',
   KEYS_PER_ACCOUNT: '每个账户的密钥数上限。',
-  BODY_LIMIT: '请求体的最大大小，超过则以 413 拒绝。',
+  BODY_LIMIT: '请求体的大小上限，超过则以 413 拒绝。',
   BODIES_LIMIT:
     '每个工作线程在内存中保存的请求体总大小上限。单个账户最多占八分之一（或一个 `BODY_LIMIT`，取较大值），超过返回 429；总量超过时其他请求返回 503。另有八分之一保留给小于 64 KiB 的请求体。建议至少为 `BODY_LIMIT` 的八倍。',
-  ANSWER_LIMIT: '上游的非流式响应或单个流式事件的最大大小。',
+  ANSWER_LIMIT: '上游的非流式响应或单个流式事件的大小上限。',
   SLOW_CLIENT_TIMEOUT: '客户端在此时间内未读取待发送的响应，连接将被断开，并按已接收的内容扣费。',
   CONNECTIONS_PER_ADDRESS:
     '每个工作线程中，单个客户端地址（或 IPv6 /64 网段）的最大连接数，超出的连接立即关闭。本机地址和 `TRUST_PROXY` 不受限。所有工作线程的连接总数不超过系统允许进程打开文件数的一半。',
   UPSTREAM_ALLOW: '上游可使用的内网地址，用于自建模型。其他内网地址在保存上游和建立连接时都会被拒绝。',
   STREAM_KEEP_ALIVE: '流式响应无数据时，每隔此时间发送一条注释，避免中间代理断开连接。',
   AVAILABILITY_OBJECTIVE: '可用性目标：每个模型每月有效请求中必须成功的百分比。模型可单独设置。',
-  INCIDENT_WINDOW: '评估模型成功率的时间窗口，流量较低时为十倍。低于目标时自动创建故障。',
+  INCIDENT_WINDOW: '评估模型成功率的时间窗口，流量较低时为十倍。低于目标时自动生成故障记录。',
   INCIDENT_MINIMUM: '触发故障的最少失败次数。',
   INCIDENT_RECOVERY: '模型恢复正常持续多久后，故障自动关闭。',
   PUBLIC_URL_CHECK: '检查 `PUBLIC_URLS` 中每个地址的间隔。',
@@ -63,7 +63,7 @@ export const settingDocs: Readonly<Record<string, string>> = {
   NODE_ENV:
     '设为 `production` 时，空的 `DATA_DIR` 不以演示模式启动（除非 `DEMO=1`），且 `ADMIN_API_KEY` 至少 16 个字符。',
   DRAIN_DELAY: '收到 SIGTERM 后端口继续开放的时间，期间 `/readyz` 已返回 503。',
-  DRAIN_GRACE: '此后进行中的请求还可继续的时间。仍未结束的请求以错误终止，并准确结算。',
+  DRAIN_GRACE: '`DRAIN_DELAY` 之后，进行中的请求还可继续的时间。仍未结束的请求以错误终止，并准确结算。',
   LOG_LEVEL: '日志的最低级别，以 JSON 写到标准输出。`info` 为每个请求记录一行。',
 }
 

@@ -28,19 +28,23 @@ const settingsQuery = queryOptions({
   queryFn: () => get<{ data: Setting[] }>('/admin/settings'),
 })
 
-/** The description and the default of a setting in the user's language. */
+/** The description of a setting in the user's language. */
 function useLocalized(): (setting: Setting) => Setting {
   const isChinese = useLanguage() === 'zh-CN'
-  return (setting) => {
-    const { env, doc, standard } = setting
-    if (!isChinese) return setting
-    return { ...setting, doc: settingDocs[env] ?? doc, standard: settingDefaults[standard] ?? standard }
-  }
+  return (setting) => (isChinese ? { ...setting, doc: settingDocs[setting.env] ?? setting.doc } : setting)
 }
 
 /** A text with its parts in backticks as code. */
 function TextWithCode({ text }: { readonly text: string }) {
   return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))
+}
+
+/** A default is a value, or a text with values in backticks. */
+function DefaultValue({ standard }: Pick<Setting, 'standard'>) {
+  const isChinese = useLanguage() === 'zh-CN'
+  const translated = settingDefaults[standard]
+  if (translated === undefined && !standard.includes('`')) return <code>{standard}</code>
+  return <TextWithCode text={isChinese ? (translated ?? standard) : standard} />
 }
 
 export function Settings() {
@@ -87,7 +91,11 @@ export function Settings() {
                   header: t.value,
                   cell: ({ value }) => (value === null ? t.notSet : <code>{value}</code>),
                 },
-                { header: t.defaultValue, wideOnly: true, cell: ({ standard }) => <code>{standard}</code> },
+                {
+                  header: t.defaultValue,
+                  wideOnly: true,
+                  cell: ({ standard }) => <DefaultValue standard={standard} />,
+                },
               ]}
             />
           )
