@@ -66,7 +66,7 @@ export function ApiKeyTable({ keys, editedId, edit, close, showAccount = false }
   const account: Column<AdminApiKey> = {
     header: t.account,
     cell: (key) => (
-      <Link to="/operator/accounts/$id" params={{ id: key.account }}>
+      <Link to="/operator/accounts/$id" params={{ id: key.account }} className="nowrap">
         {key.account_email}
       </Link>
     ),
