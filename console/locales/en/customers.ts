@@ -29,6 +29,8 @@ export const customers = {
     held: 'On hold',
     heldNote: 'for requests in progress',
     available: 'Available',
+    limitedByDay: 'limited by the daily cap',
+    limitedByMonth: 'limited by the monthly cap',
     today: 'Spent today',
     month: 'Spent this month',
     of: 'of',

@@ -46,7 +46,7 @@ export const maintenance = {
     interval: 'Frequency',
     every: (time: string) => `Every ${time}`,
     never: 'Off',
-    retention: 'Retention',
+    retention: 'Backups kept',
     folder: 'Folder',
     scheduleHint: (every: string, kept: string) => `Set ${every} and ${kept} to change it.`,
     days: (count: number) => (count === 1 ? 'day' : `${count} days`),
@@ -67,8 +67,7 @@ export const maintenance = {
     add: 'Add channel',
     editTitle: (name: string) => `Edit “${name}”`,
     channels: 'Channels',
-    channelsLead:
-      'A channel receives one message at a time; notifications that arrive meanwhile are combined.',
+    channelsLead: 'Notifications that follow a message closely are combined into the next one.',
     none: 'No channels yet',
     noneLead: 'Add a channel to be notified of incidents and failed backups.',
     kind: 'Type',
@@ -102,7 +101,7 @@ export const maintenance = {
     serverHint: 'Leave empty for the official one',
     serverUnchanged: 'Leave empty to keep the current one. A new server requires the bot token again.',
     content: 'Notifications',
-    contentHint: 'Only the selected ones are sent; all if none is selected.',
+    contentHint: 'Select none to send all.',
     all: 'All',
     notificationKinds: {
       promotion: 'Promotions used up',

@@ -62,7 +62,7 @@ export const maintenance: typeof english = {
     add: '添加渠道',
     editTitle: (name: string) => `编辑“${name}”`,
     channels: '通知渠道',
-    channelsLead: '每个渠道一次只发送一条消息，期间产生的通知会合并发送。',
+    channelsLead: '短时间内产生的通知会合并为一条消息发送。',
     none: '暂无通知渠道',
     noneLead: '添加渠道，及时接收故障和备份失败通知。',
     kind: '类型',
@@ -96,7 +96,7 @@ export const maintenance: typeof english = {
     serverHint: '留空则使用官方服务器',
     serverUnchanged: '留空则不修改；更换服务器时须重新填写机器人令牌',
     content: '通知内容',
-    contentHint: '仅发送所选内容，不选则全部发送。',
+    contentHint: '不选则全部发送。',
     all: '全部',
     notificationKinds: {
       promotion: '优惠活动已领完',

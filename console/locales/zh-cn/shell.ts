@@ -41,7 +41,7 @@ export const shell: typeof english = {
     customers: '客户',
     accounts: '账户',
     operatorKeys: '全部 API 密钥',
-    users: '成员与登录',
+    users: '用户',
     tiers: '等级',
     limitRequests: '提额申请',
     operatorBilling: '财务',

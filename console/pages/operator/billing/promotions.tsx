@@ -23,7 +23,7 @@ import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { CopyButton, Money, StatusLabel } from '../../../components/tables/format-cells.tsx'
+import { CopyButton, Money, StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
 import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
 import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
@@ -156,6 +156,7 @@ interface PromotionFormProps {
 function PromotionForm({ promotion, close }: PromotionFormProps) {
   const t = useMessages('catalog').promotions
   const shell = useMessages('shell')
+  const currency = useCurrency()
   const { draft, initialDraft, field } = useDraft({
     name: promotion?.name ?? '',
     amount: promotion?.amount ?? '',
@@ -197,7 +198,12 @@ function PromotionForm({ promotion, close }: PromotionFormProps) {
     >
       <div className="fields">
         <TextInput label={t.name} required autoComplete="off" error={fieldError('name')} {...field('name')} />
-        <AmountField label={t.amount} required error={fieldError('amount')} {...field('amount')} />
+        <AmountField
+          label={t.amountIn(currency)}
+          required
+          error={fieldError('amount')}
+          {...field('amount')}
+        />
         <TextInput
           label={t.code}
           description={t.codeHint}

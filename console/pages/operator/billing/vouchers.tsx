@@ -14,7 +14,13 @@ import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { OneTimeSecret } from '../../../components/feedback/one-time-secret.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { Money, ShortId, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import {
+  Money,
+  ShortId,
+  StatusLabel,
+  RelativeTime,
+  useCurrency,
+} from '../../../components/tables/format-cells.tsx'
 import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 
@@ -95,6 +101,7 @@ function VoucherTable({ vouchers }: { readonly vouchers: readonly Voucher[] }) {
 function VoucherForm({ close }: { readonly close: () => void }) {
   const t = useMessages('catalog').vouchers
   const [created, setCreated] = useState<NewVouchers | null>(null)
+  const currency = useCurrency()
   const { draft, field } = useDraft({ amount: '', count: '1', expires: '' })
   const create = useAction(async () => {
     const body = {
@@ -118,7 +125,12 @@ function VoucherForm({ close }: { readonly close: () => void }) {
       isIncomplete={!isReady}
     >
       <div className="fields">
-        <AmountField label={t.amountEach} required error={fieldError('amount')} {...field('amount')} />
+        <AmountField
+          label={t.amountEach(currency)}
+          required
+          error={fieldError('amount')}
+          {...field('amount')}
+        />
         <IntegerField label={t.count} required error={fieldError('count')} {...field('count')} />
         <TextInput
           label={t.until}

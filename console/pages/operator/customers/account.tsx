@@ -6,7 +6,7 @@ import { refreshMs } from '../../../api/account-queries.ts'
 import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { call, get } from '../../../api/client.ts'
 import type { Account, Entry, Session } from '../../../api/contract.ts'
-import { useMessages } from '../../../locales/messages.ts'
+import { useMessages, type Messages } from '../../../locales/messages.ts'
 import { AccountApiKeys } from '../../../components/tables/api-key-table.tsx'
 import { AccessLinkButton } from '../../../components/feedback/access-link.tsx'
 import { useAction } from '../../../components/forms/use-action.ts'
@@ -14,7 +14,7 @@ import { AffectedAccount } from '../../../components/feedback/affected-usage.tsx
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { CreditForm } from '../../../components/forms/credit-form.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
-import { formatNumber } from '../../../components/format.ts'
+import { formatNumber, toNanos } from '../../../components/format.ts'
 import { AccountLimitsForm } from '../../../components/forms/account-limits-form.tsx'
 import { RefundForm } from '../../../components/forms/refund-form.tsx'
 import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
@@ -63,7 +63,12 @@ function AccountContent({ account }: { readonly account: Account }) {
         stats={[
           { name: t.balance, definition: 'balance', value: <Money amount={account.balance} /> },
           { name: t.held, definition: 'held', value: <Money amount={account.held} />, note: t.heldNote },
-          { name: t.available, definition: 'available', value: <Money amount={account.available} /> },
+          {
+            name: t.available,
+            definition: 'available',
+            value: <Money amount={account.available} />,
+            note: limitingCapNote(account, t),
+          },
           {
             name: t.today,
             definition: 'spentToday',
@@ -118,6 +123,17 @@ function AccountContent({ account }: { readonly account: Account }) {
       </Dialog>
     </Page>
   )
+}
+
+/** Which cap, if any, leaves less than the balance does. */
+function limitingCapNote(account: Account, t: Messages<'customers'>['account']): string | undefined {
+  const { balance, held, available, caps } = account
+  if (toNanos(available) >= toNanos(balance) - toNanos(held)) return undefined
+  const left = (cap: string, spent: string): bigint => toNanos(cap) - toNanos(spent)
+  const day = caps.daily === null ? null : left(caps.daily, account.spent_today)
+  const month = caps.monthly === null ? null : left(caps.monthly, account.spent_month)
+  if (day === null && month === null) return undefined
+  return month === null || (day !== null && day < month) ? t.limitedByDay : t.limitedByMonth
 }
 
 function CapNote({ cap }: { readonly cap: string | null }) {
@@ -236,15 +252,17 @@ function EntryTable({ accountId }: { readonly accountId: string }) {
             },
             {
               header: t.reference,
-              cell: ({ kind, reference }) => {
+              // The other ids are made of what the description says.
+              cell: ({ kind, source, reference }) => {
                 if (reference === null) return '–'
-                return kind === 'charge' ? (
-                  <Link to="/operator/requests/$id" params={{ id: reference }}>
-                    {t.request}
-                  </Link>
-                ) : (
-                  <ShortId id={reference} />
-                )
+                if (kind === 'charge') {
+                  return (
+                    <Link to="/operator/requests/$id" params={{ id: reference }}>
+                      {t.request}
+                    </Link>
+                  )
+                }
+                return source === 'payment' ? <ShortId id={reference} /> : '–'
               },
             },
             { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },

@@ -47,7 +47,7 @@ export function LimitRequests() {
       <PagedList<LimitRequest>
         queryKey={['admin', 'limit-requests']}
         {...list}
-        empty={<EmptyState title={t.none}>{t.noneLead}</EmptyState>}
+        empty={<EmptyState title={status === 'open' ? t.noneOpen : t.none}>{t.noneLead}</EmptyState>}
       >
         {(requests) => {
           const answered = requests.find(({ id }) => id === answer)

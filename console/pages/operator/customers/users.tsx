@@ -170,7 +170,7 @@ function UserTable({ users, showLink }: UserTableProps) {
           isMenu: true,
           cell: (user) =>
             user.id === currentUser?.id ? (
-              <span className="muted">{t.you}</span>
+              <span className="muted nowrap">{t.you}</span>
             ) : (
               <RowMenu
                 name={user.email}

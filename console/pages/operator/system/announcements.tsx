@@ -173,6 +173,7 @@ function AnnouncementForm({ announcement, close }: AnnouncementFormProps) {
       cancel={close}
       isIncomplete={draft.title_en.trim() === '' && draft.title_zh.trim() === ''}
     >
+      <p className="muted">{t.titleRequired}</p>
       <TextInput label={t.titleEn} autoComplete="off" {...field('title_en')} />
       <Textarea
         label={t.textEn}

@@ -211,7 +211,12 @@ function ScheduleSection({ schedule }: { readonly schedule: BackupSchedule }) {
         items={[
           [t.interval, schedule.every_ms === null ? t.never : formatInterval(schedule.every_ms, t)],
           [t.retention, formatNumber(schedule.kept)],
-          [t.folder, <CopyButton key="folder" text={schedule.folder} />],
+          [
+            t.folder,
+            <span key="folder" className="full-path">
+              <CopyButton text={schedule.folder} />
+            </span>,
+          ],
         ]}
       />
     </Section>
