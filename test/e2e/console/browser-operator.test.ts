@@ -66,7 +66,7 @@ async function createAnnouncement(page: Page, title: string): Promise<void> {
   await goToPage(page, 'Announcements')
   await page.getByRole('button', { name: 'New announcement' }).first().click()
   await dialog.getByLabel('Title (English)').fill(title)
-  await dialog.getByLabel('Text, English').fill('Thank you for your patience.')
+  await dialog.getByLabel('Text (English)').fill('Thank you for your patience.')
   await dialog.getByRole('button', { name: 'Publish', exact: true }).click()
   await waitForToast(page, 'Announcement published.')
 }
