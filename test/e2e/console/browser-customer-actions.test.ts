@@ -120,7 +120,7 @@ describe('Actions of operators', () => {
     const { page, navigate } = await openAsOperator(t)
     await navigate('/operator/tiers')
     await page.getByRole('row', { name: /^new/ }).getByRole('cell').last().click()
-    await findDialog(page, 'Edit tier new').waitFor()
+    await findDialog(page, 'Edit tier “new”').waitFor()
     assert.equal(new URL(page.url()).search, '?edit=new')
   })
 })
