@@ -10,7 +10,8 @@ import { openStore, type Store, type StoreOptions } from './sqlite/store.ts'
 
 export function createTemporaryDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
-  t.after(() => rmSync(dir, { recursive: true, force: true }))
+  // A thread that the test has started may still be adding a file.
+  t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }))
   return dir
 }
 

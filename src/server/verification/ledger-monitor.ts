@@ -5,7 +5,6 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../db/db.ts'
-import { rollUpCursorSql } from '../../db/rollup-cursor.ts'
 import type { LedgerReport } from '../../ledger/report.ts'
 import type { LedgerSource, ReadSnapshot, SnapshotConnection } from './ledger-source.ts'
 import { LedgerVerification } from './replay.ts'
@@ -24,13 +23,8 @@ export interface MonitoredLedger {
 
 interface Monitored {
   readonly verification: LedgerVerification
-  /** Up to this number all request rows were visible at the last check: only those are rolled up and may be deleted. */
+  /** Up to this id all request rows were visible at the last check. */
   readonly lastSeenRow: number
-}
-
-async function lastRolledUpRow(db: Db): Promise<number> {
-  const [row] = await db.report<{ position: number }>({ sql: rollUpCursorSql, parameters: [] })
-  return row?.position ?? 0
 }
 
 /**
@@ -71,17 +65,17 @@ export class LedgerMonitor {
     if (this.#current && (await isHistoryGone(db, this.#current))) this.#current = null
     this.#current ??= {
       verification: new LedgerVerification(source, await source.readPresent(db)),
-      lastSeenRow: await lastRolledUpRow(db),
+      lastSeenRow: await source.readLastSeenRow(db),
     }
     const { verification } = this.#current
     const report = await verification.verify(db)
-    this.#current = { verification, lastSeenRow: await lastRolledUpRow(db) }
+    this.#current = { verification, lastSeenRow: await source.readLastSeenRow(db) }
     return report
   }
 
   /** Compares the sums of all rows once. Resolves after a mismatch was reported. */
   async scrubOnce(pauseMs: number): Promise<void> {
-    while ((await this.#scrub(scrubSums, pauseMs)) === null);
+    while ((await this.#scrub(scrubSums, pauseMs)) === null) await delay(pauseMs)
   }
 
   /** Repeats all scrubs until one finds a mismatch, with at least this pause between them and after a failure. */

@@ -77,6 +77,8 @@ export interface LedgerSource {
   containsHeads(db: Db, heads: ChainHeads): Promise<boolean>
   /** Reads ids up to which every later snapshot sees the same entries and no additional request rows. */
   readHighWaterMarks(read: ReadSnapshot): Promise<HighWaterMarks>
+  /** Reads the id up to which this snapshot sees all request rows. */
+  readLastSeenRow(db: Db): Promise<number>
   readCommits(db: Db, heads: ChainHeads): Promise<CommitPage>
   describeBreak(commit: StoredCommit): string
   readState(db: Db): Promise<StoredState>

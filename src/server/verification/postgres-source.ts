@@ -3,6 +3,7 @@
  * touched. Everything is read by index and one page at a time.
  */
 import type { Db } from '../../db/db.ts'
+import { rollUpCursorSql } from '../../db/rollup-cursor.ts'
 import { readHighWaterMarks, readLastIds, type HighWaterMarks } from '../../db/postgres/high-water-marks.ts'
 import { sharedOwnerColumns, type HoldRow, type SharedOwnerRow } from '../../db/postgres/lock-batch.ts'
 import { formatArray } from '../../db/postgres/sql-text.ts'
@@ -144,6 +145,11 @@ export const postgresSource: LedgerSource = {
     return row?.there === heads.size
   },
   readHighWaterMarks: (read) => readHighWaterMarks({ read }),
+  // Rows become visible out of order, but they are rolled up in order.
+  async readLastSeenRow(db) {
+    const [row] = await db.report<{ position: number }>({ sql: rollUpCursorSql, parameters: [] })
+    return row?.position ?? 0
+  },
   /**
    * A later snapshot may show commits between those of an earlier one, from nodes that had not finished; so each node's
    * commits are read after its own last one.

@@ -6,8 +6,10 @@ import { migrateSqlite } from '../../db/sqlite/migrate.ts'
 import { openWriter, type Connection } from '../../db/sqlite/connection.ts'
 import { createTemporaryDir } from '../../db/store.fixture.ts'
 import type { ReadSnapshot } from './ledger-source.ts'
-import { sumEntries, sumRequestCosts } from './scrub.ts'
-import { openSqliteSnapshots } from './sqlite-source.ts'
+import { LedgerMonitor } from './ledger-monitor.ts'
+import { scrubJournal, scrubSums, sumEntries, sumRequestCosts } from './scrub.ts'
+import { copyLedger, tamper } from './served-ledger.fixture.ts'
+import { openSqliteSnapshots, sqliteSource } from './sqlite-source.ts'
 
 const rows = 12_000
 const costOf = (row: number): bigint => 1_000_000_000_001n + BigInt(row)
@@ -75,4 +77,50 @@ describe('sums of a scrub', () => {
       assert.deepEqual(await sumRequestCosts(snapshotsOf(t, path, drop), rows), expected)
     })
   }
+})
+
+describe('scrubs', () => {
+  for (const [name, scrub] of Object.entries({ scrubSums, scrubJournal })) {
+    test(`${name} – may read each snapshot twice, as after a lost connection`, async (t) => {
+      const path = await copyLedger(t)
+      let reads = 0
+      await scrub(
+        sqliteSource,
+        snapshotsOf(t, path, (count) => (reads = count)),
+      )
+      assert.ok(reads > 1)
+      const snapshots = openSqliteSnapshots(path)
+      t.after(() => snapshots.close())
+      for (let repeated = 1; repeated <= reads; repeated += 1) {
+        let number = 0
+        const read: ReadSnapshot = async (work) => {
+          number += 1
+          if (number === repeated) await snapshots.read(work)
+          return snapshots.read(work)
+        }
+        const report = await scrub(sqliteSource, read)
+        assert.deepEqual([report?.ok, report?.findings], [true, []], `read ${repeated} of ${reads}`)
+      }
+    })
+  }
+
+  test('lost request rows behind the deleted ones – are found', { timeout: 20_000 }, async (t) => {
+    const path = await copyLedger(t)
+    tamper(
+      path,
+      `insert into cursors (name, position) values ('usage_hourly', 40), ('requests_dropped', 30)
+        on conflict (name) do update set position = excluded.position`,
+      `insert into dropped_bills select account_id, sum(cost_nanos <> 0), sum(cost_nanos) from requests
+        where row_id <= 30 group by account_id`,
+      'delete from requests',
+    )
+    const findings: string[] = []
+    const listener = {
+      onReport: (report: { findings: readonly string[] }) => findings.push(...report.findings),
+      onError: (error: unknown) => assert.fail(String(error)),
+    }
+    const openSnapshots = () => openSqliteSnapshots(path)
+    await new LedgerMonitor({ source: sqliteSource, openSnapshots }, listener).scrubOnce(1)
+    assert.match(findings.join(), /the entries and the request rows of acc differ by \d+ nanos/)
+  })
 })

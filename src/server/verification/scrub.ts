@@ -174,7 +174,9 @@ function compareSums(
  * settled ends do not change: entries are never deleted, and the cost of a request row is counted when it is deleted.
  */
 export const scrubSums: Scrub = async (source, read) => {
-  const ends = await source.readHighWaterMarks(read)
+  const marks = await source.readHighWaterMarks(read)
+  // All rows may be gone, although the last one is never deleted for its age.
+  const ends = { ...marks, rowId: Math.max(marks.rowId, await read(lastDeletedRow)) }
   const heads = await read((db) => source.readHeads(db))
   const entries = await sumEntries(read, ends.entryId)
   const costs = await sumRequestCosts(read, ends.rowId)
@@ -226,11 +228,16 @@ export const scrubJournal: Scrub = async (source, read) => {
     isMore ||= counted.last < entryId
     if (isMore && !reader.hasReached(heads)) await delay((performance.now() - startedAt) * pauseFactor)
   }
-  return read(async (db) => {
+  const end = await read(async (db) => {
     if (!(await reader.isHistoryIntact(db))) return null
     while (await verification.readPage(db));
-    const state = await source.readState(db)
     const entries = counted.entries + (await countEntries(db, [entryId, afterLastRow]))
-    return replay.report({ state, rest: { totals: { ...replay.verifier.totals, entries } } })
+    return { state: await source.readState(db), entries }
+  })
+  if (end === null) return null
+  // Not in the read, which may run again: totals are compared once.
+  return replay.report({
+    state: end.state,
+    rest: { totals: { ...replay.verifier.totals, entries: end.entries } },
   })
 }

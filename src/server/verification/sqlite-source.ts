@@ -123,6 +123,7 @@ export const sqliteSource: LedgerSource = {
   // There is no failover: if a commit is gone, what followed from it must be found to differ.
   containsHeads: () => Promise.resolve(true),
   readHighWaterMarks: (read) => read(readLastIds),
+  readLastSeenRow: async (db) => (await readLastIds(db)).rowId,
   async readCommits(db, heads) {
     const last = heads.get(node)?.number ?? 0
     const rows = await db.report<Omit<StoredCommit, 'node' | 'number' | 'holds'>>({
