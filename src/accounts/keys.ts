@@ -275,7 +275,8 @@ export async function deleteStaleKeys(db: Db, unusedSince: number, by: string): 
   const ids = stale.map((row) => row.id)
   if (ids.length === 0) return { value: 0, changes: [] }
   const update = sql.updateTable('keys').set({ deleted_at: Date.now() }).where('id', 'in', ids)
-  await db.write(update, ...ids.map((id) => auditStatement(by, 'key.delete', id, { unusedSince })))
+  const detail = { unused_since: new Date(unusedSince).toISOString() }
+  await db.write(update, ...ids.map((id) => auditStatement(by, 'key.delete', id, detail)))
   return { value: ids.length, changes: ids.map((id) => ({ kind: 'key', id })) }
 }
 

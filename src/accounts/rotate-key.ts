@@ -3,6 +3,7 @@
  */
 import { apiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditFields } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
@@ -51,11 +52,8 @@ export async function rotateKey(
       row.expires_at === null ? build('expires_at', 'is', null) : build('expires_at', '=', row.expires_at),
     )
   try {
-    const audit = auditStatement(by, 'key.rotate', id, {
-      account: accountId,
-      next: next.id,
-      endsAt: expiresAt,
-    })
+    const detail = auditFields({ account: accountId, next: next.id, endsAt: expiresAt })
+    const audit = auditStatement(by, 'key.rotate', id, detail)
     await db.write(expectChanges(expireOld, 1), sql.insertInto('keys').values(next), audit)
   } catch (error) {
     throw isExpectationFailure(error)

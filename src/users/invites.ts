@@ -5,6 +5,7 @@
 
 import { apiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
+import { auditFields } from '../db/audit-changes.ts'
 import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../db/store-error.ts'
@@ -42,7 +43,7 @@ export async function createInvite(
   }
   await db.write(
     sql.insertInto('invites').values(row),
-    auditStatement(by, 'invite.create', id, { note, uses, expiresAt }),
+    auditStatement(by, 'invite.create', id, auditFields({ note, uses, expiresAt })),
   )
   return { id, code }
 }

@@ -90,7 +90,7 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
         />
         <IntegerField
           label={t.maxOutput}
-          placeholder={shell.none}
+          placeholder={shell.unlimited}
           error={fieldError('max_output_tokens')}
           {...field('max_output_tokens')}
         />

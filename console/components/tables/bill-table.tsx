@@ -72,16 +72,18 @@ export function BillTable({ bill }: { readonly bill: Bill }) {
           </SumRow>
         </tfoot>
       </table>
-      <p className="muted bill-footer">
-        {t.held} <Money amount={bill.hold} /> → <Money amount={bill.charged} />
+      <div className="muted bill-footer">
+        <p>
+          {t.held} <Money amount={bill.hold} />
+          {t.thenCharged} <Money amount={bill.charged} />
+          {bill.price_version !== null && ` · ${t.version(bill.price_version)}`}
+        </p>
         {bill.balance_before !== null && bill.balance_after !== null && (
-          <>
-            {' · '}
+          <p>
             {t.balance} <Money amount={bill.balance_before} /> → <Money amount={bill.balance_after} />
-          </>
+          </p>
         )}
-        {bill.price_version !== null && ` · ${t.version(bill.price_version)}`}
-      </p>
+      </div>
     </div>
   )
 }

@@ -5,7 +5,7 @@ const plural = (count: number, one: string, many: string): string => `${count} $
 export const catalog = {
   upstreams: {
     title: 'Upstreams',
-    lead: 'Your accounts with providers that serve models. Tried in order of priority.',
+    lead: 'Your accounts with providers that serve models. Those with the lowest priority number are tried first.',
     add: 'Add upstream',
     addTitle: 'Add upstream',
     editTitle: (name: string) => `Edit ${name}`,
@@ -108,7 +108,7 @@ export const catalog = {
     currency: 'Currency',
     rate: 'Exchange rate',
     rateHint: 'The price of one unit in your currency',
-    unknown: 'Unknown. Enter the cost of the route.',
+    unknown: 'Not set. Add it in the model’s route.',
   },
   routes: {
     legend: 'Routes',
@@ -143,16 +143,16 @@ export const catalog = {
     noRoutes: 'Edit the model and add a route to an active upstream.',
     inUse: 'Active',
     price: 'Price, input / output',
-    perThousand: 'Per 1,000 tokens. A new price is a new version; requests in progress keep theirs.',
+    perThousand: 'Per 1,000 tokens. A new price is a new version; requests in progress keep the old price.',
     perThousandShort: 'per 1,000 tokens',
     context: 'Context',
     maxOutput: 'Max output',
     ownedBy: 'Owned by',
     routes: 'Routes',
     routesLead: 'Tried in this order until one succeeds.',
-    nextUpstream: (upstream: string) => `A request would go to ${upstream} now.`,
+    nextUpstream: (upstream: string) => `Requests currently go to ${upstream}.`,
     maxAttempts: (count: number) => `At most ${plural(count, 'upstream is', 'upstreams are')} tried.`,
-    noUpstreamAvailable: 'A request would fail now.',
+    noUpstreamAvailable: 'Requests currently fail.',
     changed: 'Updated',
     select: (id: string) => `Select ${id}`,
     clearSelection: 'Clear selection',
@@ -193,7 +193,7 @@ export const catalog = {
     deleted: 'Model deleted.',
     importReference: 'Import from reference list',
     importLead:
-      'Review the prices first; you can change them at any time. Nothing is listed before you confirm.',
+      'Review the prices first; you can change them at any time. Models are added unlisted. Choose an upstream to list them on import.',
     importUpstream: 'Upstream',
     importUpstreamHint:
       'If selected, the models are listed immediately, with the same names at that upstream',

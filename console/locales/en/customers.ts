@@ -199,7 +199,7 @@ export const customers = {
     upstream: 'Upstream',
     attemptCost: 'Your cost',
     failure: 'Upstream’s error and request ID',
-    unknownCost: 'Unknown. Enter the cost of the model’s route to this upstream.',
+    unknownCost: 'Not set. Add it in the model’s route.',
     bill: 'Bill',
     billLead: 'What the customer was charged, and your margin.',
     noBill: 'Nothing was charged.',

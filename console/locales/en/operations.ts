@@ -16,7 +16,7 @@ export const operations = {
     openHoldsNote: 'requests in progress',
     overrun: 'Overrun',
     overrunNote: 'delivered but not collectable',
-    notYet: 'Not verified yet',
+    notYet: 'No manual verification yet',
     notYetLead:
       'The relay verifies its ledger continuously. You can also verify it here; this reads all entries and may take a while.',
   },
@@ -96,6 +96,7 @@ export const operations = {
     first: 'First seen',
     last: 'Last seen',
     owner: 'Action required by',
+    ownerIs: (owner: string) => `Action required by: ${owner}`,
     owners: { caller: 'Customer', relay: 'You', upstream: 'Provider' },
     sample: 'Sample',
     causes: {

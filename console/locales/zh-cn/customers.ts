@@ -199,7 +199,7 @@ export const customers: typeof english = {
     upstream: '上游',
     attemptCost: '您的成本',
     failure: '上游错误与上游请求 ID',
-    unknownCost: '未知。请在模型中填写通往该上游的路由成本。',
+    unknownCost: '未设置，请在模型的路由中填写成本。',
     bill: '费用明细',
     billLead: '客户实际扣费及您的毛利。',
     noBill: '未产生费用。',

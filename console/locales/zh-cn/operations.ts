@@ -15,7 +15,7 @@ export const operations: typeof english = {
     openHoldsNote: '进行中的请求',
     overrun: '超支',
     overrunNote: '已提供服务但无法扣费',
-    notYet: '尚未核对',
+    notYet: '尚未手动核对',
     notYetLead: '系统会持续自动核对账本，您也可以在此手动核对。核对需读取全部数据，可能耗时较长。',
   },
   audit: {
@@ -93,6 +93,7 @@ export const operations: typeof english = {
     first: '首次出现',
     last: '最近出现',
     owner: '处理方',
+    ownerIs: (owner: string) => `处理方：${owner}`,
     owners: { caller: '客户', relay: '管理员', upstream: '供应商' },
     sample: '示例',
     causes: {

@@ -46,6 +46,20 @@ describe('Audit log', () => {
     assert.equal(created?.detail['prices.output'], '0.008')
   })
 
+  test('Invite code and credit – are recorded under the names of the API, a credit amount first', async () => {
+    const expiresAt = '2099-01-01T00:00:00.000Z'
+    const { id } = await server.admin<{ id: string }>('POST', '/invites', {
+      note: 'fair',
+      uses: 3,
+      expires_at: expiresAt,
+    })
+    const [invite] = await listAudit({ object: id })
+    assert.deepEqual(invite?.detail, { note: 'fair', uses: 3, expires_at: expiresAt })
+    const account = await server.account({ balance: '7' })
+    const credit = (await listAudit({ object: account.id })).find(({ action }) => action === 'account.credit')
+    assert.equal(Object.keys(credit?.detail ?? {})[0], 'amount')
+  })
+
   test('Change of an account, a key, a tier and an upstream – has decimal amounts and no secrets', async () => {
     const account = await server.account({ balance: '1' })
     await server.admin('PATCH', `/accounts/${account.id}`, { caps: { daily: '5.5' }, limits: { rpm: 7 } })

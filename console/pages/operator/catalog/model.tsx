@@ -75,7 +75,7 @@ function ModelContent({ model }: { readonly model: Model }) {
           [t.context, formatNumber(model.context_tokens)],
           [
             t.maxOutput,
-            model.max_output_tokens === null ? shell.none : formatNumber(model.max_output_tokens),
+            model.max_output_tokens === null ? shell.unlimited : formatNumber(model.max_output_tokens),
           ],
           [t.ownedBy, model.owned_by],
           [t.state, model.listed ? t.listed : t.unlisted],

@@ -131,7 +131,7 @@ function FailureCallout({ request, failure: { cause, stage, owner } }: FailureCa
     <div className="callout warning">
       <strong>{causeText(cause)}</strong>
       <p>
-        {t.stages[stage]} · {t.owner}: {t.owners[owner]} ·{' '}
+        {t.stages[stage]} · {t.ownerIs(t.owners[owner])} ·{' '}
         <Link to="/operator/failures" search={request.model === '' ? {} : { model: request.model }}>
           {t.title}
         </Link>

@@ -91,7 +91,7 @@ export function creditRoutes({ ctx, by }: AdminContext): OpenAPIHono {
     }
     if (!receipt.isNew) return c.json(body, 200)
     await db.write(
-      auditStatement(by, 'account.credit', account, { credit: receipt.id, amount: text, reason, kind }),
+      auditStatement(by, 'account.credit', account, { amount: text, kind, reason, credit: receipt.id }),
     )
     return c.json(body, 201)
   })
