@@ -95,7 +95,7 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
       inlineErrors={['name', 'provider', 'base_url', 'credential']}
     >
       {isNew && <p className="callout">{t.addHint}</p>}
-      <div className="fields">
+      <div className="fields two-columns">
         <SelectField
           label={t.provider}
           options={providers.map(({ name, title }) => ({ value: name, label: serverText(title) }))}

@@ -12,6 +12,7 @@ import { QueryBoundary, QueryResult } from '../../../components/feedback/query-b
 import { DescriptionList, Page, Section } from '../../../components/layout/page.tsx'
 import { CostPair } from '../../../components/forms/cost-fields.tsx'
 import { CopyButton, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { ProviderTitle } from '../../../components/tables/provider-title.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { UpstreamForm, UpstreamTest } from '../../../components/forms/upstream-form.tsx'
 import { CircuitStatus, UpstreamStatus } from '../../../components/tables/upstream-status.tsx'
@@ -77,7 +78,7 @@ function UpstreamFacts({ upstream }: { readonly upstream: Upstream }) {
     <DescriptionList
       items={[
         [t.state, <UpstreamStatus key="state" upstream={upstream} />],
-        [t.provider, upstream.provider],
+        [t.provider, <ProviderTitle key="provider" provider={upstream.provider} />],
         [t.address, <CopyButton key="address" text={upstream.base_url} />],
         [t.proxy, upstream.proxy ?? t.none],
         [t.priority, formatNumber(upstream.priority)],

@@ -13,6 +13,7 @@ import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page } from '../../../components/layout/page.tsx'
 import { CopyButton, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { ProviderTitle } from '../../../components/tables/provider-title.tsx'
 import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table, type Column } from '../../../components/tables/table.tsx'
 import { actWithToast } from '../../../components/feedback/toast.tsx'
@@ -106,7 +107,9 @@ function UpstreamTable({ upstreams }: { readonly upstreams: readonly Upstream[] 
           <Link to="/operator/upstreams/$id" params={{ id: upstream.id }}>
             {upstream.name}
           </Link>
-          <small>{upstream.provider}</small>
+          <small>
+            <ProviderTitle provider={upstream.provider} />
+          </small>
         </>
       ),
     },
