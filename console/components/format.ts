@@ -9,6 +9,11 @@ const currencySymbols: Readonly<Record<string, string>> = {
   JPY: 'JP¥',
 }
 
+/** `¥`, or the code of a currency without a symbol. */
+export function currencySymbol(currency: string): string {
+  return currencySymbols[currency] ?? currency
+}
+
 /** `¥1,234.5678`: all digits, with at least two decimals. */
 export function formatMoney(amount: string, currency: string): string {
   const negative = amount.startsWith('-')
@@ -96,13 +101,18 @@ export function formatRelativeTime(at: number, now: number, language: Language):
 
 /**
  * `2026-11-23 00:29:29` in Chinese, where Intl's own medium style is long and unusual in software. In the browser's time
- * zone unless one is given.
+ * zone, which English names, unless the page names one.
  */
 export function formatDateTime(at: number, language: Language, timeZone?: string): string {
   if (language === 'zh-CN') {
     return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone }).format(at)
   }
-  return new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long', timeZone }).format(at)
+  return new Intl.DateTimeFormat(language, {
+    dateStyle: 'medium',
+    timeStyle: timeZone === undefined ? 'long' : 'medium',
+    hourCycle: 'h23',
+    timeZone,
+  }).format(at)
 }
 
 /** `Nov 23, 15:16:02`; of another year with the year. For columns, where each character counts. */
@@ -130,6 +140,24 @@ export function formatDate(at: number): string {
 
 export function formatDay(at: number, language: Language, timeZone: string): string {
   return new Intl.DateTimeFormat(language, { month: 'short', day: 'numeric', timeZone }).format(at)
+}
+
+/** `November 2026` or `2026年11月`, from `2026-11`. */
+export function formatMonth(month: string, language: Language): string {
+  const at = Date.parse(`${month}-01T00:00:00Z`)
+  if (Number.isNaN(at)) return month
+  return new Intl.DateTimeFormat(language, { month: 'long', year: 'numeric', timeZone: 'UTC' }).format(at)
+}
+
+/** The days from `from` until before `to`: `Nov 1 – Nov 30, 2026` or `2026-11-01 至 2026-11-30`. */
+export function formatPeriod(from: number, to: number, language: Language, timeZone: string): string {
+  const last = to - 1
+  if (language === 'zh-CN') {
+    const format = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeZone })
+    return `${format.format(from)} 至 ${format.format(last)}`
+  }
+  const lastDay = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone }).format(last)
+  return `${formatDay(from, language, timeZone)} – ${lastDay}`
 }
 
 /** `Asia/Shanghai (UTC+8)`. */

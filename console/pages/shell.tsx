@@ -18,6 +18,8 @@ import { ToastList } from '../components/feedback/toast.tsx'
 import { setColorScheme, useColorScheme } from '../styles/color-scheme.ts'
 import { startSession, queryClient, signOut, useSession } from '../api/session.ts'
 
+const searchKeys = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'
+
 /** The console's root leads customers to their overview and operators to the dashboard. */
 export function HomeRedirect() {
   const { account } = useSession()
@@ -68,7 +70,7 @@ export function Shell() {
             <Icon name="menu" />
           </button>
           <button type="button" className="search-button" onClick={() => setSearching(true)}>
-            <Icon name="search" /> <span>{t.search}</span> <kbd>⌘K</kbd>
+            <Icon name="search" /> <span>{t.search}</span> <kbd>{searchKeys}</kbd>
           </button>
           <UserMenu />
         </header>

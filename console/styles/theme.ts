@@ -24,6 +24,8 @@ export const theme = createTheme({
   components: {
     Button: { defaultProps: { size: 'xs' } },
     ActionIcon: { defaultProps: { size: 'sm', variant: 'subtle', color: 'gray' } },
+    // A hint above the input would move it below its neighbours without one.
+    InputWrapper: { defaultProps: { inputWrapperOrder: ['label', 'input', 'description', 'error'] } },
     TextInput: { defaultProps: { size: 'xs' } },
     NativeSelect: { defaultProps: { size: 'xs' } },
     MultiSelect: { defaultProps: { size: 'xs' }, classNames: { pill: 'pill' } },

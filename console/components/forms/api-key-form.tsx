@@ -8,7 +8,7 @@ import { mutateAccount, offeredModelsQuery, overviewQuery } from '../../api/acco
 import { useBaseUrls } from '../../api/session.ts'
 import { useAction, useFieldError } from './use-action.ts'
 import { CodeSnippets } from '../code/code-block.tsx'
-import { AmountField, SelectField, Form, useDraft } from './fields.tsx'
+import { MoneyField, SelectField, Form, useDraft } from './fields.tsx'
 import {
   changedFields,
   dateText,
@@ -111,20 +111,20 @@ export function ApiKeyForm({ apiKey, models, close, onCreated, mutate }: ApiKeyF
         {...field('name')}
       />
       <div className="fields">
-        <AmountField
+        <MoneyField
           label={t.dailyCap}
           description={t.capHint}
           placeholder={shell.none}
           error={fieldError('caps.daily')}
           {...field('daily')}
         />
-        <AmountField
+        <MoneyField
           label={t.monthlyCap}
           placeholder={shell.none}
           error={fieldError('caps.monthly')}
           {...field('monthly')}
         />
-        <AmountField
+        <MoneyField
           label={t.totalCap}
           placeholder={shell.none}
           error={fieldError('caps.total')}

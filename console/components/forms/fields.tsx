@@ -1,7 +1,9 @@
 /** Shared form fields (amounts, integers, selects) and the form itself. */
-import { Button, NativeSelect, TextInput } from '@mantine/core'
+import { Button, NativeSelect, TextInput, type TextInputProps } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { useMessages } from '../../locales/messages.ts'
+import { currencySymbol } from '../format.ts'
+import { useCurrency } from '../tables/format-cells.tsx'
 import { isDecimal, isInteger } from './field-values.ts'
 import { submitHandler, type Action } from './use-action.ts'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
@@ -30,11 +32,26 @@ export interface ValueFieldProps {
   readonly error?: string | undefined
 }
 
+interface AmountFieldProps
+  extends ValueFieldProps, Pick<TextInputProps, 'leftSection' | 'leftSectionWidth'> {}
+
 /** Validates while typing. */
-export function AmountField({ error, ...props }: ValueFieldProps) {
+export function AmountField({ error, ...props }: AmountFieldProps) {
   const t = useMessages('shell')
   const isInvalid = props.value.trim() !== '' && !isDecimal(props.value)
   return <TextInput {...props} inputMode="decimal" autoComplete="off" error={isInvalid ? t.decimal : error} />
+}
+
+/** An amount of money, with the currency. */
+export function MoneyField(props: ValueFieldProps) {
+  const symbol = currencySymbol(useCurrency())
+  return (
+    <AmountField
+      {...props}
+      leftSection={<span className="muted">{symbol}</span>}
+      leftSectionWidth={symbol.length > 1 ? 44 : 28}
+    />
+  )
 }
 
 export function IntegerField({ error, ...props }: ValueFieldProps) {

@@ -1,6 +1,6 @@
 /** The table cells of an API key, for its owner and for operators: name, status, cap usage, actions. */
 import type { ApiKey } from '../../api/contract.ts'
-import { useLanguage, useMessages } from '../../locales/messages.ts'
+import { useMessages } from '../../locales/messages.ts'
 import { Meter } from '../charts/chart.tsx'
 import { AffectedKey, type UsagePath } from '../feedback/affected-usage.tsx'
 import { confirm } from '../feedback/confirm-dialog.tsx'
@@ -28,7 +28,6 @@ export function ApiKeyStatus({ status }: { readonly status: ApiKey['status'] }) 
 /** Shows the cap that is closest to its limit. */
 export function CapUsage({ apiKey: { caps, spent } }: { readonly apiKey: Pick<ApiKey, 'caps' | 'spent'> }) {
   const t = useMessages('account').keys
-  const isChinese = useLanguage() === 'zh-CN'
   const all = [
     { name: t.perDay, cap: caps.daily, spent: spent.today },
     { name: t.perMonth, cap: caps.monthly, spent: spent.month },
@@ -41,9 +40,7 @@ export function CapUsage({ apiKey: { caps, spent } }: { readonly apiKey: Pick<Ap
   return (
     <Meter label={tightest.name} share={tightest.share}>
       <span>
-        {isChinese && `${tightest.name} `}
-        <Money amount={tightest.cap} />
-        {!isChinese && ` ${tightest.name}`}
+        {tightest.name} <Money amount={tightest.cap} />
       </span>
     </Meter>
   )

@@ -10,7 +10,7 @@ import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from '../forms/use-action.ts'
 import { ApiKeyForm } from '../forms/api-key-form.tsx'
 import { Dialog } from '../forms/dialog.tsx'
-import { AmountField, Form, useDraft } from '../forms/fields.tsx'
+import { MoneyField, Form, useDraft } from '../forms/fields.tsx'
 import { Icon } from '../layout/icon.tsx'
 import { ApiKeyMenu, ApiKeyName, ApiKeyStatus, CapUsage } from './api-key-cells.tsx'
 import { PagedList } from '../feedback/query-boundary.tsx'
@@ -165,7 +165,7 @@ function CreateApiKeyForm({ accountId, close }: CreateApiKeyFormProps) {
   return (
     <Form action={create} submitLabel={shell.create} cancel={close} inlineErrors={['name', 'caps']}>
       <TextInput label={t.name} required autoComplete="off" error={fieldError('name')} {...field('name')} />
-      <AmountField
+      <MoneyField
         label={t.dailyCap}
         placeholder={shell.none}
         error={fieldError('caps.daily')}

@@ -14,6 +14,8 @@ export interface Column<Row> {
   readonly primary?: boolean
   /** Hidden on medium screens; cards show it. */
   readonly wideOnly?: boolean
+  /** The header is only read out, since every cell says the same. */
+  readonly hasHiddenHeader?: boolean
   /** Holds a `RowMenu`: in the corner of a phone's card; its header is only read out. */
   readonly isMenu?: boolean
 }
@@ -59,8 +61,8 @@ function makeScrollable(container: HTMLElement | null): (() => void) | undefined
   return () => observer.disconnect()
 }
 
-function ColumnHeader<Row>({ header, definition, isMenu }: Column<Row>) {
-  if (isMenu) return <span className="visually-hidden">{header}</span>
+function ColumnHeader<Row>({ header, definition, isMenu, hasHiddenHeader }: Column<Row>) {
+  if (isMenu || hasHiddenHeader) return <span className="visually-hidden">{header}</span>
   return definition === undefined ? header : <DefinedName name={header} definition={definition} />
 }
 
@@ -84,7 +86,11 @@ export function Table<Row>(props: TableProps<Row>) {
           {rows.map((row) => (
             <tr key={rowId(row)} onClick={(event) => isRowClick(event) && open?.(row)}>
               {columns.map((column) => (
-                <td key={column.header} className={cellClass(column)} data-label={column.header}>
+                <td
+                  key={column.header}
+                  className={cellClass(column)}
+                  data-label={column.hasHiddenHeader ? '' : column.header}
+                >
                   {column.primary && onRowClick ? (
                     <button type="button" className="link" onClick={() => onRowClick(row)}>
                       {column.cell(row)}

@@ -3,7 +3,7 @@
 export const customers = {
   accounts: {
     title: 'Accounts',
-    lead: 'Customers and their balances. ⌘K also finds API keys and request IDs.',
+    lead: 'Customers and their balances. The search also finds API keys and request IDs.',
     add: 'Create account',
     account: 'Account',
     email: 'E-mail',

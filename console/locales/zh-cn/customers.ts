@@ -4,7 +4,7 @@ import type { customers as english } from '../en/customers.ts'
 export const customers: typeof english = {
   accounts: {
     title: '账户',
-    lead: '客户账户及余额。按 ⌘K 还可搜索 API 密钥和请求 ID。',
+    lead: '客户账户及余额。顶部搜索还可查找 API 密钥和请求 ID。',
     add: '创建账户',
     account: '账户',
     email: '邮箱',

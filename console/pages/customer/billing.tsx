@@ -4,14 +4,14 @@ import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
 import type { AccountEntry, Wallet } from '../../api/contract.ts'
-import { useMessages } from '../../locales/messages.ts'
+import { useLanguage, useMessages } from '../../locales/messages.ts'
 import { mutateAccount, walletQuery } from '../../api/account-queries.ts'
 import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
 import { Meter } from '../../components/charts/chart.tsx'
 import { Dialog } from '../../components/forms/dialog.tsx'
-import { AmountField, Form, useDraft } from '../../components/forms/fields.tsx'
+import { MoneyField, Form, useDraft } from '../../components/forms/fields.tsx'
 import { changedFields, optionalText, previousFields } from '../../components/forms/field-values.ts'
-import { formatMoney } from '../../components/format.ts'
+import { formatMoney, formatMonth } from '../../components/format.ts'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
@@ -29,6 +29,7 @@ const statementsQuery = queryOptions({
 
 export function Billing() {
   const t = useMessages('account').billing
+  const language = useLanguage()
   const navigate = route.useNavigate()
   const { edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
@@ -66,7 +67,7 @@ export function Billing() {
               <div className="row">
                 {data.map((month) => (
                   <Link key={month} to="/billing/$month" params={{ month }} className="tag">
-                    {month}
+                    {formatMonth(month, language)}
                   </Link>
                 ))}
               </div>
@@ -144,13 +145,13 @@ function CapsForm({ wallet, close }: { readonly wallet: Wallet; readonly close: 
     <Form action={save} submitLabel={shell.save} cancel={close} inlineErrors={['daily', 'monthly']}>
       <p>{t.capsLead}</p>
       <div className="fields">
-        <AmountField
+        <MoneyField
           label={t.dailyCap}
           placeholder={shell.none}
           error={fieldError('daily')}
           {...field('daily')}
         />
-        <AmountField
+        <MoneyField
           label={t.monthlyCap}
           placeholder={shell.none}
           error={fieldError('monthly')}

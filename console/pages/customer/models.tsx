@@ -118,6 +118,7 @@ function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
         },
         {
           header: t.tryIt,
+          hasHiddenHeader: true,
           cell: ({ id }) => (
             <Link to="/playground" search={{ model: id }}>
               {t.tryIt}

@@ -1,6 +1,6 @@
 /** The account's notifications (caps, balance, incidents, unusual use) and e-mail preferences. */
 import { Button, Checkbox } from '@mantine/core'
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { get } from '../../api/client.ts'
 import type { Notification } from '../../api/contract.ts'
 import { useLanguage, useMessages } from '../../locales/messages.ts'
@@ -9,6 +9,7 @@ import { changedFields } from '../../components/forms/field-values.ts'
 import { useAction } from '../../components/forms/use-action.ts'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
+import { announcementsQuery } from '../../components/layout/announcement-bar.tsx'
 import { NotificationList } from '../../components/tables/notification-list.tsx'
 import { Page, Section } from '../../components/layout/page.tsx'
 import { queryClient, useSession } from '../../api/session.ts'
@@ -28,15 +29,18 @@ export function Notifications() {
   const { mail } = useSession().platform.features
   // Accounts opt in to incidents, also to see them here.
   const isShown = (kind: string): boolean => mail || kind === 'incident'
+  const unread = useQuery(announcementsQuery).data?.counts.notices ?? 0
   const markAllRead = useAction(() => mutateAccount('POST', '/notices/read', {}))
   return (
     <Page
       title={t.title}
       lead={t.lead}
       actions={
-        <Button variant="default" loading={markAllRead.isRunning} onClick={() => void markAllRead.run()}>
-          {t.readAll}
-        </Button>
+        unread > 0 && (
+          <Button variant="default" loading={markAllRead.isRunning} onClick={() => void markAllRead.run()}>
+            {t.readAll}
+          </Button>
+        )
       }
     >
       {markAllRead.error && <ErrorMessage error={markAllRead.error} />}

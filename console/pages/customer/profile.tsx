@@ -130,7 +130,7 @@ function Passkeys() {
       <QueryResult query={passkeys}>
         {({ data }) =>
           data.length === 0 ? (
-            <p className="muted">{t.noPasskeys}</p>
+            <p className="muted">{supportsPasskeys() ? t.noPasskeys : t.passkeysUnsupported}</p>
           ) : (
             <Table
               label={t.passkeys}

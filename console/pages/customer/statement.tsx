@@ -4,8 +4,8 @@ import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
 import type { Statement } from '../../api/contract.ts'
-import { useMessages } from '../../locales/messages.ts'
-import { formatNumber } from '../../components/format.ts'
+import { useLanguage, useMessages } from '../../locales/messages.ts'
+import { formatMonth, formatNumber, formatPeriod } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../components/layout/page.tsx'
 import { formatExactTime, Money } from '../../components/tables/format-cells.tsx'
@@ -24,7 +24,11 @@ export function StatementPage() {
   const { month } = route.useParams()
   const t = useMessages('account').statement
   return (
-    <QueryBoundary options={statementQuery(month)} title={t.title(month)} notFound={t.notFound}>
+    <QueryBoundary
+      options={statementQuery(month)}
+      title={t.title(formatMonth(month, useLanguage()))}
+      notFound={t.notFound}
+    >
       {(statement) => <StatementContent statement={statement} />}
     </QueryBoundary>
   )
@@ -32,10 +36,13 @@ export function StatementPage() {
 
 function StatementContent({ statement }: { readonly statement: Statement }) {
   const t = useMessages('account').statement
+  const language = useLanguage()
+  const { from, to, timezone } = statement
+  // Rejected requests count, too, also those for models that do not exist.
   const sources: Readonly<Record<string, string>> = useMessages('account').billing.sources
   return (
     <Page
-      title={t.title(statement.month)}
+      title={t.title(formatMonth(statement.month, language))}
       lead={statement.final ? t.final : t.open}
       actions={
         <Button variant="default" className="no-print" onClick={() => window.print()}>
@@ -47,9 +54,8 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
         items={[
           [t.account, statement.account.email],
           [t.name, statement.account.name === '' ? '–' : statement.account.name],
-          [t.from, formatExactTime(statement.from, statement.timezone)],
-          [t.to, formatExactTime(statement.to, statement.timezone)],
-          [t.timezone, statement.timezone],
+          [t.period, formatPeriod(Date.parse(from), Date.parse(to), language, timezone)],
+          [t.timezone, timezone],
         ]}
       />
       <StatTiles
@@ -57,7 +63,7 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
           { name: t.opening, value: <Money amount={statement.opening} /> },
           { name: t.credits, value: <Money amount={statement.credits} /> },
           { name: t.charges, definition: 'charges', value: <Money amount={statement.charges} /> },
-          { name: t.closing, value: <Money amount={statement.closing} /> },
+          { name: statement.final ? t.closing : t.balanceSoFar, value: <Money amount={statement.closing} /> },
         ]}
       />
       <Section title={t.creditLines}>
@@ -69,7 +75,7 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
             rows={statement.credit_lines.map((line, at) => ({ ...line, at }))}
             rowId={({ at }) => String(at)}
             columns={[
-              { header: t.time, cell: ({ time }) => formatExactTime(time, statement.timezone) },
+              { header: t.time, cell: ({ time }) => formatExactTime(time, timezone) },
               {
                 header: t.source,
                 primary: true,

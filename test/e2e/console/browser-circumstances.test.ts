@@ -102,7 +102,7 @@ describe('Console in circumstances', () => {
     const month = new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 7)
     await open(`/billing/${month}`)
     await page
-      .getByText(/ 1, \d{4}, 12:00:00 AM GMT\+8/)
+      .getByText(/ 1 – \w+ \d{2}, \d{4}/)
       .first()
       .waitFor()
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' })

@@ -89,7 +89,7 @@ const customerPages: readonly NumbersOfPage<Name>[] = [
     path: `/billing/${statementMonth}`,
     numbers: [
       tile('Charges', 'spentMonth'),
-      withoutDefinition(tile('Closing balance', 'balance')),
+      withoutDefinition(tile('Balance so far', 'balance')),
       column(['Charges by model', 'Requests'], 'requestsMonth'),
       column(['Charges by model', 'Amount'], 'spentMonth'),
     ],
