@@ -1,19 +1,21 @@
 /**
- * The authority of the simulated node: the real ledger operations over the real journal format, with a group
- * commit whose writes the simulator controls. Its responses and their timing follow
- * src/server/ledger/authority.ts and its commit queue.
+ * The authority of the simulated node: the real decisions over the real journal format, with a group commit whose writes
+ * the simulator controls. Its responses and their timing follow src/server/ledger/authority.ts and its commit queue.
  */
-import { accountOwner, keyOwner, ownerOf, type Hold, type LedgerState } from '../src/ledger/state.ts'
+import { accountOwner, keyOwner, ownerOf, type LedgerState } from '../src/ledger/state.ts'
 import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
 import { availableNanos, type Caps } from '../src/ledger/caps.ts'
 import { apply } from '../src/ledger/apply.ts'
+import { decide } from '../src/ledger/decide.ts'
+import type { LedgerTransaction } from '../src/ledger/transaction.ts'
 import type { Held, LedgerEvent } from '../src/ledger/events.ts'
 import { sizeOfHold, type HoldSize } from '../src/ledger/holds.ts'
 import * as ledger from '../src/ledger/operations.ts'
-import { IdempotencyClaims } from '../src/server/ledger/idempotency-claims.ts'
+import { outcome } from '../src/relay/request-outcome.fixture.ts'
+import { EndedClaims } from '../src/server/ledger/ended-claims.ts'
 import type { Bug } from './bugs.ts'
 import { buildCommit, type SimCommit, type SimDisk } from './disk.ts'
-import type { SimResponse, SimStoredResponse, SimMessage, SimReply, SimHoldOptions } from './messages.ts'
+import type { SimResponse, SimMessage, SimReply, SimHoldOptions } from './messages.ts'
 
 export const dayMs = 600_000
 export const monthMs = 4 * dayMs
@@ -45,14 +47,16 @@ interface CheckedHold {
   readonly available: bigint
 }
 
-export class SimAuthority {
+export class SimAuthority implements LedgerTransaction {
   readonly state: LedgerState
   readonly #deps: AuthorityDeps
   /** The worker of each open request. */
   readonly #openRequests = new Map<string, number>()
   #events: LedgerEvent[] = []
   #storedResponses: StoredResponseRow[] = []
-  readonly #claims: IdempotencyClaims
+  readonly #endedClaims: EndedClaims
+  /** With an injected bug: the response of a request that ends now is not stored. */
+  #isClaimLost = false
   #writing: SimCommit | null = null
   #next: number
   #durable: number
@@ -64,8 +68,7 @@ export class SimAuthority {
     this.state = deps.disk.restore()
     this.#durable = deps.disk.lastSeq
     this.#next = this.#durable + 1
-    const { monotonicNow } = deps
-    this.#claims = new IdempotencyClaims({ state: this.state, commits: this, monotonicNow })
+    this.#endedClaims = new EndedClaims(deps.monotonicNow, this.newest)
   }
 
   /** Ends the requests that an earlier process left open. */
@@ -79,15 +82,29 @@ export class SimAuthority {
 
   credit(id: string, account: string, amount: bigint): number {
     const at = this.#deps.now()
-    const event = ledger.credit(this.state, { id, at, account, amount, source: 'credit', reason: 'sim' })
-    if (typeof event !== 'string') this.#record(event)
+    decide(this, { kind: 'credit', credit: { id, at, account, amount, source: 'credit', reason: 'sim' } })
     return this.newest
   }
 
-  addStoredResponse(row: StoredResponseRow): number {
-    this.#storedResponses.push(row)
-    return this.#next
+  addEvent(event: LedgerEvent): void {
+    this.#events.push(event)
+    this.#deps.onEvent(event)
   }
+
+  /** The simulator checks no rows of requests. */
+  addRequest(): void {}
+
+  addStoredResponse(row: StoredResponseRow, claim: string): void {
+    if (this.#isClaimLost) return
+    this.#storedResponses.push(row)
+    this.#endedClaims.add(claim, this.#next)
+  }
+
+  storedBy(claim: string, seenCommit: number): number | null {
+    return this.#endedClaims.storedBy(claim, seenCommit)
+  }
+
+  takeRetired(): undefined {}
 
   get durable(): number {
     return this.#durable
@@ -145,17 +162,13 @@ export class SimAuthority {
     const caps = held ? this.#deps.capsOf(held.account, held.key) : null
     if (operation.kind === 'mark') {
       const { input: inputTokens, output: outputTokens } = operation
-      const event = ledger.mark(this.state, { id, at, inputTokens, outputTokens })
-      if (event) this.#record(event)
+      decide(this, { kind: 'mark', id, at, inputTokens, outputTokens })
       return this.#reply(message, { kind: 'marked' })
     }
     if (operation.kind === 'extend') {
-      const granted = caps && ledger.extend(this.state, { id, at, remaining: operation.remaining, caps })
-      if (granted) this.#record(granted.event)
-      return this.#reply(message, {
-        kind: 'extended',
-        paidTokens: this.state.holds.get(id)?.outputTokens ?? 0,
-      })
+      const { remaining } = operation
+      const paidTokens = caps ? decide(this, { kind: 'extend', id, at, remaining, caps }) : 0
+      return this.#reply(message, { kind: 'extended', paidTokens })
     }
     this.#settle(message, operation)
   }
@@ -168,20 +181,12 @@ export class SimAuthority {
     const at = this.#deps.now()
     for (const hold of this.state.holds.values()) {
       if (at - hold.at < holdTimeoutMs) continue
-      const event = ledger.release(this.state, { id: hold.id, at })
-      if (event) this.#record(event)
+      this.#release(hold.id, at)
     }
   }
 
   #hold(message: SimMessage, { options, claim }: Extract<SimMessage['operation'], { kind: 'hold' }>): void {
     const { account, key } = options
-    const denial = claim ? this.#claims.check(account, claim) : null
-    if (denial) {
-      const { retryAfterCommit: commit } = denial
-      if (commit === undefined) this.#deps.send({ ...message, response: { kind: 'denied' } })
-      else this.#reply(message, { kind: 'retry after commit', commit }, commit)
-      return
-    }
     const caps = this.#deps.capsOf(account, key)
     if (this.#deps.bug === 'check-then-act' && !this.state.holds.has(message.id)) {
       const owner = ownerOf(this.state, accountOwner(account))
@@ -190,19 +195,20 @@ export class SimAuthority {
       return
     }
     const claimed = claim && { key: claim.key, body: claim.body }
-    const operation = { ...this.#holdOperation(message.id, options), caps, claim: claimed }
-    const result = ledger.hold(this.state, operation)
-    if ('event' in result) this.#grant(message, result.event, result)
-    else this.#deps.send({ ...message, response: { kind: 'denied' } })
+    const hold = { ...this.#holdOperation(message.id, options), caps, claim: claimed }
+    const result = decide(this, { kind: 'hold', hold, seenCommit: claim?.seenCommit })
+    if ('event' in result) this.#grant(message, result)
+    else if (result.kind === 'stored') {
+      const { commit } = result
+      this.#reply(message, { kind: 'retry after commit', commit }, commit)
+    } else this.#deps.send({ ...message, response: { kind: 'denied' } })
   }
 
   #grant(
     message: SimMessage,
-    event: LedgerEvent,
     { outputTokens: paidTokens, maximumTokens: maxTokens }: Pick<HoldSize, 'outputTokens' | 'maximumTokens'>,
   ): void {
     this.#openRequests.set(message.id, message.worker)
-    this.#record(event)
     this.#deps.send({ ...message, response: { kind: 'granted', paidTokens, maxTokens, commit: this.#next } })
   }
 
@@ -225,17 +231,8 @@ export class SimAuthority {
     const fields = { id, at, account, key, model, price, factorPpm, inputTokens, dayEnd, monthEnd }
     const event: Held = { kind: 'held', ...fields, amount: size.amount, outputTokens: size.outputTokens }
     apply(this.state, event)
-    this.#grant(message, event, size)
-  }
-
-  /**
-   * Stores the response of a request that was charged, or whose complete response was delivered, under its
-   * key.
-   */
-  #storeResponse(held: Hold, event: LedgerEvent | null | undefined, stored: SimStoredResponse | null): void {
-    if (!held.claim || event?.kind !== 'settled' || (event.charge === 0n && stored?.isComplete !== true))
-      return
-    this.#claims.recordEnded(held, held.claim, event.charge, stored?.response ?? null)
+    this.addEvent(event)
+    this.#grant(message, size)
   }
 
   #settle(
@@ -254,11 +251,9 @@ export class SimAuthority {
         account.dayHeld += held.amount
         Object.assign(held, { dayEnd: account.dayEnd })
       }
-      const event = usage
-        ? ledger.settle(this.state, { id, at, usage, cause: 'provider', caps })?.event
-        : ledger.release(this.state, { id, at })
-      if (event) this.#record(event)
-      this.#storeResponse(held, event, stored)
+      const request = { id, usage, cause: 'provider' as const, servedModel: null, outcome }
+      const storedResponse = stored && { sealed: stored.response, isComplete: stored.isComplete }
+      decide(this, { kind: 'settle', request, storedResponse, otherPrice: undefined, at, caps })
     } else if (bug === 'not idempotent' && usage) {
       const account = ownerOf(this.state, accountOwner('a0'))
       account.balance -= BigInt(usage.input + usage.output)
@@ -273,21 +268,20 @@ export class SimAuthority {
     if (!held) return
     const at = this.#deps.now()
     const caps = this.#deps.capsOf(held.account, held.key)
-    const event =
-      this.#deps.bug === 'released on a crash'
-        ? ledger.release(this.state, { id, at })
-        : ledger.expire(this.state, { id, at, caps })
-    if (event) this.#record(event)
-    if (this.#deps.bug !== 'claim lost in a crash') this.#storeResponse(held, event, null)
+    if (this.#deps.bug === 'released on a crash') return this.#release(id, at)
+    this.#isClaimLost = this.#deps.bug === 'claim lost in a crash'
+    decide(this, { kind: 'expire', id, at, caps, upstream: null })
+    this.#isClaimLost = false
+  }
+
+  /** With an injected bug: nothing is charged. */
+  #release(id: string, at: number): void {
+    const event = ledger.release(this.state, { id, at })
+    if (event) this.addEvent(event)
   }
 
   get newest(): number {
     return this.#events.length > 0 ? this.#next : this.#next - 1
-  }
-
-  #record(event: LedgerEvent): void {
-    this.#events.push(event)
-    this.#deps.onEvent(event)
   }
 
   /** Replies once a commit is on disk: the commit of everything decided so far unless another is given. */

@@ -2,6 +2,7 @@
  * Double entry: every event that moves money, as transfers between accounts of the books. A transfer debits
  * and credits the same amount, so the books always sum to 0, and a balance is the sum of its transfers.
  */
+import type { EntryRow } from '../db/ledger-commit.ts'
 import type { CreditKind, LedgerEvent } from './events.ts'
 
 /** The operator's side of the books: sources and destinations of money. */
@@ -51,4 +52,13 @@ export function transfersOf(event: LedgerEvent, account: string): Transfer[] {
   return sides
     .filter((side) => side.amount > 0n)
     .map((side) => ({ at, credit: books.revenue, account, ref, reason: null, source: null, ...side }))
+}
+
+/** The transfers of an event as rows. */
+export function entryRowsOf(event: LedgerEvent, account: string): EntryRow[] {
+  return transfersOf(event, account).map((transfer) => {
+    const { at, debit, credit, amount, kind, ref, reason, source } = transfer
+    const account_id = transfer.account
+    return { at, debit, credit, amount_nanos: amount, kind, account_id, ref, reason, source }
+  })
 }

@@ -17,7 +17,7 @@ import type { IdempotencyClaim, CreditKind, LedgerEvent, SettleCause } from './e
 import { maxCostOf, costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { toValidText } from '../lib/valid-text.ts'
-import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type LedgerState } from './state.ts'
+import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type Hold, type LedgerState } from './state.ts'
 
 export interface HoldOperation extends HoldOptions, PeriodEnds {
   readonly id: string
@@ -123,6 +123,17 @@ export function mark(
   return event
 }
 
+/** What usage costs before what is available is known: the lower of both prices. */
+export function costOfUsage(
+  { price, factorPpm }: Hold,
+  usage: Usage,
+  otherPrice: Price | undefined,
+): { readonly cost: bigint; readonly isOther: boolean } {
+  const cost = costOf(price, usage, factorPpm)
+  const other = otherPrice ? costOf(otherPrice, usage, factorPpm) : cost
+  return other < cost ? { cost: other, isOther: true } : { cost, isOther: false }
+}
+
 export interface Settlement {
   readonly event: LedgerEvent
   readonly charge: bigint
@@ -148,15 +159,12 @@ export function settle(
   const held = state.holds.get(operation.id)
   if (!held) return null
   const { id, at, usage, cause, otherPrice } = operation
-  const ownCost = costOf(held.price, usage, held.factorPpm)
-  const otherCost = otherPrice ? costOf(otherPrice, usage, held.factorPpm) : ownCost
-  const isLower = otherCost < ownCost
-  const cost = isLower ? otherCost : ownCost
+  const { cost, isOther } = costOfUsage(held, usage, otherPrice)
   const maxCharge = held.amount + availableForHold(state, held, operation.caps)
   const charge = cost <= maxCharge ? cost : maxCharge
   const overrun = cost - charge
   const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
-  const event: LedgerEvent = isLower ? { ...settled, price: otherPrice } : settled
+  const event: LedgerEvent = isOther ? { ...settled, price: otherPrice } : settled
   apply(state, event)
   return { event, charge, overrun }
 }

@@ -1,6 +1,6 @@
 /** Why an admitted request ended, and what that means for its row, its attempt's record and its caller. */
 import { apiError, type ApiError } from '../errors.ts'
-import type { RequestOutcome } from './ledger-client.ts'
+import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { UpstreamError } from './routing/upstream-error.ts'
 
 export type EndReason =

@@ -4,8 +4,8 @@
  * upstream request can be sent meanwhile. All other calls resolve when they are on disk.
  */
 import type { ApiErrorCode, ApiErrorDetail } from '../errors.ts'
-import type { IdempotencyClaim, SettleCause } from '../ledger/events.ts'
-import type { Usage } from '../ledger/price.ts'
+import type { ResponseToStore, SettleRequest } from '../ledger/transaction.ts'
+import type { IdempotencyClaim } from '../ledger/events.ts'
 import type { RateStatus } from '../limits/rate-limiter.ts'
 
 /** An `Idempotency-Key` to claim with a hold. */
@@ -47,46 +47,6 @@ export interface HoldRejected {
 }
 
 export type HoldResponse = HoldGranted | HoldRejected
-
-/** How a request ended, for its row. Written as JSON to disk: field names are stable. */
-export interface RequestOutcome {
-  readonly httpStatus: number
-  readonly outcome: 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'
-  readonly upstream: string | null
-  readonly finish: string | null
-  readonly errorCode: string | null
-  /** Why no upstream responded, by the last attempt, and which upstream that was. */
-  readonly fault?: string | undefined
-  readonly faultUpstream?: string | undefined
-  readonly firstTokenMs: number | null
-  readonly durationMs: number
-  /** The attempts, as JSON of the admin API's `attempts`. */
-  readonly attempts: string
-  /** What the response costs us: nanos as a decimal string, since it is sent as JSON; `null`: unknown. */
-  readonly upstreamCost: string | null
-  /** The provider reported more usage than the model can have. */
-  readonly isClamped: boolean
-  readonly stream: boolean
-  readonly model: string
-}
-
-/** `usage` null: releases the hold, charges nothing. Written as JSON to disk: field names are stable. */
-export interface SettleRequest {
-  readonly id: string
-  readonly usage: Usage | null
-  readonly cause: SettleCause
-  /** The fallback model that served the request; `null`: the requested model did. */
-  readonly servedModel: string | null
-  readonly outcome: RequestOutcome
-}
-
-/** The response to store for requests that repeat the `Idempotency-Key`. */
-export interface ResponseToStore {
-  /** Encrypted; null: too large to store. */
-  readonly sealed: Uint8Array | null
-  /** A complete response is stored even if it cost nothing. */
-  readonly isComplete: boolean
-}
 
 /** Every promise rejects with `service_unavailable` if the store does not accept commits. */
 export interface LedgerClient {

@@ -12,7 +12,9 @@ import { conversationHash } from './routing/affinity.ts'
 import type { RelayRequest, RelayDeps, ActiveRequest } from './relay-request.ts'
 import type { StreamedResponse } from './routing/attempt.ts'
 import { billFromUsage, billFromEstimate, maxOutputTokensOf, type Bill } from './bill.ts'
-import type { HoldGranted, ResponseToStore, RequestOutcome } from './ledger-client.ts'
+import type { ResponseToStore } from '../ledger/transaction.ts'
+import type { RequestOutcome } from '../ledger/request-row.ts'
+import type { HoldGranted } from './ledger-client.ts'
 import { StreamPipeline } from './streaming/stream-pipeline.ts'
 import {
   attemptOutcome,

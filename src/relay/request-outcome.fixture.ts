@@ -1,5 +1,5 @@
 /** An arbitrary request outcome. */
-import type { RequestOutcome } from './ledger-client.ts'
+import type { RequestOutcome } from '../ledger/request-row.ts'
 
 export const outcome: RequestOutcome = {
   httpStatus: 200,

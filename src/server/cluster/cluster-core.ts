@@ -35,7 +35,8 @@ import { openNodeKeyring } from './node-keys.ts'
 import { ClusterWorkerLedger } from './cluster-worker-ledger.ts'
 import { CircuitBroadcast } from './circuit-broadcast.ts'
 import { SharedAuthority } from './shared-authority.ts'
-import { SharedCredits } from './shared-credits.ts'
+import { Credits } from '../ledger/credits.ts'
+import { sharedCredits } from './shared-credits.ts'
 import { LedgerAlertBroadcast } from './ledger-alert-broadcast.ts'
 import { SharedLedger } from './ledger/shared-ledger.ts'
 import { TrafficBroadcast } from './traffic-broadcast.ts'
@@ -267,7 +268,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     state: ledger.state,
     commits: ledger,
     authority,
-    credits: new SharedCredits(ledger, spendNotifications, now),
+    credits: new Credits(sharedCredits(ledger), spendNotifications, now),
     health,
     recoveredHolds,
     workerDbAccess: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),

@@ -1,5 +1,6 @@
 /** The ledger for a worker on a cluster node: every reply is sent once its batch is committed. */
-import type { HoldRequest, SettleRequest } from '../../relay/ledger-client.ts'
+import type { SettleRequest } from '../../ledger/transaction.ts'
+import type { HoldRequest } from '../../relay/ledger-client.ts'
 import { WorkerLedger, type WorkerLedgerDeps } from '../workers/worker-ledger.ts'
 import type { SharedAuthority } from './shared-authority.ts'
 

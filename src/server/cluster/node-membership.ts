@@ -162,7 +162,7 @@ export class NodeMembership {
       owners: [accountOwner(account), keyOwner(key)],
       upstream: null,
       isRetired: true,
-      reply: resolve,
+      reply: () => resolve(),
     })
     return promise
   }

@@ -7,8 +7,8 @@ import { decodeHold } from '../../ledger/checkpoint.ts'
 import type { Hold } from '../../ledger/state.ts'
 import type { ClusterRateLimiter } from '../../limits/local-rate-limiter.ts'
 import { subjectsOf } from '../../limits/rate-limiter.ts'
-import { soleUpstreamOf } from '../ledger/authority.ts'
 import { noCaps } from '../ledger/caller-limits.ts'
+import { servedPriceOf, soleUpstreamOf } from '../ledger/request-operations.ts'
 import { markOfRow } from './ledger/shared-rows.ts'
 import type { NodeJournal } from './ledger/node-journal.ts'
 import type { SharedLedger } from './ledger/shared-ledger.ts'
@@ -42,8 +42,7 @@ export async function recoverOpenHolds(deps: RecoverOpenHoldsDeps): Promise<numb
     ledger.holds.mark(id, { at: now(), inputTokens: input, outputTokens: output })
   const reply = (): undefined => undefined
   for (const settlement of journal.settlements()) {
-    const { servedModel } = settlement.request
-    const otherPrice = servedModel === null ? undefined : catalog.model(servedModel)?.price
+    const otherPrice = servedPriceOf(settlement.request, catalog)
     ledger.enqueue({ kind: 'settle', ...settlement, otherPrice, caps: noCaps, reply, isSavedLocally: true })
   }
   for (const [id, { model }] of ledger.state.holds) {

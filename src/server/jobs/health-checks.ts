@@ -16,7 +16,7 @@ import type { UpstreamError } from '../../relay/routing/upstream-error.ts'
 import { UsageMeter } from '../../relay/streaming/usage-meter.ts'
 import { circuitKeysFor } from '../../relay/routing/route-stats.ts'
 import type { Core } from '../ledger/core.ts'
-import { requestRow } from '../ledger/request-row.ts'
+import { requestRow } from '../../ledger/request-row.ts'
 import { sendTestCall } from '../upstreams/test-upstream.ts'
 
 /** The account, key and model under which checks appear among requests. */

@@ -3,7 +3,7 @@
  * not urgent, because nothing waits for it before the upstream responds; everything that a caller waits for is written at
  * once. So a fast response costs one commit, for hold and bill together.
  */
-import { transfersOf } from '../../ledger/entries.ts'
+import { entryRowsOf } from '../../ledger/entries.ts'
 import type { LedgerEvent } from '../../ledger/events.ts'
 import { encodeEvents } from '../../ledger/journal.ts'
 import type { LedgerState, Owner } from '../../ledger/state.ts'
@@ -70,24 +70,6 @@ export function ownerRow(id: string, owner: Owner): OwnerRow {
     total_spent_nanos: owner.totalSpent,
     flags: owner.overran ? 1 : 0,
   }
-}
-
-/** The entries of an event. `account`: the owner of the hold. */
-export function entryRowsOf(event: LedgerEvent, account: string): EntryRow[] {
-  return transfersOf(event, account).map((transfer) => {
-    const { at, debit, credit, amount, kind, ref, reason, source } = transfer
-    return {
-      at,
-      debit,
-      credit,
-      amount_nanos: amount,
-      kind,
-      account_id: transfer.account,
-      ref,
-      reason,
-      source,
-    }
-  })
 }
 
 export class CommitQueue {

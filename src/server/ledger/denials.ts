@@ -1,7 +1,11 @@
 /** Denials of the rate limiter and of the ledger, as API errors. */
 import type { ApiErrorCode, ApiErrorDetail } from '../../errors.ts'
 import type { CapName, Denial } from '../../ledger/caps.ts'
-import type { RateDenial } from '../../limits/rate-limiter.ts'
+import type { ClaimConflict } from '../../ledger/transaction.ts'
+import type { IdempotencyClaim } from '../../ledger/events.ts'
+import type { Hold } from '../../ledger/state.ts'
+import type { RateDenial, RateStatus } from '../../limits/rate-limiter.ts'
+import type { HoldRejected } from '../../relay/ledger-client.ts'
 
 const capNames: Record<CapName, string> = {
   accountDay: 'daily spend cap of this account',
@@ -28,6 +32,14 @@ const rateNames: Readonly<Record<string, string>> = {
 export interface DenialError {
   readonly code: ApiErrorCode
   readonly detail: ApiErrorDetail
+  readonly retryAfterCommit?: number
+}
+
+export const unavailable: DenialError = { code: 'service_unavailable', detail: { retryAfterMs: 1000 } }
+
+/** `rates`: `null` if the limits of the caller do not matter. */
+export function rejected(error: DenialError, rates: RateStatus | null): HoldRejected {
+  return { granted: false, ...error, rates }
 }
 
 export function rateDenialError(denial: RateDenial): DenialError {
@@ -43,8 +55,26 @@ export function rateDenialError(denial: RateDenial): DenialError {
   return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs } }
 }
 
-export function ledgerDenialError(denial: Denial, now: number): DenialError {
+function runningError({ id, claim }: Hold, requested: IdempotencyClaim | undefined): DenialError {
+  if (claim?.body !== requested?.body) {
+    const message = `This Idempotency-Key was used by request ${id}, which has a different body.`
+    return { code: 'idempotency_key_reused', detail: { message } }
+  }
+  const message = `Request ${id} with this Idempotency-Key is still in progress.`
+  return { code: 'idempotency_conflict', detail: { message, retryAfterMs: 1000 } }
+}
+
+/** `claim`: the `Idempotency-Key` that the request wants to use. */
+export function ledgerDenialError(
+  denial: Denial | ClaimConflict,
+  claim: IdempotencyClaim | undefined,
+  now: number,
+): DenialError {
   switch (denial.kind) {
+    case 'running':
+      return runningError(denial.by, claim)
+    case 'stored':
+      return { code: 'idempotency_conflict', detail: {}, retryAfterCommit: denial.commit }
     case 'balance':
       return { code: 'insufficient_quota', detail: {} }
     case 'cap': {

@@ -5,19 +5,18 @@ import { loadDirectory } from '../../accounts/directory.ts'
 import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
 import { apiError } from '../../errors.ts'
-import type { Db } from '../../db/db.ts'
 import { loadLeftPeriods } from '../../db/left-periods.ts'
 import type { RequestRow } from '../../db/ledger-commit.ts'
-import { sql } from '../../db/schema/schema.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.ts'
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
-import { books } from '../../ledger/entries.ts'
 import { Authority } from './authority.ts'
 import { EmbeddedWorkerLedger } from './embedded-worker-ledger.ts'
 import { CommitQueue } from './commit-queue.ts'
 import { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import { Credits } from './credits.ts'
+import { embeddedCredits } from './embedded-credits.ts'
+import { EmbeddedLedger } from './embedded-ledger.ts'
 import { openSealer } from '../key-rotation/open-sealer.ts'
 import { applyChanges } from '../workers/config-cache.ts'
 import { SpendNotifications } from './spend-notifications.ts'
@@ -27,13 +26,6 @@ import { reopeningFailed } from './reopening.ts'
 import { recoverLedger, type RecoveredLedger } from './recovery.ts'
 import { verifyInThread, monitorInThread } from '../verification/verify-thread.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from './core.ts'
-
-async function storedCreditAmount(db: Db, id: string): Promise<bigint | null> {
-  const query = sql.selectFrom('entries').select(['amount_nanos', 'debit']).where('ref', '=', id)
-  const row = await db.first(query.where('reason', 'is not', null))
-  if (!row) return null
-  return row.debit === books.funding ? row.amount_nanos : -row.amount_nanos
-}
 
 /** While the disk is full, at most this many rows of rejected requests wait in memory; further ones are only counted. */
 const maxQueuedRows = 10_000
@@ -145,21 +137,22 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
   const store = await openUnmovedStore(config, listener)
   const { db } = store
   const { sealer, reloadKeys } = await openSealer(db, config)
-  const [ledger, directory, catalog, leftPeriods] = await Promise.all([
+  const [recovered, directory, catalog, leftPeriods] = await Promise.all([
     recoverLedger(store, Date.now()),
     loadDirectory(db),
     loadCatalog(db, sealer),
     loadLeftPeriods(db),
   ])
-  const { state, rates } = ledger
+  const { state, rates } = recovered
   const now = wallClock()
   const monotonicNow = monotonicClock()
-  const { commits, whenDurable } = openCommitQueue(ledger, { store, now, listener })
+  const { commits, whenDurable } = openCommitQueue(recovered, { store, now, listener })
+  const ledger = new EmbeddedLedger({ state, commits, monotonicNow })
   const spendNotifications = new SpendNotifications({ state, directory, db })
   const onError = (why: string): void => listener.onWarning(reopeningFailed, { why })
-  const reopening = new PeriodReopening({ state, commits, db, whenDurable, onError }, leftPeriods)
+  const reopening = new PeriodReopening({ ledger, commits, db, whenDurable, onError }, leftPeriods)
   const authority = new Authority({
-    state,
+    ledger,
     commits,
     rates,
     directory,
@@ -169,8 +162,7 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     now,
     monotonicNow,
   })
-  const storedAmount = (id: string): Promise<bigint | null> => storedCreditAmount(db, id)
-  const credits = new Credits({ state, commits, now, whenDurable, spendNotifications, storedAmount })
+  const credits = new Credits(embeddedCredits({ ledger, commits, db, whenDurable }), spendNotifications, now)
   const health = new UpstreamHealth(catalog, Date.now)
   const openHolds = [...state.holds.keys()]
   for (const id of openHolds) authority.expire(id)

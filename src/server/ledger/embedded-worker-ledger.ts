@@ -4,7 +4,8 @@
  */
 import type { Authority } from './authority.ts'
 import type { CommitQueue } from './commit-queue.ts'
-import type { HoldRequest, SettleRequest } from '../../relay/ledger-client.ts'
+import type { SettleRequest } from '../../ledger/transaction.ts'
+import type { HoldRequest } from '../../relay/ledger-client.ts'
 import type { Committed } from '../workers/protocol.ts'
 import { WorkerLedger, type WorkerLedgerDeps } from '../workers/worker-ledger.ts'
 

@@ -5,6 +5,7 @@ import { createRequestRow, openAnyStore } from '../../db/store.fixture.ts'
 import type { LedgerEvent } from '../../ledger/events.ts'
 import { TestLedger, usageOf } from '../../ledger/ledger.fixture.ts'
 import { dayEndOf, monthEndOf } from '../../ledger/periods.ts'
+import { EmbeddedLedger } from './embedded-ledger.ts'
 import { PeriodReopening } from './period-reopening.ts'
 
 const timezone = 'UTC'
@@ -30,10 +31,17 @@ describe('PeriodReopening', () => {
     let canRead = false
     const errors: string[] = []
     const events: LedgerEvent[] = []
+    const commits = {
+      newest: 0,
+      add: (event: LedgerEvent) => events.push(event),
+      addRequest: () => 0,
+      addStoredResponse: () => 0,
+    }
+    const embedded = new EmbeddedLedger({ state: ledger.state, commits, monotonicNow: () => 0 })
     const reopening = new PeriodReopening(
       {
-        state: ledger.state,
-        commits: { newest: 0, add: (event) => events.push(event) },
+        ledger: embedded,
+        commits,
         db: {
           write: (...statements) => db.write(...statements),
           report: (query) => (canRead ? db.report(query) : Promise.reject(new Error('no rows'))),
@@ -62,8 +70,8 @@ describe('PeriodReopening', () => {
     assert.ok(left.includes(tomorrow.dayEnd), 'a later day with requests')
     const restarted = new PeriodReopening(
       {
-        state: ledger.state,
-        commits: { newest: 0, add: () => 0 },
+        ledger: embedded,
+        commits,
         db,
         whenDurable: () => Promise.resolve(),
         onError: (why) => errors.push(why),

@@ -4,15 +4,16 @@
  */
 import type { Db } from '../../db/db.ts'
 import type { PeriodEnds } from '../../ledger/caps.ts'
-import { periodsToRead, reopen, type HoldPeriods } from '../../ledger/reopen.ts'
-import type { LedgerState, Owner } from '../../ledger/state.ts'
+import { periodsToRead, type HoldPeriods } from '../../ledger/reopen.ts'
+import type { Owner } from '../../ledger/state.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import type { CommitQueue } from './commit-queue.ts'
+import type { EmbeddedLedger } from './embedded-ledger.ts'
 import { readReopening, type EnteringOwner } from './reopening.ts'
 
 export interface PeriodReopeningDeps {
-  readonly state: LedgerState
-  readonly commits: Pick<CommitQueue, 'add' | 'newest'>
+  readonly ledger: Pick<EmbeddedLedger, 'state' | 'decide'>
+  readonly commits: Pick<CommitQueue, 'newest'>
   readonly db: Pick<Db, 'report' | 'write'>
   /** Resolves when a commit is on disk. */
   readonly whenDurable: (commit: number) => Promise<void>
@@ -34,7 +35,7 @@ export class PeriodReopening {
 
   /** Whether what a caller spent is not known at the moment; then it is read. */
   isPending(hold: HoldPeriods, timezone: string): boolean {
-    const { owners } = this.#deps.state
+    const { owners } = this.#deps.ledger.state
     const found = periodsToRead(owners, hold, this.#left)
     for (const [id, ends] of found) {
       const owner = owners.get(id)
@@ -62,15 +63,15 @@ export class PeriodReopening {
   }
 
   async #reopen(entering: EnteringOwner, owner: Owner, ends: PeriodEnds): Promise<void> {
-    const { state, commits, db, whenDurable } = this.#deps
+    const { ledger, commits, db, whenDurable } = this.#deps
     const spentBefore = owner.totalSpent
     await whenDurable(commits.newest)
     const { reopening, left } = await readReopening(db, entering, ends)
     // What was charged meanwhile may or may not be in the rows: a cap rather counts it twice than not at all.
     const charged = owner.totalSpent - spentBefore
-    const { id, daySpent, monthSpent } = reopening
+    const { daySpent, monthSpent } = reopening
     const counted = { daySpent: daySpent + charged, monthSpent: monthSpent + charged }
     this.#left = [...new Set([...this.#left, ...left])]
-    commits.add(reopen(state, { ...reopening, ...counted }), [id], '')
+    ledger.decide({ kind: 'reopen', reopening: { ...reopening, ...counted } })
   }
 }

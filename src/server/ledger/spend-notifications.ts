@@ -7,6 +7,7 @@ import type { Directory } from '../../accounts/directory.ts'
 import type { Db } from '../../db/db.ts'
 import { sql } from '../../db/schema/schema.ts'
 import type { CapName, Caps, Denial, PeriodEnds } from '../../ledger/caps.ts'
+import type { ClaimConflict } from '../../ledger/transaction.ts'
 import { books } from '../../ledger/entries.ts'
 import { accountOwner, keyOwner, ownerOf, type LedgerState, type Owner } from '../../ledger/state.ts'
 import { formatAmount } from '../../lib/money.ts'
@@ -112,7 +113,7 @@ export class SpendNotifications {
    * A request was denied. A cap or the balance counts as used up if nothing else is held, or if it is nearly spent; not if
    * other requests temporarily hold more than they may need.
    */
-  onDenied(spender: Spender, denial: Denial, caps: Caps): void {
+  onDenied(spender: Spender & { readonly caps: Caps }, denial: Denial | ClaimConflict): void {
     if (denial.kind === 'balance') {
       const account = ownerOf(this.#deps.state, accountOwner(spender.account))
       const low = isLow(account, this.#lowBalanceThreshold(spender.account))
@@ -120,7 +121,7 @@ export class SpendNotifications {
       return
     }
     if (denial.kind !== 'cap') return
-    const cap = caps[denial.cap] ?? 0n
+    const cap = spender.caps[denial.cap] ?? 0n
     const end = denial.resumesAt ?? 0
     const owner = this.#ownerOf(denial.cap, spender)
     if (cap === 0n) return

@@ -4,7 +4,7 @@
  */
 import type { RequestRow } from '../../db/ledger-commit.ts'
 import type { Log } from '../../lib/log.ts'
-import { requestRow } from '../ledger/request-row.ts'
+import { requestRow } from '../../ledger/request-row.ts'
 import { minuteMs, RejectionQuota, RejectionSums, type Rejection } from './rejection.ts'
 
 /** Writes a row with the next commit; the core does. */

@@ -1,6 +1,6 @@
 /** The main thread's side of a worker's calls of the ledger, apart from what differs between the stores. */
 import { apiError } from '../../errors.ts'
-import type { ResponseToStore } from '../../relay/ledger-client.ts'
+import type { ResponseToStore } from '../../ledger/transaction.ts'
 import type { BatchedHandlers } from '../../rpc/channel.ts'
 import type { UpstreamHealth } from '../upstreams/upstream-health.ts'
 import type { KeyUsage } from './key-usage.ts'

@@ -1,8 +1,8 @@
 /** The rows that a batch must load and lock, and what a node knows of its own holds without loading them. */
 import { storedResponseTtlMs } from '../../../db/retention/stored-responses.ts'
 import type { LockRequest } from '../../../db/postgres/lock-batch.ts'
-import type { Caps } from '../../../ledger/caps.ts'
-import { accountOwner, claimId, keyOwner, modelOwner, type Hold } from '../../../ledger/state.ts'
+import { heldOwners, ownersOfHold } from '../../../ledger/decide.ts'
+import { accountOwner, claimId, type Hold } from '../../../ledger/state.ts'
 import type { QueuedOperation } from './queued-operations.ts'
 
 export interface StreamMark {
@@ -20,13 +20,6 @@ export interface NodeHoldsView {
   readonly formerHolds: ReadonlyMap<string, Hold>
 }
 
-const ownersOfHold = (hold: Hold): string[] => [accountOwner(hold.account), keyOwner(hold.key)]
-
-/** Whether the model's requests per day are limited, and therefore counted. */
-export function hasModelDailyLimit({ modelRequestsPerDay }: Caps): boolean {
-  return modelRequestsPerDay !== null && modelRequestsPerDay !== undefined
-}
-
 /** The rows that the operations touch. */
 export function batchNeeds(
   operations: readonly QueuedOperation[],
@@ -39,14 +32,13 @@ export function batchNeeds(
   const claims: { name: string; account: string; key: string }[] = []
   const addOwn = (id: string): void => {
     const known = nodeHolds.holds.get(id) ?? nodeHolds.formerHolds.get(id)
-    if (known) for (const owner of ownersOfHold(known)) owners.add(owner)
+    if (known) for (const owner of heldOwners(known)) owners.add(owner)
     if (!nodeHolds.holds.has(id)) holds.add(id)
   }
   for (const operation of operations) {
     if (operation.kind === 'hold') {
-      const { account, key, model, claim, caps } = operation.hold
-      if (hasModelDailyLimit(caps)) owners.add(modelOwner(account, model))
-      owners.add(accountOwner(account)).add(keyOwner(key))
+      const { account, claim } = operation.hold
+      for (const owner of ownersOfHold(operation.hold)) owners.add(owner)
       if (claim) claims.push({ name: claimId(account, claim), account, key: claim.key })
     } else if (operation.kind === 'credit') {
       owners.add(accountOwner(operation.credit.account))

@@ -1,5 +1,5 @@
 /**
- * One batch of a node: the same reducer as on a single node, over a state of only the rows that the batch touches.
+ * One batch of a node: the same decisions as on a single node, over a state of only the rows that the batch touches.
  * If the transaction fails, nothing of it is kept; once it is committed, the node adopts the result.
  */
 import type { EntryRow, StoredResponseRow, RequestRow } from '../../../db/ledger-commit.ts'
@@ -7,41 +7,18 @@ import type { HoldRow, LockedRows } from '../../../db/postgres/lock-batch.ts'
 import type { BatchRows } from '../../../db/postgres/write-batch.ts'
 import { LedgerInvariantError } from '../../../ledger/apply.ts'
 import { decodeHold } from '../../../ledger/checkpoint.ts'
-import { endTrial } from '../../../ledger/end-trial.ts'
-import { books } from '../../../ledger/entries.ts'
+import { decide } from '../../../ledger/decide.ts'
+import type { LedgerTransaction, OperationKind, RetiredHold } from '../../../ledger/transaction.ts'
+import { books, entryRowsOf } from '../../../ledger/entries.ts'
 import type { LedgerEvent, Reopened } from '../../../ledger/events.ts'
-import { costOf } from '../../../ledger/price.ts'
-import { reopen } from '../../../ledger/reopen.ts'
-import {
-  accountOwner,
-  claimId,
-  emptyState,
-  keyOwner,
-  modelOwner,
-  ownerOf,
-  type Hold,
-  type LedgerState,
-} from '../../../ledger/state.ts'
-import * as ledger from '../../../ledger/operations.ts'
-import { expiredOutcome } from '../../ledger/authority.ts'
-import { entryRowsOf } from '../../ledger/commit-queue.ts'
-import { requestRow } from '../../ledger/request-row.ts'
-import { hasModelDailyLimit, type NodeHoldsView } from './batch-needs.ts'
+import { emptyState, ownerOf, type Hold, type LedgerState } from '../../../ledger/state.ts'
+import type { NodeHoldsView } from './batch-needs.ts'
 import { holdRowOf, markOfRow, ownerFromRow, ownerToRow } from './shared-rows.ts'
-import {
-  isStillWanted,
-  type QueuedCredit,
-  type QueuedExpire,
-  type QueuedExtend,
-  type QueuedHold,
-  type QueuedSettle,
-  type QueuedTrialEnd,
-  type QueuedOperation,
-} from './queued-operations.ts'
+import { isStillWanted, type QueuedExpire, type QueuedOperation, type Replied } from './queued-operations.ts'
 
 export type BatchResult = Omit<BatchRows, 'seq' | 'node' | 'commit' | 'areRequestsKnown'>
 
-export class Batch {
+export class Batch implements LedgerTransaction {
   readonly state: LedgerState = emptyState()
   readonly events: LedgerEvent[] = []
   readonly entries: EntryRow[] = []
@@ -78,37 +55,37 @@ export class Batch {
    * `reopenings`: of owners that enter other periods after a clock was wrong.
    */
   run(operations: readonly QueuedOperation[], reopenings: readonly Omit<Reopened, 'kind'>[] = []): void {
-    for (const reopening of reopenings) {
-      this.events.push(reopen(this.state, reopening))
-      this.#touchedOwners.add(reopening.id)
-    }
+    for (const reopening of reopenings) decide(this, { kind: 'reopen', reopening })
     for (const [id, mark] of this.#nodeHolds.marks) {
-      if (!this.#findHold(id)) continue
-      const event = ledger.mark(this.state, { id, ...mark })
-      if (!event) continue
-      this.events.push(event)
-      this.#touchedHolds.add(id)
+      if (this.#findHold(id)) decide(this, { kind: 'mark', id, ...mark })
     }
     for (const operation of operations) if (isStillWanted(operation)) this.#apply(operation)
   }
 
   #apply(operation: QueuedOperation): void {
     switch (operation.kind) {
-      case 'hold':
-        return this.#hold(operation)
-      case 'extend':
-        return this.#extend(operation)
-      case 'settle':
-        return this.#settle(operation)
+      case 'row':
+        return void this.requests.push(operation.row)
+      case 'credit':
+      case 'trial':
+        return this.#decide(operation)
       case 'expire':
         return this.#expire(operation)
-      case 'credit':
-        return this.#credit(operation)
-      case 'trial':
-        return this.#endTrial(operation)
-      case 'row':
-        this.requests.push(operation.row)
+      case 'hold':
+        this.#findHold(operation.hold.id)
+        return this.#decide(operation)
+      case 'extend':
+        this.#findHold(operation.id)
+        return this.#decide(operation)
+      case 'settle':
+        this.#findHold(operation.request.id)
+        return this.#decide(operation)
     }
+  }
+
+  #decide<Kind extends OperationKind>(operation: Replied<Kind>): void {
+    const result = decide(this, operation)
+    this.replies.push(() => operation.reply(result))
   }
 
   /** An open hold in this batch's state: a copy of the node's own, or one that was loaded. */
@@ -122,136 +99,46 @@ export class Batch {
     return copy
   }
 
-  #record(event: LedgerEvent, { account, key }: { account: string; key: string | null }): void {
-    this.events.push(event)
-    this.entries.push(...entryRowsOf(event, account))
-    this.#touchedOwners.add(accountOwner(account))
-    if (key !== null) this.#touchedOwners.add(keyOwner(key))
-  }
-
-  #hold({ hold, reply }: QueuedHold): void {
-    const { id, account, key, model, claim, caps } = hold
-    if (claim) {
-      const name = claimId(account, claim)
-      const by = this.state.claims.get(name)
-      if (by) return void this.replies.push(() => reply({ kind: 'running', by }))
-      if (this.#storedClaims.has(name)) return void this.replies.push(() => reply({ kind: 'stored' }))
-    }
-    if (this.#findHold(id)) return void this.replies.push(() => reply({ kind: 'known' }))
-    const granted = ledger.hold(this.state, hold)
-    if ('event' in granted) {
-      this.#record(granted.event, { account, key })
-      if (hasModelDailyLimit(caps)) this.#touchedOwners.add(modelOwner(account, model))
-      this.#openedHolds.add(id)
-    }
-    this.replies.push(() => reply(granted))
-  }
-
-  #extend({ id, at, remaining, caps, reply }: QueuedExtend): void {
+  /** The row of a hold whose node was retired stays: the node may come back with its bill. */
+  #expire(operation: QueuedExpire): void {
+    const { id, at, isRetired } = operation
     const held = this.#findHold(id)
-    const granted = held && ledger.extend(this.state, { id, at, remaining, caps })
-    if (!held || !granted) return void this.replies.push(() => reply(held?.outputTokens ?? 0))
-    this.#record(granted.event, held)
-    this.#touchedHolds.add(id)
-    this.replies.push(() => reply(granted.outputTokens))
+    const charge = decide(this, operation)
+    this.replies.push(() => operation.reply(charge))
+    if (!isRetired || !held || charge === null) return
+    this.ended.delete(id)
+    this.#newlyRetired.push(holdRowOf(held, { at, charge }))
   }
 
-  #settle({ request, storedResponse, otherPrice, at, caps, reply }: QueuedSettle): void {
-    const { id, usage, cause, outcome } = request
-    const held = this.#findHold(id)
-    if (!held) {
-      this.#settleLate(request, at)
-      return void this.replies.push(() => reply(0n))
-    }
-    if (!usage) {
-      const event = ledger.release(this.state, { id, at })
-      if (event) this.#record(event, held)
-      this.requests.push(requestRow(held, outcome, null))
-      this.ended.add(id)
-      return void this.replies.push(() => reply(0n))
-    }
-    const settled = ledger.settle(this.state, { id, at, usage, cause, caps, otherPrice })
-    if (!settled) return
-    this.#record(settled.event, held)
-    const { charge } = settled
-    if (held.claim && (charge > 0n || storedResponse?.isComplete === true))
-      this.#storeResponse(held, charge, storedResponse?.sealed ?? null)
-    this.requests.push(requestRow(held, outcome, { usage, cause, charge, balance: this.#balanceOf(held) }))
-    this.ended.add(id)
-    this.replies.push(() => reply(charge))
+  storedBy(claim: string): number | null {
+    return this.#storedClaims.has(claim) ? 0 : null
   }
 
-  /** The node was retired in the meantime and the hold charged at its last mark: the rest is overrun, once. */
-  #settleLate({ id, usage }: QueuedSettle['request'], at: number): void {
+  takeRetired(id: string): RetiredHold | undefined {
     const row = this.#retiredHolds.get(id)
-    if (!row) return
+    if (!row) return undefined
     this.#retiredHolds.delete(id)
     this.ended.add(id)
-    const { price, factorPpm, account } = decodeHold(row.body, null)
-    const cost = usage ? costOf(price, usage, factorPpm) : 0n
-    const overrun = cost - (row.charged_nanos ?? 0n)
-    if (overrun <= 0n) return
-    const event: LedgerEvent = { kind: 'late', id, at, account, overrun }
+    return { ...decodeHold(row.body, null), charge: row.charged_nanos ?? 0n }
+  }
+
+  addEvent(event: LedgerEvent, owners: readonly string[], account: string): void {
+    const { kind, id } = event
     this.events.push(event)
     this.entries.push(...entryRowsOf(event, account))
+    for (const owner of owners) this.#touchedOwners.add(owner)
+    if (kind === 'held') this.#openedHolds.add(id)
+    else if (kind === 'extended' || kind === 'marked') this.#touchedHolds.add(id)
+    else if (kind === 'settled' || kind === 'released') this.ended.add(id)
   }
 
-  #expire({ id, at, caps, upstream, isRetired, reply }: QueuedExpire): void {
-    const held = this.#findHold(id)
-    const event = held && ledger.expire(this.state, { id, at, caps })
-    this.replies.push(reply)
-    if (!held || !event) return
-    const { account, key, claim } = held
-    this.#record(event, { account, key })
-    const bill = event.kind === 'settled' ? { ...event, balance: this.#balanceOf(held) } : null
-    const charge = bill?.charge ?? 0n
-    this.requests.push(requestRow(held, expiredOutcome(held, at, upstream), bill))
-    if (claim && charge > 0n) this.#storeResponse(held, charge, null)
-    if (isRetired) this.#newlyRetired.push(holdRowOf(held, { at, charge }))
-    else this.ended.add(id)
+  addRequest(row: RequestRow): void {
+    this.requests.push(row)
   }
 
-  #credit({ credit, reply }: QueuedCredit): void {
-    const { account, id } = credit
-    const event = ledger.credit(this.state, credit)
-    const { balance, held } = ownerOf(this.state, accountOwner(account))
-    if (event === 'known') {
-      const amount = this.state.credits.get(id) ?? 0n
-      return void this.replies.push(() => reply({ kind: 'known', amount, balance }))
-    }
-    if (event === 'too-much')
-      return void this.replies.push(() => reply({ kind: event, free: balance - held }))
-    if (event === 'too-large') return void this.replies.push(() => reply({ kind: event }))
-    this.#record(event, { account, key: null })
-    this.replies.push(() => reply({ kind: 'entered', balance }))
-  }
-
-  #endTrial({ end, reply }: QueuedTrialEnd): void {
-    const known = this.state.credits.get(end.id)
-    if (known !== undefined) return void this.replies.push(() => reply({ taken: -known, isDone: false }))
-    const { event, isDone } = endTrial(this.state, end)
-    if (event?.kind !== 'credited') return void this.replies.push(() => reply({ taken: 0n, isDone }))
-    this.#record(event, { account: end.account, key: null })
-    this.replies.push(() => reply({ taken: -event.amount, isDone }))
-  }
-
-  #balanceOf({ account }: Hold): bigint {
-    return ownerOf(this.state, accountOwner(account)).balance
-  }
-
-  #storeResponse({ id, at, account, claim }: Hold, cost: bigint, response: Uint8Array | null): void {
-    if (!claim) return
-    this.#storedClaims.add(claimId(account, claim))
-    const { key: key_hash, body: body_hash } = claim
-    this.storedResponses.push({
-      account_id: account,
-      key_hash,
-      body_hash,
-      request_id: id,
-      at,
-      cost_nanos: cost,
-      answer: response,
-    })
+  addStoredResponse(row: StoredResponseRow, claim: string): void {
+    this.#storedClaims.add(claim)
+    this.storedResponses.push(row)
   }
 
   get isEmpty(): boolean {

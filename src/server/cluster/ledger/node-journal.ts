@@ -1,7 +1,7 @@
 /** What a node writes to its own disk: marks of its running streams, and settlements that the database does not have yet. */
 import type { LocalJournal } from '../../../db/sqlite/local-journal.ts'
-import type { ResponseToStore, SettleRequest } from '../../../relay/ledger-client.ts'
-import { costOf, type Price, type Usage } from '../../../ledger/price.ts'
+import type { ResponseToStore, SettleRequest } from '../../../ledger/transaction.ts'
+import { costOfUsage } from '../../../ledger/operations.ts'
 import type { Hold } from '../../../ledger/state.ts'
 import type { QueuedSettle } from './queued-operations.ts'
 
@@ -17,12 +17,6 @@ export interface SavedSettlement {
   readonly request: SettleRequest
   readonly at: number
   readonly storedResponse: ResponseToStore | null
-}
-
-function chargeByUsage({ price, factorPpm }: Hold, usage: Usage, otherPrice: Price | undefined): bigint {
-  const own = costOf(price, usage, factorPpm)
-  const other = otherPrice ? costOf(otherPrice, usage, factorPpm) : own
-  return other < own ? other : own
 }
 
 export class NodeJournal {
@@ -56,7 +50,8 @@ export class NodeJournal {
     }
     this.#written.add(request.id)
     await this.#local.write(['settle', request.id, JSON.stringify(body)])
-    operation.reply(held && request.usage ? chargeByUsage(held, request.usage, operation.otherPrice) : 0n)
+    const { usage } = request
+    operation.reply(held && usage ? costOfUsage(held, usage, operation.otherPrice).cost : 0n)
   }
 
   /** The settlements that an earlier process has saved. */

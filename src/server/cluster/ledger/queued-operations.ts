@@ -3,86 +3,46 @@
  * that they need, because they may be applied more than once before a transaction is committed.
  */
 import type { RequestRow } from '../../../db/ledger-commit.ts'
-import type { Caps, Denial } from '../../../ledger/caps.ts'
-import type { TrialEnd } from '../../../ledger/end-trial.ts'
-import type { Price } from '../../../ledger/price.ts'
-import type { Hold } from '../../../ledger/state.ts'
-import type { CreditOperation, GrantedHold, HoldOperation } from '../../../ledger/operations.ts'
-import type { ResponseToStore, SettleRequest } from '../../../relay/ledger-client.ts'
+import type { Operation, OperationKind, Results } from '../../../ledger/transaction.ts'
+import type { HoldOperation } from '../../../ledger/operations.ts'
 
-/** The `Idempotency-Key` belongs to a running request, or to one whose response is stored. */
-export type ClaimConflict = { readonly kind: 'running'; readonly by: Hold } | { readonly kind: 'stored' }
+/** An operation of one of the kinds, with a reply to its result. */
+export type Replied<Kind extends OperationKind> = {
+  readonly [K in Kind]: Operation<K> & { readonly reply: (result: Results[K]) => void }
+}[Kind]
 
-export interface QueuedHold {
-  readonly kind: 'hold'
+/** The caller is rejected while the database is unavailable: its reply is then `null`. */
+interface Rejectable<Kind extends OperationKind> {
+  readonly reply: (result: Results[Kind] | null) => void
+  isAbandoned: boolean
+}
+
+/** If it is granted after its caller was rejected, it is released. */
+export interface QueuedHold extends Omit<Operation<'hold'>, 'hold'>, Rejectable<'hold'> {
   /** Gets the database's time if this node's clock is wrong. */
   hold: HoldOperation
   /** The account's time zone, of which the hold has the present periods. */
   readonly timezone: string
-  /** `null`: the database is unavailable. */
-  readonly reply: (result: GrantedHold | Denial | ClaimConflict | null) => void
-  /** The caller was rejected because the database was unavailable: a hold that was granted after all is released. */
-  isAbandoned: boolean
 }
 
-export interface QueuedExtend {
-  readonly kind: 'extend'
-  readonly id: string
-  readonly at: number
-  readonly remaining: number
-  readonly caps: Caps
-  readonly reply: (outputTokens: number) => void
-}
+export type QueuedExtend = Replied<'extend'>
 
-export interface QueuedSettle {
-  readonly kind: 'settle'
-  readonly request: SettleRequest
-  readonly storedResponse: ResponseToStore | null
-  /** The price of the model that responded, if it is not the requested one. */
-  readonly otherPrice: Price | undefined
-  readonly at: number
-  readonly caps: Caps
-  readonly reply: (charge: bigint) => void
+export interface QueuedSettle extends Replied<'settle'> {
   /** Saved on this node's disk and replied to. The database gets it when it is available again. */
   isSavedLocally: boolean
 }
 
-export interface QueuedExpire {
-  readonly kind: 'expire'
-  readonly id: string
-  readonly at: number
-  readonly caps: Caps
+export interface QueuedExpire extends Replied<'expire'> {
   /** The owners of the hold, if it belongs to another node. */
   readonly owners: readonly string[] | null
-  /** The only upstream that can have responded; `null`: unknown. */
-  readonly upstream: string | null
   /** The hold's node may still settle it; the cost beyond the last mark is then overrun. */
   readonly isRetired: boolean
-  readonly reply: () => void
 }
 
-export type CreditResult = { readonly kind: 'entered'; readonly balance: bigint } | CreditRejection
-export type CreditRejection =
-  | { readonly kind: 'known'; readonly amount: bigint; readonly balance: bigint }
-  | { readonly kind: 'too-much'; readonly free: bigint }
-  | { readonly kind: 'too-large' }
+/** If it is entered after its caller was rejected, a repetition finds it `known`. */
+export interface QueuedCredit extends Operation<'credit'>, Rejectable<'credit'> {}
 
-export interface QueuedCredit {
-  readonly kind: 'credit'
-  readonly credit: CreditOperation
-  /** `null`: the database is unavailable. The credit may have been entered all the same; repeated, it is `known`. */
-  readonly reply: (result: CreditResult | null) => void
-  isAbandoned: boolean
-}
-
-/** The end of a trial credit: the remainder is taken back. */
-export interface QueuedTrialEnd {
-  readonly kind: 'trial'
-  readonly end: TrialEnd
-  /** `null`: the database is unavailable. */
-  readonly reply: (result: { readonly taken: bigint; readonly isDone: boolean } | null) => void
-  isAbandoned: boolean
-}
+export interface QueuedTrialEnd extends Operation<'trial'>, Rejectable<'trial'> {}
 
 /** A request that was rejected before it had a hold. */
 export interface QueuedRequestRow {

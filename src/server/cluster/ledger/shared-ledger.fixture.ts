@@ -19,7 +19,8 @@ import { SharedLedger } from './shared-ledger.ts'
 import { postgresSource } from '../../verification/postgres-source.ts'
 import { verifyLedger } from '../../verification/replay.ts'
 import { version } from '../../version.ts'
-import type { CreditResult, QueuedHold } from './queued-operations.ts'
+import type { CreditResult } from '../../../ledger/transaction.ts'
+import type { QueuedHold } from './queued-operations.ts'
 
 /** One server for all tests of a file, each of which has its own database. */
 let server: Promise<PostgresServer> | undefined
@@ -139,9 +140,8 @@ export function settle({ ledger }: TestLedger, id: string, tokens: number): Prom
 
 export function expire({ ledger }: TestLedger, id: string): Promise<void> {
   const owners = [accountOwner('one'), keyOwner('key')]
-  return new Promise((reply) =>
-    ledger.enqueue({ kind: 'expire', id, at, caps: noCaps, owners, isRetired: true, upstream: null, reply }),
-  )
+  const options = { at, caps: noCaps, owners, isRetired: true, upstream: null }
+  return new Promise((resolve) => ledger.enqueue({ kind: 'expire', id, ...options, reply: () => resolve() }))
 }
 
 /** Continues in a new epoch, as a node does whose own is over. Resolves when it admits requests again. */

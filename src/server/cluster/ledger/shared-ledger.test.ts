@@ -8,7 +8,7 @@ import { openClient, runStatement } from '../../../db/postgres/connection.ts'
 import { joinCluster, listOpenHolds } from '../../../db/postgres/nodes.ts'
 import { postgresSkipReason } from '../../../db/postgres/postgres.fixture.ts'
 import { outcome } from '../../../relay/request-outcome.fixture.ts'
-import { requestRow } from '../../ledger/request-row.ts'
+import { requestRow } from '../../../ledger/request-row.ts'
 import type { CommitFault } from './faulty-connection.fixture.ts'
 import {
   at,

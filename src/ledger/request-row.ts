@@ -1,8 +1,30 @@
 /** The row of a request: what was requested, its outcome and its cost. */
-import type { RequestRow } from '../../db/ledger-commit.ts'
-import type { SettleCause } from '../../ledger/events.ts'
-import type { Usage } from '../../ledger/price.ts'
-import type { RequestOutcome } from '../../relay/ledger-client.ts'
+import type { RequestRow } from '../db/ledger-commit.ts'
+import type { SettleCause } from './events.ts'
+import type { Usage } from './price.ts'
+import type { Hold } from './state.ts'
+
+/** How a request ended, for its row. Written as JSON to disk: field names are stable. */
+export interface RequestOutcome {
+  readonly httpStatus: number
+  readonly outcome: 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'
+  readonly upstream: string | null
+  readonly finish: string | null
+  readonly errorCode: string | null
+  /** Why no upstream responded, by the last attempt, and which upstream that was. */
+  readonly fault?: string | undefined
+  readonly faultUpstream?: string | undefined
+  readonly firstTokenMs: number | null
+  readonly durationMs: number
+  /** The attempts, as JSON of the admin API's `attempts`. */
+  readonly attempts: string
+  /** What the response costs us: nanos as a decimal string, since it is sent as JSON; `null`: unknown. */
+  readonly upstreamCost: string | null
+  /** The provider reported more usage than the model can have. */
+  readonly isClamped: boolean
+  readonly stream: boolean
+  readonly model: string
+}
 
 export interface RequestIdentity {
   readonly id: string
@@ -62,5 +84,29 @@ export function requestRow(
     balance_nanos: bill?.balance ?? null,
     price_version: 'price' in identity ? identity.price.version : identity.priceVersion,
     count: identity.count ?? 1,
+  }
+}
+
+/**
+ * The outcome of a request whose worker has exited. A mark means that it was a stream that had started. `upstream`: the
+ * only one that can have served it, if known.
+ */
+export function expiredOutcome(held: Hold, at: number, upstream: string | null = null): RequestOutcome {
+  const hasStarted = held.mark !== null
+  const durationMs = Math.max(0, at - held.at)
+  const attempt = { upstream, outcome: 'aborted', http_status: 200, duration_ms: durationMs, cost: null }
+  return {
+    httpStatus: hasStarted ? 200 : 500,
+    outcome: hasStarted ? 'ended' : 'failed',
+    upstream: hasStarted ? upstream : null,
+    finish: null,
+    errorCode: hasStarted ? 'service_unavailable' : 'server_error',
+    firstTokenMs: null,
+    durationMs,
+    attempts: hasStarted && upstream !== null ? JSON.stringify([attempt]) : '[]',
+    upstreamCost: null,
+    isClamped: false,
+    stream: hasStarted,
+    model: held.model,
   }
 }

@@ -1,0 +1,210 @@
+/**
+ * The engine: everything that an operation does to money, written once for the store of a single relay and for that of a
+ * cluster. A store loads what an operation touches, lets `decide` change it, writes what `decide` adds to its commit, and
+ * replies with the result. Pure like all of `ledger/`; it changes the state in place, because a copy of it would cost more
+ * than the decision. A store that may fail to commit passes copies.
+ */
+import type { StoredResponseRow } from '../db/ledger-commit.ts'
+import { toValidText } from '../lib/valid-text.ts'
+import { apply } from './apply.ts'
+import type { Caps } from './caps.ts'
+import { endTrial } from './end-trial.ts'
+import type { IdempotencyClaim, LedgerEvent } from './events.ts'
+import * as ledger from './operations.ts'
+import { costOf } from './price.ts'
+import { reopen } from './reopen.ts'
+import { expiredOutcome, requestRow, type RequestBill, type RequestOutcome } from './request-row.ts'
+import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type Hold } from './state.ts'
+import type {
+  ClaimConflict,
+  CreditResult,
+  LedgerTransaction,
+  Operation,
+  OperationKind,
+  Operations,
+  ResponseToStore,
+  Results,
+  SettleRequest,
+  TrialEndResult,
+} from './transaction.ts'
+
+const noOwners: readonly string[] = []
+
+/** Whether the model's requests per day are limited, and therefore counted. */
+function hasModelDailyLimit({ modelRequestsPerDay }: Caps): boolean {
+  return modelRequestsPerDay !== null && modelRequestsPerDay !== undefined
+}
+
+/** The owners that a hold touches. */
+export function ownersOfHold({ account, key, model, caps }: ledger.HoldOperation): string[] {
+  const owners = [accountOwner(account), keyOwner(key)]
+  if (hasModelDailyLimit(caps)) owners.push(modelOwner(account, model))
+  return owners
+}
+
+/** Why a request may not use its `Idempotency-Key`; `null`: it may. */
+export function claimConflict(
+  transaction: Pick<LedgerTransaction, 'state' | 'storedBy'>,
+  account: string,
+  claim: IdempotencyClaim,
+  seenCommit: number,
+): ClaimConflict | null {
+  const name = claimId(account, claim)
+  const by = transaction.state.claims.get(name)
+  if (by) return { kind: 'running', by }
+  const commit = transaction.storedBy(name, seenCommit)
+  return commit === null ? null : { kind: 'stored', commit }
+}
+
+/** The owners of an open hold that an operation on it touches. */
+export const heldOwners = ({ account, key }: Hold): string[] => [accountOwner(account), keyOwner(key)]
+
+function hold(
+  transaction: LedgerTransaction,
+  { hold: operation, seenCommit = 0 }: Operations['hold'],
+): Results['hold'] {
+  const { account, claim } = operation
+  const conflict = claim ? claimConflict(transaction, account, claim, seenCommit) : null
+  if (conflict) return conflict
+  const result = ledger.hold(transaction.state, operation)
+  if ('event' in result) transaction.addEvent(result.event, ownersOfHold(operation), account)
+  return result
+}
+
+function extend(transaction: LedgerTransaction, operation: Operations['extend']): number {
+  const held = transaction.state.holds.get(operation.id)
+  if (!held) return 0
+  const granted = ledger.extend(transaction.state, operation)
+  if (!granted) return held.outputTokens
+  transaction.addEvent(granted.event, heldOwners(held), held.account)
+  return granted.outputTokens
+}
+
+function mark(
+  transaction: LedgerTransaction,
+  { id, at, inputTokens, outputTokens }: Operations['mark'],
+): undefined {
+  const event = ledger.mark(transaction.state, { id, at, inputTokens, outputTokens })
+  if (event) transaction.addEvent(event, noOwners, '')
+}
+
+const balanceOf = ({ state }: LedgerTransaction, { account }: Hold): bigint =>
+  ownerOf(state, accountOwner(account)).balance
+
+interface EndedRequest {
+  readonly outcome: RequestOutcome
+  readonly bill: RequestBill | null
+  readonly storedResponse: ResponseToStore | null
+}
+
+/** A hold has ended with a bill or without one: its row, and the response to store if it claimed a key. */
+function addEnded(
+  transaction: LedgerTransaction,
+  held: Hold,
+  { outcome, bill, storedResponse }: EndedRequest,
+): void {
+  const { id, at, account, claim } = held
+  transaction.addRequest(requestRow(held, outcome, bill))
+  if (!bill || !claim || (bill.charge === 0n && storedResponse?.isComplete !== true)) return
+  const row: StoredResponseRow = {
+    account_id: account,
+    key_hash: claim.key,
+    body_hash: claim.body,
+    request_id: id,
+    at,
+    cost_nanos: bill.charge,
+    answer: storedResponse?.sealed ?? null,
+  }
+  transaction.addStoredResponse(row, claimId(account, claim))
+}
+
+function settle(
+  transaction: LedgerTransaction,
+  { request, storedResponse, otherPrice, at, caps }: Operations['settle'],
+): bigint {
+  const { state } = transaction
+  const { id, usage, cause, outcome } = request
+  const held = state.holds.get(id)
+  if (!held) {
+    settleLate(transaction, request, at)
+    return 0n
+  }
+  const settled = usage && ledger.settle(state, { id, at, usage, cause, caps, otherPrice })
+  const event = settled ? settled.event : ledger.release(state, { id, at })
+  if (event) transaction.addEvent(event, heldOwners(held), held.account)
+  const charge = settled?.charge ?? 0n
+  const bill = usage && { usage, cause, charge, balance: balanceOf(transaction, held) }
+  addEnded(transaction, held, { outcome, bill, storedResponse })
+  return charge
+}
+
+/** The node was retired in the meantime and the hold charged at its last mark: the rest is overrun, once. */
+function settleLate(transaction: LedgerTransaction, { id, usage }: SettleRequest, at: number): void {
+  const retired = transaction.takeRetired(id)
+  if (!retired) return
+  const { account, price, factorPpm, charge } = retired
+  const cost = usage ? costOf(price, usage, factorPpm) : 0n
+  const overrun = cost - charge
+  if (overrun <= 0n) return
+  const event: LedgerEvent = { kind: 'late', id, at, account, overrun }
+  apply(transaction.state, event)
+  transaction.addEvent(event, noOwners, account)
+}
+
+function expire(
+  transaction: LedgerTransaction,
+  { id, at, caps, upstream }: Operations['expire'],
+): bigint | null {
+  const { state } = transaction
+  const held = state.holds.get(id)
+  const event = held && ledger.expire(state, { id, at, caps })
+  if (!held || !event) return null
+  transaction.addEvent(event, heldOwners(held), held.account)
+  const bill = event.kind === 'settled' ? { ...event, balance: balanceOf(transaction, held) } : null
+  addEnded(transaction, held, { outcome: expiredOutcome(held, at, upstream), bill, storedResponse: null })
+  return bill?.charge ?? 0n
+}
+
+function credit(transaction: LedgerTransaction, { credit: operation }: Operations['credit']): CreditResult {
+  const { state } = transaction
+  const { account } = operation
+  const event = ledger.credit(state, operation)
+  const { balance, held } = ownerOf(state, accountOwner(account))
+  if (event === 'known') {
+    const amount = state.credits.get(toValidText(operation.id)) ?? 0n
+    return { kind: event, amount, balance }
+  }
+  if (event === 'too-much') return { kind: event, free: balance - held }
+  if (event === 'too-large') return { kind: event }
+  transaction.addEvent(event, [accountOwner(account)], account)
+  return { kind: 'entered', balance }
+}
+
+function trial(transaction: LedgerTransaction, { end }: Operations['trial']): TrialEndResult {
+  const known = transaction.state.credits.get(end.id)
+  if (known !== undefined) return { taken: -known, isDone: false }
+  const { event, isDone } = endTrial(transaction.state, end)
+  if (event?.kind !== 'credited') return { taken: 0n, isDone }
+  transaction.addEvent(event, [accountOwner(end.account)], end.account)
+  return { taken: -event.amount, isDone }
+}
+
+function reopenPeriods(transaction: LedgerTransaction, { reopening }: Operations['reopen']): undefined {
+  transaction.addEvent(reopen(transaction.state, reopening), [reopening.id], '')
+}
+
+type Rules = {
+  readonly [Kind in OperationKind]: (
+    transaction: LedgerTransaction,
+    operation: Operations[Kind],
+  ) => Results[Kind]
+}
+const rules: Rules = { hold, extend, mark, settle, expire, credit, trial, reopen: reopenPeriods }
+
+/** Decides one operation: changes the state, and adds events and rows to the commit. Repeating an operation is harmless. */
+export function decide<Kind extends OperationKind>(
+  transaction: LedgerTransaction,
+  operation: Operation<Kind>,
+): Results[Kind] {
+  return rules[operation.kind](transaction, operation)
+}
