@@ -13,7 +13,7 @@ import type { IdempotencyClaim, LedgerEvent } from './events.ts'
 import * as ledger from './operations.ts'
 import { costOf } from './price.ts'
 import { reopen } from './reopen.ts'
-import { expiredOutcome, requestRow, type RequestBill, type RequestOutcome } from './request-row.ts'
+import { expiredOutcome, requestRow } from './request-row.ts'
 import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type Hold } from './state.ts'
 import type {
   ClaimConflict,
@@ -80,40 +80,30 @@ function extend(transaction: LedgerTransaction, operation: Operations['extend'])
   return granted.outputTokens
 }
 
-function mark(
-  transaction: LedgerTransaction,
-  { id, at, inputTokens, outputTokens }: Operations['mark'],
-): undefined {
-  const event = ledger.mark(transaction.state, { id, at, inputTokens, outputTokens })
+function mark(transaction: LedgerTransaction, operation: Operations['mark']): undefined {
+  const event = ledger.mark(transaction.state, operation)
   if (event) transaction.addEvent(event, noOwners, '')
 }
 
 const balanceOf = ({ state }: LedgerTransaction, { account }: Hold): bigint =>
   ownerOf(state, accountOwner(account)).balance
 
-interface EndedRequest {
-  readonly outcome: RequestOutcome
-  readonly bill: RequestBill | null
-  readonly storedResponse: ResponseToStore | null
-}
-
-/** A hold has ended with a bill or without one: its row, and the response to store if it claimed a key. */
-function addEnded(
+/** Stores the response of a request that claimed a key, if it was charged or is complete. */
+function storeResponse(
   transaction: LedgerTransaction,
-  held: Hold,
-  { outcome, bill, storedResponse }: EndedRequest,
+  { id, at, account, claim }: Hold,
+  charge: bigint,
+  response: ResponseToStore | null,
 ): void {
-  const { id, at, account, claim } = held
-  transaction.addRequest(requestRow(held, outcome, bill))
-  if (!bill || !claim || (bill.charge === 0n && storedResponse?.isComplete !== true)) return
+  if (!claim || (charge === 0n && response?.isComplete !== true)) return
   const row: StoredResponseRow = {
     account_id: account,
     key_hash: claim.key,
     body_hash: claim.body,
     request_id: id,
     at,
-    cost_nanos: bill.charge,
-    answer: storedResponse?.sealed ?? null,
+    cost_nanos: charge,
+    answer: response?.sealed ?? null,
   }
   transaction.addStoredResponse(row, claimId(account, claim))
 }
@@ -134,7 +124,8 @@ function settle(
   if (event) transaction.addEvent(event, heldOwners(held), held.account)
   const charge = settled?.charge ?? 0n
   const bill = usage && { usage, cause, charge, balance: balanceOf(transaction, held) }
-  addEnded(transaction, held, { outcome, bill, storedResponse })
+  transaction.addRequest(requestRow(held, outcome, bill))
+  if (bill) storeResponse(transaction, held, charge, storedResponse)
   return charge
 }
 
@@ -161,7 +152,8 @@ function expire(
   if (!held || !event) return null
   transaction.addEvent(event, heldOwners(held), held.account)
   const bill = event.kind === 'settled' ? { ...event, balance: balanceOf(transaction, held) } : null
-  addEnded(transaction, held, { outcome: expiredOutcome(held, at, upstream), bill, storedResponse: null })
+  transaction.addRequest(requestRow(held, expiredOutcome(held, at, upstream), bill))
+  if (bill) storeResponse(transaction, held, bill.charge, null)
   return bill?.charge ?? 0n
 }
 

@@ -117,21 +117,18 @@ export function mark(
 ): LedgerEvent | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
-  if (held.mark && operation.outputTokens <= held.mark.outputTokens) return null
-  const event: LedgerEvent = { kind: 'marked', ...operation }
+  const { id, at, inputTokens, outputTokens } = operation
+  if (held.mark && outputTokens <= held.mark.outputTokens) return null
+  const event: LedgerEvent = { kind: 'marked', id, at, inputTokens, outputTokens }
   apply(state, event)
   return event
 }
 
 /** What usage costs before what is available is known: the lower of both prices. */
-export function costOfUsage(
-  { price, factorPpm }: Hold,
-  usage: Usage,
-  otherPrice: Price | undefined,
-): { readonly cost: bigint; readonly isOther: boolean } {
+export function costOfUsage({ price, factorPpm }: Hold, usage: Usage, otherPrice: Price | undefined): bigint {
   const cost = costOf(price, usage, factorPpm)
   const other = otherPrice ? costOf(otherPrice, usage, factorPpm) : cost
-  return other < cost ? { cost: other, isOther: true } : { cost, isOther: false }
+  return other < cost ? other : cost
 }
 
 export interface Settlement {
@@ -159,7 +156,8 @@ export function settle(
   const held = state.holds.get(operation.id)
   if (!held) return null
   const { id, at, usage, cause, otherPrice } = operation
-  const { cost, isOther } = costOfUsage(held, usage, otherPrice)
+  const cost = costOfUsage(held, usage, otherPrice)
+  const isOther = otherPrice !== undefined && cost < costOf(held.price, usage, held.factorPpm)
   const maxCharge = held.amount + availableForHold(state, held, operation.caps)
   const charge = cost <= maxCharge ? cost : maxCharge
   const overrun = cost - charge

@@ -51,7 +51,7 @@ export class NodeJournal {
     this.#written.add(request.id)
     await this.#local.write(['settle', request.id, JSON.stringify(body)])
     const { usage } = request
-    operation.reply(held && usage ? costOfUsage(held, usage, operation.otherPrice).cost : 0n)
+    operation.reply(held && usage ? costOfUsage(held, usage, operation.otherPrice) : 0n)
   }
 
   /** The settlements that an earlier process has saved. */
