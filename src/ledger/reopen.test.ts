@@ -48,7 +48,9 @@ class TestRelay {
       this.#remember(periodsLeft(ownerOf(state, owner), ends), ends.dayEnd)
       const daySpent = this.#spentIn(dayStartOf('UTC', at), ends.dayEnd)
       const monthSpent = this.#spentIn(monthStartOf('UTC', at), ends.monthEnd)
-      events.push(reopen(state, { id: owner, at, ...ends, daySpent, dayRequests: 0, monthSpent }))
+      const { totalSpent: totalSpentBefore } = ownerOf(state, owner)
+      const rows = { daySpent, dayRequests: 0, monthSpent, totalSpentBefore }
+      events.push(reopen(state, { id: owner, at, ...ends, ...rows }))
     }
     const held = this.books.hold(id, { ...periods, mode: 'non-streaming', requestedTokens, caps })
     if ('event' in held) this.#open.push({ id, at })
@@ -137,9 +139,11 @@ describe('periods after a wrong clock', () => {
     books.hold('spent', { ...present, ...nonStreaming })
     books.settle('spent', usageOf(0, 30), caps)
     books.hold('running', { ...present, ...nonStreaming })
-    books.hold('ahead', { ...ahead, ...nonStreaming, requestedTokens: 90 })
-    books.settle('ahead', usageOf(0, 90), caps)
-    const rows = { at: present.at, daySpent: 30n, dayRequests: 2, monthSpent: 30n }
+    books.hold('ahead', { ...ahead, ...nonStreaming, requestedTokens: 20 })
+    const totalSpentBefore = books.account().totalSpent
+    books.settle('ahead', usageOf(0, 20), caps)
+    // The charge of `ahead` came while the rows were read, and counts in the periods of the present as well.
+    const rows = { at: present.at, daySpent: 10n, dayRequests: 2, monthSpent: 10n, totalSpentBefore }
     for (const id of ['a:one', 'k:key']) books.events.push(reopen(books.state, { id, ...present, ...rows }))
     assert.partialDeepStrictEqual(books.account(), { daySpent: 30n, dayHeld: 30n, dayRequests: 2 })
     books.settle('running', usageOf(0, 30), caps)

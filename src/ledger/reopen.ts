@@ -9,7 +9,7 @@ import { periodsForHold, type PeriodEnds } from './caps.ts'
 import type { Reopened } from './events.ts'
 import type { HoldOperation } from './operations.ts'
 import { maxOpenDayMs, maxOpenMonthMs } from './periods.ts'
-import { accountOwner, keyOwner, modelOwner, type LedgerState, type Owner } from './state.ts'
+import { accountOwner, keyOwner, modelOwner, ownerOf, type LedgerState, type Owner } from './state.ts'
 
 export type OwnerPeriods = Pick<Owner, 'dayEnd' | 'monthEnd' | 'past'>
 /** A hold, with the periods that contain `at`. */
@@ -72,9 +72,20 @@ export function periodsLeft({ dayEnd, monthEnd, past }: OwnerPeriods, ends: Peri
   return left
 }
 
-/** Returns an owner to periods that it had left. */
-export function reopen(state: LedgerState, reopened: Omit<Reopened, 'kind'>): Reopened {
-  const event = { kind: 'reopened', ...reopened } as const
+/** Periods that an owner enters, with what its request rows say that it spent in them. */
+export interface Reopening extends Omit<Reopened, 'kind'> {
+  /** What the owner had spent ever, before its rows were read. */
+  readonly totalSpentBefore: bigint
+}
+
+/**
+ * Returns an owner to periods that it had left. What was charged since its rows were read is added; it may be in them, and
+ * rather counts twice than not at all.
+ */
+export function reopen(state: LedgerState, { totalSpentBefore, ...read }: Reopening): Reopened {
+  const charged = ownerOf(state, read.id).totalSpent - totalSpentBefore
+  const spent = { daySpent: read.daySpent + charged, monthSpent: read.monthSpent + charged }
+  const event = { kind: 'reopened', ...read, ...spent } as const
   apply(state, event)
   return event
 }

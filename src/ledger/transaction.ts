@@ -2,9 +2,10 @@
 import type { RequestRow, StoredResponseRow } from '../db/ledger-commit.ts'
 import type { Caps, Denial } from './caps.ts'
 import type { TrialEnd } from './end-trial.ts'
-import type { LedgerEvent, Reopened, SettleCause } from './events.ts'
+import type { LedgerEvent, SettleCause } from './events.ts'
 import type { CreditOperation, GrantedHold, HoldOperation } from './operations.ts'
 import type { Price, Usage } from './price.ts'
+import type { Reopening } from './reopen.ts'
 import type { RequestOutcome } from './request-row.ts'
 import type { Hold, LedgerState } from './state.ts'
 
@@ -89,7 +90,7 @@ export interface Operations {
   }
   readonly credit: { readonly credit: CreditOperation }
   readonly trial: { readonly end: TrialEnd }
-  readonly reopen: { readonly reopening: Omit<Reopened, 'kind'> }
+  readonly reopen: { readonly reopening: Reopening }
 }
 
 export type OperationKind = keyof Operations

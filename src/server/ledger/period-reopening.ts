@@ -64,14 +64,10 @@ export class PeriodReopening {
 
   async #reopen(entering: EnteringOwner, owner: Owner, ends: PeriodEnds): Promise<void> {
     const { ledger, commits, db, whenDurable } = this.#deps
-    const spentBefore = owner.totalSpent
+    const totalSpentBefore = owner.totalSpent
     await whenDurable(commits.newest)
     const { reopening, left } = await readReopening(db, entering, ends)
-    // What was charged meanwhile may or may not be in the rows: a cap rather counts it twice than not at all.
-    const charged = owner.totalSpent - spentBefore
-    const { daySpent, monthSpent } = reopening
-    const counted = { daySpent: daySpent + charged, monthSpent: monthSpent + charged }
     this.#left = [...new Set([...this.#left, ...left])]
-    ledger.decide({ kind: 'reopen', reopening: { ...reopening, ...counted } })
+    ledger.decide({ kind: 'reopen', reopening: { ...reopening, totalSpentBefore } })
   }
 }

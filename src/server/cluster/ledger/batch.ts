@@ -10,7 +10,8 @@ import { decodeHold } from '../../../ledger/checkpoint.ts'
 import { decide } from '../../../ledger/decide.ts'
 import type { LedgerTransaction, OperationKind, RetiredHold } from '../../../ledger/transaction.ts'
 import { books, entryRowsOf } from '../../../ledger/entries.ts'
-import type { LedgerEvent, Reopened } from '../../../ledger/events.ts'
+import type { LedgerEvent } from '../../../ledger/events.ts'
+import type { Reopening } from '../../../ledger/reopen.ts'
 import { emptyState, ownerOf, type Hold, type LedgerState } from '../../../ledger/state.ts'
 import type { NodeHoldsView } from './batch-needs.ts'
 import { holdRowOf, markOfRow, ownerFromRow, ownerToRow } from './shared-rows.ts'
@@ -54,7 +55,7 @@ export class Batch implements LedgerTransaction {
    * Applies the operations that are still wanted in their order, after all marks that the database does not have yet.
    * `reopenings`: of owners that enter other periods after a clock was wrong.
    */
-  run(operations: readonly QueuedOperation[], reopenings: readonly Omit<Reopened, 'kind'>[] = []): void {
+  run(operations: readonly QueuedOperation[], reopenings: readonly Reopening[] = []): void {
     for (const reopening of reopenings) decide(this, { kind: 'reopen', reopening })
     for (const [id, mark] of this.#nodeHolds.marks) {
       if (this.#findHold(id)) decide(this, { kind: 'mark', id, ...mark })

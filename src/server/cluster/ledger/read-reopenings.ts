@@ -6,8 +6,7 @@ import { parseLeftPeriods } from '../../../db/left-periods.ts'
 import { hasOlderNodes } from '../../../db/postgres/nodes.ts'
 import type { LockedRows } from '../../../db/postgres/lock-batch.ts'
 import type { PeriodEnds } from '../../../ledger/caps.ts'
-import type { Reopened } from '../../../ledger/events.ts'
-import { periodsToRead } from '../../../ledger/reopen.ts'
+import { periodsToRead, type Reopening } from '../../../ledger/reopen.ts'
 import type { Owner } from '../../../ledger/state.ts'
 import { errorMessage } from '../../../lib/error-message.ts'
 import { OpenPeriodCache } from '../../ledger/request-operations.ts'
@@ -30,11 +29,9 @@ const hasSameEnds = (one: PeriodEnds, other: PeriodEnds): boolean =>
   one.dayEnd === other.dayEnd && one.monthEnd === other.monthEnd
 
 interface Reading {
-  readonly reopening: Omit<Reopened, 'kind'>
+  readonly reopening: Reopening
   /** The periods that the owner leaves. */
   readonly from: PeriodEnds
-  /** What the owner had spent ever, before its rows were read. */
-  readonly totalSpent: bigint
   readonly readAt: number
 }
 
@@ -64,9 +61,9 @@ export class ReopeningReader {
     operations: QueuedOperation[],
     owners: ReadonlyMap<string, Owner>,
     { now, leftPeriods }: Pick<LockedRows, 'now' | 'leftPeriods'>,
-  ): Omit<Reopened, 'kind'>[] {
+  ): Reopening[] {
     const left = parseLeftPeriods(leftPeriods)
-    const taken = new Map<string, Omit<Reopened, 'kind'>>()
+    const taken = new Map<string, Reopening>()
     for (const operation of operations) {
       if (operation.kind !== 'hold' || operation.isAbandoned) continue
       this.#correctTime(operation, now)
@@ -107,33 +104,34 @@ export class ReopeningReader {
     operation.hold = { ...hold, at: now, ...this.#periods.at(timezone, now) }
   }
 
-  /** What was charged since the rows were read is added; it may be in them, and rather counts twice than not at all. */
-  #takeReading(id: string, owner: Owner, ends: PeriodEnds): Omit<Reopened, 'kind'> | undefined {
+  #takeReading(id: string, owner: Owner, ends: PeriodEnds): Reopening | undefined {
     const reading = this.#readings.get(id)
     if (reading === undefined) return undefined
     this.#readings.delete(id)
-    const { reopening, from, totalSpent, readAt } = reading
+    const { reopening, from, readAt } = reading
     const isSame = hasSameEnds(reopening, ends) && hasSameEnds(from, owner)
-    if (!isSame || performance.now() - readAt > readingTtlMs) return undefined
-    const charged = owner.totalSpent - totalSpent
-    const { daySpent, monthSpent } = reopening
-    return { ...reopening, daySpent: daySpent + charged, monthSpent: monthSpent + charged }
+    return isSame && performance.now() - readAt <= readingTtlMs ? reopening : undefined
   }
 
-  #read(entering: EnteringOwner, { totalSpent }: Owner, ends: PeriodEnds): Promise<boolean> {
+  #read(
+    entering: EnteringOwner,
+    { totalSpent: totalSpentBefore }: Owner,
+    ends: PeriodEnds,
+  ): Promise<boolean> {
     const { id } = entering
-    const reading = this.#running.get(id) ?? this.#readOnce(entering, totalSpent, ends)
+    const reading = this.#running.get(id) ?? this.#readOnce(entering, totalSpentBefore, ends)
     this.#running.set(id, reading)
     return reading
   }
 
-  async #readOnce(entering: EnteringOwner, totalSpent: bigint, ends: PeriodEnds): Promise<boolean> {
+  async #readOnce(entering: EnteringOwner, totalSpentBefore: bigint, ends: PeriodEnds): Promise<boolean> {
     const { id } = entering
     try {
       if (await hasOlderNodes(this.#deps.db, firstRelease))
         throw new Error('nodes of releases before 0.3.0 cannot read the event; upgrade or retire them')
-      const { reopening } = await readReopening(this.#deps.db, entering, ends)
-      this.#readings.set(id, { reopening, from: entering.periods, totalSpent, readAt: performance.now() })
+      const { reopening: read } = await readReopening(this.#deps.db, entering, ends)
+      const reopening = { ...read, totalSpentBefore }
+      this.#readings.set(id, { reopening, from: entering.periods, readAt: performance.now() })
       this.#hasFailed = false
       return true
     } catch (error) {
