@@ -13,7 +13,7 @@ import {
   remainingByLimit,
 } from './caps.ts'
 import type { Caps, Denial, PeriodEnds } from './caps.ts'
-import type { IdempotencyClaim, CreditKind, LedgerEvent, SettleCause } from './events.ts'
+import type { IdempotencyClaim, CreditKind, LedgerEvent, Marked, SettleCause } from './events.ts'
 import { maxCostOf, costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { toValidText } from '../lib/valid-text.ts'
@@ -81,14 +81,16 @@ export function hold(state: LedgerState, operation: HoldOperation): GrantedHold 
   return { event, outputTokens: size.outputTokens, maximumTokens: size.maximumTokens }
 }
 
-/**
- * Extends the hold of a running stream. `remaining` is how many output tokens it may still produce. `null` if
- * the money pays for nothing useful or the hold has ended.
- */
-export function extend(
-  state: LedgerState,
-  operation: { id: string; at: number; remaining: number; caps: Caps },
-): GrantedHold | null {
+export interface ExtendOperation {
+  readonly id: string
+  readonly at: number
+  /** Output tokens that the stream may still produce. */
+  readonly remaining: number
+  readonly caps: Caps
+}
+
+/** Extends the hold of a running stream. `null` if the money pays for nothing useful or the hold has ended. */
+export function extend(state: LedgerState, operation: ExtendOperation): GrantedHold | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
   const options: HoldOptions = {
@@ -111,10 +113,7 @@ export function extend(
  * Records how much has arrived from the upstream. A mark never moves back. `null` if there is nothing to
  * record.
  */
-export function mark(
-  state: LedgerState,
-  operation: { id: string; at: number; inputTokens: number; outputTokens: number },
-): LedgerEvent | null {
+export function mark(state: LedgerState, operation: Omit<Marked, 'kind'>): LedgerEvent | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
   const { id, at, inputTokens, outputTokens } = operation

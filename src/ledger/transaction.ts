@@ -2,8 +2,8 @@
 import type { RequestRow, StoredResponseRow } from '../db/ledger-commit.ts'
 import type { Caps, Denial } from './caps.ts'
 import type { TrialEnd } from './end-trial.ts'
-import type { LedgerEvent, SettleCause } from './events.ts'
-import type { CreditOperation, GrantedHold, HoldOperation } from './operations.ts'
+import type { LedgerEvent, Marked, SettleCause } from './events.ts'
+import type { CreditOperation, ExtendOperation, GrantedHold, HoldOperation } from './operations.ts'
 import type { Price, Usage } from './price.ts'
 import type { Reopening } from './reopen.ts'
 import type { RequestOutcome } from './request-row.ts'
@@ -60,19 +60,8 @@ export interface Operations {
     /** The last commit in which the caller has looked for a response to the key that it claims. */
     readonly seenCommit?: number | undefined
   }
-  readonly extend: {
-    readonly id: string
-    readonly at: number
-    /** Output tokens that the stream may still write. */
-    readonly remaining: number
-    readonly caps: Caps
-  }
-  readonly mark: {
-    readonly id: string
-    readonly at: number
-    readonly inputTokens: number
-    readonly outputTokens: number
-  }
+  readonly extend: ExtendOperation
+  readonly mark: Omit<Marked, 'kind'>
   readonly settle: {
     readonly request: SettleRequest
     readonly storedResponse: ResponseToStore | null
