@@ -1,11 +1,6 @@
 /** The ledger as a worker uses it: over its channel to the main thread. */
-import type {
-  LedgerClient,
-  HoldResponse,
-  HoldRequest,
-  ResponseToStore,
-  SettleRequest,
-} from '../../relay/ledger-client.ts'
+import type { ResponseToStore, SettleRequest } from '../../ledger/transaction.ts'
+import type { LedgerClient, HoldResponse, HoldRequest } from '../../relay/ledger-client.ts'
 import type { RateStatus } from '../../limits/rate-limiter.ts'
 import type { BatchedHandlers, Channel } from '../../rpc/channel.ts'
 import type { LedgerCalls, MainServices, WorkerEvents } from './protocol.ts'
