@@ -286,10 +286,12 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     monitorLedger: (everyMs, monitorListener) =>
       monitorInThread({ clusterUrl: url }, everyMs, broadcasts.ledgerAlerts.wrap(monitorListener), isLeader),
     async close() {
-      await Promise.all([leader.close(), feed.close(), rates.close(), spendNotifications.close()])
+      await Promise.all([leader.close(), feed.close(), rates.close()])
       broadcasts.close()
       health.close()
       await Promise.all([ledger.close(), overflow.close()])
+      // Charges that the ledger has just written may raise some.
+      await spendNotifications.close()
       await node.leave()
       await Promise.all([local.close(), db.close()])
     },
