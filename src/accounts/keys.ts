@@ -258,10 +258,7 @@ export async function deleteKey(db: Db, id: string, by: string): Promise<Changed
   return { value: undefined, changes: [{ kind: 'key', id }] }
 }
 
-/**
- * Deletes keys that have not been used since a given time, at most 500 per call (specification §5.3). The
- * value is their number.
- */
+/** Deletes at most 500 keys that have not been used since this time (specification §5.3). The value is their number. */
 export async function deleteStaleKeys(db: Db, unusedSince: number, by: string): Promise<Changed<number>> {
   const stale = await db.all(
     sql
