@@ -22,6 +22,11 @@ const upstream = await server.upstream(respondWith('Hello!'))
 await server.model('m', { upstreams: [upstream] })
 const account = await server.account({ balance: '¥1000' })
 
+/** Waits until the relay has loaded what it starts after its port is open, such as the thread that checks the ledger. */
+async function waitUntilLoaded(): Promise<void> {
+  for (let last = -Infinity; bytesRead(server) - last > 100_000; await delay(1500)) last = bytesRead(server)
+}
+
 describe('Memory bounds', () => {
   test('Content-Length above the limit – returns 413 before any byte of the body', async () => {
     const { response } = sendRawRequest(server, account, `content-length: ${100 * MiB}`)
@@ -34,6 +39,7 @@ describe('Memory bounds', () => {
   for (const framing of ['transfer-encoding: chunked', `content-length: ${100 * MiB}`]) {
     const name = `Endless body (${framing}) – returns 413 at once and reads at most 1 MiB more`
     test(name, { skip: procSkipReason }, async () => {
+      await waitUntilLoaded()
       const before = bytesRead(server)
       const startedMs = performance.now()
       const { socket, response } = sendRawRequest(server, account, framing)
