@@ -26,11 +26,12 @@ export const theme = createTheme({
     ActionIcon: { defaultProps: { size: 'sm', variant: 'subtle', color: 'gray' } },
     // A hint above the input would move it below its neighbours without one.
     InputWrapper: { defaultProps: { inputWrapperOrder: ['label', 'input', 'description', 'error'] } },
+    Input: { classNames: { wrapper: 'input-box' } },
     TextInput: { defaultProps: { size: 'xs' } },
     NativeSelect: { defaultProps: { size: 'xs' } },
     MultiSelect: { defaultProps: { size: 'xs' }, classNames: { pill: 'pill' } },
     Textarea: { defaultProps: { size: 'xs', autosize: false } },
-    Checkbox: { defaultProps: { size: 'xs' } },
+    Checkbox: { defaultProps: { size: 'xs' }, classNames: { input: 'checkbox-box' } },
     Modal: {
       defaultProps: {
         lockScroll: false,
