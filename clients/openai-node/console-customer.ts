@@ -146,7 +146,8 @@ describe('Customer with the OpenAI client', () => {
       .getByRole('link')
       .click()
     await page
-      .getByText('The balance is too low or a cap has been reached. Raise the cap or top up.')
+      .getByText(/A spend cap|The balance is too low/)
+      .first()
       .waitFor()
     await page.getByText('Nothing was charged.').waitFor()
   })

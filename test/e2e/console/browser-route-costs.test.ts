@@ -53,7 +53,7 @@ describe('Costs of routes in a browser', () => {
       await dialog.getByRole('button', { name: 'Save' }).click()
       await dialog.waitFor({ state: 'hidden' })
       const route = page.getByRole('row', { name: 'serves-two' })
-      assert.match(await route.innerText(), /¥0\.0007 \/ ¥0\.0014\s+¥0\.0013 \/ ¥0\.0006/)
+      await route.and(page.getByText(/¥0\.0007 \/ ¥0\.0014\s*¥0\.0013 \/ ¥0\.0006/)).waitFor()
       const readRoute = async () => {
         const { routes } = await server.admin<{ routes: { weight: number; cost: object }[] }>(
           'GET',
