@@ -2,13 +2,13 @@
  * How a request row counts, as many times as the requests it stands for. These are the definitions behind every number of
  * the console:
  * - Requests: all that were received, whatever became of them.
- * - Failed requests: rejected, failed, truncated, or ended by the relay, whoever caused it. Aborted by the client is neither
+ * - Failed requests: rejected, failed, truncated, or ended by the relay, regardless of the cause. Aborted by the client is neither
  *   failed nor answered.
  * - Success rate: answered ÷ (answered + failed by our fault). Client errors, requests rejected for balance or rate limits,
  *   and responses that the client abandoned are `apart`: they affect neither side.
  */
 
-/** Whether a request counts as failed, whoever caused it. */
+/** Whether a request counts as failed, regardless of the cause. */
 export const isFailureSql = `outcome in ('refused', 'failed', 'truncated', 'ended')`
 /** The requests of a row that count as failed. */
 export const failureCountSql = `case when ${isFailureSql} then count else 0 end`

@@ -38,6 +38,21 @@ export const dayColumn: Column<{ readonly time: string }> = {
   valueOf: ({ time }, timezone) => dateOf(timezone, Date.parse(time)),
 }
 
+export const limitColumns = ['limits.rpm', 'limits.tpm', 'limits.rpd', 'limits.concurrency'] as const
+/** What a key may use and has used. */
+export const keyScopeColumns = [
+  'models',
+  'ips',
+  'spent.today',
+  'spent.month',
+  'spent.total',
+  'caps.daily',
+  'caps.monthly',
+  'caps.total',
+  currencyColumn,
+  ...limitColumns,
+] as const
+
 function readPath(row: object, path: string): unknown {
   return path
     .split('.')

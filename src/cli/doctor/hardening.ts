@@ -86,7 +86,7 @@ const settingChecks: readonly HardeningCheck<Config>[] = [
     find({ trustProxy }) {
       const wide = findWideNetworks(trustProxy)
       if (wide === '') return null
-      return `TRUST_PROXY contains ${wide}: whoever connects from there chooses the address that limits and allowlists see`
+      return `TRUST_PROXY contains ${wide}: every client there chooses the address that limits and allowlists see`
     },
     advice: 'List the addresses of the proxies only, or let nothing else in that network connect.',
   },

@@ -1,6 +1,6 @@
 /** The lists of the admin API that have a CSV export, with its columns. */
 import type { z } from '@hono/zod-openapi'
-import { csvExport, currencyColumn, type CsvExport } from '../csv-export.ts'
+import { csvExport, currencyColumn, keyScopeColumns, limitColumns, type CsvExport } from '../csv-export.ts'
 import type { limitRequest } from '../api/limit-requests.ts'
 import type { accountSchema } from './accounts/accounts.ts'
 import type { listedKeySchema } from './accounts/key-list.ts'
@@ -32,10 +32,7 @@ const accounts = csvExport<z.infer<typeof accountSchema>>('/accounts', [
   'caps.monthly',
   'low_balance',
   'currency',
-  'limits.rpm',
-  'limits.tpm',
-  'limits.rpd',
-  'limits.concurrency',
+  ...limitColumns,
   'timezone',
   'price_factor',
   'trial',
@@ -63,28 +60,11 @@ const keys = csvExport<z.infer<typeof listedKeySchema>>('/keys', [
   'status',
   'expired',
   'expires_at',
-  'models',
-  'ips',
-  'spent.today',
-  'spent.month',
-  'spent.total',
-  'caps.daily',
-  'caps.monthly',
-  'caps.total',
-  currencyColumn,
-  'limits.rpm',
-  'limits.tpm',
-  'limits.rpd',
-  'limits.concurrency',
+  ...keyScopeColumns,
   'created_at',
   'last_used_at',
 ])
-const models = csvExport<z.infer<typeof modelSchema>>('/models', [
-  'id',
-  'owned_by',
-  'listed',
-  'context_tokens',
-  'max_output_tokens',
+const prices = [
   'prices.input',
   'prices.output',
   'prices.cached_input',
@@ -94,6 +74,14 @@ const models = csvExport<z.infer<typeof modelSchema>>('/models', [
   'prices.per_request',
   'prices.per_search',
   'prices.free',
+] as const
+const models = csvExport<z.infer<typeof modelSchema>>('/models', [
+  'id',
+  'owned_by',
+  'listed',
+  'context_tokens',
+  'max_output_tokens',
+  ...prices,
   currencyColumn,
   'price_version',
   'routes',
@@ -111,15 +99,7 @@ const upstreams = csvExport<z.infer<typeof upstreamSchema>>('/upstreams', [
   'enabled',
   'priority',
   'weight',
-  'prices.input',
-  'prices.output',
-  'prices.cached_input',
-  'prices.cache_write',
-  'prices.cache_write_1h',
-  'prices.reasoning',
-  'prices.per_request',
-  'prices.per_search',
-  'prices.free',
+  ...prices,
   {
     name: 'currency',
     valueOf: ({ prices }) => prices && (prices.currency ?? currencyColumn.valueOf({}, '')),

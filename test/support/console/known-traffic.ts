@@ -79,7 +79,7 @@ const withOlder = {
   failedM: 3,
 }
 
-/** Whether the day before is in the same month, in a time zone that is so many hours ahead of UTC. */
+/** Whether the day before is in the same month, in a time zone with this many hours ahead of UTC. */
 function isSameMonth(hoursAhead: number): boolean {
   const [before, now] = [startedAt, readAt].map((at) => new Date(at + hoursAhead * hourMs).getUTCMonth())
   return before === now
