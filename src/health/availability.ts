@@ -2,6 +2,7 @@
  * Availability: of the requests that count, the share that was answered, by model and time span. What counts is defined
  * in db/request-outcomes.ts; this module reads the roll-ups and compares them with objectives.
  */
+import { sql as fragment } from 'kysely'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 
@@ -124,15 +125,16 @@ export async function sumByModelSince(db: Db, from: number): Promise<Map<string,
     sql
       .selectFrom('availability_minutes')
       .select((build) => [
-        'model',
+        // If the rows were grouped by the column itself, SQLite would read the minutes of all weeks in order of the model.
+        fragment<string>`coalesce(model, '')`.as('name'),
         build.fn.sum<number>('answered').as('answered'),
         build.fn.sum<number>('failed').as('failed'),
         build.fn.sum<number>('apart').as('apart'),
       ])
       .where('minute', '>=', from)
-      .groupBy('model'),
+      .groupBy('name'),
   )
-  return new Map(rows.map(({ model, ...counts }) => [model, counts]))
+  return new Map(rows.map(({ name, ...counts }) => [name, counts]))
 }
 
 /** The start of the UTC month of a time, and of the next one. */
