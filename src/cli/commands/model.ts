@@ -1,7 +1,7 @@
 /** `sluice model …`: the models that callers use, their prices and their routes. */
 
 import { Option, type Command } from 'commander'
-import { listAll, withAdminClient } from '../admin-client.ts'
+import { listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
 import {
   parseDecimal,
   withJsonOption,
@@ -112,13 +112,34 @@ async function add(id: string, options: ModelOptions & PriceOptions): Promise<vo
   printResult(model, options, () => `Added model ${id}.`)
 }
 
+function routesIn(model: Fields): Fields[] {
+  const { routes } = model
+  return Array.isArray(routes) ? routes.map(asFields) : []
+}
+
+/** The options name only the upstream and its model: routes that the model has already keep priority, weight and cost. */
+async function mergeRoutes(client: AdminClient, id: string, routes: readonly Fields[]): Promise<Fields[]> {
+  const [model, upstreams] = await Promise.all([
+    client.call('GET', `/models/${encodeURIComponent(id)}`),
+    listAll(client, '/upstreams'),
+  ])
+  const ids = new Map(upstreams.map((upstream) => [upstream['name'], upstream['id']]))
+  const current = routesIn(asFields(model))
+  return routes.map((route) => {
+    const upstream = ids.get(route['upstream']) ?? route['upstream']
+    const before = current.find((each) => each['upstream'] === upstream && each['model'] === route['model'])
+    return { ...before, ...route }
+  })
+}
+
 async function set(id: string, options: ModelOptions): Promise<void> {
   const body = modelBody(id, options)
   if (body === undefined)
     throw new UsageError('Nothing to change. Use --listed, --no-listed, --route or another option.')
-  const model = await withAdminClient({ command: 'model set' }, (client) =>
-    client.call('PATCH', `/models/${encodeURIComponent(id)}`, body),
-  )
+  const model = await withAdminClient({ command: 'model set' }, async (client) => {
+    const routes = options.route && (await mergeRoutes(client, id, routesIn(body)))
+    return client.call('PATCH', `/models/${encodeURIComponent(id)}`, { ...body, routes })
+  })
   printResult(model, options, () => `Updated model ${id}.`)
 }
 
@@ -141,10 +162,9 @@ async function list(format: OutputOptions): Promise<void> {
   )
   const names = new Map(upstreams.map((upstream) => [upstream['id'], String(upstream['name'])]))
   const routesOf = (model: Fields): string[] =>
-    (Array.isArray(model['routes']) ? model['routes'] : []).map((route) => {
-      const { upstream, model: name } = asFields(route)
-      return `${names.get(upstream) ?? String(upstream)}=${String(name)}`
-    })
+    routesIn(model).map(
+      ({ upstream, model: name }) => `${names.get(upstream) ?? String(upstream)}=${String(name)}`,
+    )
   printResult({ data, next: null }, format, () =>
     formatTable(
       ['ID', 'CONTEXT', 'INPUT', 'OUTPUT', 'LISTED', 'ROUTES'],
@@ -203,7 +223,9 @@ export function configureModel(command: Command): void {
     'model set family-a-small --listed',
     'model set family-a-small --route mine --route other=m2',
   )
-    .description('change a model; --route replaces all routes')
+    .description(
+      'change a model; --route replaces all routes: those that stay keep their priority, weight and cost',
+    )
     .option('--context <tokens>', 'context length in tokens', parseInteger)
     .option('--listed', 'show it in the list of models')
     .option('--no-listed', 'hide it from the list of models')

@@ -72,7 +72,8 @@ describe('Command line', () => {
   })
 
   test('seed – shows the reference models, adds them with --yes, and lists them with --live', async (t) => {
-    const sluice = commandLineFor((await startTestServer(t)).relay)
+    const server = await startTestServer(t)
+    const sluice = commandLineFor(server.relay)
     interface Seeded {
       readonly applied: boolean
       readonly models: { id: string; exists: boolean }[]
@@ -107,6 +108,14 @@ describe('Command line', () => {
     const set = ['model', 'set', 'family-a-small', '--route', 'mine=small-v2']
     assert.equal((await sluice.json<Model>(set)).routes[0]?.expose_model, false)
     assert.equal((await sluice.json<Model>([...set, '--expose-model'])).routes[0]?.expose_model, true)
+    const cost = { input: '0.001', output: '0.002', currency: 'USD', rate: '7' }
+    const weighted = { upstream: 'mine', model: 'small-v2', priority: 2, weight: 3, cost }
+    await server.admin('PATCH', '/models/family-a-small', { routes: [weighted] })
+    const both = await sluice.json<Model>([...set, '--route', 'mine=small-v3'])
+    assert.partialDeepStrictEqual(both.routes, [
+      { priority: 2, weight: 3, cost },
+      { priority: null, weight: null, cost: null },
+    ])
     interface Costs {
       models: { prices: object; routes: { cost: object }[] }[]
     }
