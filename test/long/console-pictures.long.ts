@@ -11,19 +11,17 @@ import type { TestServer } from '../support/server/test-server.ts'
 import {
   browserSkipReason,
   openBrowser,
-  setUpOperator,
   sharedBrowserServer,
-  waitUntilSignedIn,
   type BrowserSession,
 } from '../support/console/browser.ts'
 import { customerPages, operatorPages, pathsOf } from '../support/console/console-pages.ts'
 import { signUpCustomer, validPassword } from '../support/console/console-session.ts'
-import { enterPassword } from '../support/console/console-steps.ts'
+import { openAsOperator, signIn } from '../support/console/console-steps.ts'
 import { setView } from '../support/console/page-checks.ts'
 import { respondWith, respondWithError } from '../support/upstream/scripted-responses.ts'
 
 const folder = process.env['PICTURES'] ?? mkdtempSync(`${tmpdir()}/sluice-pictures-`)
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 const email = 'mara@pixel-forge.example'
 const model = 'deepseek-chat'
 const ids = { account: '', upstream: '', model, requests: [''] }
@@ -82,7 +80,8 @@ async function addRest(relay: TestServer): Promise<void> {
 }
 
 before(async () => {
-  if (server === undefined) return
+  if (browserSkipReason !== false) return
+  const server = testServer()
   mkdirSync(folder, { recursive: true })
   await addCatalog(server)
   await addTraffic(server)
@@ -117,20 +116,15 @@ function countPictures(): number {
 
 describe('Pictures of the console', () => {
   test('Customer pages – eight pictures of each', { skip: browserSkipReason }, async (t) => {
-    assert.ok(server)
-    const browser = await openBrowser(t, server.url)
-    await browser.open('/sign-in')
-    await enterPassword(browser, email, validPassword)
-    await waitUntilSignedIn(browser.page)
+    const browser = await openBrowser(t, testServer().url)
+    await signIn(browser, email, validPassword)
     const [before, paths] = [countPictures(), pathsOf(customerPages, ids)]
     await savePictures(browser, paths)
     assert.equal(countPictures() - before, 8 * paths.length)
   })
 
   test('Operator pages – eight pictures of each', { skip: browserSkipReason }, async (t) => {
-    assert.ok(server)
-    const browser = await openBrowser(t, server.url)
-    await setUpOperator(browser, server)
+    const browser = await openAsOperator(t, testServer())
     const [before, paths] = [countPictures(), pathsOf(operatorPages, ids)]
     await savePictures(browser, paths)
     assert.equal(countPictures() - before, 8 * paths.length)

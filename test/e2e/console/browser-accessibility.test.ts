@@ -3,17 +3,18 @@
 /** What axe does not count as serious, or checks only on request: targets, headings and landmarks of the console. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  browserSkipReason,
-  openBrowser,
-  setUpOperator,
-  sharedBrowserServer,
-} from '../../support/console/browser.ts'
+import { browserSkipReason, openBrowser, sharedBrowserServer } from '../../support/console/browser.ts'
 import { findAxeViolations } from '../../support/console/page-checks.ts'
-import { confirmKeySaved, createKey, goToPage, signUp } from '../../support/console/console-steps.ts'
+import {
+  confirmKeySaved,
+  createKey,
+  goToPage,
+  openAsOperator,
+  signUp,
+} from '../../support/console/console-steps.ts'
 
 const skip = { skip: browserSkipReason }
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 
 /** Two links that are too small and too close to each other. */
 const smallLinksScript = `document.querySelector('main').insertAdjacentHTML('beforeend',
@@ -22,7 +23,7 @@ const smallLinksScript = `document.querySelector('main').insertAdjacentHTML('bef
 
 describe('Accessibility in a browser', () => {
   test('Links, headings and dialogs – can be hit, are in order, and add no landmark', skip, async (t) => {
-    assert.ok(server)
+    const server = testServer()
     const account = await server.account({ balance: '1' })
     for (const name of ['second', 'third']) await account.newKey({ name })
     const customer = await openBrowser(t, server.url)
@@ -32,8 +33,7 @@ describe('Accessibility in a browser', () => {
       await createKey(customer.page, name)
       await confirmKeySaved(customer.page)
     }
-    const operator = await openBrowser(t, server.url)
-    await setUpOperator(operator, server)
+    const operator = await openAsOperator(t, server)
     const pages = [
       [customer, ['/keys', '/keys?add=yes', '/notices', '/billing']],
       [

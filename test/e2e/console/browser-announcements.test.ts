@@ -2,38 +2,27 @@
 // @suite all – runs a browser
 /** Announcements in a browser: their readers dismiss them, operators edit and delete them. */
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { describe, test, type TestContext } from 'node:test'
 import {
   browserSkipReason,
   openBrowser,
-  setUpOperator,
   sharedBrowserServer,
   type BrowserSession,
 } from '../../support/console/browser.ts'
 import {
   chooseAction,
   findDialog,
-  signInAsOperator,
+  openAsOperator,
   signUp,
   waitForToast,
 } from '../../support/console/console-steps.ts'
 
 const skip = { skip: browserSkipReason }
-const server = await sharedBrowserServer()
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
-
-let hasOperator = false
+const testServer = await sharedBrowserServer()
 
 /** Opens the announcements as the operator. */
-async function openAnnouncements(t: Parameters<typeof openBrowser>[0]): Promise<BrowserSession> {
-  const browser = await openBrowser(t, testServer().url)
-  if (hasOperator) await signInAsOperator(browser)
-  else await setUpOperator(browser, testServer())
-  hasOperator = true
+async function openAnnouncements(t: TestContext): Promise<BrowserSession> {
+  const browser = await openAsOperator(t, testServer())
   await browser.open('/operator/announcements')
   return browser
 }

@@ -22,12 +22,7 @@ import { chatRequest } from '../../support/server/account.ts'
 import { respondWith, respondWithError } from '../../support/upstream/scripted-responses.ts'
 
 const skip = { skip: browserSkipReason }
-const server = await sharedBrowserServer()
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
+const testServer = await sharedBrowserServer()
 
 describe('Attention in a browser', () => {
   test('Dashboard – lists incidents, paused upstreams and a missing PUBLIC_URL', skip, async (t) => {

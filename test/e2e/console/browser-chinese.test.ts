@@ -8,21 +8,19 @@ import { eventually } from '../../support/client/responses.ts'
 import {
   browserSkipReason,
   openBrowser,
-  setUpOperator,
   sharedBrowserServer,
-  waitUntilSignedIn,
   type BrowserSession,
 } from '../../support/console/browser.ts'
 import { customerPages, operatorPages, pathsOf } from '../../support/console/console-pages.ts'
 import { signUpCustomer, validPassword } from '../../support/console/console-session.ts'
-import { enterPassword, findDialog } from '../../support/console/console-steps.ts'
+import { findDialog, openAsOperator, signIn } from '../../support/console/console-steps.ts'
 import { findEnglishTexts, setView } from '../../support/console/page-checks.ts'
 import { Account, chatRequest } from '../../support/server/account.ts'
 import type { TestServer } from '../../support/server/test-server.ts'
 import { respondWith, respondWithError } from '../../support/upstream/scripted-responses.ts'
 
 const env = { INCIDENT_MINIMUM: '2', INCIDENT_RECOVERY: '10m' }
-const server = await sharedBrowserServer({ env })
+const testServer = await sharedBrowserServer({ env })
 const email = 'customer@example.com'
 const ids = { account: '', upstream: '', model: 'fails-429', requests: [''] }
 
@@ -73,7 +71,8 @@ async function addRest(relay: TestServer): Promise<void> {
 }
 
 before(async () => {
-  if (server === undefined) return
+  if (browserSkipReason !== false) return
+  const server = testServer()
   const session = await signUpCustomer(server, email)
   await session.call(profileContract.update, { body: { language: 'zh-CN' } })
   await sendRequests(server, await addFailingModels(server))
@@ -98,27 +97,18 @@ async function findOnPages(browser: BrowserSession, paths: readonly string[]): P
 
 describe('The Chinese console', { skip: browserSkipReason }, () => {
   test('Customer pages – have no English sentences', async (t) => {
-    assert.ok(server)
-    const browser = await openBrowser(t, server.url)
-    await browser.open('/sign-in')
-    await enterPassword(browser, email, validPassword)
-    await waitUntilSignedIn(browser.page)
+    const browser = await openBrowser(t, testServer().url)
+    await signIn(browser, email, validPassword)
     assert.deepEqual(await findOnPages(browser, pathsOf(customerPages, ids)), [])
   })
 
   test('Operator pages – have no English sentences', async (t) => {
-    assert.ok(server)
-    const browser = await openBrowser(t, server.url)
-    await setUpOperator(browser, server)
+    const browser = await openAsOperator(t, testServer())
     assert.deepEqual(await findOnPages(browser, pathsOf(operatorPages, ids)), [])
   })
 
   test('Form errors – name the field and the rule in Chinese', async (t) => {
-    assert.ok(server)
-    const browser = await openBrowser(t, server.url)
-    await browser.open('/sign-in')
-    await enterPassword(browser, 'operator@example.com', 'a gate holds the water back')
-    await waitUntilSignedIn(browser.page)
+    const browser = await openAsOperator(t, testServer())
     await setView(browser, { scheme: 'light', language: 'zh-CN', width: 1440 })
     const { page } = browser
     const forms: [string, Record<string, string>, string][] = [

@@ -7,18 +7,16 @@ import {
   browserSkipReason,
   openBrowser,
   remoteHost,
-  setUpOperator,
   sharedBrowserServer,
-  waitUntilSignedIn,
 } from '../../support/console/browser.ts'
 import {
   confirmKeySaved,
   createKey,
   customerPassword,
-  enterPassword,
   findDialog,
   goToPage,
-  signInAsOperator,
+  openAsOperator,
+  signIn,
   signUp,
 } from '../../support/console/console-steps.ts'
 import { setView } from '../../support/console/page-checks.ts'
@@ -26,12 +24,7 @@ import { chatRequest } from '../../support/server/account.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const skip = { skip: browserSkipReason }
-const server = await sharedBrowserServer()
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
+const testServer = await sharedBrowserServer()
 
 describe('Console in circumstances', () => {
   test('Outage – a page that cannot be loaded says so, and comes back by itself', skip, async (t) => {
@@ -96,9 +89,7 @@ describe('Console in circumstances', () => {
       timeZone: 'America/Los_Angeles',
     })
     const { page, open } = browser
-    await open('/sign-in')
-    await enterPassword(browser, 'distant@example.com', customerPassword)
-    await waitUntilSignedIn(page)
+    await signIn(browser, 'distant@example.com', customerPassword)
     const month = new Date(Date.now() + 8 * 3_600_000).toISOString().slice(0, 7)
     await open(`/billing/${month}`)
     await page
@@ -117,9 +108,7 @@ describe('Console in circumstances', () => {
     const upstream = await relay.upstream(respondWith('Hello!', { input: 10, output: 1 }))
     await relay.model('fresh-model', { upstreams: [upstream] })
     const customer = await relay.account({ balance: '1' })
-    const browser = await openBrowser(t, relay.url)
-    const { page, open } = browser
-    await setUpOperator(browser, relay)
+    const { page, open } = await openAsOperator(t, relay)
     await open('/operator/requests?from=2026-13-99')
     await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor()
     await (await customer.post(chatRequest('fresh-model'))).text()
@@ -142,8 +131,7 @@ describe('Console in circumstances', () => {
       await page.getByRole('alert').getByText(chinese).waitFor()
       await setView(browser, { scheme: 'light', language: 'en', width: 1440 })
     }
-    const operator = await openBrowser(t, testServer().url)
-    await signInAsOperator(operator)
+    const operator = await openAsOperator(t, testServer())
     await operator.open('/operator/models/none')
     await operator.page.getByRole('alert').getByText('Model not found.').waitFor()
     await operator.open('/operator/audit?object=acc_none')
@@ -167,9 +155,8 @@ describe('Console in circumstances', () => {
     }
     await relay.admin('POST', '/incidents', incident)
     await relay.model('unserved', { upstreams: [] })
-    const browser = await openBrowser(t, relay.url)
+    const browser = await openAsOperator(t, relay)
     const { page, navigate } = browser
-    await signInAsOperator(browser)
     await setView(browser, { scheme: 'light', language: 'zh-CN', width: 1440 })
     await navigate('/operator/incidents')
     await page.getByRole('cell', { name: 'm-1：请求失败 该模型的请求再次出现失败。' }).waitFor()
@@ -180,9 +167,7 @@ describe('Console in circumstances', () => {
   })
 
   test('Wide tables – scroll inside their frame, also by keyboard', skip, async (t) => {
-    const browser = await openBrowser(t, testServer().url)
-    const { page, open } = browser
-    await signInAsOperator(browser)
+    const { page, open } = await openAsOperator(t, testServer())
     await testServer().account({ balance: '1', key: { name: 'a-key-with-a-name-of-about-forty-letters' } })
     await page.setViewportSize({ width: 700, height: 900 })
     await open('/operator/keys')

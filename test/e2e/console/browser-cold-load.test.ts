@@ -5,11 +5,11 @@ import { describe, test } from 'node:test'
 import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
 import { signUp } from '../../support/console/console-steps.ts'
 
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 
 describe('Cold load in a browser', () => {
   test('Page – replaces the loading indicator at once', { skip: browserSkipReason }, async (t) => {
-    const browser = await openBrowser(t, server?.url ?? '')
+    const browser = await openBrowser(t, testServer().url)
     await signUp(browser, 'cold@example.com')
     const { page } = browser
     const requested = Promise.withResolvers<void>()

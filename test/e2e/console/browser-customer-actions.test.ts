@@ -2,45 +2,25 @@
 // @suite all – runs a browser
 /** Actions on accounts, users and API keys: their figures in the confirmation, and their undo. */
 import assert from 'node:assert/strict'
-import { describe, test, type TestContext } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { chatRequest } from '../../support/server/account.ts'
-import {
-  browserSkipReason,
-  openBrowser,
-  setUpOperator,
-  sharedBrowserServer,
-  type BrowserSession,
-} from '../../support/console/browser.ts'
+import { browserSkipReason, openBrowser, sharedBrowserServer } from '../../support/console/browser.ts'
 import {
   chooseAction,
   findDialog,
-  signInAsOperator,
+  openAsOperator,
   signUp,
   waitForToast,
 } from '../../support/console/console-steps.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const skip = browserSkipReason
-const server = await sharedBrowserServer()
-let hasOperator = false
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
-
-if (server !== undefined) {
+const testServer = await sharedBrowserServer()
+if (browserSkipReason === false) {
+  const server = testServer()
   const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }))
   await server.model('test-model', { upstreams: [upstream] })
-}
-
-async function openAsOperator(t: TestContext): Promise<BrowserSession> {
-  const browser = await openBrowser(t, testServer().url)
-  if (hasOperator) await signInAsOperator(browser)
-  else await setUpOperator(browser, testServer())
-  hasOperator = true
-  return browser
 }
 
 async function undo(page: Page, message: string): Promise<void> {
@@ -53,7 +33,7 @@ describe('Actions of operators', () => {
     const account = await testServer().account({ balance: '2' })
     await account.newKey()
     await (await account.post(chatRequest('test-model'))).text()
-    const { page, navigate } = await openAsOperator(t)
+    const { page, navigate } = await openAsOperator(t, testServer())
     await navigate(`/operator/accounts/${account.id}`)
     const readStatus = async (): Promise<string> =>
       (await testServer().admin<{ status: string }>('GET', `/accounts/${account.id}`)).status
@@ -73,7 +53,7 @@ describe('Actions of operators', () => {
   test('Blocked sign-in – says that the keys keep working, and is undone', { skip }, async (t) => {
     const customer = await openBrowser(t, testServer().url)
     await signUp(customer, 'blocked@example.com')
-    const { page, navigate } = await openAsOperator(t)
+    const { page, navigate } = await openAsOperator(t, testServer())
     await navigate('/operator/people')
     const row = page.getByRole('row').filter({ hasText: 'blocked@example.com' })
     await chooseAction(page, row, 'Block sign-in')
@@ -98,7 +78,7 @@ describe('Actions of operators', () => {
       assert.ok(list.data[0])
       return list.data[0]
     }
-    const { page, navigate } = await openAsOperator(t)
+    const { page, navigate } = await openAsOperator(t, testServer())
     await navigate('/operator/keys?q=row-key')
     await page
       .getByRole('row', { name: /row-key/ })
@@ -117,7 +97,7 @@ describe('Actions of operators', () => {
   })
 
   test('Tier – opens with a click on its row', { skip }, async (t) => {
-    const { page, navigate } = await openAsOperator(t)
+    const { page, navigate } = await openAsOperator(t, testServer())
     await navigate('/operator/tiers')
     await page.getByRole('row', { name: /^new/ }).getByRole('cell').last().click()
     await findDialog(page, 'Edit tier “new”').waitFor()

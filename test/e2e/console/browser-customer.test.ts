@@ -10,12 +10,7 @@ import { createKey, goToPage, redeemVoucher, signUp } from '../../support/consol
 import { inTwoBrowsers } from '../../support/console/page-checks.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedBrowserServer()
-function testServer() {
-  assert.ok(server)
-  return server
-}
-
+const testServer = await sharedBrowserServer()
 async function createVoucher(amount: string): Promise<string> {
   const { codes } = await testServer().admin<{ codes: string[] }>('POST', '/vouchers', { amount, count: 1 })
   return codes[0] ?? ''

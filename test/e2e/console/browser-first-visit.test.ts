@@ -4,17 +4,17 @@ import { describe, test } from 'node:test'
 import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
 import { signUp } from '../../support/console/console-steps.ts'
 
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 
 describe('First visit in a browser', () => {
   test('Chinese browser – shows the sign-in page in Chinese', { skip: browserSkipReason }, async (t) => {
-    const { page, open } = await openBrowser(t, server?.url ?? '', { language: 'zh-CN' })
+    const { page, open } = await openBrowser(t, testServer().url, { language: 'zh-CN' })
     await open('/')
     await page.getByRole('heading', { name: '登录', level: 1 }).waitFor()
   })
 
   test('API key – can be created with the keyboard alone', { skip: browserSkipReason }, async (t) => {
-    const browser = await openBrowser(t, server?.url ?? '')
+    const browser = await openBrowser(t, testServer().url)
     const { page } = browser
     await signUp(browser, 'keyboard@example.com')
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()

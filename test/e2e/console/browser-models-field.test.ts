@@ -4,23 +4,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import {
-  browserSkipReason,
-  openBrowser,
-  setUpOperator,
-  sharedBrowserServer,
-} from '../../support/console/browser.ts'
-import { findDialog, signUp } from '../../support/console/console-steps.ts'
+import { browserSkipReason, openBrowser, sharedBrowserServer } from '../../support/console/browser.ts'
+import { findDialog, openAsOperator, signUp } from '../../support/console/console-steps.ts'
 
 const skip = browserSkipReason
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 
-function testServer() {
-  assert.ok(server)
-  return server
-}
-
-if (server !== undefined) {
+if (browserSkipReason === false) {
+  const server = testServer()
   const upstream = await server.upstreamAt('http://127.0.0.1:9000/v1')
   for (const id of ['gamma-large', 'gamma-small']) await server.model(id, { upstreams: [upstream] })
 }
@@ -37,9 +28,8 @@ async function save(page: Page, label: string): Promise<void> {
 
 describe('Models in forms', () => {
   test('Incident – a model is picked, a model that was deleted stays', { skip }, async (t) => {
-    const browser = await openBrowser(t, testServer().url)
+    const browser = await openAsOperator(t, testServer())
     const { page } = browser
-    await setUpOperator(browser, testServer())
     const { id } = await testServer().admin<{ id: string }>('POST', '/incidents', {
       title: 'Slow responses',
       severity: 'minor',

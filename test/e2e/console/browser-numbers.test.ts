@@ -3,13 +3,8 @@
 /** One number, one source: balance, spend, requests and success rate are equal on all pages that show them. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import {
-  browserSkipReason,
-  openBrowser,
-  setUpOperator,
-  sharedBrowserServer,
-} from '../../support/console/browser.ts'
-import { findFigure, signUp } from '../../support/console/console-steps.ts'
+import { browserSkipReason, openBrowser, sharedBrowserServer } from '../../support/console/browser.ts'
+import { findFigure, openAsOperator, signUp } from '../../support/console/console-steps.ts'
 import {
   env,
   expected,
@@ -34,13 +29,8 @@ import { Account } from '../../support/server/account.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const skip = { skip: browserSkipReason }
-const server = await sharedBrowserServer({ env })
+const testServer = await sharedBrowserServer({ env })
 after(removeClockFile)
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
 
 function usage(requests: Name, failed: Name, spent: Name): readonly ShownNumber<Name>[] {
   return [
@@ -208,8 +198,7 @@ describe('Numbers in a browser', () => {
       await customer.open(page.path)
       problems.push(...(await findWrongNumbers(customer.page, page, expected)))
     }
-    const operator = await openBrowser(t, testServer().url)
-    await setUpOperator(operator, testServer())
+    const operator = await openAsOperator(t, testServer())
     for (const page of operatorPages(alice.id, email)) {
       await operator.open(page.path)
       problems.push(...(await findWrongNumbers(operator.page, page, expected)))

@@ -8,14 +8,12 @@ import { chatRequest, type Account } from '../../support/server/account.ts'
 import { eventually } from '../../support/client/responses.ts'
 import { executeSql } from '../../support/server/database-access.ts'
 import {
-  setUpOperator,
-  openBrowser,
   operatorPassword,
   browserSkipReason,
   sharedBrowserServer,
   type BrowserSession,
 } from '../../support/console/browser.ts'
-import { chooseAction, findDialog, goToPage, signInAsOperator } from '../../support/console/console-steps.ts'
+import { chooseAction, findDialog, goToPage, openAsOperator } from '../../support/console/console-steps.ts'
 import type { RegisteredUpstream } from '../../support/server/test-server.ts'
 import { checkPage } from '../../support/console/page-checks.ts'
 import { startWebhookSink } from '../../support/sinks/webhook-sinks.ts'
@@ -24,18 +22,14 @@ import { respondWithError, respondWith } from '../../support/upstream/scripted-r
 const skip = { skip: browserSkipReason }
 /** For work of other threads on a busy machine. */
 const longTimeout = { timeout: 60_000 }
-const server = await sharedBrowserServer({ env: { CHANNEL_ALLOW: '127.0.0.0/8' } })
+const testServer = await sharedBrowserServer({ env: { CHANNEL_ALLOW: '127.0.0.0/8' } })
 let upstream: RegisteredUpstream | undefined
 let customer: Account | undefined
 let requestId = ''
 
-function testServer() {
-  assert.ok(server)
-  return server
-}
-
 before(async () => {
-  if (server === undefined) return
+  if (browserSkipReason !== false) return
+  const server = testServer()
   upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }), {
     prices: { input: '0.001', output: '0.001' },
   })
@@ -51,17 +45,6 @@ before(async () => {
   await (await customer.post(chatRequest('broken-model'))).text()
 })
 
-let hasOperator = false
-
-/** Opens a browser signed in as the operator. */
-async function openAsOperator(...args: Parameters<typeof openBrowser>): Promise<BrowserSession> {
-  const browser = await openBrowser(...args)
-  if (hasOperator) await signInAsOperator(browser)
-  else await setUpOperator(browser, testServer())
-  hasOperator = true
-  return browser
-}
-
 /** The page checks leave the console in Chinese; the next page is English again. */
 async function resetLanguage({ page }: BrowserSession): Promise<void> {
   await page.evaluate("localStorage.setItem('sluice.language', 'en')")
@@ -73,7 +56,7 @@ function findRow(page: Page, table: string, name: string) {
 
 describe('Operations in a browser', () => {
   test('Failed request – says why it failed and who has to act', skip, async (t) => {
-    const { page, open } = await openAsOperator(t, testServer().url)
+    const { page, open } = await openAsOperator(t, testServer())
     await open('/operator/failures')
     await findRow(page, 'Failures', 'broken-model').getByRole('link', { name: 'Sample' }).click()
     await page.locator('.callout').getByText('Provider unavailable').waitFor()
@@ -83,7 +66,7 @@ describe('Operations in a browser', () => {
   })
 
   test('Backup – is made, checked, downloaded and deleted', skip, async (t) => {
-    const browser = await openAsOperator(t, testServer().url)
+    const browser = await openAsOperator(t, testServer())
     const { page } = browser
     await goToPage(page, 'Backups')
     await page.getByRole('heading', { name: 'No backups yet' }).waitFor()
@@ -116,7 +99,7 @@ describe('Operations in a browser', () => {
     skip,
     async (t) => {
       const sink = await startWebhookSink()
-      const browser = await openAsOperator(t, testServer().url)
+      const browser = await openAsOperator(t, testServer())
       const { page } = browser
       await goToPage(page, 'Notifications')
       await page.getByRole('heading', { name: 'No channels yet' }).waitFor()
@@ -168,7 +151,7 @@ describe('Operations in a browser', () => {
     'Second upstream credential – is added, disabled and removed; its secret never returns',
     skip,
     async (t) => {
-      const browser = await openAsOperator(t, testServer().url)
+      const browser = await openAsOperator(t, testServer())
       const { page } = browser
       await goToPage(page, 'Upstreams')
       await page.getByRole('link', { name: upstream?.name ?? '', exact: true }).click()
@@ -199,7 +182,7 @@ describe('Operations in a browser', () => {
   )
 
   test('Upstream form – says that a new server or provider deletes the credentials', skip, async (t) => {
-    const { page } = await openAsOperator(t, testServer().url)
+    const { page } = await openAsOperator(t, testServer())
     await goToPage(page, 'Upstreams')
     await page.getByRole('link', { name: upstream?.name ?? '', exact: true }).click()
     await page.getByRole('button', { name: 'Edit' }).first().click()
@@ -220,7 +203,7 @@ describe('Operations in a browser', () => {
     'Refund – in part from the page of the request, the rest from that of the account',
     skip,
     async (t) => {
-      const browser = await openAsOperator(t, testServer().url)
+      const browser = await openAsOperator(t, testServer())
       const { page } = browser
       await browser.open(`/operator/requests/${requestId}`)
       await findRow(page, 'Bill', 'Input tokens').getByText('1,000', { exact: true }).waitFor()
@@ -250,7 +233,7 @@ describe('Operations in a browser', () => {
     await rejected.post(chatRequest('no-such-model'))
     const { request_id: id } = await eventually('its record', async () => (await rejected.requests())[0])
     await executeSql(testServer().relay, `update requests set count = 7940 where request_id = '${id}'`)
-    const browser = await openAsOperator(t, testServer().url)
+    const browser = await openAsOperator(t, testServer())
     const paths = [`/operator/requests?request_id=${id}`, `/operator/requests/${id}`]
     const problems: string[] = []
     for (const path of paths) {
@@ -264,7 +247,7 @@ describe('Operations in a browser', () => {
   })
 
   test('Link for another operator – is created after the password was entered again', skip, async (t) => {
-    const { page } = await openAsOperator(t, testServer().url)
+    const { page } = await openAsOperator(t, testServer())
     await goToPage(page, 'Users')
     await page.getByRole('button', { name: 'Invite an operator' }).click()
     const confirmation = findDialog(page, 'Create a link for a new operator?')
@@ -276,7 +259,7 @@ describe('Operations in a browser', () => {
   })
 
   test('Traffic flow on the dashboard – is a chart and a table with links', skip, async (t) => {
-    const browser = await openAsOperator(t, testServer().url)
+    const browser = await openAsOperator(t, testServer())
     const { page } = browser
     await browser.open('/operator/dashboard')
     const chart = page.getByRole('figure', { name: 'Traffic flow' })

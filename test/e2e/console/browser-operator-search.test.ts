@@ -3,31 +3,20 @@
 /** An operator finds accounts and requests by what people know them by, and reads exact times. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { before, describe, test, type TestContext } from 'node:test'
+import { before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { chatRequest } from '../../support/server/account.ts'
 import { eventually } from '../../support/client/responses.ts'
-import {
-  openBrowser,
-  browserSkipReason,
-  setUpOperator,
-  sharedBrowserServer,
-} from '../../support/console/browser.ts'
-import { signInAsOperator } from '../../support/console/console-steps.ts'
+import { browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
+import { openAsOperator } from '../../support/console/console-steps.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const skip = { skip: browserSkipReason }
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 const laptop = { name: 'laptop', expires_at: '2099-12-01T12:00:00Z' }
-let hasOperator = false
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
-
 before(async () => {
-  if (server === undefined) return
+  if (browserSkipReason !== false) return
+  const server = testServer()
   const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 5 }), {
     prices: { input: '0.001', output: '0.001' },
   })
@@ -43,14 +32,6 @@ before(async () => {
   )
 })
 
-async function openAsOperator(t: TestContext) {
-  const browser = await openBrowser(t, testServer().url)
-  if (hasOperator) await signInAsOperator(browser)
-  else await setUpOperator(browser, testServer())
-  hasOperator = true
-  return browser
-}
-
 async function filterBy(page: Page, label: string, text: string): Promise<void> {
   await page.getByLabel(label, { exact: true }).fill(text)
   await page.getByRole('button', { name: 'Apply' }).click()
@@ -58,7 +39,7 @@ async function filterBy(page: Page, label: string, text: string): Promise<void> 
 
 describe('Search by an operator in a browser', () => {
   test('Accounts – are found by part of an e-mail address or a name', skip, async (t) => {
-    const { page, open } = await openAsOperator(t)
+    const { page, open } = await openAsOperator(t, testServer())
     await open('/operator/accounts')
     const rows = page.getByRole('table', { name: 'Accounts' }).locator('tbody').getByRole('row')
     for (const text of ['HARBOUR', '海港科技', 'li@']) {
@@ -74,7 +55,7 @@ describe('Search by an operator in a browser', () => {
   })
 
   test('Requests – are filtered by an e-mail address and the name of a key', skip, async (t) => {
-    const { page, open } = await openAsOperator(t)
+    const { page, open } = await openAsOperator(t, testServer())
     await open('/operator/requests')
     const rows = page.getByRole('table', { name: 'Requests' }).locator('tbody').getByRole('row')
     await rows.nth(1).waitFor()
@@ -99,7 +80,7 @@ describe('Search by an operator in a browser', () => {
   })
 
   test('Logs and details – show exact times, with the relative time on hover, and names', skip, async (t) => {
-    const { page, open } = await openAsOperator(t)
+    const { page, open } = await openAsOperator(t, testServer())
     for (const [path, table] of [
       ['requests', 'Requests'],
       ['audit', 'Audit log'],

@@ -37,12 +37,7 @@ import {
 import { startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedBrowserServer({ env: { INCIDENT_RECOVERY: '2s' } })
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
+const testServer = await sharedBrowserServer({ env: { INCIDENT_RECOVERY: '2s' } })
 
 /** Creates a one-time link for the account's user, who signs in with it. */
 async function signInByLink(page: Page, customer: BrowserSession): Promise<void> {

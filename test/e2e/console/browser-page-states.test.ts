@@ -5,14 +5,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Locator, Page, Route } from 'playwright-core'
 import {
-  setUpOperator,
   openBrowser,
   browserSkipReason,
   sharedBrowserServer,
   type BrowserSession,
 } from '../../support/console/browser.ts'
 import { customerPages, operatorPages } from '../../support/console/console-pages.ts'
-import { signUp } from '../../support/console/console-steps.ts'
+import { openAsOperator, signUp } from '../../support/console/console-steps.ts'
 import {
   findClippedTexts,
   checkCurrentView,
@@ -22,7 +21,7 @@ import {
 } from '../../support/console/page-checks.ts'
 
 const skip = browserSkipReason
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 /** A loading indicator must appear after 300 ms; the factor allows for a busy machine. */
 const maxIndicatorMs = 300 * 20
 
@@ -166,8 +165,7 @@ describe('Page states in a browser', () => {
     'Customer pages – show loading, errors with a retry, and what to do when empty',
     { skip },
     async (t) => {
-      assert.ok(server)
-      const browser = await openBrowser(t, server.url)
+      const browser = await openBrowser(t, testServer().url)
       await signUp(browser, 'new@example.com')
       assert.deepEqual(await inTwoBrowsers(t, browser, customerPages, checkAllPages), [])
     },
@@ -177,16 +175,13 @@ describe('Page states in a browser', () => {
     'Operator pages – show loading, errors with a retry, and what to do when empty',
     { skip },
     async (t) => {
-      assert.ok(server)
-      const browser = await openBrowser(t, server.url)
-      await setUpOperator(browser, server)
+      const browser = await openAsOperator(t, testServer())
       assert.deepEqual(await inTwoBrowsers(t, browser, operatorPages, checkAllPages), [])
     },
   )
 
   test('Unavailable service – the console says so and continues once it is back', { skip }, async (t) => {
-    assert.ok(server)
-    const browser = await openBrowser(t, server.url)
+    const browser = await openBrowser(t, testServer().url)
     const { page, pageErrors } = browser
     await signUp(browser, 'patient@example.com')
     await page.route('**/api/console/session', (route) => route.abort())

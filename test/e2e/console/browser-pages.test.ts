@@ -6,22 +6,19 @@ import { before, describe, test } from 'node:test'
 import { accountContract } from '../../../src/http/console/contract/account.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { signUpCustomer } from '../../support/console/console-session.ts'
-import {
-  setUpOperator,
-  openBrowser,
-  browserSkipReason,
-  sharedBrowserServer,
-} from '../../support/console/browser.ts'
+import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
+import { openAsOperator } from '../../support/console/console-steps.ts'
 import { inTwoBrowsers, checkPage, checkAllViews, setView } from '../../support/console/page-checks.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 let customer: Account | undefined
 let requestId = ''
 let ids = { good: '', promotion: '', incident: '', limitRequest: '' }
 
 before(async () => {
-  if (server === undefined) return
+  if (browserSkipReason !== false) return
+  const server = testServer()
   const good = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }), {
     prices: { input: '0.001', output: '0.002' },
   })
@@ -69,8 +66,7 @@ describe('Pages in a browser', () => {
     'Pages before sign-in – have no accessibility violations and no clipped texts',
     { skip: browserSkipReason },
     async (t) => {
-      assert.ok(server)
-      const browser = await openBrowser(t, server.url)
+      const browser = await openBrowser(t, testServer().url)
       await browser.open('/sign-in')
       const problems: string[] = []
       for (const path of [
@@ -94,9 +90,8 @@ describe('Pages in a browser', () => {
     'Operator pages – have no accessibility violations and no clipped texts',
     { skip: browserSkipReason },
     async (t) => {
-      assert.ok(server && customer)
-      const browser = await openBrowser(t, server.url)
-      await setUpOperator(browser, server)
+      assert.ok(customer)
+      const browser = await openAsOperator(t, testServer())
       const model = encodeURIComponent('family-a/with-a-long-name-16k')
       const paths = [
         '/operator/dashboard',

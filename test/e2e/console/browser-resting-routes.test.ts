@@ -3,21 +3,12 @@
 /** Routes whose circuit is open, in the list of upstreams and on the pages of models. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  browserSkipReason,
-  openBrowser,
-  setUpOperator,
-  sharedBrowserServer,
-} from '../../support/console/browser.ts'
+import { browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
+import { openAsOperator } from '../../support/console/console-steps.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { respondWith, respondWithError } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedBrowserServer()
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
+const testServer = await sharedBrowserServer()
 
 describe('Resting routes in a browser', () => {
   test(
@@ -36,9 +27,7 @@ describe('Resting routes in a browser', () => {
       const models = ['working', ...Array.from({ length: 8 }, () => ['first', 'second']).flat(), 'working']
       for (const model of models) await (await account.post(chatRequest(model))).text()
 
-      const browser = await openBrowser(t, testServer().url)
-      const { page, open } = browser
-      await setUpOperator(browser, testServer())
+      const { page, open } = await openAsOperator(t, testServer())
       await open('/operator/upstreams')
       const row = page.getByRole('row').filter({ hasText: upstream.name })
       await row.locator('.status.warning').getByText('2 of 3 models failing').waitFor()

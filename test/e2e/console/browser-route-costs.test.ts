@@ -3,25 +3,20 @@
 /** Costs of routes: what is unknown is shown as such, and an entered cost shows margins. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  browserSkipReason,
-  openBrowser,
-  setUpOperator,
-  sharedBrowserServer,
-} from '../../support/console/browser.ts'
-import { findDialog } from '../../support/console/console-steps.ts'
+import { browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
+import { findDialog, openAsOperator } from '../../support/console/console-steps.ts'
 import { checkPage, setView } from '../../support/console/page-checks.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 
 describe('Costs of routes in a browser', () => {
   test(
     'Model – asks for the cost of its route, then shows the margin',
     { skip: browserSkipReason },
     async (t) => {
-      assert.ok(server)
+      const server = testServer()
       const upstream = await server.upstream(respondWith('Hi!', { input: 1000, output: 1000 }), {
         name: 'serves-two',
         prices: { input: '0.0007', output: '0.0007' },
@@ -30,9 +25,8 @@ describe('Costs of routes in a browser', () => {
       await server.model('small', { upstreams: [upstream] })
       const account = await server.account({ balance: '1' })
       await (await account.post(chatRequest('small'))).text()
-      const browser = await openBrowser(t, server.url)
+      const browser = await openAsOperator(t, server)
       const { page, open } = browser
-      await setUpOperator(browser, server)
       await open('/operator/dashboard')
       const attention = page.getByRole('list', { name: 'Needs attention' }).getByRole('listitem')
       const entry = attention.filter({ hasText: 'serves-two' })

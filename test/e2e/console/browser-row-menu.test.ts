@@ -2,19 +2,13 @@
 // @suite all – runs a browser
 /** Tables of the console: the menu of a row, the click on a row, and how actions are undone. */
 import assert from 'node:assert/strict'
-import { before, describe, test } from 'node:test'
+import { before, describe, test, type TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import {
-  browserSkipReason,
-  openBrowser,
-  setUpOperator,
-  sharedBrowserServer,
-  type BrowserSession,
-} from '../../support/console/browser.ts'
+import { browserSkipReason, sharedBrowserServer, type BrowserSession } from '../../support/console/browser.ts'
 import {
   chooseAction,
   findDialog,
-  signInAsOperator,
+  openAsOperator,
   waitForToast,
 } from '../../support/console/console-steps.ts'
 import { chatRequest } from '../../support/server/account.ts'
@@ -22,13 +16,8 @@ import type { RegisteredUpstream } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const skip = { skip: browserSkipReason }
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 let upstream: RegisteredUpstream | undefined
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
 
 interface CredentialList {
   readonly data: { readonly id: string; readonly label: string; readonly enabled: boolean }[]
@@ -46,25 +35,21 @@ async function findCredential(label: string) {
 }
 
 before(async () => {
-  if (server === undefined) return
+  if (browserSkipReason !== false) return
+  const server = testServer()
   upstream = await server.upstream(respondWith('Hello!'), { name: 'first' })
   for (const label of ['Team A', 'Team B', 'Team C'])
     await server.admin('POST', credentialsPath(), { credential: `sk-of-${label}`, label })
 })
 
-let hasOperator = false
-
 /** Opens a page signed in as the operator. */
-async function openPage(t: Parameters<typeof openBrowser>[0], path: string): Promise<BrowserSession> {
-  const browser = await openBrowser(t, testServer().url)
-  if (hasOperator) await signInAsOperator(browser)
-  else await setUpOperator(browser, testServer())
-  hasOperator = true
+async function openPage(t: TestContext, path: string): Promise<BrowserSession> {
+  const browser = await openAsOperator(t, testServer())
   await browser.open(path)
   return browser
 }
 
-function openUpstream(t: Parameters<typeof openBrowser>[0]): Promise<BrowserSession> {
+function openUpstream(t: TestContext): Promise<BrowserSession> {
   return openPage(t, `/operator/upstreams/${upstream?.id}`)
 }
 

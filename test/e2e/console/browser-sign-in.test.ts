@@ -6,7 +6,6 @@ import { describe, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import {
-  setUpOperator,
   waitUntilSignedIn,
   openBrowser,
   browserSkipReason,
@@ -17,9 +16,11 @@ import {
   chooseAction,
   createKey,
   customerPassword,
-  findDialog,
   enterPassword,
+  findDialog,
   goToPage,
+  openAsOperator,
+  signIn,
   signUp,
   waitForToast,
 } from '../../support/console/console-steps.ts'
@@ -27,12 +28,7 @@ import { startTestServer } from '../../support/server/test-server.ts'
 import { startMailServer, tokenInEmail } from '../../support/sinks/mail-server.ts'
 
 const skip = browserSkipReason
-const server = await sharedBrowserServer()
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
+const testServer = await sharedBrowserServer()
 
 /** Passkeys need a host name, not an IP address. */
 function withHostName(url: string): string {
@@ -208,9 +204,7 @@ describe('Sign-in in a browser', () => {
       await signUp(browser, 'dora@example.com')
       const signInAgain = async (): Promise<BrowserSession> => {
         const other = await openBrowser(t, testServer().url)
-        await other.open('/sign-in')
-        await enterPassword(other, 'dora@example.com', customerPassword)
-        await waitUntilSignedIn(other.page)
+        await signIn(other, 'dora@example.com', customerPassword)
         return other
       }
       const others = await Promise.all([signInAgain(), signInAgain()])
@@ -243,9 +237,7 @@ describe('Sign-in in a browser', () => {
     await signUp(customer, 'emma@example.com')
     await goToPage(customer.page, 'API keys')
     await createKey(customer.page, 'website')
-    const browser = await openBrowser(t, testServer().url)
-    const { page } = browser
-    await setUpOperator(browser, testServer())
+    const { page } = await openAsOperator(t, testServer())
     await goToPage(page, 'Accounts')
     await page.getByRole('link', { name: 'emma@example.com' }).click()
     await page.getByRole('button', { name: 'View as customer' }).click()

@@ -6,20 +6,14 @@ import { describe, test } from 'node:test'
 import {
   browserSkipReason,
   openBrowser,
-  setUpOperator,
   sharedBrowserServer,
   type BrowserSession,
 } from '../../support/console/browser.ts'
-import { findDialog, signUp } from '../../support/console/console-steps.ts'
+import { findDialog, openAsOperator, signUp } from '../../support/console/console-steps.ts'
 import type { EditForm, FormContext, Resource } from '../../support/console/edit-form.ts'
 import { editForms } from '../../support/console/edit-forms.ts'
 
-const server = await sharedBrowserServer()
-
-function testServer() {
-  assert.ok(server)
-  return server
-}
+const testServer = await sharedBrowserServer()
 
 /** Without the time of the last change, and without the number of the price version, which each change increments. */
 async function read({ path, isObject }: EditForm): Promise<{ object: Resource; version: unknown }> {
@@ -78,8 +72,7 @@ async function checkForm(browser: BrowserSession, form: EditForm): Promise<void>
 
 describe('Forms in a browser', { skip: browserSkipReason }, () => {
   test('Forms – saved unchanged or with one change, keep all other fields', async (t) => {
-    const operator = await openBrowser(t, testServer().url)
-    await setUpOperator(operator, testServer())
+    const operator = await openAsOperator(t, testServer())
     const customer = await openBrowser(t, testServer().url)
     await signUp(customer, 'form@example.com')
     const found = await testServer().admin<{ data: { id: string }[] }>(

@@ -4,20 +4,14 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { Account, chatRequest } from '../../support/server/account.ts'
-import {
-  setUpOperator,
-  openBrowser,
-  browserSkipReason,
-  sharedBrowserServer,
-  waitUntilSignedIn,
-} from '../../support/console/browser.ts'
+import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
 import { customerPages, operatorPages } from '../../support/console/console-pages.ts'
 import { signUpCustomer, validPassword } from '../../support/console/console-session.ts'
-import { enterPassword } from '../../support/console/console-steps.ts'
+import { openAsOperator, signIn } from '../../support/console/console-steps.ts'
 import { checkWidths, inTwoBrowsers } from '../../support/console/page-checks.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 // Each name has 40 characters, and the balance as many digits as an account can have.
 const balance = '999999999.123456789'
 const model = 'family/of-models-with-a-name-of-forty-ch'
@@ -28,7 +22,8 @@ const email = `${name.toLowerCase().replaceAll(' ', '-')}@company.example`
 const ids = { account: '', request: '', upstream: '' }
 
 before(async () => {
-  if (server === undefined) return
+  if (browserSkipReason !== false) return
+  const server = testServer()
   const good = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }), {
     name: upstreamName,
   })
@@ -79,11 +74,8 @@ describe('Widths in a browser', () => {
     'Customer pages – cut off no text and never scroll sideways',
     { skip: browserSkipReason },
     async (t) => {
-      assert.ok(server)
-      const browser = await openBrowser(t, server.url)
-      await browser.open('/sign-in')
-      await enterPassword(browser, email, validPassword)
-      await waitUntilSignedIn(browser.page)
+      const browser = await openBrowser(t, testServer().url)
+      await signIn(browser, email, validPassword)
       await browser.waitUntilReady()
       const amounts = await browser.page.evaluate<{ cents: number; text: string }[]>(amountsScript)
       assert.deepEqual(amounts.map(({ text }) => text).toSorted(), ['¥0.00', '¥1,469.1357811'])
@@ -99,9 +91,7 @@ describe('Widths in a browser', () => {
     'Operator pages – cut off no text and never scroll sideways',
     { skip: browserSkipReason },
     async (t) => {
-      assert.ok(server)
-      const browser = await openBrowser(t, server.url)
-      await setUpOperator(browser, server)
+      const browser = await openAsOperator(t, testServer())
       assert.deepEqual(await inTwoBrowsers(t, browser, pathsOf(operatorPages), checkWidths), [])
     },
   )

@@ -4,34 +4,25 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest, type Account } from '../../support/server/account.ts'
+import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
 import {
-  setUpOperator,
-  openBrowser,
-  browserSkipReason,
-  sharedBrowserServer,
-} from '../../support/console/browser.ts'
-import {
+  assertMaxClicks,
   createKey,
   findDialog,
   goToPage,
-  assertMaxClicks,
+  openAsOperator,
   redeemVoucher,
-  signInAsOperator,
   signUp,
 } from '../../support/console/console-steps.ts'
 import { startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const skip = browserSkipReason
-const server = await sharedBrowserServer()
+const testServer = await sharedBrowserServer()
 let account: Account | undefined
 
-function testServer() {
-  assert.ok(server)
-  return server
-}
-
-if (server !== undefined) {
+if (browserSkipReason === false) {
+  const server = testServer()
   const good = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }), {
     prices: { input: '0.001', output: '0.002' },
   })
@@ -129,9 +120,8 @@ describe('Click counts', () => {
   test('Upstream tested before it is enabled – takes five clicks', { skip }, async (t) => {
     const upstream = await startScriptedUpstream(respondWith('Hello!'))
     t.after(() => upstream.close())
-    const browser = await openBrowser(t, testServer().url)
+    const browser = await openAsOperator(t, testServer())
     const { page } = browser
-    await setUpOperator(browser, testServer())
     const dialog = findDialog(page)
     await assertMaxClicks(t, browser, 5, async () => {
       await goToPage(page, 'Upstreams')
@@ -160,9 +150,8 @@ describe('Click counts', () => {
     async (t) => {
       assert.ok(account)
       await (await account.post(chatRequest('test-model'))).text()
-      const browser = await openBrowser(t, testServer().url)
+      const browser = await openAsOperator(t, testServer())
       const { page } = browser
-      await signInAsOperator(browser)
       const dialog = findDialog(page)
       await assertMaxClicks(t, browser, 4, async () => {
         await goToPage(page, 'Models and prices')
@@ -199,9 +188,8 @@ describe('Click counts', () => {
     const down = await testServer().upstream(respondWithError(500), { name: 'down' })
     await testServer().model('failing-model', { upstreams: [down] })
     for (let count = 0; count < 3; count += 1) await (await account.post(chatRequest('failing-model'))).text()
-    const browser = await openBrowser(t, testServer().url)
+    const browser = await openAsOperator(t, testServer())
     const { page } = browser
-    await signInAsOperator(browser)
     await assertMaxClicks(t, browser, 2, async () => {
       await goToPage(page, 'Failures')
       const row = page.getByRole('row', { name: /failing-model/ })

@@ -66,11 +66,11 @@ function launchBrowser(): Promise<Browser> {
   return running
 }
 
-/** Starts one relay and the browser at once, for all tests of a file; undefined where browser tests are skipped. */
-export async function sharedBrowserServer(settings?: TestServerSettings): Promise<TestServer | undefined> {
-  if (browserSkipReason !== false) return undefined
+/** Starts one relay and the browser at once, for all tests of a file; returns what gives the relay to the tests. */
+export async function sharedBrowserServer(settings?: TestServerSettings): Promise<() => TestServer> {
+  if (browserSkipReason !== false) return () => assert.fail(browserSkipReason)
   const [server] = await Promise.all([sharedTestServer(settings), launchBrowser()])
-  return server
+  return () => server
 }
 
 /**

@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { waitUntilSignedIn, operatorPassword, type BrowserSession } from './browser.ts'
+import type { TestServer } from '../server/test-server.ts'
+import {
+  openBrowser,
+  operatorPassword,
+  setUpOperator,
+  waitUntilSignedIn,
+  type BrowserOptions,
+  type BrowserSession,
+} from './browser.ts'
 
 export const customerPassword = 'a gate holds the water back'
 
@@ -58,11 +66,30 @@ export async function enterPassword(
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** Signs in as the operator that `setUpOperator` created. */
-export async function signInAsOperator(browser: BrowserSession): Promise<void> {
+export async function signIn(browser: BrowserSession, email: string, password: string): Promise<void> {
   await browser.open('/sign-in')
-  await enterPassword(browser, 'operator@example.com', operatorPassword)
+  await enterPassword(browser, email, password)
   await waitUntilSignedIn(browser.page)
+}
+
+/** Signs in as the operator that `setUpOperator` created. */
+export function signInAsOperator(browser: BrowserSession): Promise<void> {
+  return signIn(browser, 'operator@example.com', operatorPassword)
+}
+
+const serversWithOperator = new WeakSet<TestServer>()
+
+/** Opens a browser that is signed in as the operator, which the first call for a server creates. */
+export async function openAsOperator(
+  t: TestContext,
+  server: TestServer,
+  options?: BrowserOptions,
+): Promise<BrowserSession> {
+  const browser = await openBrowser(t, server.url, options)
+  if (serversWithOperator.has(server)) await signInAsOperator(browser)
+  else await setUpOperator(browser, server)
+  serversWithOperator.add(server)
+  return browser
 }
 
 /** Redeems a voucher and waits for this toast. */
