@@ -32,7 +32,7 @@ export const exportPageRows = 200
 
 /** For lists whose rows do not name the currency of their amounts. */
 export const currencyColumn: Column<object> = { name: 'currency', valueOf: () => currency }
-/** The day of the account in which a row lies. */
+/** The day of a row in the time zone of the account. */
 export const dayColumn: Column<{ readonly time: string }> = {
   name: 'day',
   valueOf: ({ time }, timezone) => dateOf(timezone, Date.parse(time)),
@@ -69,7 +69,7 @@ export function csvExport<Row extends object>(path: string, columns: readonly Cs
   }
 }
 
-/** Lists of words are separated by spaces; other structures are JSON. */
+/** Words of a list are separated by spaces; other structures are JSON. */
 function toCell(value: unknown): CsvCell {
   if (value === undefined || value === null) return null
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
@@ -102,11 +102,13 @@ async function* readRows(
   } while (cursor !== undefined)
 }
 
-/** `requests-2026-11-21`: the list with the first day that it contains, or else today. */
+/** `requests-2026-11-21`: the words of the list's path, and the day of the query or of its start, or else today. */
 function fileName(c: Context, { path }: CsvExport): string {
+  // Safe in a header: lists validate their times, and reject parameters that they do not have.
   const { day, from } = c.req.query()
   const date = day ?? from ?? new Date().toISOString()
-  return `${path.split('/').at(-1)}-${date.slice(0, 10)}`
+  const words = path.split('/').filter((part) => /^[a-z]/.test(part))
+  return `${words.join('-')}-${date.slice(0, 10)}`
 }
 
 /** Responds with every row of a list. Errors of the first page are thrown before anything is sent. */
