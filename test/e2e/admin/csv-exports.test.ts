@@ -90,7 +90,7 @@ const expected: Readonly<Record<string, readonly [query: string, first: Readonly
     '/accounts': ['q=customer@', { id: accountId, name: `'${formula}`, balance: '4.9977', currency: 'CNY' }],
     [`/accounts/${accountId}/entries`]: ['', { kind: 'charge', amount: '-0.0023', currency: 'CNY' }],
     '/keys': ['q=customer@', { name: `'${formula}`, spent_total: '0.0023', currency: 'CNY' }],
-    '/models': ['q=m', { id: 'm', prices_input: '0.002', prices_output: '0.003', currency: 'CNY' }],
+    '/models': ['q=M', { id: 'm', prices_input: '0.002', prices_output: '0.003', currency: 'CNY' }],
     '/upstreams': ['', { name: upstream.name, prices_input: '0.001', currency: 'USD', prices_rate: '7.2' }],
     '/vouchers': ['status=unused', { status: 'unused', amount: '20', currency: 'CNY' }],
     '/promotions': ['', { name: `'${formula}`, amount: '3', currency: 'CNY', state: 'running' }],

@@ -65,7 +65,9 @@ export function Models() {
                   }
                 />
               </div>
-              <ModelTable models={data.filter(({ id }) => id.includes(q.trim()))} />
+              <ModelTable
+                models={data.filter(({ id }) => id.toLowerCase().includes(q.trim().toLowerCase()))}
+              />
             </>
           )
         }

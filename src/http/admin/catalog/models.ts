@@ -196,7 +196,7 @@ const list = createRoute({
   request: {
     query: z.strictObject({
       ...optionalPageFields,
-      q: z.string().trim().max(300).default('').meta({ description: 'Part of an id.' }),
+      q: z.string().trim().toLowerCase().max(300).default('').meta({ description: 'Part of an id.' }),
     }),
   },
   responses: listResponse(modelSchema, 'All models.'),
@@ -250,11 +250,9 @@ export function modelRoutes(admin: AdminContext): OpenAPIHono {
   })
   app.openapi(list, async (c) => {
     const { q, ...page } = c.req.valid('query')
-    const models = (await listModels(db)).filter(({ id }) => id.includes(q))
-    return c.json(
-      paginate(models.map(serialize), page, ({ id }) => id),
-      200,
-    )
+    const models = (await listModels(db)).filter(({ id }) => id.toLowerCase().includes(q))
+    const { data, next } = paginate(models, page, ({ id }) => id)
+    return c.json({ data: data.map(serialize), next }, 200)
   })
   app.openapi(read, async (c) => c.json(serialize(await requireModel(c.req.valid('param').id)), 200))
   app.openapi(update, async (c) => {
