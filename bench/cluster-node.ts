@@ -8,8 +8,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 import { readConfig } from '../src/config.ts'
-import { noopCoreListener } from '../src/server/ledger/core.ts'
-import { openCore } from '../src/server/ledger/open-core.ts'
+import { noopCoreListener } from '../src/engine/core.ts'
+import { openCore } from '../src/process/open-core.ts'
 import { createLedgerFixture, openLoad, type LedgerFixture } from './ledger.ts'
 import type { LedgerLoadRequest, LedgerSample } from './ledger-load.ts'
 

@@ -5,7 +5,7 @@ import { asApiError } from '../src/errors.ts'
 import { newId } from '../src/lib/ids.ts'
 import { outcome as ended } from '../src/relay/request-outcome.fixture.ts'
 import { Channel } from '../src/rpc/channel.ts'
-import { RemoteLedger, type MainChannel } from '../src/server/workers/remote-ledger.ts'
+import { RemoteLedger, type MainChannel } from '../src/process/workers/remote-ledger.ts'
 
 export interface LedgerLoad {
   readonly authority: MessagePort

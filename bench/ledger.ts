@@ -18,12 +18,12 @@ import { parseAmount } from '../src/lib/money.ts'
 import { createLog } from '../src/lib/log.ts'
 import { toApiError } from '../src/db/store-error.ts'
 import { Channel } from '../src/rpc/channel.ts'
-import { noopCoreListener, type Core } from '../src/server/ledger/core.ts'
-import { openEmbeddedCore } from '../src/server/ledger/embedded-core.ts'
-import { KeyUsage } from '../src/server/workers/key-usage.ts'
-import { RejectionRecorder } from '../src/server/workers/rejection-recorder.ts'
-import type { LedgerCalls, WorkerChannel } from '../src/server/workers/protocol.ts'
-import type { WorkerLedger } from '../src/server/workers/worker-ledger.ts'
+import { noopCoreListener, type Core } from '../src/engine/core.ts'
+import { openEmbeddedCore } from '../src/engine/sqlite/embedded-core.ts'
+import { KeyUsage } from '../src/engine/key-usage.ts'
+import { RejectionRecorder } from '../src/engine/rejection-recorder.ts'
+import type { LedgerCalls, LedgerEvents } from '../src/engine/ledger-calls.ts'
+import type { WorkerLedger } from '../src/engine/worker-ledger.ts'
 import { median } from './figures.ts'
 import type { LedgerLoadRequest, LedgerLoad, LedgerSample } from './ledger-load.ts'
 
@@ -98,7 +98,7 @@ export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
   const log = createLog('silent')
   const keyUsage = new KeyUsage(core.store.db, log)
   const { port1, port2 } = new MessageChannel()
-  const channel: WorkerChannel = new Channel(port1)
+  const channel = new Channel<object, LedgerEvents>(port1)
   const rejections = new RejectionRecorder(core, log, Date.now)
   const ledger = core.openWorkerLedger({ channel, keyUsage, rejections, health: core.health })
   channel.serve<LedgerCalls>({ services: {}, batched: ledger, toApiError })

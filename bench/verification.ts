@@ -1,8 +1,8 @@
 /** How long verifying a ledger takes whose entries were written one by one, with two commits each. */
 import { join } from 'node:path'
 
-import { writeLargeLedger } from '../src/server/verification/large-ledger.fixture.ts'
-import { verifyInThread } from '../src/server/verification/verify-thread.ts'
+import { writeLargeLedger } from '../src/engine/verification/large-ledger.fixture.ts'
+import { verifyInThread } from '../src/engine/verification/verify-thread.ts'
 import { grouped, table, type TargetResult } from './markdown.ts'
 
 const requests = 1_000_000

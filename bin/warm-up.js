@@ -11,7 +11,7 @@ if (nodeVersionProblem === null) {
   // Modules of the main thread, of workers and of the store thread. Importing the worker's own file would start a worker.
   const modules = [
     'cli/commands/serve.ts',
-    'server/serve.ts',
+    'process/serve.ts',
     'http/router.ts',
     'http/server/fast-path.ts',
     'http/server/hono-listener.ts',

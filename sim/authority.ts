@@ -1,6 +1,6 @@
 /**
  * The authority of the simulated node: the real decisions over the real journal format, with a group commit whose writes
- * the simulator controls. Its responses and their timing follow src/server/ledger/authority.ts and its commit queue.
+ * the simulator controls. Its responses and their timing follow src/engine/sqlite/authority.ts and its commit queue.
  */
 import { accountOwner, keyOwner, ownerOf, type LedgerState } from '../src/ledger/state.ts'
 import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
@@ -12,7 +12,7 @@ import type { Held, LedgerEvent } from '../src/ledger/events.ts'
 import { sizeOfHold, type HoldSize } from '../src/ledger/holds.ts'
 import * as ledger from '../src/ledger/operations.ts'
 import { outcome } from '../src/relay/request-outcome.fixture.ts'
-import { EndedClaims } from '../src/server/ledger/ended-claims.ts'
+import { EndedClaims } from '../src/engine/sqlite/ended-claims.ts'
 import type { Bug } from './bugs.ts'
 import { buildCommit, type SimCommit, type SimDisk } from './disk.ts'
 import type { SimResponse, SimMessage, SimReply, SimHoldOptions } from './messages.ts'

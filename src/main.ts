@@ -7,7 +7,7 @@
 import { Command, CommanderError, Help, type Option } from 'commander'
 import { ConfigError } from './config.ts'
 import { UsageError } from './cli/output.ts'
-import { version } from './server/version.ts'
+import { version } from './lib/version.ts'
 import { errorMessage } from './lib/error-message.ts'
 
 interface Group {

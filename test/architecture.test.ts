@@ -15,8 +15,12 @@ const layers: readonly (readonly string[])[] = [
   ['providers', 'db', 'rpc', 'shared'],
   ['accounts', 'catalog', 'formats', 'ledger', 'limits', 'health', 'notifications', 'users', 'usage'],
   ['relay'],
+  ['engine'],
+  ['cluster', 'migrate-store'],
+  ['backup'],
   ['http'],
-  ['server'],
+  ['jobs'],
+  ['process'],
   ['cli'],
   ['main.ts'],
 ]
@@ -28,7 +32,13 @@ const restrictedImports = [
   {
     specifier: /^(undici|node:(net|tls|https?|http2|dgram))$/,
     harmlessNames: /^(isIP|isIPv4|isIPv6|BlockList|SocketAddress|STATUS_CODES|METHODS)$/,
-    allowedIn: ['lib/http-client/', 'health/public-addresses.ts', 'notifications/send.ts', 'server/'],
+    allowedIn: [
+      'lib/http-client/',
+      'health/public-addresses.ts',
+      'notifications/send.ts',
+      'jobs/',
+      'process/',
+    ],
   },
   { specifier: /^(node:sqlite|pg)$/, allowedIn: ['db/'] },
   { specifier: /^nodemailer$/, allowedIn: ['lib/email.ts'] },

@@ -52,7 +52,7 @@ function thrownMessage(act: () => unknown): string {
 
 const modules = ['accounts', 'catalog', 'ledger', 'notifications', 'users', 'health', 'http/admin']
 
-const pages = ['http/console', 'server/backup', 'server/ledger', 'server/upstreams']
+const pages = ['http/console', 'backup', 'engine', 'relay/upstreams']
 
 describe('error texts in Chinese', () => {
   test('reasons – of the modules and of money are all known', () => {

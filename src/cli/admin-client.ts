@@ -14,8 +14,8 @@ import {
   isRelayRunning,
   RelayNotRunningError,
   type ControlSocketResponse,
-} from '../server/control-socket.ts'
-import { DataDirLockedError, acquireLock, type DataDirLock } from '../server/lock.ts'
+} from '../process/control-socket.ts'
+import { DataDirLockedError, acquireLock, type DataDirLock } from '../db/sqlite/data-directory-lock.ts'
 import { errorMessage } from '../lib/error-message.ts'
 import {
   CommandError,
@@ -107,7 +107,7 @@ function socketClient(config: Config): AdminClient {
 }
 
 async function inProcessClient(config: Config, lock: DataDirLock): Promise<AdminClient> {
-  const { openLocalAdmin } = await import('../server/local-admin.ts')
+  const { openLocalAdmin } = await import('../process/local-admin.ts')
   const admin = await openLocalAdmin(config)
   return {
     isRunning: false,

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { readConfig } from '../config.ts'
-import { findMissingDatabaseUrl, hasStore } from '../server/store-location.ts'
+import { findMissingDatabaseUrl, hasStore } from '../process/store-location.ts'
 import { UsageError } from './output.ts'
 
 /** Throws a UsageError unless the settings lead to a store. With DATABASE_URL, `checkCluster` looks into the database. */

@@ -13,7 +13,7 @@ const sealingModules: Readonly<Record<string, readonly string[]>> = {
   'src/catalog/upstreams.ts': ['upstreams.credential'],
   'src/usage/stored-responses.ts': ['kept_answers.answer'],
   'src/notifications/channels.ts': ['channels.target'],
-  'src/server/demo/demo.ts': ['settings.value'],
+  'src/process/demo/demo.ts': ['settings.value'],
   'src/users/two-factor.ts': ['persons.totp_secret'],
 }
 

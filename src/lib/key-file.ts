@@ -3,19 +3,11 @@
  * writes the next one under another name first; the replaced file is kept, because earlier backups may need it.
  */
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { generateDataKey, SealError } from './encryption.ts'
 import { errorCode } from './error-message.ts'
+import { syncPath } from './sync-path.ts'
 
 export const keyFileName = 'sealing.key'
 /** The key of an unfinished rotation. */
@@ -43,12 +35,6 @@ export function readNextKeyFile(dataDir: string): string | undefined {
   return readSecret(join(dataDir, nextKeyFileName))
 }
 
-function syncFolder(dataDir: string): void {
-  const folder = openSync(dataDir, 'r')
-  fsyncSync(folder)
-  closeSync(folder)
-}
-
 function createSecretFile(dataDir: string, name: string): string {
   const secret = Buffer.from(generateDataKey()).toString('base64url')
   const path = join(dataDir, name)
@@ -57,7 +43,7 @@ function createSecretFile(dataDir: string, name: string): string {
   rmSync(draft, { force: true })
   writeFileSync(draft, `${secret}\n`, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(draft, path)
-  syncFolder(dataDir)
+  syncPath(dataDir)
   return secret
 }
 
@@ -86,12 +72,12 @@ export function replaceKeyFile(dataDir: string, now: Date): void {
   if (!existsSync(next)) return
   setAside(dataDir, now)
   renameSync(next, join(dataDir, keyFileName))
-  syncFolder(dataDir)
+  syncPath(dataDir)
 }
 
 /** After a rotation to ENCRYPTION_KEY: there is no key file any more. */
 export function retireKeyFiles(dataDir: string, now: Date): void {
   setAside(dataDir, now)
   rmSync(join(dataDir, nextKeyFileName), { force: true })
-  syncFolder(dataDir)
+  syncPath(dataDir)
 }

@@ -12,7 +12,7 @@ import {
   replayPipeline,
   type CommitFault,
   type RecordedPipeline,
-} from '../../src/server/cluster/ledger/faulty-connection.fixture.ts'
+} from '../../src/engine/postgres/faulty-connection.fixture.ts'
 import { startLoadBalancer } from '../support/server/load-balancer.ts'
 import { chatRequest } from '../support/server/account.ts'
 import {

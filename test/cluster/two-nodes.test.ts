@@ -8,7 +8,7 @@ import { parseAmount } from '../../src/lib/money.ts'
 import {
   openBlackholeProxy,
   type BlackholeProxy,
-} from '../../src/server/cluster/ledger/faulty-connection.fixture.ts'
+} from '../../src/engine/postgres/faulty-connection.fixture.ts'
 import { chatRequest } from '../support/server/account.ts'
 import type { RelayProcess } from '../support/server/relay-process.ts'
 import {

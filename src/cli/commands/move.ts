@@ -2,10 +2,10 @@
 
 import { Option, type Command } from 'commander'
 import { readConfig } from '../../config.ts'
-import { acquireLock } from '../../server/lock.ts'
-import type { StoreMigration } from '../../server/migrate-store/compare-stores.ts'
-import { abandonMigration, migrateToPostgres } from '../../server/migrate-store/to-postgres.ts'
-import { migrateToSqlite } from '../../server/migrate-store/to-sqlite.ts'
+import { acquireLock } from '../../db/sqlite/data-directory-lock.ts'
+import type { StoreMigration } from '../../migrate-store/compare-stores.ts'
+import { abandonMigration, migrateToPostgres } from '../../migrate-store/to-postgres.ts'
+import { migrateToSqlite } from '../../migrate-store/to-sqlite.ts'
 import { withJsonOption, progressOption } from '../options.ts'
 import {
   CommandError,

@@ -8,12 +8,8 @@ import {
   describeStep,
   type BackupManifest,
   type BackupStep,
-} from '../../server/backup/backup-folder.ts'
-import {
-  restoreToDataDir,
-  restoreToPostgres,
-  type RestoreResult,
-} from '../../server/backup/restore-backup.ts'
+} from '../../backup/backup-folder.ts'
+import { restoreToDataDir, restoreToPostgres, type RestoreResult } from '../../backup/restore-backup.ts'
 import { withJsonOption, progressOption } from '../options.ts'
 import {
   CommandError,

@@ -6,7 +6,7 @@ import type {
   RotationStatus,
   RotationStep,
   RotationStepRequest,
-} from '../../server/key-rotation/key-rotation.ts'
+} from '../../process/key-rotation/key-rotation.ts'
 import { withAdminClient, type AdminClient } from '../admin-client.ts'
 import { progressOption, withJsonOption } from '../options.ts'
 import {

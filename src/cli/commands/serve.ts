@@ -15,7 +15,7 @@ async function start(format: OutputOptions): Promise<void> {
     }
     throw error
   }
-  const { serve } = await import('../../server/serve.ts')
+  const { serve } = await import('../../process/serve.ts')
   await serve(config)
 }
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { join } from 'node:path'
 import { readConfig, type Config } from '../../config.ts'
 import { formatAmount } from '../../lib/money.ts'
-import { isRelayRunning } from '../../server/control-socket.ts'
+import { isRelayRunning } from '../../process/control-socket.ts'
 import { checkCluster, openAdminClient } from '../admin-client.ts'
 import { withJsonOption, progressOption } from '../options.ts'
 import {
@@ -20,7 +20,7 @@ import {
 
 /** Reads a stopped relay's file only: an inconsistent ledger cannot be opened for writing. */
 async function verifyStopped({ databaseUrl, dataDir }: Config): Promise<Fields> {
-  const { verifyInThread } = await import('../../server/verification/verify-thread.ts')
+  const { verifyInThread } = await import('../../engine/verification/verify-thread.ts')
   const report = await (databaseUrl === null
     ? verifyInThread(join(dataDir, 'sluice.db'))
     : verifyInThread({ clusterUrl: databaseUrl }))

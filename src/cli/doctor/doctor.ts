@@ -12,7 +12,7 @@ import {
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../../config.ts'
-import { findMissingDatabaseUrl, hasStore } from '../../server/store-location.ts'
+import { findMissingDatabaseUrl, hasStore } from '../../process/store-location.ts'
 import { checkClock, checkDirectory, checkDisk, checkPort, checkVersions } from './machine.ts'
 import { checkDatabase, checkRelay, checkNode, checkService } from './relay.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'

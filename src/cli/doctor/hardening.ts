@@ -6,7 +6,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
-import { findLockingPid } from '../../server/lock.ts'
+import { findLockingPid } from '../../db/sqlite/data-directory-lock.ts'
 import { ok, warn, type Finding } from './finding.ts'
 
 const name = 'hardening'

@@ -18,7 +18,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { checkSqliteRelease } from '../../db/sqlite/connection.ts'
 import { errorCode, errorMessage } from '../../lib/error-message.ts'
-import { findPortProblem, fetchStatus, fetchText } from '../../server/connection-checks.ts'
+import { findPortProblem, fetchStatus, fetchText } from '../../process/connection-checks.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 const minFreeBytes = 100 * 1024 ** 2

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { findSettingWarnings, type Config } from '../../config.ts'
 import { publicUrlOf } from '../../http/public-urls.ts'
-import { findTlsProblem } from '../../server/tls-listener.ts'
+import { findTlsProblem } from '../../process/tls-listener.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 const dayMs = 86_400_000

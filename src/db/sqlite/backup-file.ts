@@ -1,19 +1,11 @@
 /** Checks a backup of the SQLite file and restores it. */
 
-import {
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { checkSchema } from './migrate.ts'
 import { databaseFileName } from './store.ts'
+import { syncPath } from '../../lib/sync-path.ts'
 
 export interface BackupFileReport {
   readonly schemaVersion: number
@@ -45,12 +37,6 @@ export function checkBackup(path: string): BackupFileReport {
   } finally {
     database.close()
   }
-}
-
-function syncPath(path: string): void {
-  const descriptor = openSync(path, 'r')
-  fsyncSync(descriptor)
-  closeSync(descriptor)
 }
 
 /**

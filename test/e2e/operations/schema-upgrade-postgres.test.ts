@@ -20,7 +20,7 @@ import { formatValues } from '../../../src/db/postgres/sql-text.ts'
 import { createTemporaryDir } from '../../../src/db/store.fixture.ts'
 import { sequenceSql } from '../../../src/db/transfer/to-postgres.ts'
 import { listTables, type ReadRows } from '../../../src/db/transfer/tables.ts'
-import { verifyInThread } from '../../../src/server/verification/verify-thread.ts'
+import { verifyInThread } from '../../../src/engine/verification/verify-thread.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
 import {
   assertServes,

@@ -12,7 +12,7 @@ import { quoteLiteral } from '../../../src/db/postgres/sql-text.ts'
 import { migrateSqlite } from '../../../src/db/sqlite/migrate.ts'
 import { createTemporaryDir } from '../../../src/db/store.fixture.ts'
 import { createReader } from '../../../src/db/transfer/filled-tables.fixture.ts'
-import { verifyInThread } from '../../../src/server/verification/verify-thread.ts'
+import { verifyInThread } from '../../../src/engine/verification/verify-thread.ts'
 import {
   assertServes,
   createFile,

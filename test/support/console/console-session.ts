@@ -12,7 +12,7 @@ import type {
   QueryOf,
 } from '../../../src/http/console/contract/endpoint.ts'
 import { authContract, type Session } from '../../../src/http/console/contract/auth.ts'
-import { setupLinkFileName } from '../../../src/server/setup-link-file.ts'
+import { setupLinkFileName } from '../../../src/process/setup-link-file.ts'
 
 export interface CallOptions<One extends EndpointContract = EndpointContract> {
   body?: BodyOf<One>

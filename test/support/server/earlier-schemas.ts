@@ -13,7 +13,7 @@ import {
   type TableRows,
 } from '../../../src/db/transfer/filled-tables.fixture.ts'
 import { listTables, type ReadRows, type TableShape } from '../../../src/db/transfer/tables.ts'
-import { openServedLedger } from '../../../src/server/verification/served-ledger.fixture.ts'
+import { openServedLedger } from '../../../src/engine/verification/served-ledger.fixture.ts'
 import { chatRequest, type Account } from './account.ts'
 import type { TestServer } from './test-server.ts'
 

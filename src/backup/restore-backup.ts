@@ -1,0 +1,94 @@
+/** Restores a checked backup into a data directory, or into an empty PostgreSQL database. */
+
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { backupsFolder } from '../config/data.ts'
+import { restoreBackup } from '../db/sqlite/backup-file.ts'
+import { holderFileName, lockFileName, acquireLock } from '../db/sqlite/data-directory-lock.ts'
+import { migrateToPostgres } from '../migrate-store/to-postgres.ts'
+import type { OnProgress } from '../migrate-store/progress.ts'
+import { BackupError, databaseFile, keyFile, type BackupManifest } from './backup-folder.ts'
+import { syncPath } from '../lib/sync-path.ts'
+
+export interface RestoreResult {
+  /** Where the previous content is now; null if there was none. */
+  readonly moved_aside: string | null
+}
+
+/** The content of a data directory, except its lock, its backups, and what earlier restores moved aside. */
+function existingContent(dataDir: string): string[] {
+  const ours = [lockFileName, holderFileName, 'lost+found', backupsFolder]
+  return readdirSync(dataDir).filter((name) => !ours.includes(name) && !name.startsWith('before-'))
+}
+
+/** Moves files to a folder inside the data directory, which may be a volume of its own, so that a rename is possible. */
+function moveAside(dataDir: string, names: readonly string[]): string {
+  const folder = join(dataDir, `before-${new Date().toISOString().replaceAll(':', '-')}`)
+  mkdirSync(folder, { mode: 0o700 })
+  for (const name of names) renameSync(join(dataDir, name), join(folder, name))
+  syncPath(folder)
+  return folder
+}
+
+/**
+ * `force`: moves existing content aside. Throws BackupError if there is content, and DataDirLockedError if a relay is
+ * running.
+ */
+export function restoreToDataDir(
+  folder: string,
+  dataDir: string,
+  backup: BackupManifest,
+  force: boolean,
+): RestoreResult {
+  const lock = acquireLock(dataDir, { command: 'restore' })
+  try {
+    const content = existingContent(dataDir)
+    if (content.length > 0 && !force) {
+      throw new BackupError(`${dataDir} is not empty. Use --force to move its content to a folder inside it.`)
+    }
+    const aside = content.length > 0 ? moveAside(dataDir, content) : null
+    // The database comes last: a directory without one counts as unused.
+    if (backup.files.some(({ name }) => name === keyFile)) {
+      copyFileSync(join(folder, keyFile), join(dataDir, keyFile))
+      syncPath(join(dataDir, keyFile))
+    }
+    restoreBackup(join(folder, databaseFile), dataDir)
+    return { moved_aside: aside }
+  } finally {
+    lock.release()
+  }
+}
+
+/** A working copy, in a folder that the same restore finds again if it was interrupted. */
+function workingCopy(folder: string, dataDir: string, backup: BackupManifest): string {
+  const id = backup.files.find(({ name }) => name === databaseFile)?.sha256.slice(0, 16)
+  const copy = join(dataDir, `restoring-${id}`)
+  if (existsSync(join(copy, databaseFile))) return copy
+  mkdirSync(copy, { recursive: true, mode: 0o700 })
+  for (const { name } of backup.files.toSorted((one) => (one.name === databaseFile ? 1 : -1))) {
+    copyFileSync(join(folder, name), join(copy, `${name}.arriving`))
+    syncPath(join(copy, `${name}.arriving`))
+    renameSync(join(copy, `${name}.arriving`), join(copy, name))
+  }
+  syncPath(copy)
+  return copy
+}
+
+/** Fills the empty database of a cluster. Interrupted, the same call resumes. Throws DataDirLockedError if a node is running. */
+export async function restoreToPostgres(
+  folder: string,
+  { config, url }: { readonly config: Config; readonly url: string },
+  backup: BackupManifest,
+  onProgress: OnProgress,
+): Promise<void> {
+  const { dataDir } = config
+  const lock = acquireLock(dataDir, { command: 'restore' })
+  try {
+    const copy = workingCopy(folder, dataDir, backup)
+    await migrateToPostgres({ ...config, dataDir: copy, databaseUrl: null }, url, onProgress)
+    rmSync(copy, { recursive: true, force: true })
+  } finally {
+    lock.release()
+  }
+}

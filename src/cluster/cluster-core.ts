@@ -1,0 +1,299 @@
+/**
+ * The core of a cluster node: the same as that of a single node (core.ts), over PostgreSQL. The node writes little to its
+ * own disk and recovers it at startup: settlements that the database does not have, and the marks of streams of an earlier
+ * process.
+ */
+import { hostname, networkInterfaces } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { loadDirectory } from '../accounts/directory.ts'
+import { loadCatalog } from '../catalog/catalog.ts'
+import type { Config } from '../config.ts'
+import type { Changes } from '../db/change.ts'
+import { openLocalJournal, type LocalJournal } from '../db/sqlite/local-journal.ts'
+import { ChangeFeed } from '../db/postgres/change-feed.ts'
+import { openPostgresDb, type PostgresDb } from '../db/postgres/postgres-db.ts'
+import { migratePostgres } from '../db/postgres/migrate.ts'
+import { joinCluster } from '../db/postgres/nodes.ts'
+import { checkNotMoved, DatabaseMovedError } from '../db/transfer/move-marker.ts'
+import { errorMessage } from '../lib/error-message.ts'
+import { newId } from '../lib/ids.ts'
+import { monotonicClock, wallClock, type Core, type CoreListener } from '../engine/core.ts'
+import { RejectionOverflow } from '../engine/rejection-overflow.ts'
+import { reopeningFailed } from '../engine/reopening.ts'
+import { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
+import { applyChanges } from '../engine/config-cache.ts'
+import { SpendNotifications } from '../engine/spend-notifications.ts'
+import { version } from '../lib/version.ts'
+import { LocalRateLimiter, type ClusterRateLimiter } from '../limits/local-rate-limiter.ts'
+import { RedisRateLimiter } from '../limits/redis-rate-limiter.ts'
+import { Leader } from './leader.ts'
+import { recoverOpenHolds, releaseRateSlot } from '../engine/postgres/recover-open-holds.ts'
+import { NodeMembership } from './node-membership.ts'
+import { NodeJournal } from '../engine/postgres/node-journal.ts'
+import { nodeAddress } from './node-address.ts'
+import { openNodeKeyring } from './node-keys.ts'
+import { ClusterWorkerLedger } from '../engine/postgres/cluster-worker-ledger.ts'
+import { CircuitBroadcast } from './circuit-broadcast.ts'
+import { SharedAuthority } from '../engine/postgres/shared-authority.ts'
+import { Credits } from '../engine/credits.ts'
+import { sharedCredits } from '../engine/postgres/shared-credits.ts'
+import { LedgerAlertBroadcast } from './ledger-alert-broadcast.ts'
+import { SharedLedger } from '../engine/postgres/shared-ledger.ts'
+import { TrafficBroadcast } from './traffic-broadcast.ts'
+import { verifyInThread, monitorInThread } from '../engine/verification/verify-thread.ts'
+
+const rejoinPauseMs = 500
+
+type ClusterConfig = Omit<Config, 'databaseUrl'> & { readonly databaseUrl: string }
+
+/** This node's permanent id: created at its first start, kept in its data directory. */
+async function loadNodeId(local: LocalJournal): Promise<string> {
+  const known = local.contents.facts.get('node')
+  if (known !== undefined) return known
+  const id = newId('node')
+  await local.write(['fact', 'node', id])
+  return id
+}
+
+interface OpenedNode {
+  readonly local: LocalJournal
+  readonly db: PostgresDb
+  readonly id: string
+  readonly join: () => Promise<number>
+}
+
+async function openNode(config: ClusterConfig): Promise<OpenedNode> {
+  const { databaseUrl, dataDir } = config
+  const address = nodeAddress(config, networkInterfaces())
+  await migratePostgres(databaseUrl)
+  const local = await openLocalJournal(dataDir)
+  const id = await loadNodeId(local)
+  const db = openPostgresDb(databaseUrl, `sluice ${id}`)
+  await checkNotMoved(db)
+  return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version, address }) }
+}
+
+/** Rejoins the cluster after a retirement, with retries. A call while it runs has no effect. */
+function createRejoin(deps: {
+  readonly join: () => Promise<number>
+  readonly node: () => NodeMembership
+  readonly onRejoin: (why: string) => void
+  /** Another process runs under this node's id: one of the two must stop. */
+  readonly onDuplicate: (where: string) => void
+  readonly onMigrated: (why: string) => void
+}): (why: string) => void {
+  let isRunning = false
+  const rejoin = async (why: string): Promise<void> => {
+    let isRetired = false
+    for (;;) {
+      try {
+        if (!isRetired) {
+          const where = await deps.node().runsElsewhere()
+          if (where !== null) return deps.onDuplicate(where)
+          deps.onRejoin(why)
+          isRetired = true
+        }
+        await deps.node().continueInEpoch(await deps.join())
+        break
+      } catch (error) {
+        if (error instanceof DatabaseMovedError) return deps.onMigrated(error.message)
+        await delay(rejoinPauseMs)
+      }
+    }
+    isRunning = false
+  }
+  return (why) => {
+    if (isRunning) return
+    isRunning = true
+    void rejoin(why)
+  }
+}
+
+interface JoinedNode {
+  readonly ledger: SharedLedger
+  readonly journal: NodeJournal
+  readonly node: NodeMembership
+  readonly rates: ClusterRateLimiter
+  readonly now: () => number
+}
+
+/** Joins the cluster in a new epoch, and creates this node's ledger and rate limiter. */
+async function joinAsNode(
+  { local, db, id, join }: OpenedNode,
+  config: ClusterConfig,
+  listener: CoreListener,
+): Promise<JoinedNode> {
+  const now = wallClock()
+  const journal = new NodeJournal(local)
+  const onFenced = createRejoin({
+    join,
+    node: () => node,
+    onRejoin: (why) => listener.onWarning(why, { node: id }),
+    onDuplicate: (where) =>
+      listener.onFailure(
+        `another process runs as ${id}, on ${where}. Each node needs its own DATA_DIR, not a copy of another node's`,
+      ),
+    onMigrated: (why) => listener.onFailure(why),
+  })
+  const epoch = await join()
+  const ledger: SharedLedger = new SharedLedger({
+    url: config.databaseUrl,
+    node: id,
+    epoch,
+    now,
+    db,
+    saveLocally: (operation) =>
+      journal.saveSettlement(operation, ledger.state.holds.get(operation.request.id)),
+    removeLocal: (ids) => journal.remove(ids),
+    listener: {
+      onAdmissionChange: (isOpen, why) => listener.onAdmissionChange(isOpen, why),
+      onFenced,
+      onBroken: (error) => listener.onFailure(errorMessage(error)),
+      onReopeningFailed: (why) => listener.onWarning(reopeningFailed, { why }),
+    },
+  })
+  const node: NodeMembership = new NodeMembership(
+    { db, id, ledger, now, onFenced, onHoldEnded: (hold) => releaseRateSlot(rates, hold) },
+    epoch,
+  )
+  const rates = createRates(config, node, listener)
+  await node.refresh()
+  return { ledger, journal, node, rates, now }
+}
+
+/** Limits are counted over all nodes if there is a Redis; otherwise each node admits its share. */
+function createRates(
+  { redisUrl, slotLeaseMs }: ClusterConfig,
+  node: NodeMembership,
+  listener: CoreListener,
+): ClusterRateLimiter {
+  const monotonicNow = monotonicClock()
+  const local = new LocalRateLimiter(() => node.position, monotonicNow)
+  if (redisUrl === null) return local
+  return new RedisRateLimiter({
+    url: redisUrl,
+    leaseMs: slotLeaseMs,
+    local,
+    monotonicNow,
+    onUnavailable: (why) =>
+      listener.onWarning('Redis unavailable: using local rate limits', { why: `REDIS_URL: ${why}` }),
+    onAvailable: () => listener.onWarning('Redis available: using shared rate limits', {}),
+  })
+}
+
+function clusterGauges(
+  node: NodeMembership,
+  rates: ClusterRateLimiter,
+  isLeader: boolean,
+): ReturnType<Core['gauges']> {
+  return [
+    { name: 'sluice_nodes', help: 'Nodes of this cluster that are alive', value: node.position.nodes },
+    {
+      name: 'sluice_rates_shared',
+      help: '1: rate limits are counted over all nodes; 0: each node admits its share of every limit',
+      value: rates.isShared ? 1 : 0,
+    },
+    {
+      name: 'sluice_leads',
+      help: '1: this node is the leader and runs jobs, health checks and the ledger monitor',
+      value: isLeader ? 1 : 0,
+    },
+  ]
+}
+
+/** The messages between nodes that may be lost. */
+function createBroadcasts(send: (text: string) => void) {
+  const circuits = new CircuitBroadcast(send)
+  const ledgerAlerts = new LedgerAlertBroadcast(send)
+  const traffic = new TrafficBroadcast(send)
+  return {
+    circuits,
+    ledgerAlerts,
+    onMessage(text: string) {
+      for (const listener of [circuits, ledgerAlerts, traffic]) {
+        try {
+          listener.onMessage(text)
+        } catch {
+          // Any client of the database can send a message, and another release may use another format.
+        }
+      }
+    },
+    attach(health: UpstreamHealth) {
+      circuits.attach(health.breakers)
+      traffic.attach(health)
+    },
+    close: () => traffic.close(),
+  }
+}
+
+/** Opens a node whose data directory the caller has locked. Ends the holds that an earlier process left open. */
+export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
+  const { databaseUrl: url } = config
+  const opened = await openNode(config)
+  const { local, db, id } = opened
+  const keyring = await openNodeKeyring(db, id, config)
+  const joined = await joinAsNode(opened, config, listener)
+  const { ledger, node, rates, now } = joined
+  const feed: ChangeFeed = new ChangeFeed(
+    { url, name: `sluice ${id}` },
+    {
+      async onChanges(changes) {
+        await refresh(changes)
+        await listener.onChanges(changes)
+        await keyring.onApplied(changes)
+      },
+      onBroadcast: (text) => broadcasts.onMessage(text),
+      onConnected: () => broadcasts.circuits.sendAll(),
+      onDisconnected: () => ledger.retryNow(),
+    },
+  )
+  const broadcasts = createBroadcasts((text) => feed.broadcast(text))
+  await feed.start().then(() => keyring.onJoined())
+  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, keyring.sealer)])
+  const refresh = (changes: Changes) => applyChanges({ ...keyring, db, directory, catalog }, changes)
+  const spendNotifications = new SpendNotifications({ state: ledger.state, directory, db })
+  const authority = new SharedAuthority({ ...joined, directory, catalog, spendNotifications, db, feed })
+  const health = new UpstreamHealth(catalog, Date.now)
+  broadcasts.attach(health)
+  const recoveredHolds = await recoverOpenHolds({ ...opened, ...joined, catalog })
+  const leader = new Leader({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
+  const isLeader = (): boolean => leader.isLeader
+  const overflow = new RejectionOverflow(db, (row) => ledger.enqueue({ kind: 'row', row }))
+  return {
+    nodeId: id,
+    store: { db },
+    directory,
+    catalog,
+    sealer: keyring.sealer,
+    state: ledger.state,
+    commits: ledger,
+    authority,
+    credits: new Credits(sharedCredits(ledger), spendNotifications, now),
+    health,
+    recoveredHolds,
+    workerDbAccess: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),
+    gauges: () => clusterGauges(node, rates, leader.isLeader),
+    isLeader,
+    nodes: () => node.list(),
+    retireNode: (other) => node.retire(other),
+    recordRequest: (row) => overflow.record(row),
+    openWorkerLedger: (deps) => new ClusterWorkerLedger(authority, deps),
+    isCurrent: () => feed.waitUntilFresh(),
+    applyConfigChanges: refresh,
+    // Queries the database first: an outage is not a bug of the thread.
+    verifyLedger: () =>
+      db.all({ sql: 'select 1', parameters: [] }).then(() => verifyInThread({ clusterUrl: url })),
+    monitorLedger: (everyMs, monitorListener) =>
+      monitorInThread({ clusterUrl: url }, everyMs, broadcasts.ledgerAlerts.wrap(monitorListener), isLeader),
+    async close() {
+      await Promise.all([leader.close(), feed.close(), rates.close()])
+      broadcasts.close()
+      health.close()
+      await Promise.all([ledger.close(), overflow.close()])
+      // Charges that the ledger has just written may raise some.
+      await spendNotifications.close()
+      await node.leave()
+      await Promise.all([local.close(), db.close()])
+    },
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * A node's membership in its cluster: it sends heartbeats, and knows how many nodes share the limits. A retired node
+ * rejoins. The leader ends the holds of nodes that stay away.
+ */
+import type { Db } from '../db/db.ts'
+import type { HoldRow } from '../db/postgres/lock-batch.ts'
+import {
+  listHoldsOfRetiredNodes,
+  leaveCluster,
+  listNodes,
+  recordHeartbeat,
+  listOpenHolds,
+  readNodeShare,
+  retireNode,
+  findOtherMachine,
+  listSilentNodes,
+} from '../db/postgres/nodes.ts'
+import { apiError } from '../errors.ts'
+import type { NodeRecord } from '../db/postgres/nodes.ts'
+import { decodeHold } from '../ledger/checkpoint.ts'
+import { accountOwner, keyOwner, type Hold } from '../ledger/state.ts'
+import { noCaps } from '../engine/caller-limits.ts'
+import type { NodePosition } from '../limits/local-rate-limiter.ts'
+import { retiredWhy } from '../engine/postgres/ledger-errors.ts'
+import type { SharedLedger } from '../engine/postgres/shared-ledger.ts'
+
+const heartbeatEveryMs = 2000
+/** A node without a heartbeat for this long gets no share of the limits. */
+const aliveTimeoutMs = 15_000
+/** A node without a heartbeat for this long is retired. */
+const retireAfterMs = 15 * 60_000
+/** After an outage of the database all nodes look silent: those that are alive send a heartbeat within this time. */
+const silenceGraceMs = 10_000
+const holdsPerBatch = 500
+
+export interface NodeMembershipDeps {
+  readonly db: Db
+  readonly id: string
+  readonly ledger: SharedLedger
+  readonly now: () => number
+  /** The node's epoch is over. */
+  readonly onFenced: (why: string) => void
+  /** A hold of a retired node is about to be ended. */
+  readonly onHoldEnded: (hold: Hold) => void
+}
+
+export class NodeMembership {
+  readonly #deps: NodeMembershipDeps
+  readonly #timer: NodeJS.Timeout
+  #position: NodePosition = { nodes: 1, index: 0 }
+  #refreshedAt: number
+  /** Since when each node has been silent, by this node's clock. */
+  #silentSince = new Map<string, number>()
+  #epoch: number
+
+  constructor(deps: NodeMembershipDeps, epoch: number) {
+    this.#deps = deps
+    this.#epoch = epoch
+    this.#refreshedAt = deps.now()
+    this.#timer = setInterval(() => void this.#heartbeat(), heartbeatEveryMs)
+  }
+
+  /** The machine on which another process runs under this node's id; null: none. */
+  runsElsewhere(): Promise<string | null> {
+    return findOtherMachine(this.#deps.db, this.#deps.id, this.#epoch)
+  }
+
+  get position(): NodePosition {
+    return this.#position
+  }
+
+  /** Counts the nodes that share the limits. Nodes that were alive before an outage of the database count after it. */
+  async refresh(): Promise<void> {
+    const at = this.#deps.now()
+    this.#position = await readNodeShare(
+      this.#deps.db,
+      this.#deps.id,
+      aliveTimeoutMs + at - this.#refreshedAt,
+    )
+    this.#refreshedAt = at
+  }
+
+  async #heartbeat(): Promise<void> {
+    try {
+      const epoch = this.#epoch
+      if (!(await recordHeartbeat(this.#deps.db, this.#deps.id, epoch)) && epoch === this.#epoch)
+        this.#deps.onFenced(retiredWhy)
+      await this.refresh()
+    } catch {
+      this.#deps.ledger.retryNow()
+    }
+  }
+
+  /** Retires the nodes that have been silent for too long, even after the grace period. Returns their ids. */
+  async retireSilent(): Promise<string[]> {
+    const { db, id: own, now } = this.#deps
+    const at = now()
+    const silent = (await listSilentNodes(db, retireAfterMs)).filter((id) => id !== own)
+    this.#silentSince = new Map(silent.map((id) => [id, this.#silentSince.get(id) ?? at]))
+    const retired = silent.filter((id) => at - (this.#silentSince.get(id) ?? at) >= silenceGraceMs)
+    for (const id of retired) await retireNode(db, id)
+    return retired
+  }
+
+  async list(): Promise<NodeRecord[]> {
+    const rows = await listNodes(this.#deps.db)
+    return rows.map(
+      ({ id, name, address, version, state, started_at: startedAt, seen_at: seenAt, open_holds, now }) => ({
+        id,
+        name,
+        address,
+        version,
+        state: state === 'running' && now - seenAt > aliveTimeoutMs ? 'silent' : state,
+        startedAt,
+        seenAt,
+        openHolds: open_holds,
+        isSelf: id === this.#deps.id,
+      }),
+    )
+  }
+
+  /** Retires another node. Returns how many of its holds were settled. Throws an ApiError. */
+  async retire(id: string): Promise<number> {
+    if (id === this.#deps.id)
+      throw apiError('conflict', {
+        message: 'A node cannot retire itself. Stop it, or send the request to another node.',
+      })
+    if (!(await retireNode(this.#deps.db, id))) throw apiError('not_found', { message: 'Node not found.' })
+    return this.endHoldsOfRetired()
+  }
+
+  /** Ends the holds of retired nodes at their last uploaded marks. Returns how many there were. */
+  async endHoldsOfRetired(): Promise<number> {
+    let ended = 0
+    for (;;) {
+      const rows = await listHoldsOfRetiredNodes(this.#deps.db, holdsPerBatch)
+      if (rows.length === 0) return ended
+      await Promise.all(rows.map((row) => this.#expireHold(row)))
+      ended += rows.length
+    }
+  }
+
+  /** Continues in a new epoch. The holds of the old epoch no longer belong to this node. */
+  async continueInEpoch(epoch: number): Promise<void> {
+    this.#epoch = epoch
+    const rows = await listOpenHolds(this.#deps.db, this.#deps.id)
+    await this.#deps.ledger.rejoin(epoch)
+    // Not awaited: if this epoch ends as well in the meantime, the next one repeats it.
+    for (const row of rows) void this.#expireHold(row)
+  }
+
+  #expireHold(row: HoldRow): Promise<void> {
+    const hold = decodeHold(row.body, null)
+    const { id, account, key } = hold
+    this.#deps.onHoldEnded(hold)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#deps.ledger.enqueue({
+      kind: 'expire',
+      id,
+      at: this.#deps.now(),
+      caps: noCaps,
+      owners: [accountOwner(account), keyOwner(key)],
+      upstream: null,
+      isRetired: true,
+      reply: () => resolve(),
+    })
+    return promise
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#timer)
+    await leaveCluster(this.#deps.db, this.#deps.id, this.#epoch).catch(() => undefined)
+  }
+}

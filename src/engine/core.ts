@@ -1,0 +1,118 @@
+/**
+ * The core of a node, on the main thread: the store and what was loaded from it, the ledger, the limits, and the authority
+ * over both. Workers, the control socket and the command line all use it. One node alone: embedded-core.ts; a node of a
+ * cluster: cluster/cluster-core.ts.
+ */
+import type { MessagePort } from 'node:worker_threads'
+import type { Histogram } from '@prometheus-io/client'
+import type { Directory } from '../accounts/directory.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Changes } from '../db/change.ts'
+import type { DbAccess } from '../db/open-db.ts'
+import type { Db } from '../db/db.ts'
+import type { LedgerReport } from '../ledger/report.ts'
+import type { NodeRecord } from '../db/postgres/nodes.ts'
+import type { Wallet } from '../ledger/wallet.ts'
+import type { RequestRow } from '../db/ledger-commit.ts'
+import type { LedgerState } from '../ledger/state.ts'
+import type { RateStatus } from '../limits/rate-limiter.ts'
+import type { Sealer } from '../lib/encryption.ts'
+import type { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
+import type { Credits } from './credits.ts'
+import type { MonitorListener } from './verification/verify-thread.ts'
+import type { WorkerLedger, WorkerLedgerDeps } from './worker-ledger.ts'
+
+/** The part of the authority that serves handlers. */
+export interface CoreAuthority {
+  /** The current wallet of an account, or of a key within it. */
+  wallet(account: string, key: string | null): Wallet | Promise<Wallet>
+  /** Counts a free request, which ends at once, against the rate limits. Throws an ApiError if a limit is exceeded. */
+  takeTokenCount(id: string, key: string): RateStatus | Promise<RateStatus>
+  takeReplay(id: string, key: string): RateStatus | Promise<RateStatus>
+  /** The ledger is inconsistent: nothing is admitted until an operator has corrected it and restarted the relay. */
+  haltAdmission(): void
+}
+
+export interface Core {
+  /** The id of this node; null for a single relay. */
+  readonly nodeId: string | null
+  readonly store: { readonly db: Db }
+  readonly directory: Directory
+  readonly catalog: Catalog
+  readonly sealer: Sealer
+  /** The open holds of this node, and what could not be charged. */
+  readonly state: Pick<LedgerState, 'holds' | 'overrun'>
+  readonly commits: { readonly durable: number; readonly isAdmitting: boolean; readonly latency: Histogram }
+  readonly authority: CoreAuthority
+  readonly credits: Pick<Credits, 'enter' | 'enterWithId' | 'endTrial'>
+  /** The health of upstreams as this node sees it. */
+  readonly health: UpstreamHealth
+  /** Writes, with the next commit, the row of a call that had no hold: a rejected one, or one that no caller requested. */
+  recordRequest(row: RequestRow): void
+  /** How many holds an earlier process left open; this start has ended them. */
+  readonly recoveredHolds: number
+  /** A worker's access to the database; `ports` must be transferred to it. */
+  workerDbAccess(): { readonly db: DbAccess; readonly ports: readonly MessagePort[] }
+  /** The main thread's channel to a worker. */
+  openWorkerLedger(deps: WorkerLedgerDeps): WorkerLedger
+  /** Whether this node has applied all changes up to a second ago; waits for them a short time. */
+  isCurrent(): Promise<boolean>
+  /** Applies changes of the configuration that were written to the database. */
+  applyConfigChanges(changes: Changes): Promise<void>
+  /** Metrics beyond those of every node. */
+  gauges(): readonly { readonly name: string; readonly help: string; readonly value: number }[]
+  /** Whether this node runs the jobs of the leader. */
+  isLeader(): boolean
+  nodes(): Promise<readonly NodeRecord[]>
+  /** Retires a node. Returns how many of its holds were settled. Throws an ApiError if it is not found. */
+  retireNode(id: string): Promise<number>
+  /** Recomputes the whole ledger on a thread of its own. */
+  verifyLedger(): Promise<LedgerReport>
+  /** Recomputes new commits of the ledger periodically. The returned function stops it. */
+  monitorLedger(everyMs: number, listener: MonitorListener): () => Promise<void>
+  /** Waits for what is in flight, and closes the store. */
+  close(): Promise<void>
+}
+
+export interface CoreListener {
+  onDurable(commit: number): void
+  onAdmissionChange(isOpen: boolean, why: string): void
+  /** The disk cannot be trusted any more: the process must exit. */
+  onFailure(why: string): void
+  /** Another node has changed the configuration. Resolves when every thread has applied it. */
+  onChanges(changes: Changes): Promise<void>
+  /** Request rows older than `REQUEST_RETENTION` were deleted. */
+  onRequestsDeleted(requests: number): void
+  /** An event that operators should know of. */
+  onWarning(what: string, about: object): void
+}
+
+/** For a command that opens a core for a short time: it ignores events, and a failed store ends it. */
+export const noopCoreListener: CoreListener = {
+  onDurable: () => undefined,
+  onAdmissionChange: () => undefined,
+  onChanges: () => Promise.resolve(),
+  onRequestsDeleted: () => undefined,
+  onWarning: () => undefined,
+  onFailure(why) {
+    throw new Error(`Store failed: ${why}`)
+  },
+}
+
+/** If the system clock steps back by at most this, time stands still until it catches up; a larger step is followed. */
+const maxClockStepBackMs = 60_000
+/** Milliseconds since the epoch, which small corrections of the system clock do not turn back. */
+export function wallClock(systemNow: () => number = Date.now): () => number {
+  let last = 0
+  return () => {
+    const now = systemNow()
+    if (now > last || last - now > maxClockStepBackMs) last = now
+    return last
+  }
+}
+
+/** Milliseconds since the epoch at the start of the process, continued by a monotonic clock. */
+export function monotonicClock(): () => number {
+  const startedAt = Date.now() - performance.now()
+  return () => Math.floor(startedAt + performance.now())
+}

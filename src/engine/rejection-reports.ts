@@ -1,0 +1,51 @@
+/**
+ * A worker's reports of rejected requests to the main thread: the first ones of a key in a minute at once, all others as
+ * sums once a second, so that a caller who is rejected all the time costs neither messages nor rows.
+ */
+import type { Caller } from '../accounts/directory.ts'
+import type { ApiError } from '../errors.ts'
+import type { RequestProgress } from '../relay/relay-request.ts'
+import { RejectionQuota, RejectionSums, type Rejection } from './rejection.ts'
+
+const reportSumsEveryMs = 1000
+const maxModelChars = 256
+
+/** What is reported of a rejected request. */
+export interface RejectedCall {
+  readonly id: string
+  readonly caller: Pick<Caller, 'accountId' | 'keyId'>
+  readonly progress: Pick<RequestProgress, 'model' | 'stream'>
+}
+
+export class RejectionReports {
+  readonly #report: (rejection: Rejection) => void
+  readonly #now: () => number
+  readonly #quota = new RejectionQuota()
+  readonly #sums = new RejectionSums()
+  #timer: NodeJS.Timeout | undefined
+
+  /** `now`: milliseconds since the epoch. */
+  constructor(report: (rejection: Rejection) => void, now: () => number = Date.now) {
+    this.#report = report
+    this.#now = now
+  }
+
+  record({ code, status }: ApiError, { id, caller, progress }: RejectedCall): void {
+    const at = this.#now()
+    const { accountId: account, keyId: key } = caller
+    const { stream } = progress
+    const model = progress.model.slice(0, maxModelChars)
+    const rejection = { id, at, account, key, code, status, model, stream, count: 1 }
+    this.#quota.enterMinute(at)
+    if (this.#quota.take(key)) return this.#report(rejection)
+    this.#sums.add(rejection)
+    this.#timer ??= setTimeout(() => this.flush(), reportSumsEveryMs)
+  }
+
+  /** Reports the sums. */
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const sum of this.#sums.take()) this.#report(sum)
+  }
+}

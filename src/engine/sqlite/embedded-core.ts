@@ -1,0 +1,204 @@
+/** The core of a single node, over SQLite: every decision is made in memory, and becomes durable with a commit. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { loadDirectory } from '../../accounts/directory.ts'
+import { loadCatalog } from '../../catalog/catalog.ts'
+import type { Config } from '../../config.ts'
+import { apiError } from '../../errors.ts'
+import { loadLeftPeriods } from '../../db/left-periods.ts'
+import type { RequestRow } from '../../db/ledger-commit.ts'
+import { openReadOnly } from '../../db/sqlite/read-only.ts'
+import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.ts'
+import { checkNotMoved } from '../../db/transfer/move-marker.ts'
+import { Authority } from './authority.ts'
+import { EmbeddedWorkerLedger } from './embedded-worker-ledger.ts'
+import { CommitQueue } from './commit-queue.ts'
+import { UpstreamHealth } from '../../relay/upstreams/upstream-health.ts'
+import { Credits } from '../credits.ts'
+import { embeddedCredits } from './embedded-credits.ts'
+import { EmbeddedLedger } from './embedded-ledger.ts'
+import { openSealer } from '../../db/open-sealer.ts'
+import { applyChanges } from '../config-cache.ts'
+import { SpendNotifications } from '../spend-notifications.ts'
+import { PeriodReopening } from './period-reopening.ts'
+import { RejectionOverflow } from '../rejection-overflow.ts'
+import { reopeningFailed } from '../reopening.ts'
+import { recoverLedger, type RecoveredLedger } from './recovery.ts'
+import { verifyInThread, monitorInThread } from '../verification/verify-thread.ts'
+import { monotonicClock, wallClock, type Core, type CoreListener } from '../core.ts'
+
+/** While the disk is full, at most this many rows of rejected requests wait in memory; further ones are only counted. */
+const maxQueuedRows = 10_000
+/** How often idle subjects of rate limits are removed. */
+const sweepEveryMs = 60_000
+
+/** Promises that resolve when a commit is on disk. */
+class CommitWaiters {
+  readonly #waiting = new Map<number, PromiseWithResolvers<void>>()
+
+  wait(commit: number): Promise<void> {
+    const known = this.#waiting.get(commit) ?? Promise.withResolvers<void>()
+    this.#waiting.set(commit, known)
+    return known.promise
+  }
+
+  resolveUpTo(commit: number): void {
+    for (const [number, waiter] of this.#waiting) {
+      if (number > commit) continue
+      this.#waiting.delete(number)
+      waiter.resolve()
+    }
+  }
+
+  rejectAll(): void {
+    for (const waiter of this.#waiting.values()) waiter.reject(apiError('service_unavailable'))
+    this.#waiting.clear()
+  }
+}
+
+/** The queue of commits, and a function whose promise resolves when a commit is on disk. */
+function openCommitQueue(
+  { state, lastCommit }: RecoveredLedger,
+  { store, now, listener }: { store: Store; now: () => number; listener: CoreListener },
+): { commits: CommitQueue; whenDurable: (commit: number) => Promise<void> } {
+  const waiters = new CommitWaiters()
+  const commits = new CommitQueue(
+    state,
+    {
+      sink: store,
+      now,
+      listener: {
+        onDurable(commit) {
+          waiters.resolveUpTo(commit)
+          listener.onDurable(commit)
+        },
+        onAdmissionChange(isOpen, why) {
+          if (!isOpen) waiters.rejectAll()
+          listener.onAdmissionChange(isOpen, why)
+        },
+        onFailure: (why) => listener.onFailure(why),
+      },
+    },
+    lastCommit,
+  )
+  const whenDurable = (commit: number): Promise<void> => {
+    if (commit <= commits.durable) return Promise.resolve()
+    if (!commits.isAdmitting) return Promise.reject(apiError('service_unavailable'))
+    commits.requestFlush(commit)
+    return waiters.wait(commit)
+  }
+  return { commits, whenDurable }
+}
+
+/** False: the store accepts no commits, and too many rows wait for it. */
+function enqueueRow(commits: CommitQueue, row: RequestRow): boolean {
+  if (!commits.isAdmitting && commits.queuedRequests >= maxQueuedRows) return false
+  commits.addRequest(row)
+  return true
+}
+
+/** The parts of a Core that concern a cluster. */
+const singleNode = {
+  nodeId: null,
+  gauges: () => [],
+  isCurrent: () => Promise.resolve(true),
+  isLeader: () => true,
+  nodes: () => Promise.resolve([]),
+  retireNode: () =>
+    Promise.reject(apiError('not_found', { message: 'This relay is not part of a cluster.' })),
+} satisfies Partial<Core>
+
+/** Throws if the database of the directory was moved elsewhere. Reads only: a move compares what is in the file. */
+async function checkDirectoryNotMoved(dataDir: string): Promise<void> {
+  const path = join(dataDir, databaseFileName)
+  if (!existsSync(path)) return
+  const reader = openReadOnly(path)
+  try {
+    if (reader.hasTable('settings')) await checkNotMoved(reader.db)
+  } finally {
+    reader.close()
+  }
+}
+
+/** Opens the store of the directory; its roll-ups and migrations begin at once. */
+async function openUnmovedStore(config: Config, listener: CoreListener): Promise<Store> {
+  await checkDirectoryNotMoved(config.dataDir)
+  return openStore({
+    dataDir: config.dataDir,
+    maintenanceModule: new URL('../../usage/rollups/rollup.ts', import.meta.url),
+    requestRetentionMs: config.requestsKeptMs,
+    onRequestsDeleted: (requests) => listener.onRequestsDeleted(requests),
+    onFailed: (why) => listener.onFailure(why),
+  })
+}
+
+/** Opens a data directory that the caller has locked. Ends the holds that an earlier process left open. */
+export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
+  const store = await openUnmovedStore(config, listener)
+  const { db } = store
+  const { sealer, reloadKeys } = await openSealer(db, config)
+  const [recovered, directory, catalog, leftPeriods] = await Promise.all([
+    recoverLedger(store, Date.now()),
+    loadDirectory(db),
+    loadCatalog(db, sealer),
+    loadLeftPeriods(db),
+  ])
+  const { state, rates } = recovered
+  const now = wallClock()
+  const monotonicNow = monotonicClock()
+  const { commits, whenDurable } = openCommitQueue(recovered, { store, now, listener })
+  const ledger = new EmbeddedLedger({ state, commits, monotonicNow })
+  const spendNotifications = new SpendNotifications({ state, directory, db })
+  const onError = (why: string): void => listener.onWarning(reopeningFailed, { why })
+  const reopening = new PeriodReopening({ ledger, commits, db, whenDurable, onError }, leftPeriods)
+  const authority = new Authority({
+    ledger,
+    commits,
+    rates,
+    directory,
+    catalog,
+    spendNotifications,
+    reopening,
+    now,
+    monotonicNow,
+  })
+  const credits = new Credits(embeddedCredits({ ledger, commits, db, whenDurable }), spendNotifications, now)
+  const health = new UpstreamHealth(catalog, Date.now)
+  const openHolds = [...state.holds.keys()]
+  for (const id of openHolds) authority.expire(id)
+  await commits.drain()
+  const sweeping = setInterval(() => rates.sweep(monotonicNow()), sweepEveryMs)
+  sweeping.unref()
+  const overflow = new RejectionOverflow(db, (row) => enqueueRow(commits, row))
+  const path = join(config.dataDir, databaseFileName)
+  return {
+    store,
+    directory,
+    catalog,
+    sealer,
+    state,
+    commits,
+    authority,
+    credits,
+    health,
+    recoveredHolds: openHolds.length,
+    workerDbAccess() {
+      const access = store.portsForWorker()
+      return { db: access, ports: Object.values(access) }
+    },
+    ...singleNode,
+    recordRequest: (row) => overflow.record(row),
+    openWorkerLedger: (deps) => new EmbeddedWorkerLedger({ authority, commits }, deps),
+    verifyLedger: () => verifyInThread(path),
+    monitorLedger: (everyMs, monitorListener) => monitorInThread(path, everyMs, monitorListener),
+    applyConfigChanges: (changes) => applyChanges({ db, sealer, reloadKeys, directory, catalog }, changes),
+    async close() {
+      clearInterval(sweeping)
+      health.close()
+      await reopening.close()
+      await Promise.all([commits.drain(), overflow.close()])
+      await spendNotifications.close()
+      await store.close()
+    },
+  }
+}

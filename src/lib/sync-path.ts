@@ -1,0 +1,8 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+
+/** Waits until a file, or the names in a folder, are on disk. */
+export function syncPath(path: string): void {
+  const descriptor = openSync(path, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
+}

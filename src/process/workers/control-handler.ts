@@ -1,0 +1,76 @@
+/** What the main thread does for HTTP handlers and commands. */
+import { Registry } from '@prometheus-io/client'
+import type { Config } from '../../config.ts'
+import type { Change, Changes } from '../../db/change.ts'
+import type { AdmissionOutages } from '../../health/admission-outage.ts'
+import type { MainThreadServices } from '../../http/app-context.ts'
+import { createAuthThrottle, type AuthThrottle } from '../../http/auth-throttle.ts'
+import { LoginThrottle } from '../../limits/login-throttle.ts'
+import { BackupRunner } from '../../backup/backup-runner.ts'
+import type { Core } from '../../engine/core.ts'
+import { CreditService } from '../../engine/credit-service.ts'
+import { NodeMetrics } from '../metrics/node-metrics.ts'
+
+export interface ControlHandlerDeps {
+  readonly core: Core
+  readonly config: Config
+  /** Resolves when every worker has applied the changes. */
+  readonly broadcast: (changes: Changes) => Promise<void>
+  /** The metrics of every worker. */
+  readonly workerMetrics: () => Promise<object[]>
+  readonly isLedgerConsistent: () => boolean
+  readonly outages: AdmissionOutages
+}
+
+export class ControlHandler {
+  readonly #deps: ControlHandlerDeps
+  readonly creditService: CreditService
+  readonly backups: BackupRunner
+  readonly authThrottle: AuthThrottle
+  readonly outages: AdmissionOutages
+  readonly #nodeMetrics: NodeMetrics
+
+  constructor(deps: ControlHandlerDeps) {
+    this.#deps = deps
+    this.outages = deps.outages
+    const { core } = deps
+    const loginThrottle = new LoginThrottle(core.store.db)
+    this.backups = new BackupRunner(deps.config)
+    this.#nodeMetrics = new NodeMetrics({ ...deps, backups: this.backups })
+    this.authThrottle = createAuthThrottle(loginThrottle)
+    this.creditService = new CreditService({
+      core,
+      loginThrottle,
+      publishChanges: (changes) => this.publishChanges(changes),
+    })
+  }
+
+  /** What handlers call, on this thread or another one. */
+  get services(): MainThreadServices {
+    const { core } = this.#deps
+    const { creditService } = this
+    return {
+      credit: (request) => creditService.credit(request),
+      applyCreditOrder: (id) => creditService.applyOrder(id),
+      redeemVoucher: (account, code, by) => creditService.redeem(account, code, by),
+      wallet: async (account, key) => core.authority.wallet(account, key),
+      publishChanges: (changes) => this.publishChanges(changes),
+      isCurrent: () => core.isCurrent(),
+      verify: () => core.verifyLedger(),
+      nodes: () => core.nodes(),
+      retireNode: (id) => core.retireNode(id),
+      callHealth: (circuits) => Promise.resolve(circuits.map((each) => core.health.callHealth(each))),
+      metrics: () => this.#metrics(),
+    }
+  }
+
+  async publishChanges(changes: readonly Change[]): Promise<void> {
+    await this.#deps.core.applyConfigChanges(changes)
+    await this.#deps.broadcast(changes)
+  }
+
+  async #metrics(): Promise<string> {
+    const [own, fromWorkers] = await Promise.all([this.#nodeMetrics.collect(), this.#deps.workerMetrics()])
+    return Registry.aggregate([...own, ...fromWorkers]).metrics()
+  }
+}

@@ -1,0 +1,94 @@
+/** The ledger as a worker uses it: over its channel to the main thread. */
+import type { ResponseToStore, SettleRequest } from '../../ledger/transaction.ts'
+import type { LedgerClient, HoldResponse, HoldRequest } from '../../relay/ledger-client.ts'
+import type { RateStatus } from '../../limits/rate-limiter.ts'
+import type { BatchedHandlers, Channel } from '../../rpc/channel.ts'
+import type { LedgerCalls, LedgerEvents } from '../../engine/ledger-calls.ts'
+import type { MainServices } from './protocol.ts'
+
+/** A worker's end of the connection to the main thread. */
+export type MainChannel = Channel<MainServices, LedgerCalls>
+
+interface CommitWaiter {
+  readonly commit: number
+  readonly promise: Promise<void>
+  readonly resolve: () => void
+}
+
+export class RemoteLedger implements LedgerClient {
+  readonly #channel: MainChannel
+  readonly #relay: MainServices['relay']
+  readonly #control: MainServices['control']
+  #commitWaiters: CommitWaiter[] = []
+  #durable = 0
+
+  constructor(channel: MainChannel) {
+    this.#channel = channel
+    this.#relay = channel.proxy('relay')
+    this.#control = channel.proxy('control')
+  }
+
+  /** For `Channel.serve`. */
+  get events(): BatchedHandlers<LedgerEvents> {
+    return { durable: (_, commit) => this.#onDurable(commit) }
+  }
+
+  hold(request: HoldRequest): Promise<HoldResponse> {
+    return this.#channel.callBatched('hold', request)
+  }
+
+  takeTokenCount(id: string, keyId: string): Promise<RateStatus> {
+    return this.#relay.takeTokenCount(id, keyId)
+  }
+
+  takeReplay(id: string, keyId: string): Promise<void> {
+    return this.#relay.takeReplay(id, keyId)
+  }
+
+  async balanceOf(account: string): Promise<bigint> {
+    return (await this.#control.wallet(account, null)).balance
+  }
+
+  extend(id: string, remaining: number): Promise<number> {
+    return this.#channel.callBatched('extend', id, remaining)
+  }
+
+  mark(id: string, inputTokens: number, outputTokens: number): Promise<void> {
+    return this.#channel.callBatched('mark', id, inputTokens, outputTokens)
+  }
+
+  async settle(request: SettleRequest, response: ResponseToStore | null): Promise<bigint> {
+    // Sent at once, and therefore before the settlement, which is sent at the end of the turn.
+    if (response) this.#channel.send('relay', 'storeResponse', request.id, response)
+    return BigInt(await this.#channel.callBatched('settle', request))
+  }
+
+  get lastDurableCommit(): number {
+    return this.#durable
+  }
+
+  isDurable(commit: number): boolean {
+    return commit <= this.#durable
+  }
+
+  whenDurable(commit: number): Promise<void> {
+    if (commit <= this.#durable) return Promise.resolve()
+    this.#channel.sendBatched('flush', commit)
+    const known = this.#commitWaiters.find((waiter) => waiter.commit === commit)
+    if (known) return known.promise
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#commitWaiters.push({ commit, promise, resolve })
+    return promise
+  }
+
+  #onDurable(commit: number): void {
+    this.#durable = commit
+    if (this.#commitWaiters.length === 0) return
+    const still: CommitWaiter[] = []
+    for (const waiter of this.#commitWaiters) {
+      if (waiter.commit > commit) still.push(waiter)
+      else waiter.resolve()
+    }
+    this.#commitWaiters = still
+  }
+}

@@ -1,0 +1,252 @@
+/**
+ * The worker threads: starts them, sends them changes, replaces one that exits, and drains them at the end. A worker that
+ * throws fails only its own requests.
+ */
+import { MessageChannel, type Worker } from 'node:worker_threads'
+import { Counter, Registry } from '@prometheus-io/client'
+import { toApiError } from '../../db/store-error.ts'
+import { startThread } from '../../lib/thread.ts'
+import { Channel, ChannelClosedError } from '../../rpc/channel.ts'
+import type { Config } from '../../config.ts'
+import type { Changes } from '../../db/change.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Core } from '../../engine/core.ts'
+import type { LedgerCalls } from '../../engine/ledger-calls.ts'
+import type { KeyUsage } from '../../engine/key-usage.ts'
+import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
+import { RejectedFields } from './rejected-fields.ts'
+import { ReportSlots } from './report-slots.ts'
+import type { RejectionRecorder } from '../../engine/rejection-recorder.ts'
+import type { ControlHandler } from './control-handler.ts'
+import type { MainServices, NodeState, WorkerChannel, WorkerInit, WorkerService } from './protocol.ts'
+import type { WorkerLedger } from '../../engine/worker-ledger.ts'
+
+export interface WorkerPoolDeps {
+  readonly core: Core
+  readonly config: Config
+  readonly log: Log
+  readonly control: ControlHandler
+  readonly keyUsage: KeyUsage
+  readonly rejections: RejectionRecorder
+}
+
+interface PooledWorker {
+  readonly worker: Worker
+  readonly channel: WorkerChannel
+  readonly ledger: WorkerLedger
+  readonly remote: WorkerService
+  readonly isReady: Promise<void>
+  /** Rejects when the worker fails or exits. */
+  readonly failure: Promise<never>
+}
+
+/**
+ * For objects that live as long as one request. By default V8 takes three times as much under load and never returns it;
+ * measured, the time that this saves is within the noise.
+ */
+const youngGenerationMiB = 24
+/** A worker that exits within this time after its start is restarted only after a pause of this length. */
+const respawnPauseMs = 1000
+
+function ignoreExit(error: unknown): void {
+  if (!(error instanceof ChannelClosedError)) throw error
+}
+
+/** Starts a thread that loads the modules of a worker. It does not keep the process alive before it is used. */
+function loadWorker(number: number): Worker {
+  const worker = startThread(new URL('./worker.ts', import.meta.url), {
+    name: `relay ${number}`,
+    resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMiB },
+  })
+  worker.unref()
+  return worker
+}
+
+/** Starts the threads of a pool before the core is open, because loading their modules takes as long as opening it. */
+export function loadWorkers(count: number): Worker[] {
+  return Array.from({ length: count }, (_, index) => loadWorker(index + 1))
+}
+
+export class WorkerPool {
+  readonly #deps: WorkerPoolDeps
+  readonly #workers = new Map<number, PooledWorker>()
+  readonly #reportSlots = new ReportSlots()
+  /** As any worker has learned. */
+  readonly #rejectedFields = new RejectedFields()
+  #state: NodeState = { isReady: false, outage: null, isDraining: false }
+  #hasOpened = false
+  #isClosing = false
+  #replaced = 0
+
+  constructor(deps: WorkerPoolDeps) {
+    this.#deps = deps
+    deps.core.health.breakers.onChange((change) => {
+      for (const { channel } of this.#workers.values())
+        channel.send('worker', 'applyCircuitChanges', [change])
+    })
+  }
+
+  /** Resolves when every worker can serve; rejects if one cannot. The port stays closed until `listen`. */
+  async start(loaded: readonly Worker[]): Promise<void> {
+    await Promise.all(loaded.map((worker, index) => this.#use(worker, index + 1).isReady))
+  }
+
+  /**
+   * Opens the port; resolves when every worker listens, and rejects if one cannot. A load balancer that does not check
+   * `/readyz` sends requests as soon as the port is open, so call it when the relay admits them.
+   */
+  async listen(): Promise<void> {
+    const workers = [...this.#workers.values()]
+    if (workers.length < this.#deps.config.workers) throw new Error('A worker exited before it listened.')
+    this.#hasOpened = true
+    await Promise.all(workers.map(({ remote, failure }) => Promise.race([remote.listen(), failure])))
+  }
+
+  #use(worker: Worker, number: number): PooledWorker {
+    const { core, config, log, keyUsage, rejections } = this.#deps
+    const { port1, port2 } = new MessageChannel()
+    const { db, ports } = core.workerDbAccess()
+    const init: WorkerInit = {
+      mainPort: port2,
+      db,
+      config,
+      number,
+      node: core.nodeId,
+      dataKeys: core.sealer.keys,
+      controlMethods: Object.keys(this.#deps.control.services),
+    }
+    worker.ref()
+    worker.postMessage(init, [port2, ...ports])
+    const ready = Promise.withResolvers<void>()
+    const failure = Promise.withResolvers<never>()
+    const channel: WorkerChannel = new Channel(port1)
+    const ledger = core.openWorkerLedger({ channel, keyUsage, rejections, health: core.health })
+    const remote = channel.proxy('worker')
+    const startedAt = performance.now()
+    worker.on('error', (error: unknown) => {
+      failure.reject(error)
+      log.error({ err: error, worker: number }, 'worker failed')
+    })
+    worker.on('exit', () => {
+      failure.reject(new Error('A worker exited before it listened.'))
+      ledger.close()
+      this.#reportSlots.releaseAll(ledger)
+      channel.close()
+      this.#respawn(number, performance.now() - startedAt)
+    })
+    failure.promise.catch(() => undefined)
+    const isReady = Promise.race([ready.promise, failure.promise])
+    isReady.catch(() => undefined)
+    const pooled = { worker, channel, ledger, remote, isReady, failure: failure.promise }
+    this.#workers.set(number, pooled)
+    const onReady = (): void => {
+      this.#onReady(pooled)
+      ready.resolve()
+    }
+    channel.serve<LedgerCalls>({ services: this.#servicesFor(ledger, onReady), batched: ledger, toApiError })
+    return pooled
+  }
+
+  #servicesFor(ledger: WorkerLedger, onReady: () => void): MainServices & Record<string, object> {
+    const { core, control } = this.#deps
+    const { authority } = core
+    return {
+      control: control.services,
+      backups: control.backups,
+      authThrottle: control.authThrottle,
+      health: core.health.service,
+      reportSlots: this.#reportSlots.forHolder(ledger),
+      relay: {
+        takeTokenCount: async (id, key) => authority.takeTokenCount(id, key),
+        takeReplay: async (id, key) => void (await authority.takeReplay(id, key)),
+        storeResponse: (id, response) => ledger.storeResponse(id, response),
+        addRejectedField: (record) => this.#broadcastRejectedField(record),
+        onReady,
+      },
+    }
+  }
+
+  #onReady({ channel, remote }: PooledWorker): void {
+    const { breakers } = this.#deps.core.health
+    channel.send('worker', 'setState', this.#state)
+    channel.send('worker', 'applyCircuitChanges', breakers.notClosed())
+    channel.send('worker', 'addRejectedFields', this.#rejectedFields.all())
+    if (this.#hasOpened && !this.#isClosing) remote.listen().catch(ignoreExit)
+  }
+
+  #broadcastRejectedField(record: RejectedFieldRecord): void {
+    this.#rejectedFields.add(record)
+    for (const { channel } of this.#workers.values()) channel.send('worker', 'addRejectedFields', [record])
+  }
+
+  #respawn(number: number, uptimeMs: number): void {
+    this.#workers.delete(number)
+    if (this.#isClosing || !this.#state.isReady) return
+    this.#replaced += 1
+    setTimeout(
+      () => {
+        if (!this.#isClosing) this.#use(loadWorker(number), number)
+      },
+      uptimeMs < respawnPauseMs ? respawnPauseMs : 0,
+    )
+  }
+
+  onDurable(commit: number): void {
+    for (const { ledger } of this.#workers.values()) ledger.onDurable(commit)
+  }
+
+  /** Fails all calls that wait for a commit. */
+  failPending(): void {
+    for (const { ledger } of this.#workers.values()) ledger.failPending()
+  }
+
+  updateState(change: Partial<NodeState>): void {
+    this.#state = { ...this.#state, ...change }
+    for (const { channel } of this.#workers.values()) channel.send('worker', 'setState', this.#state)
+  }
+
+  /** Resolves when every worker has applied the changes. */
+  async broadcast(changes: Changes): Promise<void> {
+    await this.#callAll((worker) => worker.applyChanges(changes))
+  }
+
+  /** The metrics of all workers, in the format that `Registry.aggregate` takes. */
+  async collectMetrics(): Promise<object[]> {
+    const registry = new Registry()
+    const registers = [registry]
+    const help = 'Workers that exited unexpectedly and were replaced'
+    new Counter({ name: 'sluice_workers_replaced_total', help, registers }).inc(this.#replaced)
+    const summedHelp = 'Rejected requests that share a row and a log line with others'
+    new Counter({ name: 'sluice_refusals_summed_total', help: summedHelp, registers }).inc(
+      this.#deps.rejections.summed,
+    )
+    const replies = await this.#callAll((worker) => worker.collectMetrics())
+    return [await registry.getMetricsAsJSON(), ...replies]
+  }
+
+  /** The results of all workers, except those that exit in the meantime. */
+  async #callAll<Result>(call: (worker: WorkerService) => Promise<Result>): Promise<Result[]> {
+    const results: Result[] = []
+    const workers = Array.from(this.#workers.values(), async ({ remote }) => {
+      results.push(await call(remote))
+    })
+    await Promise.all(workers.map((each) => each.catch(ignoreExit)))
+    return results
+  }
+
+  reloadCertificate(): void {
+    for (const { channel } of this.#workers.values()) channel.send('worker', 'reloadCertificate')
+  }
+
+  /** Stops listening, lets running requests finish within the grace period, and aborts the rest. */
+  async drain(graceMs: number): Promise<void> {
+    this.#isClosing = true
+    const workers = [...this.#workers.values()]
+    const grace = setTimeout(() => {
+      for (const { channel } of workers) channel.send('worker', 'abort')
+    }, graceMs)
+    await Promise.all(workers.map(({ remote }) => remote.drain().catch(ignoreExit)))
+    clearTimeout(grace)
+    await Promise.all(workers.map(({ worker }) => worker.terminate()))
+  }
+}

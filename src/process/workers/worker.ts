@@ -1,0 +1,222 @@
+/**
+ * A worker thread: the listener, the router, the relay. It has no state of its own: it can reload everything, and if it
+ * exits, the main thread settles its requests.
+ */
+import { once } from 'node:events'
+import { parentPort } from 'node:worker_threads'
+import { loadDirectory } from '../../accounts/directory.ts'
+import { loadCatalog } from '../../catalog/catalog.ts'
+import type { Config } from '../../config.ts'
+import { reloadDataKeys } from '../../db/data-keys.ts'
+import { openDb } from '../../db/open-db.ts'
+import type { WorkerDb } from '../../db/db.ts'
+// Loaded at startup, not with the first page: it takes half a second, in which no stream would continue.
+import { createHonoListener } from '../../http/server/hono-listener.ts'
+import { consoleListener } from '../../http/static-files.ts'
+import { Router } from '../../http/router.ts'
+import type { AppContext } from '../../http/app-context.ts'
+import { parseCidrs } from '../../lib/address-guard.ts'
+import { memoizeFor } from '../../lib/memoize-for.ts'
+import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
+import { defaultClientBounds, HttpClient } from '../../lib/http-client/http-client.ts'
+import { createLog, type Log } from '../../lib/log.ts'
+import { createSealer, type Sealer } from '../../lib/encryption.ts'
+import { SlotMap } from '../../lib/slot-map.ts'
+import type { RelayDeps, ActiveRequest } from '../../relay/relay-request.ts'
+import { StoredResponses } from '../../usage/stored-responses.ts'
+import { Channel } from '../../rpc/channel.ts'
+import type { NodeState, WorkerInit, WorkerService, WorkerServices } from './protocol.ts'
+import { fetchModels } from '../../relay/upstreams/fetch-models.ts'
+import { testUpstream } from '../../relay/upstreams/test-upstream.ts'
+import { version } from '../../lib/version.ts'
+import { ConfigCache } from '../../engine/config-cache.ts'
+import { withReportSlots } from './report-slots.ts'
+import { RejectionReports } from '../../engine/rejection-reports.ts'
+import { requestLogFields } from './request-outcomes.ts'
+import { createWorkerListener } from './http-listener.ts'
+import { WorkerHealth } from './worker-health.ts'
+import { WorkerQuirks } from './worker-quirks.ts'
+import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
+import { registerBodyMemory } from '../metrics/body-memory.ts'
+import { measureQueries } from '../metrics/query-latency.ts'
+import { WorkerMetrics } from '../metrics/worker-metrics.ts'
+import { RemoteLedger, type MainChannel } from './remote-ledger.ts'
+
+/** Requests with unknown keys ask the main thread at most this often. */
+const freshnessCacheMs = 200
+const drain = { tokens: 8192, ms: 30_000 }
+
+interface WorkerContext extends WorkerDb {
+  readonly config: Config
+  readonly sealer: Sealer
+  readonly configCache: ConfigCache
+  readonly channel: MainChannel
+  readonly ledger: RemoteLedger
+  readonly controlMethods: readonly string[]
+  readonly health: WorkerHealth
+  readonly quirks: WorkerQuirks
+  readonly metrics: WorkerMetrics
+  readonly log: Log
+}
+
+function createRelayDeps({
+  config,
+  lookups,
+  sealer,
+  ledger,
+  health,
+  quirks,
+  metrics,
+  log,
+}: WorkerContext): RelayDeps {
+  const allow = parseCidrs(config.upstreamAllow.join(','))
+  return {
+    ledger,
+    storedResponses: new StoredResponses(lookups, sealer),
+    client: new HttpClient({ ...defaultClientBounds, allow }),
+    quirks,
+    health,
+    maxResponseBytes: config.answerLimitBytes,
+    keepAliveMs: config.keepAliveMs,
+    slowClientMs: config.slowClientMs,
+    drain,
+    now: Date.now,
+    logRequest(line) {
+      metrics.count(line)
+      log.line(requestLogFields(line), 'request')
+    },
+    onReplay({ id, caller, model }, first) {
+      const { accountId: account, keyId: key } = caller
+      log.line({ request: id, account, key, model: model.id, replays: first }, 'response replayed')
+    },
+  }
+}
+
+function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: () => NodeState): AppContext {
+  const { config, db, sealer, configCache, channel } = context
+  const { directory, catalog } = configCache
+  const main = channel.proxyOf('control', context.controlMethods)
+  return {
+    ...main,
+    config,
+    db: config.databaseUrl === null ? db : withReportSlots(db, channel.proxy('reportSlots')),
+    directory,
+    catalog,
+    sealer,
+    version,
+    isReady: () => nodeState().isReady && nodeState().outage === null,
+    admissionOutage: () => nodeState().outage,
+    isCurrent:
+      config.databaseUrl === null
+        ? () => Promise.resolve(true)
+        : memoizeFor(freshnessCacheMs, () => main.isCurrent()),
+    backups: channel.proxy('backups'),
+    authThrottle: channel.proxy('authThrottle'),
+    testUpstream: (id, model) => testUpstream(catalog, relay, id, model),
+    fetchModels: (id) => fetchModels(catalog, relay, id),
+  }
+}
+
+/** A worker that cannot apply what the main thread sends would serve with stale data: it ends, and is replaced. */
+function rethrow(error: unknown): never {
+  throw error
+}
+
+/** Failures that handlers report for the log. */
+function createFailureLogs(log: Log) {
+  const signIns = new AuthenticationFailureLog((failure) => log.warn(failure, 'sign-in failed'))
+  return {
+    onInternalError: (error: unknown, request: string): void =>
+      log.error({ err: error, request }, 'internal error'),
+    onSignInFailed: (address: string, method: string): void => signIns.record(address, method),
+  }
+}
+
+async function openContext(init: WorkerInit): Promise<WorkerContext> {
+  const { config } = init
+  const opened = await openDb(init.db)
+  const sealer = createSealer(init.dataKeys.bytes, init.dataKeys.isNewestReadOnly)
+  const [directory, catalog] = await Promise.all([loadDirectory(opened.db), loadCatalog(opened.db, sealer)])
+  const metrics = new WorkerMetrics(init.number, (id) => catalog.upstream(id)?.name)
+  const { db, lookups } = measureQueries(opened, metrics.registry)
+  const reloadKeys = () => reloadDataKeys(db, config)
+  const configCache = new ConfigCache({ db, sealer, reloadKeys, directory, catalog })
+  const node = init.node === null ? {} : { node: init.node }
+  const log = createLog(config.logLevel, { ...node, worker: init.number })
+  const channel: MainChannel = new Channel(init.mainPort)
+  const ledger = new RemoteLedger(channel)
+  const health = new WorkerHealth(channel)
+  const quirks = new WorkerQuirks(channel)
+  const { controlMethods } = init
+  const services = { channel, ledger, controlMethods, health, quirks }
+  return { config, db, lookups, sealer, configCache, metrics, log, ...services }
+}
+
+async function start(init: WorkerInit): Promise<void> {
+  const context = await openContext(init)
+  const { config, configCache, channel, ledger, health, quirks, metrics, log } = context
+  const running = new SlotMap<ActiveRequest>()
+  let state: NodeState = { isReady: false, outage: null, isDraining: false }
+  const relay = createRelayDeps(context)
+  const ctx = createAppContext(context, relay, () => state)
+  const failureLogs = createFailureLogs(log)
+  const rejections = new RejectionReports((rejection) => channel.sendBatched('reject', rejection))
+  let consoleFiles: ReturnType<typeof consoleListener> | undefined
+  const unauthenticated = new AuthenticationFailureLog((failure) =>
+    log.warn(failure, 'authentication failed'),
+  )
+  const router = new Router({
+    ctx,
+    relay,
+    catalog: configCache.catalog,
+    running,
+    consoleListener: () => (consoleFiles ??= consoleListener()),
+    honoListener: () => createHonoListener(ctx, failureLogs),
+    onInternalError: failureLogs.onInternalError,
+    onRejected(error, call) {
+      metrics.countRejected(error.code)
+      rejections.record(error, call)
+    },
+    onUnauthenticated(address) {
+      metrics.countAuthenticationFailure()
+      unauthenticated.record(address)
+    },
+    isDraining: () => state.isDraining,
+  })
+  registerBodyMemory(metrics.registry, router.bodies)
+  const listener = createWorkerListener(router, config, log)
+  const abortRequests = (): void => {
+    for (const request of running) request.end({ kind: 'shutdown' })
+  }
+  const worker: WorkerService = {
+    async applyChanges(changes) {
+      await configCache.applyChanges(changes)
+      router.apiKeys.clearCache()
+      metrics.onConfigChange()
+    },
+    collectMetrics: () => metrics.registry.getMetricsAsJSON(),
+    setState: (next) => void (state = next),
+    applyCircuitChanges: (changes) => health.onCircuitChanges(changes),
+    addRejectedFields: (records) => quirks.onRejectedFields(records),
+    reloadCertificate: listener.reloadCertificate,
+    listen: () => listener.open(),
+    async drain() {
+      await listener.drain(() => running.size === 0)
+      rejections.flush()
+      channel.flush()
+    },
+    abort: abortRequests,
+  }
+  channel.serve({
+    services: { worker } satisfies WorkerServices,
+    batched: ledger.events,
+    toApiError: rethrow,
+  })
+  channel.send('relay', 'onReady')
+  collectGarbageWhenIdle()
+}
+
+if (parentPort === null) throw new Error('A worker is a thread.')
+// The thread loads its modules while the main thread opens the core, whose first message it waits for.
+const [init] = (await once(parentPort, 'message')) as [WorkerInit]
+await start(init)
