@@ -56,6 +56,7 @@ function useRoutedModels(upstreamId: string): readonly Model[] {
 
 export function DisableUpstreamEffect({ upstream }: { readonly upstream: Upstream }) {
   const t = useMessages('traffic').effects
+  const { sentenceGap } = useMessages('shell')
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
   const models = useRoutedModels(upstream.id)
   const others = new Set(
@@ -67,17 +68,20 @@ export function DisableUpstreamEffect({ upstream }: { readonly upstream: Upstrea
     ...(models.length === 0 ? [] : [t.models(models.length, formatNames(models))]),
     ...(unserved.length === 0 ? [] : [t.unserved(unserved.length, formatNames(unserved))]),
   ]
-  return <AffectedRequests kind="upstream" id={upstream.id} text={texts.join(' ')} />
+  return <AffectedRequests kind="upstream" id={upstream.id} text={texts.join(sentenceGap)} />
 }
 
 export function DeleteUpstreamEffect({ upstream }: { readonly upstream: Upstream }) {
   const t = useMessages('traffic').effects
+  const { sentenceGap } = useMessages('shell')
   const models = useRoutedModels(upstream.id)
   const credentials = useQuery(credentialsQuery(upstream.id)).data?.data.length
   if (models.length > 0) return t.stillRouted(models.length, formatNames(models))
   return (
     <p>
-      {t.noModels} {credentials !== undefined && credentials > 0 && t.credentialsDeleted(credentials)}
+      {t.noModels}
+      {sentenceGap}
+      {credentials !== undefined && credentials > 0 && t.credentialsDeleted(credentials)}
     </p>
   )
 }
@@ -91,7 +95,14 @@ export interface CredentialEffectProps {
 
 export function CredentialEffect({ upstream, credential, text }: CredentialEffectProps) {
   const t = useMessages('traffic').effects
+  const { sentenceGap } = useMessages('shell')
   const all = useQuery(credentialsQuery(upstream.id)).data?.data ?? []
   const others = all.filter(({ id, enabled }) => enabled && id !== credential.id).length
-  return <AffectedRequests kind="upstream" id={upstream.id} text={`${text} ${t.otherCredentials(others)}`} />
+  return (
+    <AffectedRequests
+      kind="upstream"
+      id={upstream.id}
+      text={[text, t.otherCredentials(others)].join(sentenceGap)}
+    />
+  )
 }

@@ -5,7 +5,7 @@ import { mutateAdmin, tiersQuery } from '../../api/admin-queries.ts'
 import type { Account } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
-import { changedFields, optionalInteger, optionalText, previousFields } from './field-values.ts'
+import { changedFields, optionalInteger, optionalText, previousFields, undoOf } from './field-values.ts'
 import { AmountField, SelectField, Form, useDraft } from './fields.tsx'
 import { limitNames } from './limit-fields.tsx'
 import { showToast } from '../feedback/toast.tsx'
@@ -49,7 +49,7 @@ export function AccountLimitsForm({ account, close }: AccountLimitsFormProps) {
     const changes = changedFields(bodyFrom(initialDraft), bodyFrom(draft))
     const patch = (body: unknown): Promise<unknown> => mutateAdmin('PATCH', `/accounts/${account.id}`, body)
     await patch(changes)
-    showToast(shell.saved, { undo: () => patch(previousFields(account, changes)) })
+    showToast(shell.saved, { undo: undoOf(changes, () => patch(previousFields(account, changes))) })
     close()
   })
   const fieldError = useFieldError(save.error)

@@ -18,6 +18,7 @@ import {
   optionalInteger,
   optionalText,
   previousFields,
+  undoOf,
 } from './field-values.ts'
 import { LimitFields, limitNames } from './limit-fields.tsx'
 import { ModelsField } from './models-field.tsx'
@@ -90,7 +91,7 @@ export function ApiKeyForm({ apiKey, models, close, onCreated, mutate }: ApiKeyF
     const changes = changedFields(bodyFrom(initialDraft), bodyFrom(draft))
     const patch = (body: unknown): Promise<unknown> => mutate('PATCH', `/keys/${apiKey.id}`, body)
     await patch(changes)
-    showToast(shell.saved, { undo: () => patch(previousFields(apiKey, changes)) })
+    showToast(shell.saved, { undo: undoOf(changes, () => patch(previousFields(apiKey, changes))) })
     close()
   })
   const fieldError = useFieldError(save.error)

@@ -37,6 +37,11 @@ export function previousFields(stored: Body, changes: Body): Body {
   return Object.fromEntries(previous) as Body
 }
 
+/** The `undo` of a toast: none where nothing was changed. */
+export function undoOf(changes: Body, undo: () => Promise<unknown>): (() => Promise<unknown>) | undefined {
+  return Object.keys(changes).length === 0 ? undefined : undo
+}
+
 /** null for an empty field. */
 export function optionalText(text: string): string | null {
   const trimmed = text.trim()

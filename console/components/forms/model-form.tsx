@@ -5,7 +5,7 @@ import { mutateAdmin } from '../../api/admin-queries.ts'
 import type { Model } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
-import { changedFields, integerText, isInteger, optionalInteger } from './field-values.ts'
+import { changedFields, integerText, isInteger, optionalInteger, undoOf } from './field-values.ts'
 import { Form, useDraft, IntegerField } from './fields.tsx'
 import { showToast } from '../feedback/toast.tsx'
 import { hasPrices, priceDraftFrom, PriceFields, pricesFromDraft } from './price-fields.tsx'
@@ -57,8 +57,9 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
     const before = bodyFrom(initialDraft, initialRoutes)
     const update = (changes: object) =>
       mutateAdmin<Model>('PATCH', `/models/${encodeURIComponent(model.id)}`, changes)
-    saved(await update(changedFields(before, body)))
-    showToast(shell.saved, { undo: () => update(changedFields(body, before)) })
+    const changes = changedFields(before, body)
+    saved(await update(changes))
+    showToast(shell.saved, { undo: undoOf(changes, () => update(changedFields(body, before))) })
   })
   const fieldError = useFieldError(save.error)
   const isIncomplete = !isInteger(draft.context_tokens) || (model === null && !hasPrices(prices.draft))

@@ -5,6 +5,7 @@ import type { Model, Page, UsageRow } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { useAction, useFieldError } from './use-action.ts'
 import { Form, useDraft } from './fields.tsx'
+import { changedFields, undoOf } from './field-values.ts'
 import { formatNumber } from '../format.ts'
 import {
   hasPrices,
@@ -26,12 +27,17 @@ export interface PriceFormProps {
 
 export function PriceForm({ model, close, usage }: PriceFormProps) {
   const t = useMessages('catalog').models
+  const { sentenceGap } = useMessages('shell')
   const { draft, initialDraft, set } = useDraft(priceDraftFrom(model.prices))
   const setPrices = (prices: PriceDraft) =>
     mutateAdmin('PATCH', `/models/${encodeURIComponent(model.id)}`, { prices: pricesFromDraft(prices) })
   const save = useAction(async () => {
     await setPrices(draft)
-    showToast(t.priceChanged, { undo: () => setPrices(initialDraft) })
+    showToast(t.priceChanged, {
+      undo: undoOf(changedFields(pricesFromDraft(initialDraft), pricesFromDraft(draft)), () =>
+        setPrices(initialDraft),
+      ),
+    })
     close()
   })
   const fieldError = useFieldError(save.error)
@@ -50,10 +56,8 @@ export function PriceForm({ model, close, usage }: PriceFormProps) {
       <p className="muted">
         {sums === undefined
           ? t.noVolume
-          : t.volume(
-              formatNumber(sums.requests),
-              formatNumber(sums.prompt_tokens + sums.completion_tokens),
-            )}{' '}
+          : t.volume(formatNumber(sums.requests), formatNumber(sums.prompt_tokens + sums.completion_tokens))}
+        {sentenceGap}
         {t.effective}
       </p>
     </Form>

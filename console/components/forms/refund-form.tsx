@@ -37,6 +37,7 @@ export function RefundForm({ requestId, close }: RefundFormProps) {
 
 function RefundFields({ request, close }: { readonly request: RequestWithBill; readonly close: () => void }) {
   const t = useMessages('customers').refund
+  const { sentenceGap } = useMessages('shell')
   const currency = useCurrency()
   const [remaining] = useState(() => fromNanos(refundableNanos(request)))
   if (toNanos(remaining) <= 0n) return <p>{t.nothingLeft}</p>
@@ -47,7 +48,9 @@ function RefundFields({ request, close }: { readonly request: RequestWithBill; r
       isValidAmount={(amount) => amount > 0}
       labels={{ ...t, amountHint: t.amountHint(formatMoney(remaining, currency)) }}
       submitLabelFor={() => t.submit}
-      onSuccess={({ balance }) => showToast(`${t.done} ${t.balance(formatMoney(balance, currency))}`)}
+      onSuccess={({ balance }) =>
+        showToast([t.done, t.balance(formatMoney(balance, currency))].join(sentenceGap))
+      }
       close={close}
     />
   )

@@ -69,7 +69,9 @@ export function ApiKeyMenu({ apiKey, actions, ownerNote, mutate, usage }: ApiKey
       description: (
         <div className="stack">
           <p>
-            {ownerNote} {isActive ? t.disableEffect : t.enableEffect}
+            {ownerNote}
+            {shell.sentenceGap}
+            {isActive ? t.disableEffect : t.enableEffect}
           </p>
           {isActive && <AffectedKey id={apiKey.id} usage={usage} />}
         </div>
@@ -86,7 +88,11 @@ export function ApiKeyMenu({ apiKey, actions, ownerNote, mutate, usage }: ApiKey
       description: (
         <div className="stack">
           <p>
-            {ownerNote} {t.deleteEffect} {t.month}: <Money amount={apiKey.spent.month} />
+            {ownerNote}
+            {shell.sentenceGap}
+            {t.deleteEffect}
+            {shell.sentenceGap}
+            {t.month}: <Money amount={apiKey.spent.month} />
           </p>
           <AffectedKey id={apiKey.id} usage={usage} />
         </div>

@@ -2,7 +2,7 @@
 
 const anyOutcome = 'whatever became of them'
 const failedRule =
-  'Rejected or failed: also truncated or stopped by the relay, whoever caused it. Requests that the client aborted do not count.'
+  'Rejected or failed: also truncated or stopped by the relay, regardless of the cause. Requests that the client aborted do not count.'
 const last24Hours = 'in the current hour and the 23 before it'
 const admitted = 'A request counts from the time it was received. A refund does not change this amount.'
 const successRule =

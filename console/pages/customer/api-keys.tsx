@@ -69,6 +69,7 @@ export function ApiKeys() {
 
 function StaleKeyWarning({ list }: { readonly list: ApiKeyList }) {
   const t = useMessages('account').keys
+  const { sentenceGap } = useMessages('shell')
   const stale = list.data.filter((key) => key.stale)
   if (stale.length === 0) return null
   const deleteStale = (): void =>
@@ -81,7 +82,8 @@ function StaleKeyWarning({ list }: { readonly list: ApiKeyList }) {
     })
   return (
     <p className="callout warning">
-      {t.stale(stale.length, list.stale_after_days)}{' '}
+      {t.stale(stale.length, list.stale_after_days)}
+      {sentenceGap}
       {list.deleted_after_days !== null && t.staleRule(list.deleted_after_days)}{' '}
       <button type="button" className="link" onClick={deleteStale}>
         {t.deleteStale}

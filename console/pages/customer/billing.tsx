@@ -10,7 +10,7 @@ import { submitHandler, useAction, useFieldError } from '../../components/forms/
 import { Meter } from '../../components/charts/chart.tsx'
 import { Dialog } from '../../components/forms/dialog.tsx'
 import { MoneyField, Form, useDraft } from '../../components/forms/fields.tsx'
-import { changedFields, optionalText, previousFields } from '../../components/forms/field-values.ts'
+import { changedFields, optionalText, previousFields, undoOf } from '../../components/forms/field-values.ts'
 import { formatMoney, formatMonth } from '../../components/format.ts'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
@@ -137,7 +137,7 @@ function CapsForm({ wallet, close }: { readonly wallet: Wallet; readonly close: 
     const changes = changedFields(bodyFrom(initialDraft), bodyFrom(draft))
     const patch = (body: unknown): Promise<unknown> => mutateAccount('PATCH', '/billing/caps', body)
     await patch(changes)
-    showToast(shell.saved, { undo: () => patch(previousFields(wallet.caps, changes)) })
+    showToast(shell.saved, { undo: undoOf(changes, () => patch(previousFields(wallet.caps, changes))) })
     close()
   })
   const fieldError = useFieldError(save.error)

@@ -54,7 +54,11 @@ async function save(browser: BrowserSession, form: EditForm, change?: EditForm['
   const response = page.waitForResponse((each) => each.request().method() === 'PATCH')
   await change?.(page)
   const label = form.submit === undefined ? 'Save' : form.submit
-  if (label !== null) await findDialog(page).getByRole('button', { name: label, exact: true }).click()
+  if (label !== null) {
+    const overflow = await page.evaluate<string>('getComputedStyle(document.body).overflow')
+    assert.equal(overflow, 'hidden', 'the page behind a dialog does not scroll')
+    await findDialog(page).getByRole('button', { name: label, exact: true }).click()
+  }
   assert.equal((await response).status(), 200, await (await response).text())
   await browser.waitUntilReady()
 }
@@ -63,8 +67,11 @@ async function checkForm(browser: BrowserSession, form: EditForm): Promise<void>
   const before = await read(form)
   assert.deepEqual(emptyFields(before.object), form.empty ?? [], 'fields without a value')
   if (form.submit !== null) {
+    const undo = browser.page.getByRole('button', { name: 'Undo', exact: true })
+    const earlier = await undo.count()
     await save(browser, form)
     assert.deepEqual(await read(form), before, 'saved unchanged')
+    assert.ok((await undo.count()) <= earlier, 'nothing to undo')
   }
   await save(browser, form, form.change)
   assert.deepEqual((await read(form)).object, merge(before.object, form.changed), 'saved with one change')

@@ -17,6 +17,7 @@ import {
   optionalInteger,
   optionalText,
   previousFields,
+  undoOf,
 } from '../../../components/forms/field-values.ts'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
@@ -90,7 +91,7 @@ function PromotionTable({ promotions }: { readonly promotions: readonly Promotio
         max === null
           ? t.grantedSoFar(formatNumber(granted))
           : t.grantedOf(formatNumber(granted), formatNumber(max)),
-      ].join(' '),
+      ].join(shell.sentenceGap),
       confirmLabel: t.pause,
       onConfirm: setStatus(id, 'paused'),
       successMessage: t.paused,
@@ -183,7 +184,7 @@ function PromotionForm({ promotion, close }: PromotionFormProps) {
       const patch = (fields: unknown): Promise<unknown> =>
         mutateAdmin('PATCH', `/promotions/${promotion.id}`, fields)
       await patch(changes)
-      showToast(shell.saved, { undo: () => patch(previousFields(promotion, changes)) })
+      showToast(shell.saved, { undo: undoOf(changes, () => patch(previousFields(promotion, changes))) })
     }
     close()
   })

@@ -12,6 +12,7 @@ import {
   integerText,
   optionalInteger,
   previousFields,
+  undoOf,
 } from '../../../components/forms/field-values.ts'
 import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
@@ -109,7 +110,7 @@ function TierForm({ tier, close }: TierFormProps) {
       const patch = (fields: unknown): Promise<unknown> =>
         mutateAdmin('PATCH', `/tiers/${encodeURIComponent(tier.name)}`, fields)
       await patch(changes)
-      showToast(shell.saved, { undo: () => patch(previousFields(tier, changes)) })
+      showToast(shell.saved, { undo: undoOf(changes, () => patch(previousFields(tier, changes))) })
     }
     close()
   })

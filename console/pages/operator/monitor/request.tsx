@@ -43,6 +43,8 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
   const navigate = route.useNavigate()
   const { refund } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
+  const isCounted = request.prompt_tokens + request.completion_tokens > 0
+  const source = isCounted ? request.usage_source : null
   const refundButton = refundableNanos(request) > 0n && (
     <Button variant="default" onClick={() => void navigate({ search: { refund: 'yes' } })}>
       {refunds.button}
@@ -61,7 +63,9 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
           { name: t.cost, value: <Money amount={request.cost} /> },
           {
             name: t.tokens,
-            value: `${formatNumber(request.prompt_tokens)} / ${formatNumber(request.completion_tokens)}`,
+            value: isCounted
+              ? `${formatNumber(request.prompt_tokens)} / ${formatNumber(request.completion_tokens)}`
+              : '–',
             note: t.cachedAndReasoning(
               formatNumber(request.cached_tokens),
               formatNumber(request.reasoning_tokens),
@@ -95,7 +99,7 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
           [t.status, [request.http_status, request.error_code].filter(Boolean).join(' ')],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],
-          [t.usageSource, request.usage_source === null ? '–' : t.sources[request.usage_source]],
+          [t.usageSource, source === null ? '–' : t.sources[source]],
         ]}
       />
       <Section title={t.bill} lead={t.billLead}>

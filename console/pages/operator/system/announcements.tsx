@@ -6,7 +6,7 @@ import type { Announcement } from '../../../api/contract.ts'
 import { useLanguage, useMessages } from '../../../locales/messages.ts'
 import { useAction } from '../../../components/forms/use-action.ts'
 import { localized } from '../../../components/layout/announcement-bar.tsx'
-import { changedFields, dateText, endOfDay } from '../../../components/forms/field-values.ts'
+import { changedFields, dateText, endOfDay, undoOf } from '../../../components/forms/field-values.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField, Form, useDraft } from '../../../components/forms/fields.tsx'
@@ -161,8 +161,9 @@ function AnnouncementForm({ announcement, close }: AnnouncementFormProps) {
     } else {
       const before = bodyFrom(initialDraft)
       const update = (changes: object) => mutateAdmin('PATCH', `/announcements/${announcement.id}`, changes)
-      await update(changedFields(before, body))
-      showToast(shell.saved, { undo: () => update(changedFields(body, before)) })
+      const changes = changedFields(before, body)
+      await update(changes)
+      showToast(shell.saved, { undo: undoOf(changes, () => update(changedFields(body, before))) })
     }
     close()
   })

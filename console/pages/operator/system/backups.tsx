@@ -117,7 +117,8 @@ function BackupTable({ backups, isBusy }: { readonly backups: readonly Backup[];
     const effect = t.deleteEffect(formatExactTime(madeAt), bytes === null ? null : formatBytes(bytes))
     confirm({
       title: t.deleteTitle,
-      description: state === 'failed' ? t.forgetEffect : `${effect} ${t.otherBackups(verified)}`,
+      description:
+        state === 'failed' ? t.forgetEffect : [effect, t.otherBackups(verified)].join(shell.sentenceGap),
       confirmLabel: shell.remove,
       onConfirm: () => mutateAdmin('DELETE', `/backups/${id}`),
       successMessage: t.deleted,

@@ -191,7 +191,7 @@ function ChannelMenu({ channel, others, edit, test }: ChannelMenuProps) {
   const disable = (): void =>
     confirm({
       title: t.disableTitle(channel.name),
-      description: `${t.disableEffect} ${t.otherChannels(others)}`,
+      description: [t.disableEffect, t.otherChannels(others)].join(shell.sentenceGap),
       confirmLabel: t.disable,
       onConfirm: setEnabled(false),
       successMessage: t.disabled,
@@ -200,7 +200,7 @@ function ChannelMenu({ channel, others, edit, test }: ChannelMenuProps) {
   const remove = (): void =>
     confirm({
       title: t.deleteTitle(channel.name),
-      description: `${t.deleteEffect(channel.waiting)} ${t.otherChannels(others)}`,
+      description: [t.deleteEffect(channel.waiting), t.otherChannels(others)].join(shell.sentenceGap),
       confirmLabel: shell.remove,
       onConfirm: () => mutateAdmin('DELETE', `/channels/${channel.id}`),
       successMessage: t.deleted,
