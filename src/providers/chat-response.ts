@@ -1,117 +1,136 @@
 /**
  * Encodes responses in the OpenAI format for providers with their own API format: a non-streaming response, or the
- * chunks of a stream. Next to the OpenAI finish reason they have the provider's own (`native_finish_reason`).
+ * chunks of a stream. Both are written piece by piece, so that a provider translates each piece in one place. Next to
+ * the OpenAI finish reason they have the provider's own (`native_finish_reason`).
  */
 import { newId } from '../lib/ids.ts'
-import { getObject, getObjects, omitUndefined, type Json } from './json-fields.ts'
+import { getObject, omitUndefined, type Json } from './json-fields.ts'
 import { usesFunctions } from './legacy-functions.ts'
 import type { UpstreamCall, Chunk } from './provider.ts'
-import type { TokenUsage } from './usage.ts'
+import { encryptedDetail, textDetail } from './reasoning-details.ts'
+import { serializeUsage, type TokenUsage } from './usage.ts'
 
 /** The finish reasons that OpenAI's clients know. Others are mapped to one of these. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'
 
-export interface Finish {
-  readonly reason: FinishReason
-  readonly native: string
+const none: readonly Chunk[] = []
+
+/** A piece of a tool call: the first one has its id and name. */
+interface CallPiece {
+  readonly index: number
+  readonly id?: string
+  readonly type?: 'function'
+  readonly function: { readonly name?: string; readonly arguments: string }
 }
 
-/** A result of a non-streaming response. */
-export interface ChatResult {
-  readonly text: string
-  readonly reasoning: string
-  readonly reasoningDetails: readonly Json[]
-  readonly toolCalls: readonly Json[]
+/** What a chunk adds to a result. */
+interface Delta {
+  readonly role?: 'assistant'
+  readonly content?: string
   /** The provider's refusal message. */
-  readonly refusal?: string | undefined
-  readonly finish: Finish
+  readonly refusal?: string
+  readonly reasoning_content?: string
+  readonly reasoning_details?: readonly Json[]
+  readonly tool_calls?: readonly CallPiece[]
+  readonly function_call?: CallPiece['function']
+  /** Calls of tools that the provider runs itself: only streams have them, to be metered. */
+  readonly server_tool_calls?: readonly Json[]
 }
 
-/** A tool call of a message. */
-export function encodeToolCall(id: string, name: string, input: unknown): Json {
+interface Choice {
+  readonly index: number
+  readonly delta: Delta
+  readonly logprobs: null
+  readonly finish_reason: FinishReason | null
+  readonly native_finish_reason?: string
+}
+
+interface ChatChunk extends Chunk {
+  readonly choices?: readonly Choice[]
+  readonly error?: {
+    readonly message: string
+    readonly type: string
+    readonly code: string
+    readonly status_code: number
+  }
+}
+
+/** A block that has started and not ended. */
+interface OpenBlock {
+  /** The index of a tool call; `null`: thinking. */
+  readonly call: number | null
+  text: string
+  signature: string | undefined
+}
+
+/** The arguments of a tool call as text; empty if there are none. */
+export function encodeInput(input: unknown): string {
   const text = typeof input === 'string' ? input : JSON.stringify(input ?? {})
-  return { id, type: 'function', function: { name, arguments: text === '' || text === 'null' ? '{}' : text } }
+  return text === 'null' ? '' : text
 }
 
-/** Usage in the OpenAI format: cached tokens are part of the prompt, reasoning is part of the completion. */
-export function usageJson(usage: TokenUsage): Json {
-  return {
-    prompt_tokens: usage.input,
-    completion_tokens: usage.output,
-    total_tokens: usage.input + usage.output,
-    prompt_tokens_details: omitUndefined({
-      cached_tokens: usage.cachedInput,
-      cache_write_tokens: usage.cacheWrite,
-      cache_write_1h_tokens: usage.cacheWrite1h,
-    }),
-    completion_tokens_details: { reasoning_tokens: usage.reasoning },
-    ...(usage.searches ? { server_tool_use: { web_search_requests: usage.searches } } : {}),
-  }
+function joinCall(pieces: readonly CallPiece['function'][]): Json {
+  return { name: pieces[0]?.name, arguments: pieces.map((piece) => piece.arguments).join('') }
 }
 
-/** `calls`: of a message or a delta. A `function_call` is the first of them. */
-function encodeCalls(calls: readonly Json[], asFunction: boolean): Json {
-  if (!asFunction) return { tool_calls: calls }
-  return { function_call: calls[0] && getObject(calls[0], 'function') }
-}
-
-function encodeReason({ reason }: Finish, asFunction: boolean): FinishReason {
-  return asFunction && reason === 'tool_calls' ? 'function_call' : reason
-}
-
-function encodeMessage(result: ChatResult, asFunction: boolean): Json {
-  return omitUndefined({
-    role: 'assistant',
-    content: result.text === '' && result.toolCalls.length > 0 ? null : result.text,
-    refusal: result.refusal ?? null,
-    reasoning_content: result.reasoning === '' ? undefined : result.reasoning,
-    reasoning_details: result.reasoningDetails.length === 0 ? undefined : result.reasoningDetails,
-    ...(result.toolCalls.length === 0 ? {} : encodeCalls(result.toolCalls, asFunction)),
+/** The result to which its chunks add up. */
+function joinChoices(choices: readonly Choice[]): Json {
+  const deltas = choices.map(({ delta }) => delta)
+  const text = deltas.map((delta) => delta.content ?? '').join('')
+  const details = deltas.flatMap((delta) => delta.reasoning_details ?? [])
+  const functions = deltas.flatMap((delta) => delta.function_call ?? [])
+  const calls = Map.groupBy(
+    deltas.flatMap((delta) => delta.tool_calls ?? []),
+    ({ index }) => index,
+  )
+  const toolCalls = Array.from(calls.values(), (pieces) => {
+    return { id: pieces[0]?.id, type: 'function', function: joinCall(pieces.map((piece) => piece.function)) }
   })
+  const message = omitUndefined({
+    role: 'assistant',
+    content: text === '' && toolCalls.length + functions.length > 0 ? null : text,
+    refusal: deltas.find((delta) => delta.refusal !== undefined)?.refusal ?? null,
+    reasoning_content: deltas.map((delta) => delta.reasoning_content ?? '').join('') || undefined,
+    reasoning_details: details.length > 0 ? details : undefined,
+    function_call: functions.length > 0 ? joinCall(functions) : undefined,
+    tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
+  })
+  const { finish_reason, native_finish_reason, index } = choices.at(-1) ?? {}
+  return { index, message, logprobs: null, finish_reason, native_finish_reason }
 }
 
-/** A non-streaming response. Without the provider's `id` and `model`, it gets a new id and the requested model. */
-export function chatCompletion(
-  identity: { readonly id: string | undefined; readonly model: string | undefined },
-  results: readonly ChatResult[],
-  usage: TokenUsage | null,
-  call: UpstreamCall,
-): Json {
-  const asFunction = usesFunctions(call.body.parsed())
-  return {
-    id: identity.id ?? newId('chatcmpl'),
-    object: 'chat.completion',
-    created: Math.floor(call.nowMs / 1000),
-    model: identity.model ?? call.model,
-    choices: results.map((result, index) => ({
-      index,
-      message: encodeMessage(result, asFunction),
-      logprobs: null,
-      finish_reason: encodeReason(result.finish, asFunction),
-      native_finish_reason: result.finish.native,
-    })),
-    ...(usage === null ? {} : { usage: usageJson(usage) }),
-  }
-}
-
-/** Creates the chunks of a stream, each result's role first. */
-export class ChunkWriter {
+/** Creates the chunks of a response, each result's role first. Results have an index; blocks belong to the first one. */
+export class ChatWriter {
   readonly #created: number
-  readonly #started = new Set<number>()
   /** A caller who asked for the usage finds `usage` in every chunk (OpenAI, "stream_options"). */
   readonly #noUsage: { readonly usage?: null }
   /** The caller gets `function_call` instead of `tool_calls`. */
   readonly #asFunction: boolean
+  readonly #signedFormat: string
+  readonly #started = new Set<number>()
+  readonly #blocks = new Map<number, OpenBlock>()
+  #calls = 0
   #id: string | undefined
   #model: string
+  #chunks: ChatChunk[] = []
 
-  constructor(call: UpstreamCall) {
+  /** `signedFormat`: of reasoning that the provider signs or hides. */
+  constructor(call: UpstreamCall, signedFormat = '') {
     this.#created = Math.floor(call.nowMs / 1000)
     this.#model = call.model
+    this.#signedFormat = signedFormat
     const request = call.body.parsed()
-    const options = getObject(request, 'stream_options')
     this.#asFunction = usesFunctions(request)
+    const options = getObject(request, 'stream_options')
     this.#noUsage = options?.['include_usage'] === true ? { usage: null } : {}
+  }
+
+  /** Returns the chunks since the last call. */
+  take(): readonly Chunk[] {
+    if (this.#chunks.length === 0) return none
+    const chunks = this.#chunks
+    this.#chunks = []
+    return chunks
   }
 
   /** Sets the provider's id and model of the response, as soon as they are known. */
@@ -121,40 +140,111 @@ export class ChunkWriter {
   }
 
   /** Starts a result with its role, once. */
-  start(index = 0): Chunk[] {
-    if (this.#started.has(index)) return []
+  start(index = 0): void {
+    if (this.#started.has(index)) return
     this.#started.add(index)
-    return [this.#chunk([streamChoice(index, { role: 'assistant', content: '' }, null)])]
+    this.#addDelta({ role: 'assistant', content: '' }, index)
   }
 
-  delta(delta: Json, index = 0): Chunk[] {
-    const chunks = this.start(index)
-    const calls = this.#asFunction ? getObjects(delta, 'tool_calls') : []
-    if (calls.length === 0) return [...chunks, this.#chunk([streamChoice(index, delta, null)])]
+  delta(delta: Delta, index = 0): void {
+    this.start(index)
+    const calls = this.#asFunction ? (delta.tool_calls ?? []) : []
     // `function_call` has no index: pieces of a second call would be appended to the first one's arguments.
-    const first = calls.filter((each) => each['index'] === 0)
-    if (first.length > 0) chunks.push(this.#chunk([streamChoice(index, encodeCalls(first, true), null)]))
-    return chunks
+    const first = calls.find((each) => each.index === 0)
+    if (first) this.#addDelta({ function_call: first.function }, index)
+    else if (calls.length === 0) this.#addDelta(delta, index)
   }
 
-  text(text: string, index = 0): Chunk[] {
-    return text === '' ? [] : this.delta({ content: text }, index)
+  text(text = '', index = 0): void {
+    if (text !== '') this.delta({ content: text }, index)
   }
 
-  reasoning(text: string, index = 0): Chunk[] {
-    return text === '' ? [] : this.delta({ reasoning_content: text }, index)
+  reasoning(text = '', index = 0): void {
+    if (text !== '') this.delta({ reasoning_content: text }, index)
   }
 
-  finish(finish: Finish, index = 0): Chunk[] {
-    const reason = encodeReason(finish, this.#asFunction)
-    return [...this.start(index), this.#chunk([streamChoice(index, {}, { ...finish, reason })])]
+  /** Reasoning that only its provider can read. `id`: the tool call that it belongs to, if any. */
+  hiddenReasoning(
+    data: string,
+    about: { readonly id?: string | undefined; readonly index: number },
+    index = 0,
+  ): void {
+    const detail = encryptedDetail(data, { ...about, format: this.#signedFormat })
+    this.delta({ reasoning_details: [detail] }, index)
   }
 
-  usage(usage: TokenUsage): Chunk[] {
-    return [{ ...this.#chunk([]), usage: usageJson(usage) }]
+  /** Adds to a block of thinking. Its signature may arrive in pieces. */
+  thinking(index: number, text = '', signature?: string): void {
+    let block = this.#blocks.get(index)
+    if (!block) this.#blocks.set(index, (block = { call: null, text: '', signature: undefined }))
+    block.text += text
+    if (signature !== undefined) block.signature = (block.signature ?? '') + signature
+    this.reasoning(text)
   }
 
-  #chunk(choices: readonly Json[]): Chunk {
+  /** Starts the block of a tool call. */
+  startCall(index: number, id = '', name = '', input = ''): void {
+    const call = this.#calls++
+    this.#blocks.set(index, { call, text: input, signature: undefined })
+    this.delta({ tool_calls: [{ index: call, id, type: 'function', function: { name, arguments: input } }] })
+  }
+
+  addInput(index: number, text = ''): void {
+    const block = this.#blocks.get(index)
+    if (!block || block.call === null || text === '') return
+    block.text += text
+    this.delta({ tool_calls: [{ index: block.call, function: { arguments: text } }] })
+  }
+
+  endBlock(index: number): void {
+    const block = this.#blocks.get(index)
+    if (!block) return
+    const { call, text, signature } = block
+    if (call === null) {
+      const detail = textDetail(text, { signature, format: this.#signedFormat, index })
+      this.delta({ reasoning_details: [detail] })
+    }
+    // Arguments must be JSON, even if there are none.
+    else if (text === '') this.addInput(index, '{}')
+    this.#blocks.delete(index)
+  }
+
+  /** Ends a result. */
+  finish(native: string, reason: FinishReason = 'stop', index = 0): void {
+    this.start(index)
+    const finish = this.#asFunction && reason === 'tool_calls' ? 'function_call' : reason
+    const choice = { index, delta: {}, logprobs: null, finish_reason: finish, native_finish_reason: native }
+    this.#chunks.push(this.#chunk([choice]))
+  }
+
+  usage(usage: TokenUsage | null): void {
+    if (usage) this.#chunks.push({ ...this.#chunk([]), usage: serializeUsage(usage) })
+  }
+
+  /** An error of the provider inside a response, with the HTTP status that it corresponds to. */
+  error(message: string, type: string, status: number): void {
+    this.#chunks.push({ error: { message, type, code: type, status_code: status } })
+  }
+
+  /** The non-streaming response to which the chunks add up. Throws if they contain an error. */
+  completion(): Json {
+    const { id, created, model } = this.#chunk([])
+    const error = this.#chunks.find((chunk) => chunk.error)?.error
+    if (error) throw new Error(error.message)
+    const choices = Map.groupBy(
+      this.#chunks.flatMap((chunk) => chunk.choices ?? []),
+      ({ index }) => index,
+    )
+    const usage = this.#chunks.at(-1)?.['usage'] ?? undefined
+    const results = Array.from(choices.values(), joinChoices)
+    return omitUndefined({ id, object: 'chat.completion', created, model, choices: results, usage })
+  }
+
+  #addDelta(delta: Delta, index: number): void {
+    this.#chunks.push(this.#chunk([{ index, delta, logprobs: null, finish_reason: null }]))
+  }
+
+  #chunk(choices: readonly Choice[]): ChatChunk {
     this.#id ??= newId('chatcmpl')
     return {
       id: this.#id,
@@ -165,15 +255,4 @@ export class ChunkWriter {
       ...this.#noUsage,
     }
   }
-}
-
-function streamChoice(index: number, delta: Json, finish: Finish | null): Json {
-  if (finish === null) return { index, delta, logprobs: null, finish_reason: null }
-  const { reason, native } = finish
-  return { index, delta, logprobs: null, finish_reason: reason, native_finish_reason: native }
-}
-
-/** An error of the provider inside a stream, with the HTTP status that it corresponds to. */
-export function errorChunk(message: string, type: string, status: number): Chunk {
-  return { error: { message, type, code: type, status_code: status } }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { ChunkWriter } from './chat-response.ts'
+import { ChatWriter } from './chat-response.ts'
 import { createCall, sentBody } from './contract.fixture.ts'
 import { UnsupportedFeatureError } from './provider.ts'
 import { findProvider } from './registry.ts'
@@ -227,15 +227,17 @@ describe('requests to Claude', () => {
   })
 })
 
-describe('ChunkWriter', () => {
+describe('ChatWriter', () => {
   test('usage – is null in every chunk but the last if the caller asked for it, else absent', () => {
     const provider = findProvider('anthropic')
     assert.ok(provider)
     const usage = { input: 3, cachedInput: 0, cacheWrite: 0, output: 2, reasoning: 0 }
     const usages = (json: Json): unknown[] => {
-      const writer = new ChunkWriter(createCall(provider, json))
-      const chunks = [...writer.text('Hi'), ...writer.finish({ reason: 'stop', native: 'end_turn' })]
-      return [...chunks, ...writer.usage(usage)].map((chunk) => chunk['usage'])
+      const writer = new ChatWriter(createCall(provider, json))
+      writer.text('Hi')
+      writer.finish('end_turn')
+      writer.usage(usage)
+      return writer.take().map((chunk) => chunk['usage'])
     }
     const [first, second, third, last] = usages({ stream: true, stream_options: { include_usage: true } })
     assert.deepEqual([first, second, third], [null, null, null])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { chatCompletion, ChunkWriter, encodeToolCall, type Finish } from './chat-response.ts'
+import { ChatWriter } from './chat-response.ts'
 import { createCall, sentBody } from './contract.fixture.ts'
 import { withTools } from './legacy-functions.ts'
 import { anthropic } from './anthropic/anthropic.ts'
@@ -13,18 +13,21 @@ const messages = [
   { role: 'assistant', content: null, function_call: { name: 'weather', arguments: '{"city":"Bern"}' } },
   { role: 'function', name: 'weather', content: 'Sunny.' },
 ]
-const finish: Finish = { reason: 'tool_calls', native: 'tool_use' }
-const result = {
-  text: '',
-  reasoning: '',
-  reasoningDetails: [],
-  toolCalls: [encodeToolCall('toolu_1', 'weather', { city: 'Bern' })],
-  finish,
+
+/** Writes a call in two pieces, and as many more complete ones. */
+function writeCalls(request: Record<string, unknown>, ...more: readonly string[]): ChatWriter {
+  const writer = new ChatWriter(createCall(anthropic, request))
+  writer.startCall(0, 'toolu_1', 'weather')
+  for (const [index, input] of more.entries())
+    writer.startCall(index + 1, `toolu_${index + 2}`, 'weather', input)
+  writer.addInput(0, '{"city":"Bern"}')
+  for (const index of [0, ...more.keys().map((at) => at + 1)]) writer.endBlock(index)
+  writer.finish('tool_use', 'tool_calls')
+  return writer
 }
 
-function choiceFor(request: Record<string, unknown>, answer = result): unknown {
-  const identity = { id: 'msg_1', model: 'm' }
-  const { choices } = chatCompletion(identity, [answer], null, createCall(anthropic, request))
+function choiceFor(request: Record<string, unknown>, ...more: readonly string[]): unknown {
+  const { choices } = writeCalls(request, ...more).completion()
   return Array.isArray(choices) ? choices[0] : undefined
 }
 
@@ -65,40 +68,29 @@ describe('functions', () => {
   })
 
   test('stream – has the call in pieces as function_call', () => {
-    const writer = new ChunkWriter(createCall(anthropic, { stream: true, functions }))
-    const started = {
-      index: 0,
-      id: 'toolu_1',
-      type: 'function',
-      function: { name: 'weather', arguments: '' },
-    }
-    const rest = { index: 0, function: { arguments: '{}' } }
-    const chunks = [
-      ...writer.delta({ tool_calls: [started] }),
-      ...writer.delta({ tool_calls: [rest] }),
-      ...writer.finish(finish),
-    ]
-    const text = JSON.stringify(chunks)
+    const text = JSON.stringify(writeCalls({ stream: true, functions }).take())
     assert.match(text, /"function_call":\{"name":"weather","arguments":""\}/)
-    assert.match(text, /"function_call":\{"arguments":"\{\}"\}/)
+    assert.match(text, /"function_call":\{"arguments":"\{\\"city\\":\\"Bern\\"\}"\}/)
     assert.match(text, /"finish_reason":"function_call"/)
     assert.ok(!text.includes('tool_calls'))
   })
+
   test('parallel calls – callers with functions get the first one, streamed or not', () => {
-    const second = encodeToolCall('toolu_2', 'weather', { city: 'Basel' })
-    const calls = [...result.toolCalls, second]
     const first = { name: 'weather', arguments: '{"city":"Bern"}' }
-    assert.partialDeepStrictEqual(choiceFor({ functions }, { ...result, toolCalls: calls }), {
+    assert.partialDeepStrictEqual(choiceFor({ functions }, '{"city":"Basel"}', ''), {
       message: { function_call: first },
     })
-    const writer = new ChunkWriter(createCall(anthropic, { stream: true, functions }))
-    const chunks = [
-      ...writer.delta({ tool_calls: [{ ...calls[0], index: 0 }] }),
-      ...writer.delta({ tool_calls: [{ ...second, index: 1 }] }),
-      ...writer.delta({ tool_calls: [{ index: 1, function: { arguments: '{}' } }] }),
-      ...writer.delta({ content: 'Now.' }),
-    ]
-    const deltas = chunks.flatMap(({ choices }) => choices as { delta: unknown }[]).map(({ delta }) => delta)
-    assert.deepEqual(deltas.slice(1), [{ function_call: first }, { content: 'Now.' }])
+    const writer = writeCalls({ stream: true, functions }, '{"city":"Basel"}', '')
+    writer.text('Now.')
+    const deltas = writer
+      .take()
+      .flatMap(({ choices }) => choices as { delta: unknown }[])
+      .map(({ delta }) => delta)
+    assert.deepEqual(deltas.slice(1), [
+      { function_call: { name: 'weather', arguments: '' } },
+      { function_call: { arguments: '{"city":"Bern"}' } },
+      {},
+      { content: 'Now.' },
+    ])
   })
 })

@@ -83,6 +83,22 @@ export function parseUsage(value: unknown): TokenUsage | null {
   }
 }
 
+/** Usage in the OpenAI format: cached tokens are part of the prompt, reasoning is part of the completion. */
+export function serializeUsage(usage: TokenUsage): Json {
+  return {
+    prompt_tokens: usage.input,
+    completion_tokens: usage.output,
+    total_tokens: usage.input + usage.output,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedInput,
+      cache_write_tokens: usage.cacheWrite,
+      ...(usage.cacheWrite1h ? { cache_write_1h_tokens: usage.cacheWrite1h } : {}),
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    ...(usage.searches ? { server_tool_use: { web_search_requests: usage.searches } } : {}),
+  }
+}
+
 /** Tokens cached for an hour, omitted if there are none. */
 export function withCacheWrite1h(tokens: number): { cacheWrite1h?: number } {
   return tokens > 0 ? { cacheWrite1h: tokens } : {}

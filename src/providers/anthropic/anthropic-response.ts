@@ -1,62 +1,15 @@
 /** Translates Anthropic's responses and streams (Messages API) into the OpenAI format. */
-import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
-import {
-  ChunkWriter,
-  chatCompletion,
-  errorChunk,
-  encodeToolCall,
-  type Finish,
-  type FinishReason,
-} from '../chat-response.ts'
+import { encodeInput, type ChatWriter, type FinishReason } from '../chat-response.ts'
 import { parseAnthropicUsage } from './anthropic-usage.ts'
 import { getObject, getObjects, getNumber, getString, type Json, lookup } from '../json-fields.ts'
-import type { UpstreamCall, Chunk, StreamEvent, StreamTranslation } from '../provider.ts'
-import { anthropicFormat, encryptedDetail, textDetail } from '../reasoning-details.ts'
-import { isObject } from '../usage.ts'
+import { anthropicFormat } from '../reasoning-details.ts'
+import { createTranslation, type ResponseReader } from '../response-translation.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {
   max_tokens: 'length',
   model_context_window_exceeded: 'length',
   tool_use: 'tool_calls',
   refusal: 'content_filter',
-}
-
-export function mapFinish(native: string): Finish {
-  return { reason: lookup(reasons, native) ?? 'stop', native }
-}
-
-/** The explanation of a refusal, if any. */
-function refusalText(message: Json): string | undefined {
-  const details = getObject(message, 'stop_details')
-  return details?.['type'] === 'refusal' ? getString(details, 'explanation') : undefined
-}
-
-/** Translates a non-streaming response. Throws for an invalid body. */
-export function translateAnthropicResponse(body: unknown, call: UpstreamCall): Json {
-  if (!isObject(body) || !Array.isArray(body['content'])) throw new Error('Not an Anthropic message.')
-  let text = ''
-  let reasoning = ''
-  const reasoningDetails: Json[] = []
-  const toolCalls: Json[] = []
-  for (const [index, block] of getObjects(body, 'content').entries()) {
-    const about = { format: anthropicFormat, index }
-    if (block['type'] === 'text') text += getString(block, 'text') ?? ''
-    else if (block['type'] === 'thinking') {
-      const thinking = getString(block, 'thinking') ?? ''
-      reasoning += thinking
-      reasoningDetails.push(textDetail(thinking, { ...about, signature: getString(block, 'signature') }))
-    } else if (block['type'] === 'redacted_thinking') {
-      reasoningDetails.push(encryptedDetail(getString(block, 'data') ?? '', about))
-    } else if (block['type'] === 'tool_use') {
-      toolCalls.push(
-        encodeToolCall(getString(block, 'id') ?? '', getString(block, 'name') ?? '', block['input']),
-      )
-    }
-  }
-  const finish = mapFinish(getString(body, 'stop_reason') ?? 'end_turn')
-  const result = { text, reasoning, reasoningDetails, toolCalls, finish, refusal: refusalText(body) }
-  const identity = { id: getString(body, 'id'), model: getString(body, 'model') }
-  return chatCompletion(identity, [result], parseAnthropicUsage(getObject(body, 'usage')), call)
 }
 
 /** The HTTP status of an error inside a stream (Anthropic, "Errors"). */
@@ -79,145 +32,122 @@ const statuses: Readonly<Record<string, number>> = {
  */
 const serverTools = new Set(['server_tool_use', 'mcp_tool_use'])
 
-/** A block that has started and not ended. */
-interface OpenBlock {
-  readonly type: string
-  /** Of a tool call: its index. */
-  readonly call: number
-  text: string
-  signature: string | undefined
-}
-
-export class AnthropicStreamTranslation implements StreamTranslation {
-  readonly #writer: ChunkWriter
-  readonly #blocks = new Map<number, OpenBlock>()
+class AnthropicReader implements ResponseReader {
+  readonly #writer: ChatWriter
+  /** The indexes of calls of server tools. */
+  readonly #serverBlocks = new Set<number>()
   #hasStarted = false
-  #calls = 0
   /** The counts so far; later ones override earlier ones. */
   #usage: Json | undefined
   #isFinished = false
   isComplete = false
 
-  constructor(call: UpstreamCall) {
-    this.#writer = new ChunkWriter(call)
+  constructor(writer: ChatWriter) {
+    this.#writer = writer
   }
 
-  translate({ text }: StreamEvent): readonly Chunk[] {
-    const event = parseBoundedJson(text)
-    if (!isObject(event) || typeof event['type'] !== 'string') throw new Error('Not an Anthropic event.')
+  readResponse(message: Json): void {
+    if (!Array.isArray(message['content'])) throw new Error('Not an Anthropic message.')
+    this.#onMessageStart(message)
+    for (const [index, block] of getObjects(message, 'content').entries()) {
+      this.#onBlockStart(index, block)
+      if (block['type'] === 'tool_use') this.#writer.addInput(index, encodeInput(block['input']))
+      this.#writer.endBlock(index)
+    }
+    this.#onMessageDelta({ ...message, stop_reason: getString(message, 'stop_reason') ?? 'end_turn' })
+    this.end()
+  }
+
+  readEvent(event: Json): void {
+    const index = getNumber(event, 'index') ?? 0
     switch (event['type']) {
       case 'message_start':
         return this.#onMessageStart(getObject(event, 'message') ?? {})
       case 'content_block_start':
-        return this.#onBlockStart(getNumber(event, 'index') ?? 0, getObject(event, 'content_block') ?? {})
+        return this.#onBlockStart(index, getObject(event, 'content_block') ?? {})
       case 'content_block_delta':
-        return this.#onDelta(getNumber(event, 'index') ?? 0, getObject(event, 'delta') ?? {})
+        return this.#onDelta(index, getObject(event, 'delta') ?? {})
       case 'content_block_stop':
-        return this.#onBlockStop(getNumber(event, 'index') ?? 0)
+        this.#serverBlocks.delete(index)
+        return this.#writer.endBlock(index)
       case 'message_delta':
-        return this.#onMessageDelta(event)
+        this.#usage = { ...this.#usage, ...getObject(event, 'usage') }
+        return this.#onMessageDelta(getObject(event, 'delta') ?? {})
       case 'message_stop':
         this.isComplete = true
-        return []
+        return
       case 'error':
-        return [toErrorChunk(getObject(event, 'error') ?? {})]
-      default:
-        return []
+        return this.#onError(getObject(event, 'error') ?? {})
     }
+    if (typeof event['type'] !== 'string') throw new Error('Not an Anthropic event.')
   }
 
-  end(): readonly Chunk[] {
-    const usage = this.#isFinished ? parseAnthropicUsage(this.#usage) : null
-    this.#usage = undefined
-    return usage ? this.#writer.usage(usage) : []
+  end(): void {
+    if (this.#isFinished) this.#writer.usage(parseAnthropicUsage(this.#usage))
   }
 
-  #onMessageStart(message: Json): Chunk[] {
+  #onMessageStart(message: Json): void {
     // An upstream that starts over, or mixes two responses: none of them can be trusted to be complete.
     if (this.#hasStarted) throw new Error('A second message started in the same stream.')
     this.#hasStarted = true
-    const id = getString(message, 'id')
     this.#usage = getObject(message, 'usage')
-    this.#writer.setIdentity(id, getString(message, 'model'))
-    return this.#writer.start()
+    this.#writer.setIdentity(getString(message, 'id'), getString(message, 'model'))
+    this.#writer.start()
   }
 
-  #onBlockStart(index: number, block: Json): Chunk[] {
-    const type = getString(block, 'type') ?? ''
-    const signature = getString(block, 'signature') || undefined
-    const open = { type, call: type === 'tool_use' ? this.#calls++ : 0, text: '', signature }
-    this.#blocks.set(index, open)
-    if (type === 'text') return this.#writer.text(getString(block, 'text') ?? '')
-    if (type === 'thinking') {
-      open.text = getString(block, 'thinking') ?? ''
-      return this.#writer.reasoning(open.text)
+  #onBlockStart(index: number, block: Json): void {
+    const writer = this.#writer
+    switch (block['type']) {
+      case 'text':
+        return writer.text(getString(block, 'text'))
+      case 'thinking':
+        return writer.thinking(
+          index,
+          getString(block, 'thinking'),
+          getString(block, 'signature') || undefined,
+        )
+      case 'redacted_thinking':
+        return writer.hiddenReasoning(getString(block, 'data') ?? '', { index })
+      case 'tool_use':
+        return writer.startCall(index, getString(block, 'id'), getString(block, 'name'))
     }
-    if (type === 'redacted_thinking') {
-      const detail = encryptedDetail(getString(block, 'data') ?? '', { format: anthropicFormat, index })
-      return this.#writer.delta({ reasoning_details: [detail] })
-    }
-    if (serverTools.has(type)) {
-      return this.#writer.delta({ server_tool_calls: [{ name: getString(block, 'name') ?? '' }] })
-    }
-    if (type !== 'tool_use') return []
-    const called = { name: getString(block, 'name') ?? '', arguments: '' }
-    const started = { index: open.call, id: getString(block, 'id') ?? '', type: 'function', function: called }
-    return this.#writer.delta({ tool_calls: [started] })
+    if (!serverTools.has(getString(block, 'type') ?? '')) return
+    this.#serverBlocks.add(index)
+    writer.delta({ server_tool_calls: [{ name: getString(block, 'name') ?? '' }] })
   }
 
-  #onDelta(index: number, delta: Json): Chunk[] {
-    const open = this.#blocks.get(index)
+  #onDelta(index: number, delta: Json): void {
+    const writer = this.#writer
     switch (delta['type']) {
       case 'text_delta':
-        return this.#writer.text(getString(delta, 'text') ?? '')
-      case 'thinking_delta': {
-        const text = getString(delta, 'thinking') ?? ''
-        if (open) open.text += text
-        return this.#writer.reasoning(text)
-      }
+        return writer.text(getString(delta, 'text'))
+      case 'thinking_delta':
+        return writer.thinking(index, getString(delta, 'thinking'))
       case 'signature_delta':
-        if (open) open.signature = (open.signature ?? '') + (getString(delta, 'signature') ?? '')
-        return []
-      case 'input_json_delta':
-        return open ? this.#onToolInput(open, getString(delta, 'partial_json') ?? '') : []
-      default:
-        return []
+        return writer.thinking(index, '', getString(delta, 'signature'))
+      case 'input_json_delta': {
+        const text = getString(delta, 'partial_json') ?? ''
+        if (!this.#serverBlocks.has(index)) writer.addInput(index, text)
+        else if (text !== '') writer.delta({ server_tool_calls: [{ arguments: text }] })
+      }
     }
   }
 
-  #onToolInput(open: OpenBlock, text: string): Chunk[] {
-    if (text === '') return []
-    if (serverTools.has(open.type)) return this.#writer.delta({ server_tool_calls: [{ arguments: text }] })
-    if (open.type !== 'tool_use') return []
-    open.text += text
-    return this.#writer.delta({ tool_calls: [{ index: open.call, function: { arguments: text } }] })
-  }
-
-  #onBlockStop(index: number): Chunk[] {
-    const open = this.#blocks.get(index)
-    this.#blocks.delete(index)
-    if (open?.type === 'thinking') {
-      const { text, signature } = open
-      const detail = textDetail(text, { signature, format: anthropicFormat, index })
-      return this.#writer.delta({ reasoning_details: [detail] })
-    }
-    // Arguments must be JSON, even if there are none.
-    return open?.type === 'tool_use' && open.text === '' ? this.#onToolInput(open, '{}') : []
-  }
-
-  #onMessageDelta(event: Json): Chunk[] {
-    this.#usage = { ...this.#usage, ...getObject(event, 'usage') }
-    const delta = getObject(event, 'delta') ?? {}
+  /** `delta`: of the message, which ends with its stop reason. */
+  #onMessageDelta(delta: Json): void {
     const native = getString(delta, 'stop_reason')
-    if (native === undefined || this.#isFinished) return []
+    if (native === undefined || this.#isFinished) return
     this.#isFinished = true
-    const refusal = refusalText(delta)
-    const refusalChunks = refusal === undefined ? [] : this.#writer.delta({ refusal })
-    return [...refusalChunks, ...this.#writer.finish(mapFinish(native))]
+    const details = getObject(delta, 'stop_details')
+    const refusal = details?.['type'] === 'refusal' ? getString(details, 'explanation') : undefined
+    if (refusal !== undefined) this.#writer.delta({ refusal })
+    this.#writer.finish(native, lookup(reasons, native))
+  }
+
+  #onError(error: Json): void {
+    const type = getString(error, 'type') ?? 'api_error'
+    this.#writer.error(getString(error, 'message') ?? type, type, lookup(statuses, type) ?? 500)
   }
 }
 
-function toErrorChunk(error: Json): Chunk {
-  const type = getString(error, 'type') ?? 'api_error'
-  return errorChunk(getString(error, 'message') ?? type, type, lookup(statuses, type) ?? 500)
-}
+export const anthropicTranslation = createTranslation(AnthropicReader, anthropicFormat)

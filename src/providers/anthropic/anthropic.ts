@@ -3,7 +3,7 @@
  * `https://api.anthropic.com/v1`. See anthropic-request.ts and anthropic-response.ts. A caller's request that is
  * already in this format is sent unchanged.
  */
-import { AnthropicStreamTranslation, translateAnthropicResponse } from './anthropic-response.ts'
+import { anthropicTranslation } from './anthropic-response.ts'
 import { buildAnthropicBody } from './anthropic-request.ts'
 import { parseModelNames } from '../openai/openai-format.ts'
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
@@ -51,10 +51,7 @@ export const anthropic: Provider = {
     const body = call.body.native?.encode({ model: call.model, maximumTokens: null }) ?? []
     return { url: `${call.baseUrl}/messages/count_tokens`, headers: requestHeaders(call), body }
   },
-  translation: {
-    translateResponse: translateAnthropicResponse,
-    createStream: (call) => new AnthropicStreamTranslation(call),
-  },
+  translation: anthropicTranslation,
   buildModelListRequest: ({ baseUrl, credential }) => ({
     url: `${baseUrl}/models?limit=1000`,
     headers: [

@@ -1,13 +1,5 @@
 /** Translates responses and streams of Amazon Bedrock's Converse API into the OpenAI format. */
-import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
-import {
-  ChunkWriter,
-  chatCompletion,
-  errorChunk,
-  encodeToolCall,
-  type Finish,
-  type FinishReason,
-} from '../chat-response.ts'
+import { encodeInput, type ChatWriter, type FinishReason } from '../chat-response.ts'
 import {
   getCount,
   hasAnyCount,
@@ -18,9 +10,9 @@ import {
   type Json,
   lookup,
 } from '../json-fields.ts'
-import type { UpstreamCall, Chunk, StreamEvent, StreamTranslation } from '../provider.ts'
-import { bedrockFormat, encryptedDetail, textDetail } from '../reasoning-details.ts'
-import { isObject, type TokenUsage } from '../usage.ts'
+import { bedrockFormat } from '../reasoning-details.ts'
+import { createTranslation, type ResponseReader } from '../response-translation.ts'
+import type { TokenUsage } from '../usage.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {
   max_tokens: 'length',
@@ -30,10 +22,6 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   content_filtered: 'content_filter',
 }
 
-function mapFinish(native: string): Finish {
-  return { reason: lookup(reasons, native) ?? 'stop', native }
-}
-
 /** Tokens read from and written to the cache are not part of `inputTokens`. */
 function parseBedrockUsage(usage: Json | undefined): TokenUsage | null {
   if (!usage || !hasAnyCount(usage, 'inputTokens', 'outputTokens')) return null
@@ -41,37 +29,6 @@ function parseBedrockUsage(usage: Json | undefined): TokenUsage | null {
   const cacheWrite = getCount(usage, 'cacheWriteInputTokens')
   const input = getCount(usage, 'inputTokens') + cachedInput + cacheWrite
   return { input, cachedInput, cacheWrite, output: getCount(usage, 'outputTokens'), reasoning: 0 }
-}
-
-/** Translates a non-streaming response. Throws for an invalid body. */
-export function translateBedrockResponse(body: unknown, call: UpstreamCall): Json {
-  const message = isObject(body) ? getObject(getObject(body, 'output') ?? {}, 'message') : undefined
-  if (!isObject(body) || !message) throw new Error('Not a Bedrock response.')
-  let text = ''
-  let reasoning = ''
-  const reasoningDetails: Json[] = []
-  const toolCalls: Json[] = []
-  for (const [index, block] of getObjects(message, 'content').entries()) {
-    const about = { format: bedrockFormat, index }
-    text += getString(block, 'text') ?? ''
-    const use = getObject(block, 'toolUse')
-    if (use)
-      toolCalls.push(
-        encodeToolCall(getString(use, 'toolUseId') ?? '', getString(use, 'name') ?? '', use['input']),
-      )
-    const thought = getObject(block, 'reasoningContent') ?? {}
-    const readable = getObject(thought, 'reasoningText')
-    const hidden = getString(thought, 'redactedContent')
-    if (readable) {
-      const thinking = getString(readable, 'text') ?? ''
-      reasoning += thinking
-      reasoningDetails.push(textDetail(thinking, { ...about, signature: getString(readable, 'signature') }))
-    } else if (hidden !== undefined) reasoningDetails.push(encryptedDetail(hidden, about))
-  }
-  const finish = mapFinish(getString(body, 'stopReason') ?? 'end_turn')
-  const result = { text, reasoning, reasoningDetails, toolCalls, finish }
-  const usage = parseBedrockUsage(getObject(body, 'usage'))
-  return chatCompletion({ id: undefined, model: undefined }, [result], usage, call)
 }
 
 /** The HTTP status of an exception inside a stream. */
@@ -86,25 +43,14 @@ const statuses: Readonly<Record<string, number>> = {
   serviceUnavailableException: 503,
 }
 
-/** A block that has started and not ended. */
-interface OpenBlock {
-  /** Of a tool call: its index; else -1. */
-  readonly call: number
-  text: string
-  hasThought: boolean
-  signature: string | undefined
-}
-
-export class BedrockStreamTranslation implements StreamTranslation {
-  readonly #writer: ChunkWriter
-  readonly #blocks = new Map<number, OpenBlock>()
-  #calls = 0
+class BedrockReader implements ResponseReader {
+  readonly #writer: ChatWriter
   #usage: TokenUsage | null = null
   #isFinished = false
   #sawMetadata = false
 
-  constructor(call: UpstreamCall) {
-    this.#writer = new ChunkWriter(call)
+  constructor(writer: ChatWriter) {
+    this.#writer = writer
   }
 
   /** The stop and the usage arrive in either order; nothing follows both. */
@@ -112,9 +58,22 @@ export class BedrockStreamTranslation implements StreamTranslation {
     return this.#isFinished && this.#sawMetadata
   }
 
-  translate({ name, text }: StreamEvent): readonly Chunk[] {
-    const event = parseBoundedJson(text)
-    if (!isObject(event)) throw new Error('Not a Bedrock event.')
+  readResponse(body: Json): void {
+    const message = getObject(getObject(body, 'output') ?? {}, 'message')
+    if (!message) throw new Error('Not a Bedrock response.')
+    for (const [index, block] of getObjects(message, 'content').entries()) {
+      const use = getObject(block, 'toolUse')
+      this.#onBlockStart(index, use)
+      if (use) this.#writer.addInput(index, encodeInput(use['input']))
+      else this.#onDelta(index, block)
+      this.#writer.endBlock(index)
+    }
+    this.#onStop(body)
+    this.#onMetadata(body)
+    this.end()
+  }
+
+  readEvent(event: Json, name: string): void {
     const index = getNumber(event, 'contentBlockIndex') ?? 0
     switch (name) {
       case 'messageStart':
@@ -124,84 +83,54 @@ export class BedrockStreamTranslation implements StreamTranslation {
       case 'contentBlockDelta':
         return this.#onDelta(index, getObject(event, 'delta') ?? {})
       case 'contentBlockStop':
-        return this.#onBlockStop(index)
+        return this.#writer.endBlock(index)
       case 'messageStop':
-        this.#isFinished = true
-        return this.#writer.finish(mapFinish(getString(event, 'stopReason') ?? 'end_turn'))
+        return this.#onStop(event)
       case 'metadata':
-        this.#sawMetadata = true
-        this.#usage = parseBedrockUsage(getObject(event, 'usage'))
-        return []
+        return this.#onMetadata(event)
       default:
         return this.#onUnknownEvent(name, event)
     }
   }
 
-  end(): readonly Chunk[] {
-    const usage = this.#usage
-    this.#usage = null
-    return this.#isFinished && usage ? this.#writer.usage(usage) : []
+  end(): void {
+    if (this.#isFinished) this.#writer.usage(this.#usage)
   }
 
-  #onUnknownEvent(name: string, event: Json): Chunk[] {
+  #onStop(event: Json): void {
+    this.#isFinished = true
+    const native = getString(event, 'stopReason') ?? 'end_turn'
+    this.#writer.finish(native, lookup(reasons, native))
+  }
+
+  #onMetadata(event: Json): void {
+    this.#sawMetadata = true
+    this.#usage = parseBedrockUsage(getObject(event, 'usage'))
+  }
+
+  #onUnknownEvent(name: string, event: Json): void {
     const status =
       lookup(statuses, name.charAt(0).toLowerCase() + name.slice(1)) ??
       (/Exception|Failure|Error/.test(name) ? 500 : undefined)
-    if (status === undefined) return []
-    return [errorChunk(getString(event, 'message') ?? name, name, status)]
+    if (status !== undefined) this.#writer.error(getString(event, 'message') ?? name, name, status)
   }
 
-  #open(index: number, call: number): OpenBlock {
-    const open: OpenBlock = { call, text: '', hasThought: false, signature: undefined }
-    this.#blocks.set(index, open)
-    return open
+  #onBlockStart(index: number, use: Json | undefined): void {
+    if (use) this.#writer.startCall(index, getString(use, 'toolUseId'), getString(use, 'name'))
   }
 
-  #onBlockStart(index: number, use: Json | undefined): Chunk[] {
-    const { call } = this.#open(index, use ? this.#calls++ : -1)
-    if (!use) return []
-    const called = { name: getString(use, 'name') ?? '', arguments: '' }
-    const started = { index: call, id: getString(use, 'toolUseId') ?? '', type: 'function', function: called }
-    return this.#writer.delta({ tool_calls: [started] })
-  }
-
-  #onDelta(index: number, delta: Json): Chunk[] {
-    const open = this.#blocks.get(index) ?? this.#open(index, -1)
-    const use = getObject(delta, 'toolUse')
-    if (use && open.call !== -1) return this.#onToolInput(open, getString(use, 'input') ?? '')
-    const thought = getObject(delta, 'reasoningContent')
-    return thought ? this.#onThought(open, index, thought) : this.#writer.text(getString(delta, 'text') ?? '')
-  }
-
-  #onThought(open: OpenBlock, index: number, thought: Json): Chunk[] {
-    const hidden = getString(thought, 'redactedContent')
-    if (hidden !== undefined) {
-      return this.#writer.delta({
-        reasoning_details: [encryptedDetail(hidden, { format: bedrockFormat, index })],
-      })
-    }
-    const text = getString(thought, 'text') ?? ''
-    open.hasThought = true
-    open.text += text
-    open.signature = getString(thought, 'signature') ?? open.signature
-    return this.#writer.reasoning(text)
-  }
-
-  #onToolInput(open: OpenBlock, text: string): Chunk[] {
-    if (text === '') return []
-    open.text += text
-    return this.#writer.delta({ tool_calls: [{ index: open.call, function: { arguments: text } }] })
-  }
-
-  #onBlockStop(index: number): Chunk[] {
-    const open = this.#blocks.get(index)
-    this.#blocks.delete(index)
-    if (open?.hasThought) {
-      const { text, signature } = open
-      const detail = textDetail(text, { signature, format: bedrockFormat, index })
-      return this.#writer.delta({ reasoning_details: [detail] })
-    }
-    // Arguments must be JSON, even if there are none.
-    return open && open.call !== -1 && open.text === '' ? this.#onToolInput(open, '{}') : []
+  /** In a stream, reasoning is not nested, and text and signature come one after the other. */
+  #onDelta(index: number, delta: Json): void {
+    this.#writer.text(getString(delta, 'text'))
+    this.#writer.addInput(index, getString(getObject(delta, 'toolUse') ?? {}, 'input'))
+    const content = getObject(delta, 'reasoningContent')
+    if (!content) return
+    const hidden = getString(content, 'redactedContent')
+    const thought = getObject(content, 'reasoningText') ?? content
+    if (hidden !== undefined) this.#writer.hiddenReasoning(hidden, { index })
+    else if ('text' in thought || 'signature' in thought)
+      this.#writer.thinking(index, getString(thought, 'text'), getString(thought, 'signature'))
   }
 }
+
+export const bedrockTranslation = createTranslation(BedrockReader, bedrockFormat)

@@ -7,7 +7,7 @@
  */
 import { AwsEventStreamParser } from './aws-event-stream.ts'
 import { signAwsRequest, type AwsAccessKey } from './aws-signature.ts'
-import { BedrockStreamTranslation, translateBedrockResponse } from './bedrock-response.ts'
+import { bedrockTranslation } from './bedrock-response.ts'
 import { buildBedrockBody } from './bedrock-request.ts'
 
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
@@ -78,8 +78,7 @@ export const bedrock: Provider = {
     return { url, headers: [...headers, ...auth, ['user-agent', 'sluice']], body }
   },
   translation: {
-    translateResponse: translateBedrockResponse,
-    createStream: (call) => new BedrockStreamTranslation(call),
+    ...bedrockTranslation,
     createFraming: (onEvent, maxEventBytes) => new AwsEventStreamParser(onEvent, maxEventBytes),
   },
   effectiveStatus,

@@ -3,7 +3,7 @@
  * `https://api.cohere.com/v2`. See cohere-request.ts and cohere-response.ts.
  */
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
-import { CohereStreamTranslation, translateCohereResponse } from './cohere-response.ts'
+import { cohereTranslation } from './cohere-response.ts'
 import { buildCohereBody } from './cohere-request.ts'
 import { getObjects, getString } from '../json-fields.ts'
 import type { UpstreamCall, OutgoingRequest, Provider } from '../provider.ts'
@@ -28,10 +28,7 @@ export const cohere: Provider = {
       body: [Buffer.from(JSON.stringify(buildCohereBody(request, call.model, stream)))],
     }
   },
-  translation: {
-    translateResponse: translateCohereResponse,
-    createStream: (call) => new CohereStreamTranslation(call),
-  },
+  translation: cohereTranslation,
   // The list of models is still in version 1 of the API.
   buildModelListRequest: ({ baseUrl, credential }) => ({
     url: `${baseUrl.replace(/\/v2$/, '/v1')}/models?endpoint=chat&page_size=1000`,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { assemble, createCall, encodeStream, translateStream } from '../contract.fixture.ts'
-import { GeminiStreamTranslation } from './gemini-response.ts'
+import { geminiTranslation } from './gemini-response.ts'
 import { vertex } from './vertex.ts'
 
 /** Translates a stream with one event per `functionCall`; the last one ends the candidate. */
@@ -71,7 +71,7 @@ describe('function calls of Gemini', () => {
   })) {
     test(`${subject} – is not translated`, () => {
       const content = { parts: [{ functionCall: { name: 'f', partialArgs: parts } }] }
-      const stream = new GeminiStreamTranslation(createCall(vertex, { stream: true }))
+      const stream = geminiTranslation.createStream(createCall(vertex, { stream: true }))
       const event = { name: '', text: JSON.stringify({ candidates: [{ content }] }) }
       assert.throws(() => stream.translate(event), /argument/)
     })

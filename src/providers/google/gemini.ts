@@ -5,10 +5,10 @@
  * format (vertex.ts).
  */
 import { parseChatRequest } from '../chat-request.ts'
-import { GeminiStreamTranslation, translateGeminiResponse } from './gemini-response.ts'
+import { geminiTranslation } from './gemini-response.ts'
 import { buildGeminiBody } from './gemini-request.ts'
 import { getObject, getObjects, getString } from '../json-fields.ts'
-import type { UpstreamCall, FailureResponse, OutgoingRequest, Provider, Translation } from '../provider.ts'
+import type { UpstreamCall, FailureResponse, OutgoingRequest, Provider } from '../provider.ts'
 import { isObject } from '../usage.ts'
 
 /** Builds a request to a model under a base URL, with the header that authenticates it. */
@@ -32,11 +32,6 @@ export function buildGeminiRequest(
     ],
     body: [Buffer.from(JSON.stringify(buildGeminiBody(parseChatRequest(call), model)))],
   }
-}
-
-export const geminiTranslation: Translation = {
-  translateResponse: translateGeminiResponse,
-  createStream: (call) => new GeminiStreamTranslation(call),
 }
 
 /** An invalid key and an unsupported location are reported with status 400. */

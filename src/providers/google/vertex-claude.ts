@@ -3,10 +3,9 @@
  * `{base}/publishers/anthropic/models/{model}:rawPredict`, streaming as `:streamRawPredict`. The model is in the URL
  * instead of the body, and the version in the body instead of a header.
  */
-import { AnthropicStreamTranslation, translateAnthropicResponse } from '../anthropic/anthropic-response.ts'
 import { buildAnthropicBody } from '../anthropic/anthropic-request.ts'
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
-import type { UpstreamCall, OutgoingRequest, Translation } from '../provider.ts'
+import type { UpstreamCall, OutgoingRequest } from '../provider.ts'
 
 const version = 'vertex-2023-10-16'
 
@@ -67,9 +66,4 @@ export function buildClaudeRequest(
     ],
     body: encodeBody(call),
   }
-}
-
-export const claudeTranslation: Translation = {
-  translateResponse: translateAnthropicResponse,
-  createStream: (call) => new AnthropicStreamTranslation(call),
 }

@@ -9,11 +9,13 @@
  */
 import { createPrivateKey, sign } from 'node:crypto'
 
-import { buildGeminiRequest, geminiTranslation, googleEffectiveStatus } from './gemini.ts'
+import { anthropicTranslation } from '../anthropic/anthropic-response.ts'
+import { geminiTranslation } from './gemini-response.ts'
+import { buildGeminiRequest, googleEffectiveStatus } from './gemini.ts'
 import { getNumber, getString, parseCredentialJson, type Json } from '../json-fields.ts'
 import type { UpstreamCall, OutgoingRequest, Provider, TokenRequest } from '../provider.ts'
 import { isObject } from '../usage.ts'
-import { buildClaudeRequest, claudeTranslation, isClaude } from './vertex-claude.ts'
+import { buildClaudeRequest, isClaude } from './vertex-claude.ts'
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform'
 const defaultTokenUrl = 'https://oauth2.googleapis.com/token'
@@ -92,7 +94,7 @@ const claude: Provider = {
     const account = parseServiceAccount(call.credential)
     return buildClaudeRequest(call, projectUrl(call.baseUrl, account), authHeader(call, account))
   },
-  translation: claudeTranslation,
+  translation: anthropicTranslation,
 }
 
 export const vertex: Provider = {

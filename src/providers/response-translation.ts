@@ -1,0 +1,52 @@
+/** Translates the responses of a provider with its own API format, streamed or not, by one reader of both. */
+import { parseBoundedJson } from '../lib/json/bounded-json.ts'
+import { ChatWriter } from './chat-response.ts'
+import type { Json } from './json-fields.ts'
+import type { Translation } from './provider.ts'
+import { isObject } from './usage.ts'
+
+/** Reads one response into a writer. Throws for one that is not valid in the provider's format. */
+export interface ResponseReader {
+  /** Reads an event of a stream. */
+  readEvent(event: Json, name: string): void
+  /** Reads a non-streaming response. */
+  readResponse(body: Json): void
+  /** The stream's own end marker has been received. */
+  readonly isComplete: boolean
+  /** Call when the stream has ended; writes what is still missing. */
+  end?(): void
+}
+
+/** `signedFormat`: the `format` of the reasoning details that the provider signs. */
+export function createTranslation(
+  Reader: new (writer: ChatWriter) => ResponseReader,
+  signedFormat?: string,
+): Translation {
+  return {
+    translateResponse(body, call) {
+      if (!isObject(body)) throw new Error('The response is not an object.')
+      const writer = new ChatWriter(call, signedFormat)
+      new Reader(writer).readResponse(body)
+      return writer.completion()
+    },
+    createStream(call) {
+      const writer = new ChatWriter(call, signedFormat)
+      const reader = new Reader(writer)
+      return {
+        translate({ name, text }) {
+          const event = parseBoundedJson(text)
+          if (!isObject(event)) throw new Error('The event is not an object.')
+          reader.readEvent(event, name)
+          return writer.take()
+        },
+        end() {
+          reader.end?.()
+          return writer.take()
+        },
+        get isComplete() {
+          return reader.isComplete
+        },
+      }
+    },
+  }
+}
