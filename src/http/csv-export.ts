@@ -21,10 +21,12 @@ interface Column<Row> {
 /** The path of a field, whose name is that of the column with `_` for `.`, or a column with its own value. */
 export type CsvColumn<Row> = FieldPath<Row> | Column<Row>
 
+export type CsvColumns = readonly Column<object>[]
+
 /** A list and its columns. The export's path is that of the list with `.csv`. */
 export interface CsvExport {
   readonly path: string
-  readonly columns: readonly Column<object>[]
+  readonly columns: CsvColumns
 }
 
 /** How many rows of a list an export reads at once: few enough that no page of it delays other requests. */
@@ -59,14 +61,15 @@ function readPath(row: object, path: string): unknown {
     .reduce<unknown>((value, field) => (value as Readonly<Record<string, unknown>> | null)?.[field], row)
 }
 
+export function namedColumns<Row extends object>(columns: readonly CsvColumn<Row>[]): CsvColumns {
+  return columns.map((column): Column<object> => {
+    if (typeof column !== 'string') return column as Column<object>
+    return { name: column.replaceAll('.', '_'), valueOf: (row) => readPath(row, column) }
+  })
+}
+
 export function csvExport<Row extends object>(path: string, columns: readonly CsvColumn<Row>[]): CsvExport {
-  return {
-    path,
-    columns: columns.map((column): Column<object> => {
-      if (typeof column !== 'string') return column as Column<object>
-      return { name: column.replaceAll('.', '_'), valueOf: (row) => readPath(row, column) }
-    }),
-  }
+  return { path, columns: namedColumns(columns) }
 }
 
 /** Words of a list are separated by spaces; other structures are JSON. */

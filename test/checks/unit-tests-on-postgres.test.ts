@@ -112,7 +112,7 @@ if (postgresSkipReason === false) {
   await import('../../src/http/admin/notifications/notifications.test.ts')
   await import('../../src/http/admin/reports.test.ts')
   await import('../../src/http/admin/csv-routes.test.ts')
-  await import('../../src/http/admin/pagination.test.ts')
+  await import('../../src/http/api/pagination.test.ts')
   await import('../../src/http/admin/money/vouchers.test.ts')
   await import('../../src/http/openai/account.test.ts')
   await import('../../src/ledger/credits/credits.test.ts')

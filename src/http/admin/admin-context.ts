@@ -1,15 +1,23 @@
 /** What every handler of the admin API works with: the services, and the actor on whose behalf it runs. */
 import { apiError } from '../../errors.ts'
 import { isConfirmed, type SessionIds } from '../../users/session-confirmation.ts'
+import { endpointsFor } from '../api/define-endpoints.ts'
+import { pageFields } from '../api/pagination.ts'
 import type { AppContext } from '../app-context.ts'
 
-export interface AdminContext {
-  readonly ctx: AppContext
+/** Who calls the admin API. */
+export interface AdminCaller {
   /** The actor, as the audit log names it. */
   readonly by: string
   /** The operator's session; null for callers with ADMIN_API_KEY and for commands. */
   readonly session: SessionIds | null
 }
+
+export interface AdminContext extends AdminCaller {
+  readonly ctx: AppContext
+}
+
+export const admin = endpointsFor<AdminContext>('admin', pageFields)
 
 /** The end of a sentence in the OpenAPI document. */
 export const confirmationRule =

@@ -11,6 +11,8 @@ import { newId } from '../../lib/ids.ts'
 import { bodyLimit, requireAdminKey } from '../middleware.ts'
 import type { AppContext } from '../app-context.ts'
 import { openapiDocument } from '../openapi/document.ts'
+import { serveEndpoints } from '../api/serve.ts'
+import { registerEndpoints } from '../openapi/endpoints.ts'
 import { RenderedDocument } from '../rendered-documents.ts'
 import { addCsvExports } from './csv-routes.ts'
 import { creditRoutes } from './money/credits.ts'
@@ -40,14 +42,14 @@ import { providerRoutes } from './catalog/providers.ts'
 import { refundRoutes } from './money/refunds.ts'
 import { settingsRoutes } from './system/settings.ts'
 import { auditRoutes } from './system/audit.ts'
-import { announcementRoutes } from './notifications/announcements.ts'
+import { announcementEndpoints } from './notifications/announcements.ts'
 import { failureRoutes } from './traffic/failures.ts'
 import { searchRoutes } from './system/search.ts'
 import { userRoutes } from './accounts/users.ts'
 import { dashboardRoutes } from './monitoring/dashboard.ts'
 import { referenceModelRoutes } from './catalog/reference-models.ts'
 import { requestRoutes } from './traffic/requests.ts'
-import { tierRoutes } from './accounts/tiers.ts'
+import { tierEndpoints } from './accounts/tiers.ts'
 import { upstreamCheckRoutes } from './catalog/upstream-checks.ts'
 import { upstreamHealthRoutes } from './monitoring/upstream-health.ts'
 import { upstreamRoutes } from './catalog/upstreams.ts'
@@ -103,7 +105,6 @@ const routeGroups: readonly ((admin: AdminContext) => OpenAPIHono)[] = [
   credentialRoutes,
   routePlanRoutes,
   modelRoutes,
-  tierRoutes,
   accountRoutes,
   creditRoutes,
   keyRoutes,
@@ -122,7 +123,6 @@ const routeGroups: readonly ((admin: AdminContext) => OpenAPIHono)[] = [
   searchRoutes,
   settingsRoutes,
   limitRequestRoutes,
-  announcementRoutes,
   notificationRoutes,
   publicAddressRoutes,
   availabilityRoutes,
@@ -131,6 +131,8 @@ const routeGroups: readonly ((admin: AdminContext) => OpenAPIHono)[] = [
   backupRoutes,
   trafficFlowRoutes,
 ]
+
+const endpoints = [...tierEndpoints, ...announcementEndpoints]
 
 /** Creates the application with every endpoint of the admin API and the OpenAPI document, which is public. */
 export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIHono {
@@ -161,6 +163,11 @@ export function createAdminApp(ctx: AppContext, options: AdminOptions): OpenAPIH
   for (const routes of routeGroups) {
     app.route(adminPath, routes(admin))
   }
+  serveEndpoints(app.basePath(adminPath), endpoints, {
+    open: () => Promise.resolve({ ...admin }),
+    readerOf: () => ({ timezone: 'UTC', forPeople: operator !== undefined }),
+  })
+  registerEndpoints(app.openAPIRegistry, adminPath, endpoints)
   addCsvExports(app, adminPath, operator !== undefined)
   const methodsOf = createMethodLookup(app)
   app.notFound((c) => {

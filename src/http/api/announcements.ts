@@ -1,6 +1,7 @@
 /** An announcement, as both APIs show it. */
 import { z } from 'zod'
 import type { Announcement } from '../../notifications/announcements.ts'
+import type { View } from './endpoint.ts'
 import { language, time } from './json-schemas.ts'
 import { formatTime } from './json-values.ts'
 
@@ -24,4 +25,10 @@ export function serializeAnnouncement({
   to,
 }: Announcement): AnnouncementJson {
   return { id, title, text, severity, from: formatTime(from), to: formatTime(to) }
+}
+
+export const announcementView: View<Announcement, typeof announcement> = {
+  noun: 'announcement',
+  schema: announcement,
+  serialize: serializeAnnouncement,
 }

@@ -30,7 +30,7 @@ import {
   okResponse,
   time,
 } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import {
   decodeCursor,
   encodeCursor,

@@ -6,7 +6,7 @@ import { spendByKeys } from '../../../usage/key-spend.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { keySchema, serializeKey } from './keys.ts'
 import { listResponse, spentSchema } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { decodeCursor, encodeCursor, serializeSpent } from '../../api/json-values.ts'
 
 export const listedKeySchema = keySchema

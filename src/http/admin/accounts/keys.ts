@@ -37,7 +37,7 @@ import {
   parseTime,
   formatTime,
 } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const status = z.enum(['active', 'disabled'])
 const names = z.array(z.string())

@@ -12,7 +12,7 @@ import { limitRequest, serializeLimitRequest } from '../../api/limit-requests.ts
 import type { AdminContext } from '../admin-context.ts'
 import { writeAndPublish } from '../../api/publish.ts'
 import { jsonBody, idParams, limitsInput, toLimitsPatch, listResponse, okResponse } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { decodeCursor, encodeCursor } from '../../api/json-values.ts'
 
 const listRequests = createRoute({

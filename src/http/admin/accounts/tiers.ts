@@ -1,5 +1,5 @@
 /** `/tiers`: the default limits and price factor of accounts. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
 import {
   createTier,
   listTiers,
@@ -8,12 +8,10 @@ import {
   type Tier,
   type TierPatch,
 } from '../../../accounts/tiers.ts'
-import { apiError } from '../../../errors.ts'
 import { formatFactor, parseFactor } from '../../../lib/money.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { writeAndPublish } from '../../api/publish.ts'
-import { jsonBody, createdResponse, listResponse, okResponse, tierLimitFields } from '../schemas.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import type { View } from '../../api/endpoint.ts'
+import { admin } from '../admin-context.ts'
+import { tierLimitFields } from '../schemas.ts'
 
 const limits = z.strictObject(tierLimitFields).partial()
 const factor = z.string().max(64).meta({ description: 'Multiplies prices.', example: '0.9' })
@@ -36,11 +34,16 @@ export const tierSchema = z
     description:
       'rpm: requests per minute, tpm: tokens per minute, rpd: requests per day, concurrency: concurrent requests; null: unlimited.',
   })
-const nameParams = z.object({ name: z.string() })
 
-function serializeTier(tier: Tier): z.infer<typeof tierSchema> {
-  const { name, limits, priceFactorPpm, afterPayment } = tier
-  return { name, ...limits, price_factor: formatFactor(priceFactorPpm), after_payment: afterPayment }
+const tierView: View<Tier, typeof tierSchema> = {
+  noun: 'tier',
+  schema: tierSchema,
+  serialize: ({ name, limits, priceFactorPpm, afterPayment }) => ({
+    name,
+    ...limits,
+    price_factor: formatFactor(priceFactorPpm),
+    after_payment: afterPayment,
+  }),
 }
 
 function toTierPatch(body: z.infer<typeof tierPatch>): TierPatch {
@@ -49,61 +52,30 @@ function toTierPatch(body: z.infer<typeof tierPatch>): TierPatch {
   return { ...patch, priceFactorPpm, afterPayment }
 }
 
-const create = createRoute({
-  method: 'post',
-  path: '/tiers',
-  summary: 'Create a tier; omitted limits are unlimited',
-  request: { body: jsonBody(tierInput) },
-  responses: createdResponse(tierSchema, 'The tier.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/tiers',
-  summary: 'List tiers by name',
-  request: { query: z.strictObject(optionalPageFields) },
-  responses: listResponse(tierSchema, 'All tiers.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/tiers/{name}',
-  summary: 'Get a tier',
-  request: { params: nameParams },
-  responses: okResponse(tierSchema, 'The tier.'),
-})
-const update = createRoute({
-  method: 'patch',
-  path: '/tiers/{name}',
-  summary: 'Update a tier; null: unlimited',
-  request: { params: nameParams, body: jsonBody(tierPatch) },
-  responses: okResponse(tierSchema, 'The updated tier.'),
-})
-
-export function tierRoutes(admin: AdminContext): OpenAPIHono {
-  const { db } = admin.ctx
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const { name, ...rest } = c.req.valid('json')
-    return c.json(
-      serializeTier(await writeAndPublish(admin, createTier(db, { ...toTierPatch(rest), name }, admin.by))),
-      201,
-    )
-  })
-  app.openapi(list, async (c) => {
-    const tiers = (await listTiers(db)).map(serializeTier)
-    return c.json(
-      paginate(tiers, c.req.valid('query'), ({ name }) => name),
-      200,
-    )
-  })
-  app.openapi(read, async (c) => {
-    const tier = await tierByName(db, c.req.valid('param').name)
-    if (tier === undefined) throw apiError('not_found', { message: 'Tier not found.' })
-    return c.json(serializeTier(tier), 200)
-  })
-  app.openapi(update, async (c) => {
-    const { name } = c.req.valid('param')
-    const patch = toTierPatch(c.req.valid('json'))
-    return c.json(serializeTier(await writeAndPublish(admin, updateTier(db, name, patch, admin.by))), 200)
-  })
-  return app
-}
+export const tierEndpoints = [
+  admin.create('/tiers', {
+    summary: 'Create a tier; omitted limits are unlimited',
+    body: tierInput,
+    response: tierView,
+    handle: ({ ctx, by, body: { name, ...rest }, publish }) =>
+      publish(createTier(ctx.db, { ...toTierPatch(rest), name }, by)),
+  }),
+  admin.list('/tiers', {
+    summary: 'List tiers by name',
+    item: tierView,
+    idOf: ({ name }) => name,
+    handle: ({ ctx }) => listTiers(ctx.db),
+  }),
+  admin.get('/tiers/{name}', {
+    summary: 'Get a tier',
+    response: tierView,
+    handle: ({ ctx, params }) => tierByName(ctx.db, params.name),
+  }),
+  admin.patch('/tiers/{name}', {
+    summary: 'Update a tier; null: unlimited',
+    body: tierPatch,
+    response: tierView,
+    handle: ({ ctx, by, params, body, publish }) =>
+      publish(updateTier(ctx.db, params.name, toTierPatch(body), by)),
+  }),
+]

@@ -25,7 +25,7 @@ import {
   time,
   timeInput,
 } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
 const role = z.enum(['customer', 'operator'])

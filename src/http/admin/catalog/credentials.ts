@@ -23,7 +23,7 @@ import {
   time,
 } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 import { requireUpstream } from './upstreams.ts'
 
 const fields = {

@@ -34,7 +34,7 @@ import {
   toUpstreamCosts,
 } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const limitInput = z.int().min(0).nullish()
 

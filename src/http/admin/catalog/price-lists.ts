@@ -4,7 +4,7 @@ import { listedProviders, priceListOf } from '../../../catalog/price-lists.ts'
 import { apiError } from '../../../errors.ts'
 import { parseFactor } from '../../../lib/money.ts'
 import { listResponse, serializePriceInput, pricesSchema } from '../schemas.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 export const listedModelSchema = z
   .object({

@@ -2,7 +2,7 @@
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { providers } from '../../../providers/registry.ts'
 import { listResponse } from '../schemas.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 export const providerSchema = z
   .object({

@@ -2,7 +2,7 @@
 import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { referenceModels } from '../../../catalog/reference-models.ts'
 import { listResponse, serializePriceInput, pricesSchema } from '../schemas.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 export const referenceModelSchema = z
   .object({

@@ -32,7 +32,7 @@ import {
   toUpstreamCosts,
 } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const timeoutInput = z.int().nullish()
 const patchFields = {

@@ -7,7 +7,7 @@ import { listMovements, type Movement } from '../../../usage/statement.ts'
 import { requireAccount } from '../accounts/accounts.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { jsonBody, idempotentResponse, idParams, listResponse, money, time } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
 
 const creditInput = z.strictObject({

@@ -22,7 +22,7 @@ import {
   time,
   timeInput,
 } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
 const status = z.enum(['active', 'paused'])

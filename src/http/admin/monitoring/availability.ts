@@ -26,7 +26,7 @@ import type { AdminContext } from '../admin-context.ts'
 import { jsonBody, listResponse, okResponse, time, timeQuery } from '../schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
 import { last24HoursStart } from '../../api/time-spans.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const percent = z.number().meta({ description: 'A percentage.', example: 99.9 })
 const countFields = {

@@ -12,7 +12,7 @@ import {
 import { notifyIncidentPost } from '../../../notifications/incident-notifications.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { jsonBody, createdResponse, idParams, listResponse, okResponse, time, timeInput } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
 
 const status = z.enum(['investigating', 'identified', 'monitoring', 'resolved'])

@@ -4,7 +4,7 @@ import { listPublicAddresses } from '../../../health/public-addresses.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { listResponse, time } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const addressSchema = z
   .object({

@@ -10,7 +10,7 @@ import type { CallHealth } from '../../../health/call-health.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { listResponse, time } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 export const circuitStateSchema = z.enum(['closed', 'open', 'half-open']).meta({
   description:

@@ -33,7 +33,7 @@ import {
   time,
 } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const patchFields = {
   name: z.string().optional().meta({ description: 'The name that preferences use.' }),

@@ -11,7 +11,7 @@ import { languages, renderText, type Language } from '../../../notifications/loc
 import { requireAccount } from '../accounts/accounts.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { jsonBody, idParams, listResponse, okResponse, time } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
 
 const severity = z.enum(['info', 'warning', 'critical'])

@@ -3,7 +3,7 @@ import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
 import { listAudit } from '../../../db/audit.ts'
 import { decodeCursor, encodeCursor, formatTime, parseTime } from '../../api/json-values.ts'
 import type { AdminContext } from '../admin-context.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { listResponse, time, timeQuery } from '../schemas.ts'
 
 export const auditRecordSchema = z

@@ -4,7 +4,7 @@ import { auditStatement } from '../../../db/audit.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { listResponse, okResponse, time } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../pagination.ts'
+import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const nodeSchema = z
   .object({

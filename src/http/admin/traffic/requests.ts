@@ -14,7 +14,7 @@ import { readBill, bill } from '../../api/request-bill.ts'
 import { failure, findFailure } from '../../api/request-failures.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { idParams, listResponse, money, okResponse, time, timeQuery } from '../schemas.ts'
-import { pageFields } from '../pagination.ts'
+import { pageFields } from '../../api/pagination.ts'
 import { decodeCursor, encodeCursor, parseTime } from '../../api/json-values.ts'
 
 export const outcome = z.enum(['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'])

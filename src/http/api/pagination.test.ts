@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { startAdminServer } from './admin-server.fixture.ts'
+import { startAdminServer } from '../admin/admin-server.fixture.ts'
 import { paginate } from './pagination.ts'
 
 const same = (name: string): string => name

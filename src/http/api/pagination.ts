@@ -1,6 +1,6 @@
 /** Pagination: long lists always come in pages; short ones (models, tiers, an account's keys) only on request. */
 import { z } from '@hono/zod-openapi'
-import { decodeCursor, encodeCursor } from '../api/json-values.ts'
+import { decodeCursor, encodeCursor } from './json-values.ts'
 
 const maxPageSize = 1000
 const defaultPageSize = 100
@@ -17,7 +17,7 @@ export const optionalPageFields = {
   cursor: z.string().max(1000).optional().meta({ description: '`next` of the previous page.' }),
 }
 
-interface PageQuery {
+export interface PageQuery {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
 }

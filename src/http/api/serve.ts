@@ -1,0 +1,116 @@
+/**
+ * Serves the endpoints of an API (`endpoint.ts`) with Hono: reads the input of each request, calls the endpoint with the
+ * context of its audience, and responds. Each list with columns is also exported as CSV.
+ */
+import type { Context, Env, Hono } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import { z } from 'zod'
+import { apiError, type ApiError } from '../../errors.ts'
+import { newId } from '../../lib/ids.ts'
+import { exportList, exportPageRows, type ListPage } from '../csv-export.ts'
+import type { Endpoint, RawInput } from './endpoint.ts'
+import { apiErrorFromThrown, apiErrorFromZod } from './thrown-errors.ts'
+
+const jsonType = /^application\/(?:[a-z.-]+\+)?json\s*(?:;|$)/i
+
+/** A body without a type must be empty. */
+async function readJsonBody(c: Context): Promise<unknown> {
+  const type = c.req.header('content-type') ?? ''
+  const text = await c.req.text()
+  if (type === '' && text === '') return {}
+  if (!jsonType.test(type)) throw apiError('unsupported_media_type')
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw apiError('invalid_json')
+  }
+}
+
+function readInput(c: Context): RawInput {
+  const parameters = Object.entries(c.req.queries())
+  const query = parameters.map(([name, values]) => [name, values.length === 1 ? values[0] : values] as const)
+  return { params: c.req.param(), query: Object.fromEntries(query), body: () => readJsonBody(c) }
+}
+
+/** Who reads an export: spreadsheets of people need a byte order mark, and days are those of a time zone. */
+export interface ExportReader {
+  readonly timezone: string
+  readonly forPeople: boolean
+}
+
+export interface ServeOptions<E extends Env, RequestContext> {
+  /** Authenticates a request as the audience of the endpoint requires, and creates the context for its handler. */
+  readonly open: (c: Context<E>, endpoint: Endpoint<RequestContext>) => Promise<RequestContext>
+  readonly readerOf: (context: RequestContext) => ExportReader
+}
+
+/** The filters of a list: its query without the fields of pages. */
+export function filtersOf({ query }: Pick<Endpoint, 'query'>): z.ZodObject {
+  const { limit: _limit, cursor: _cursor, ...filters } = query instanceof z.ZodObject ? query.shape : {}
+  return z.strictObject(filters)
+}
+
+/** Reads every row through the endpoint, so that authorization, filters and rows are those of the list. */
+async function serveExport<E extends Env, RequestContext>(
+  c: Context<E>,
+  endpoint: Endpoint<RequestContext>,
+  { open, readerOf }: ServeOptions<E, RequestContext>,
+): Promise<Response> {
+  const { path, csv: columns = [], query } = endpoint
+  const context = await open(c, endpoint)
+  const input = readInput(c)
+  const isPaged = query instanceof z.ZodObject && 'limit' in query.shape
+  const filters = filtersOf(endpoint).safeParse(input.query)
+  if (!filters.success) throw apiErrorFromZod(filters.error)
+  const list = { path, columns }
+  return exportList(c, list, {
+    ...readerOf(context),
+    async readPage(cursor) {
+      const page = isPaged ? { limit: exportPageRows, ...(cursor !== undefined && { cursor }) } : {}
+      const { value } = await endpoint.run(context, { ...input, query: { ...input.query, ...page } })
+      return value as ListPage
+    },
+  })
+}
+
+/** Registers the endpoints in matching order: a fixed path must come before one with a parameter. */
+export function serveEndpoints<E extends Env, RequestContext>(
+  app: Hono<E>,
+  endpoints: readonly Endpoint<RequestContext>[],
+  options: ServeOptions<E, RequestContext>,
+): void {
+  for (const endpoint of endpoints) {
+    const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
+    if (endpoint.csv) app.get(`${path}.csv`, (c) => serveExport(c, endpoint, options))
+    app.on(endpoint.method, path, async (c) => {
+      const { status, value } = await endpoint.run(await options.open(c, endpoint), readInput(c))
+      return value instanceof Response ? c.newResponse(value.body, value) : c.json(value as object, status)
+    })
+  }
+}
+
+export function sendError(c: Context, error: ApiError): Response {
+  if (error.code === 'invalid_api_key') c.header('www-authenticate', 'Bearer')
+  const { retryAfterMs } = error.detail
+  if (retryAfterMs !== undefined) c.header('retry-after', String(Math.ceil(retryAfterMs / 1000)))
+  if (error.final) c.header('x-should-retry', 'false')
+  return c.json(error.toBody(), error.status as ContentfulStatusCode)
+}
+
+/** What all responses of both APIs have in common. `onInternalError`: receives bugs; callers get no details of them. */
+export function prepareApi<E extends Env>(
+  app: Hono<E>,
+  onInternalError: ((error: unknown, requestId: string) => void) | undefined,
+): void {
+  app.use(async (c, next) => {
+    c.header('x-request-id', newId('req'))
+    c.header('cache-control', 'no-store')
+    await next()
+  })
+  app.notFound((c) => sendError(c, apiError('not_found')))
+  app.onError((thrown, c) => {
+    const { error, isBug } = apiErrorFromThrown(thrown)
+    if (isBug) onInternalError?.(thrown, c.res.headers.get('x-request-id') ?? '')
+    return sendError(c, error)
+  })
+}
