@@ -1,141 +1,60 @@
 /**
- * Every error that the API returns, in one table: code → status, type, public message. Any module throws
- * `apiError(code)`; `http/` turns it into the response body, `{ "error": { "message", "type", "param", "code" } }`,
+ * Every error that the API returns, in one table: code → status and public message. The type follows from the status.
+ * Any module throws `apiError(code)`; `http/` turns it into the response body, `{ "error": { "message", "type", "param", "code" } }`,
  * with all four fields always present.
  */
 
-interface ErrorDefinition {
-  readonly status: number
-  readonly type: string
-  readonly message: string
-  /** Default for `ApiErrorDetail.retryAfterMs`. */
-  readonly retryAfterMs?: number
+/** The status and the default message of each code. */
+const definitions = {
+  invalid_request: [400, 'Invalid request.'],
+  invalid_json: [400, 'The request body is not valid JSON.'],
+  idempotency_key_reused: [422, 'This Idempotency-Key was already used with a different request body.'],
+  idempotency_conflict: [
+    409,
+    'A request with this Idempotency-Key is still in progress, or its response was not stored.',
+  ],
+  invalid_api_key: [401, 'Missing or invalid API key.'],
+  session_required: [401, 'You are not signed in.'],
+  wrong_credentials: [401, 'Incorrect e-mail address or password.'],
+  wrong_code: [401, 'Incorrect code.'],
+  password_refused: [400, 'This password is not allowed. Choose a different one.'],
+  link_invalid: [404, 'This link is invalid or has expired. Request a new one.'],
+  insufficient_quota: [402, 'Insufficient balance for this request. Add funds and try again.'],
+  spend_cap_exceeded: [402, 'A spend cap has been reached.'],
+  permission_denied: [403, 'You do not have permission to do this.'],
+  password_required: [403, 'Enter your password again to do this.'],
+  cross_site: [403, 'Cross-site requests are not allowed. Use the console at its own address.'],
+  operators_only: [403, 'Only operators can do this.'],
+  no_account: [403, 'You do not have an account. Sign in to one to view its pages.'],
+  sign_up_closed: [403, 'Sign-up is closed.'],
+  invite_invalid: [403, 'This invite code is invalid or has expired.'],
+  account_suspended: [403, 'This account is suspended.'],
+  address_not_allowed: [403, 'This key cannot be used from your IP address.'],
+  model_not_allowed: [403, 'This key is not allowed to use this model.'],
+  model_not_found: [404, 'The model does not exist.'],
+  not_found: [404, 'Not found.'],
+  method_not_allowed: [405, 'Method not allowed.'],
+  conflict: [409, 'This conflicts with an existing resource.'],
+  request_too_large: [413, 'The request body is too large.'],
+  unsupported_media_type: [415, 'Unsupported content type. Use application/json.'],
+  rate_limit_exceeded: [429, 'Too many requests. Retry later.'],
+  server_error: [500, 'Internal server error.'],
+  upstream_unavailable: [503, 'This model is temporarily unavailable.'],
+  service_unavailable: [503, 'The service is temporarily unavailable.'],
+} as const satisfies Record<string, readonly [status: number, message: string]>
+
+/** The `type` of all errors with a status; `invalid_request_error` for every other one. */
+const typesByStatus: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  402: 'insufficient_quota',
+  403: 'permission_error',
+  429: 'rate_limit_error',
+  500: 'server_error',
+  503: 'server_error',
 }
 
-const definitions = {
-  invalid_request: { status: 400, type: 'invalid_request_error', message: 'Invalid request.' },
-  invalid_json: {
-    status: 400,
-    type: 'invalid_request_error',
-    message: 'The request body is not valid JSON.',
-  },
-  idempotency_key_reused: {
-    status: 422,
-    type: 'invalid_request_error',
-    message: 'This Idempotency-Key was already used with a different request body.',
-  },
-  idempotency_conflict: {
-    status: 409,
-    type: 'invalid_request_error',
-    message: 'A request with this Idempotency-Key is still in progress, or its response was not stored.',
-  },
-  invalid_api_key: {
-    status: 401,
-    type: 'authentication_error',
-    message: 'Missing or invalid API key.',
-  },
-  session_required: { status: 401, type: 'authentication_error', message: 'You are not signed in.' },
-  wrong_credentials: {
-    status: 401,
-    type: 'authentication_error',
-    message: 'Incorrect e-mail address or password.',
-  },
-  wrong_code: { status: 401, type: 'authentication_error', message: 'Incorrect code.' },
-  password_refused: {
-    status: 400,
-    type: 'invalid_request_error',
-    message: 'This password is not allowed. Choose a different one.',
-  },
-  link_invalid: {
-    status: 404,
-    type: 'invalid_request_error',
-    message: 'This link is invalid or has expired. Request a new one.',
-  },
-  insufficient_quota: {
-    status: 402,
-    type: 'insufficient_quota',
-    message: 'Insufficient balance for this request. Add funds and try again.',
-  },
-  spend_cap_exceeded: {
-    status: 402,
-    type: 'insufficient_quota',
-    message: 'A spend cap has been reached.',
-  },
-  permission_denied: {
-    status: 403,
-    type: 'permission_error',
-    message: 'You do not have permission to do this.',
-  },
-  password_required: {
-    status: 403,
-    type: 'permission_error',
-    message: 'Enter your password again to do this.',
-  },
-  cross_site: {
-    status: 403,
-    type: 'permission_error',
-    message: 'Cross-site requests are not allowed. Use the console at its own address.',
-  },
-  operators_only: { status: 403, type: 'permission_error', message: 'Only operators can do this.' },
-  no_account: {
-    status: 403,
-    type: 'permission_error',
-    message: 'You do not have an account. Sign in to one to view its pages.',
-  },
-  sign_up_closed: { status: 403, type: 'permission_error', message: 'Sign-up is closed.' },
-  invite_invalid: {
-    status: 403,
-    type: 'permission_error',
-    message: 'This invite code is invalid or has expired.',
-  },
-  account_suspended: { status: 403, type: 'permission_error', message: 'This account is suspended.' },
-  address_not_allowed: {
-    status: 403,
-    type: 'permission_error',
-    message: 'This key cannot be used from your IP address.',
-  },
-  model_not_allowed: {
-    status: 403,
-    type: 'permission_error',
-    message: 'This key is not allowed to use this model.',
-  },
-  model_not_found: { status: 404, type: 'invalid_request_error', message: 'The model does not exist.' },
-  not_found: { status: 404, type: 'invalid_request_error', message: 'Not found.' },
-  method_not_allowed: {
-    status: 405,
-    type: 'invalid_request_error',
-    message: 'Method not allowed.',
-  },
-  conflict: {
-    status: 409,
-    type: 'invalid_request_error',
-    message: 'This conflicts with an existing resource.',
-  },
-  request_too_large: {
-    status: 413,
-    type: 'invalid_request_error',
-    message: 'The request body is too large.',
-  },
-  unsupported_media_type: {
-    status: 415,
-    type: 'invalid_request_error',
-    message: 'Unsupported content type. Use application/json.',
-  },
-  rate_limit_exceeded: { status: 429, type: 'rate_limit_error', message: 'Too many requests. Retry later.' },
-  server_error: { status: 500, type: 'server_error', message: 'Internal server error.' },
-  upstream_unavailable: {
-    status: 503,
-    type: 'server_error',
-    message: 'This model is temporarily unavailable.',
-    retryAfterMs: 1000,
-  },
-  service_unavailable: {
-    status: 503,
-    type: 'server_error',
-    message: 'The service is temporarily unavailable.',
-    retryAfterMs: 1000,
-  },
-} as const satisfies Record<string, ErrorDefinition>
+/** How long to wait after a 503 before a retry, unless the error says otherwise. */
+const unavailableRetryMs = 1000
 
 /** Sent with `x-should-retry: false`: the same request would fail again. */
 const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422])
@@ -165,15 +84,15 @@ export class ApiError extends Error {
   readonly detail: ApiErrorDetail
 
   constructor(code: ApiErrorCode, detail: ApiErrorDetail = {}) {
-    super(detail.message ?? definitions[code].message)
+    const [status, message] = definitions[code]
+    super(detail.message ?? message)
     this.name = 'ApiError'
     this.code = code
-    const { retryAfterMs }: ErrorDefinition = definitions[code]
-    this.detail = retryAfterMs === undefined ? detail : { retryAfterMs, ...detail }
+    this.detail = status === 503 ? { retryAfterMs: unavailableRetryMs, ...detail } : detail
   }
 
   get status(): number {
-    return this.detail.status ?? definitions[this.code].status
+    return this.detail.status ?? definitions[this.code][0]
   }
 
   /** True if a retry cannot succeed. */
@@ -186,7 +105,7 @@ export class ApiError extends Error {
     return {
       error: {
         message: this.message,
-        type: definitions[this.code].type,
+        type: typesByStatus[definitions[this.code][0]] ?? 'invalid_request_error',
         param: this.detail.param ?? null,
         code: this.detail.code ?? this.code,
       },
