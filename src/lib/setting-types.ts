@@ -30,6 +30,15 @@ export type Group =
   | 'Logging'
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** Settings under one heading of the documentation. */
+export function inGroup<const Settings extends Readonly<Record<string, Omit<Setting<unknown>, 'group'>>>>(
+  group: Group,
+  settings: Settings,
+): { readonly [Name in keyof Settings]: Settings[Name] & { readonly group: Group } } {
+  const grouped = Object.entries(settings).map(([name, setting]) => [name, { ...setting, group }])
+  return Object.fromEntries(grouped) as ReturnType<typeof inGroup<Settings>>
+}
+
 /** The message, if any, explains the problem in addition to the allowed values. */
 export class InvalidSettingError extends Error {}
 
