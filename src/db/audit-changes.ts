@@ -14,7 +14,7 @@ function isObject(value: unknown): value is object {
 }
 
 /** `cacheWrite1h` → `cache_write_1h`. */
-function snakeCase(name: string): string {
+export function snakeCase(name: string): string {
   return name.replaceAll(/([a-z])(?=[A-Z0-9])/g, '$1_').toLowerCase()
 }
 

@@ -31,8 +31,8 @@ async function endTrial(core: Core, first: TrialGrant, at: number): Promise<void
   let grant = first
   for (;;) {
     const { taken, isDone } = await core.credits.endTrial({
-      id: `${trialCreditId(grant.account)}:end:${grant.takes + 1}`,
-      account: grant.account,
+      id: `${trialCreditId(grant.accountId)}:end:${grant.takes + 1}`,
+      account: grant.accountId,
       amount: grant.amountNanos - grant.takenNanos,
       spentBefore: grant.spentBeforeNanos,
       reason: 'The trial credit has ended',
@@ -40,7 +40,7 @@ async function endTrial(core: Core, first: TrialGrant, at: number): Promise<void
     if (taken === 0n && !isDone) return
     const takenNanos = grant.takenNanos + taken
     const notifications =
-      isDone && takenNanos > 0n ? [insertNotification(endedNotification(grant.account, takenNanos))] : []
+      isDone && takenNanos > 0n ? [insertNotification(endedNotification(grant.accountId, takenNanos))] : []
     await recordTrialTakeBack(core.store.db, grant, { nanos: taken, isDone, at }, notifications)
     if (isDone) return
     grant = { ...grant, takenNanos, takes: grant.takes + 1 }
@@ -53,8 +53,8 @@ function endedNotification(account: string, takenNanos: bigint): NotificationInp
 }
 
 function endingNotification({ directory }: Core, grant: TrialGrant): NotificationInput | undefined {
-  const { account, expiresAt } = grant
-  const left = grant.amountNanos - (grant.spentNanos - grant.spentBeforeNanos)
+  const { accountId: account, expiresAt } = grant
+  const left = grant.amountNanos - ((grant.totalSpentNanos ?? 0n) - grant.spentBeforeNanos)
   if (left <= 0n || expiresAt === null) return undefined
   const params = {
     left: formatAmount(left),

@@ -6,6 +6,7 @@
 import { expectChanges, type Db } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
 import { sql } from '../../db/schema/schema.ts'
+import type { CreditOrdersTable } from '../../db/schema/tables/promotions.ts'
 import type { CreditKind } from '../events.ts'
 
 export interface OrderedCredit {
@@ -19,37 +20,22 @@ export interface OrderedCredit {
 
 /** The order as a statement for the batch that writes its cause. */
 export function insertCreditOrder(order: OrderedCredit, at: number): Statement {
-  const { id, account, amountNanos, source, reason } = order
-  const row = {
-    id,
-    account_id: account,
-    amount_nanos: amountNanos,
-    source,
-    reason,
-    created_at: at,
-    entered_at: null,
-  }
+  const { account, amountNanos, ...fields } = order
+  const row = { account_id: account, amount_nanos: amountNanos, ...fields, created_at: at, entered_at: null }
   return expectChanges(sql.insertInto('credit_orders').values(row), 1)
 }
 
-function orders() {
-  return sql.selectFrom('credit_orders').select(['id', 'account_id', 'amount_nanos', 'source', 'reason'])
+function orderOf({
+  account_id: account,
+  amount_nanos: amountNanos,
+  ...row
+}: CreditOrdersTable): OrderedCredit {
+  const { id, reason, source } = row
+  return { id, account, amountNanos, source: source as CreditKind, reason }
 }
 
-function orderOf(row: {
-  id: string
-  account_id: string
-  amount_nanos: bigint
-  source: string
-  reason: string
-}): OrderedCredit {
-  return {
-    id: row.id,
-    account: row.account_id,
-    amountNanos: row.amount_nanos,
-    source: row.source as CreditKind,
-    reason: row.reason,
-  }
+function orders() {
+  return sql.selectFrom('credit_orders').selectAll()
 }
 
 export async function creditOrderById(db: Db, id: string): Promise<OrderedCredit | undefined> {

@@ -2,10 +2,10 @@
  * Promotions: trial credit for a limited time or a limited number of accounts. Each mailbox and each account
  * gets it once, ever. The ledger has no clock, so callers pass the time.
  */
-import type { Updateable } from 'kysely'
 import { apiError, type ApiError } from '../../errors.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { auditChanges, auditFields } from '../../db/audit-changes.ts'
+import { camelRow, columnsOf, type CamelRow } from '../../db/camel-row.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import { sql, type PromotionsTable } from '../../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
@@ -14,44 +14,20 @@ import { newId } from '../../lib/ids.ts'
 export const promotionStates = ['scheduled', 'running', 'used up', 'ended', 'paused'] as const
 export type PromotionState = (typeof promotionStates)[number]
 
-export interface Promotion {
-  readonly id: string
-  readonly name: string
-  /** Whoever enters the code gets the credit. null: everybody who enters no other code. */
-  readonly code: string | null
-  readonly amountNanos: bigint
-  readonly startsAt: number
-  /** null: no end. */
-  readonly endsAt: number | null
-  readonly grantsMax: number | null
-  readonly granted: number
-  /** What is left of a credit is taken back after this many days. null: never. */
-  readonly creditDays: number | null
-  readonly status: 'active' | 'paused'
-  readonly state: PromotionState
-  readonly createdAt: number
-  readonly updatedAt: number
-}
+/** Amounts are nanos. `endsAt`, `grantsMax` and `creditDays` null: no limit. */
+export type Promotion = CamelRow<PromotionsTable> & { readonly state: PromotionState }
 
 /**
  * Omitted fields stay unchanged; on creation they default to "from now", no end, no limit and no code. null
  * removes a value.
  */
-export interface PromotionPatch {
-  readonly name?: string
-  readonly code?: string | null
-  readonly amountNanos?: bigint
-  readonly startsAt?: number
-  readonly endsAt?: number | null
-  readonly grantsMax?: number | null
-  readonly creditDays?: number | null
-  readonly status?: 'active' | 'paused'
-}
-
-export interface PromotionInput extends PromotionPatch {
-  readonly name: string
-  readonly amountNanos: bigint
-}
+export type PromotionPatch = Partial<
+  Pick<
+    Promotion,
+    'name' | 'code' | 'amountNanos' | 'startsAt' | 'endsAt' | 'grantsMax' | 'creditDays' | 'status'
+  >
+>
+export type PromotionInput = PromotionPatch & Pick<Promotion, 'name' | 'amountNanos'>
 
 const codePattern = /^[A-Za-z0-9_-]{1,40}$/
 const maxNameLength = 100
@@ -64,21 +40,7 @@ function stateAt(row: PromotionsTable, at: number): PromotionState {
 }
 
 function promotionOf(row: PromotionsTable, at: number): Promotion {
-  return {
-    id: row.id,
-    name: row.name,
-    code: row.code,
-    amountNanos: row.amount_nanos,
-    startsAt: row.starts_at,
-    endsAt: row.ends_at,
-    grantsMax: row.grants_max,
-    granted: row.granted,
-    creditDays: row.credit_days,
-    status: row.status,
-    state: stateAt(row, at),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+  return { ...camelRow(row), state: stateAt(row, at) }
 }
 
 function invalid(param: string, reason: string): ApiError {
@@ -94,19 +56,6 @@ function validate(row: PromotionsTable): PromotionsTable {
   if (row.ends_at !== null && row.ends_at <= row.starts_at)
     throw invalid('ends_at', 'must be after starts_at')
   return row
-}
-
-function toColumns(patch: PromotionPatch): Updateable<PromotionsTable> {
-  const set: Updateable<PromotionsTable> = {}
-  if (patch.name !== undefined) set.name = patch.name
-  if (patch.code !== undefined) set.code = patch.code
-  if (patch.amountNanos !== undefined) set.amount_nanos = patch.amountNanos
-  if (patch.startsAt !== undefined) set.starts_at = patch.startsAt
-  if (patch.endsAt !== undefined) set.ends_at = patch.endsAt
-  if (patch.grantsMax !== undefined) set.grants_max = patch.grantsMax
-  if (patch.creditDays !== undefined) set.credit_days = patch.creditDays
-  if (patch.status !== undefined) set.status = patch.status
-  return set
 }
 
 function toApiError(error: unknown): unknown {
@@ -138,7 +87,7 @@ export async function createPromotion(
     status: 'active',
     created_at: at,
     updated_at: at,
-    ...toColumns(input),
+    ...columnsOf<PromotionsTable>(input),
   })
   try {
     await db.write(
@@ -163,7 +112,7 @@ export async function updatePromotion(
 ): Promise<Promotion> {
   const before = await promotionRow(db, id)
   if (before === undefined) throw promotionNotFound()
-  const set = toColumns(patch)
+  const set = columnsOf<PromotionsTable>(patch)
   const changes = auditChanges(promotionOf(before, at), promotionOf(validate({ ...before, ...set }), at))
   if (changes === null) return promotionOf(before, at)
   const update = sql

@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { sql as fragment } from 'kysely'
+import { camelRow, type CamelRow } from '../../db/camel-row.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
 import { sql, type TrialGrantsTable } from '../../db/schema/schema.ts'
@@ -14,17 +15,8 @@ import { accountOwner } from '../state.ts'
 
 const dayMs = 86_400_000
 
-export interface TrialGrant {
-  readonly account: string
-  readonly amountNanos: bigint
-  readonly expiresAt: number | null
-  /** The account's total spending before the grant. */
-  readonly spentBeforeNanos: bigint
-  /** The account's total spending so far, as of the last commit. */
-  readonly spentNanos: bigint
-  readonly takenNanos: bigint
-  readonly takes: number
-}
+/** `totalSpentNanos`: the account's total spending so far, as of the last commit. */
+export type TrialGrant = CamelRow<TrialGrantsTable> & { readonly totalSpentNanos: bigint | null }
 
 /** Who receives a grant, identified by account and mailbox (accounts/fields.ts, mailboxOf). */
 export interface Grantee {
@@ -113,19 +105,7 @@ export async function expiringTrials(
     .where('trial_grants.ended_at', 'is', null)
     .orderBy('trial_grants.expires_at')
     .limit(limit)
-  return (await db.all(query)).map(grantOf)
-}
-
-function grantOf(row: TrialGrantsTable & { total_spent_nanos: bigint | null }): TrialGrant {
-  return {
-    account: row.account_id,
-    amountNanos: row.amount_nanos,
-    expiresAt: row.expires_at,
-    spentBeforeNanos: row.spent_before_nanos,
-    spentNanos: row.total_spent_nanos ?? 0n,
-    takenNanos: row.taken_nanos,
-    takes: row.takes,
-  }
+  return (await db.all(query)).map(camelRow)
 }
 
 /** Records what an entry took back and whether it was the last one. */
@@ -142,7 +122,7 @@ export async function recordTrialTakeBack(
       takes: taken.nanos > 0n ? grant.takes + 1 : grant.takes,
       ended_at: taken.isDone ? taken.at : null,
     })
-    .where('account_id', '=', grant.account)
+    .where('account_id', '=', grant.accountId)
     .where('takes', '=', grant.takes)
   await db.write(expectChanges(update, 1), ...extraStatements)
 }

@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { apiError, type ApiError } from '../../errors.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { auditFields } from '../../db/audit-changes.ts'
+import { camelRow, type CamelRow } from '../../db/camel-row.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import { sql, type VouchersTable } from '../../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../../db/store-error.ts'
@@ -16,17 +17,10 @@ import { insertCreditOrder } from './credit-orders.ts'
 export const voucherStatuses = ['unused', 'redeemed', 'expired', 'revoked'] as const
 export type VoucherStatus = (typeof voucherStatuses)[number]
 
-export interface Voucher {
-  /** Identifies the voucher without revealing its code. */
+/** `id` identifies it without revealing its code; `redeemedBy` is the id of the account. */
+export interface Voucher extends Omit<CamelRow<VouchersTable>, 'codeHash'> {
   readonly id: string
   readonly status: VoucherStatus
-  readonly amountNanos: bigint
-  readonly expiresAt: number | null
-  readonly createdAt: number
-  readonly redeemedAt: number | null
-  /** The id of the account. */
-  readonly redeemedBy: string | null
-  readonly revokedAt: number | null
 }
 
 /** A voucher that was redeemed, and the credit that came of it. */
@@ -89,16 +83,8 @@ function statusAt(row: VouchersTable, at: number): VoucherStatus {
 }
 
 function voucherOf(row: VouchersTable, at: number): Voucher {
-  return {
-    id: `vch_${row.code_hash.slice(0, idLength)}`,
-    status: statusAt(row, at),
-    amountNanos: row.amount_nanos,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-    redeemedAt: row.redeemed_at,
-    redeemedBy: row.redeemed_by,
-    revokedAt: row.revoked_at,
-  }
+  const { codeHash, ...fields } = camelRow(row)
+  return { id: `vch_${codeHash.slice(0, idLength)}`, status: statusAt(row, at), ...fields }
 }
 
 function vouchers() {
@@ -178,35 +164,18 @@ export async function revokeVoucher(db: Db, id: string, at: number, by: string):
   return voucherOf({ ...row, revoked_at: at }, at)
 }
 
+const usedErrors = {
+  redeemed: { code: 'voucher_used', message: 'This voucher has been used.' },
+  expired: { code: 'voucher_expired', message: 'This voucher has expired.' },
+  revoked: { code: 'voucher_revoked', message: 'This voucher has been revoked.' },
+} as const
+
 /** Why a voucher cannot be redeemed. An unknown code and a malformed code get the same answer. */
 export function voucherError(status: VoucherStatus | undefined): ApiError {
-  switch (status) {
-    case 'redeemed':
-      return apiError('conflict', {
-        code: 'voucher_used',
-        param: 'code',
-        message: 'This voucher has been used.',
-      })
-    case 'expired':
-      return apiError('conflict', {
-        code: 'voucher_expired',
-        param: 'code',
-        message: 'This voucher has expired.',
-      })
-    case 'revoked':
-      return apiError('conflict', {
-        code: 'voucher_revoked',
-        param: 'code',
-        message: 'This voucher has been revoked.',
-      })
-    case 'unused':
-    case undefined:
-      return apiError('not_found', {
-        code: 'voucher_unknown',
-        param: 'code',
-        message: 'No voucher with this code was found.',
-      })
-  }
+  if (status !== undefined && status !== 'unused')
+    return apiError('conflict', { param: 'code', ...usedErrors[status] })
+  const message = 'No voucher with this code was found.'
+  return apiError('not_found', { param: 'code', code: 'voucher_unknown', message })
 }
 
 export async function voucherByCode(db: Db, code: string, at: number): Promise<Voucher | undefined> {
