@@ -1,6 +1,6 @@
 /**
  * The authority of the simulated node: the real decisions over the real journal format, with a group commit whose writes
- * the simulator controls. Its responses and their timing follow src/engine/sqlite/authority.ts and its commit queue.
+ * the simulator controls. Its responses and their timing follow src/engine/authority.ts and its commit queue.
  */
 import { accountOwner, keyOwner, ownerOf, type LedgerState } from '../src/ledger/state.ts'
 import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
@@ -196,7 +196,7 @@ export class SimAuthority implements LedgerTransaction {
     }
     const claimed = claim && { key: claim.key, body: claim.body }
     const hold = { ...this.#holdOperation(message.id, options), caps, claim: claimed }
-    const result = decide(this, { kind: 'hold', hold, seenCommit: claim?.seenCommit })
+    const result = decide(this, { kind: 'hold', hold, timezone: 'UTC', seenCommit: claim?.seenCommit })
     if ('event' in result) this.#grant(message, result)
     else if (result.kind === 'stored') {
       const { commit } = result

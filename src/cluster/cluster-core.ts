@@ -9,6 +9,7 @@ import { loadDirectory } from '../accounts/directory.ts'
 import { loadCatalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import type { Changes } from '../db/change.ts'
+import type { RequestRow } from '../db/ledger-commit.ts'
 import { openLocalJournal, type LocalJournal } from '../db/sqlite/local-journal.ts'
 import { ChangeFeed } from '../db/postgres/change-feed.ts'
 import { openPostgresDb, type PostgresDb } from '../db/postgres/postgres-db.ts'
@@ -18,11 +19,9 @@ import { checkNotMoved, DatabaseMovedError } from '../db/transfer/move-marker.ts
 import { errorMessage } from '../lib/error-message.ts'
 import { newId } from '../lib/ids.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from '../engine/core.ts'
-import { RejectionOverflow } from '../engine/rejection-overflow.ts'
 import { reopeningFailed } from '../engine/reopening.ts'
-import { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
+import type { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
 import { applyChanges } from '../engine/config-cache.ts'
-import { SpendNotifications } from '../engine/spend-notifications.ts'
 import { version } from '../lib/version.ts'
 import { LocalRateLimiter, type ClusterRateLimiter } from '../limits/local-rate-limiter.ts'
 import { RedisRateLimiter } from '../limits/redis-rate-limiter.ts'
@@ -32,13 +31,11 @@ import { NodeMembership } from './node-membership.ts'
 import { NodeJournal } from '../engine/postgres/node-journal.ts'
 import { nodeAddress } from './node-address.ts'
 import { openNodeKeyring } from './node-keys.ts'
-import { ClusterWorkerLedger } from '../engine/postgres/cluster-worker-ledger.ts'
 import { CircuitBroadcast } from './circuit-broadcast.ts'
-import { SharedAuthority } from '../engine/postgres/shared-authority.ts'
-import { Credits } from '../engine/credits.ts'
-import { sharedCredits } from '../engine/postgres/shared-credits.ts'
 import { LedgerAlertBroadcast } from './ledger-alert-broadcast.ts'
 import { SharedLedger } from '../engine/postgres/shared-ledger.ts'
+import { SharedStore } from '../engine/postgres/shared-store.ts'
+import { createEngine } from '../engine/engine.ts'
 import { TrafficBroadcast } from './traffic-broadcast.ts'
 import { verifyInThread, monitorInThread } from '../engine/verification/verify-thread.ts'
 
@@ -136,15 +133,13 @@ async function joinAsNode(
     onMigrated: (why) => listener.onFailure(why),
   })
   const epoch = await join()
-  const ledger: SharedLedger = new SharedLedger({
+  const ledger = new SharedLedger({
     url: config.databaseUrl,
     node: id,
     epoch,
     now,
     db,
-    saveLocally: (operation) =>
-      journal.saveSettlement(operation, ledger.state.holds.get(operation.request.id)),
-    removeLocal: (ids) => journal.remove(ids),
+    journal,
     listener: {
       onAdmissionChange: (isOpen, why) => listener.onAdmissionChange(isOpen, why),
       onFenced,
@@ -233,7 +228,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const { local, db, id } = opened
   const keyring = await openNodeKeyring(db, id, config)
   const joined = await joinAsNode(opened, config, listener)
-  const { ledger, node, rates, now } = joined
+  const { ledger, node, rates } = joined
   const feed: ChangeFeed = new ChangeFeed(
     { url, name: `sluice ${id}` },
     {
@@ -251,33 +246,26 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   await feed.start().then(() => keyring.onJoined())
   const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, keyring.sealer)])
   const refresh = (changes: Changes) => applyChanges({ ...keyring, db, directory, catalog }, changes)
-  const spendNotifications = new SpendNotifications({ state: ledger.state, directory, db })
-  const authority = new SharedAuthority({ ...joined, directory, catalog, spendNotifications, db, feed })
-  const health = new UpstreamHealth(catalog, Date.now)
+  const addRequest = (row: RequestRow): boolean => ledger.addRequest(row)
+  const store = new SharedStore({ ...joined, db })
+  const engine = createEngine({ ...joined, db, store, directory, catalog, feed, addRequest })
+  const { authority, health } = engine.parts
   broadcasts.attach(health)
-  const recoveredHolds = await recoverOpenHolds({ ...opened, ...joined, catalog })
+  const recoveredHolds = await recoverOpenHolds({ ...opened, ...joined, authority })
   const leader = new Leader({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
   const isLeader = (): boolean => leader.isLeader
-  const overflow = new RejectionOverflow(db, (row) => ledger.enqueue({ kind: 'row', row }))
   return {
+    ...engine.parts,
     nodeId: id,
     store: { db },
-    directory,
-    catalog,
     sealer: keyring.sealer,
-    state: ledger.state,
     commits: ledger,
-    authority,
-    credits: new Credits(sharedCredits(ledger), spendNotifications, now),
-    health,
     recoveredHolds,
     workerDbAccess: () => ({ db: { url, name: `sluice ${id} worker` }, ports: [] }),
     gauges: () => clusterGauges(node, rates, leader.isLeader),
     isLeader,
     nodes: () => node.list(),
     retireNode: (other) => node.retire(other),
-    recordRequest: (row) => overflow.record(row),
-    openWorkerLedger: (deps) => new ClusterWorkerLedger(authority, deps),
     isCurrent: () => feed.waitUntilFresh(),
     applyConfigChanges: refresh,
     // Queries the database first: an outage is not a bug of the thread.
@@ -288,10 +276,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     async close() {
       await Promise.all([leader.close(), feed.close(), rates.close()])
       broadcasts.close()
-      health.close()
-      await Promise.all([ledger.close(), overflow.close()])
-      // Charges that the ledger has just written may raise some.
-      await spendNotifications.close()
+      await engine.close(() => ledger.close())
       await node.leave()
       await Promise.all([local.close(), db.close()])
     },

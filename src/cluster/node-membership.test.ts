@@ -26,17 +26,8 @@ describe('NodeMembership', () => {
       const now = (): number => at
       const onReopeningFailed = ignore
       const listener = { onAdmissionChange: ignore, onFenced: ignore, onBroken: ignore, onReopeningFailed }
-      const saveLocally = (): Promise<void> => Promise.resolve()
-      const ledger = new SharedLedger({
-        url,
-        node: 'one',
-        epoch,
-        now,
-        db,
-        saveLocally,
-        removeLocal: ignore,
-        listener,
-      })
+      const journal = { saveSettlement: ignore, remove: ignore }
+      const ledger = new SharedLedger({ url, node: 'one', epoch, now, db, journal, listener })
       const node = new NodeMembership(
         { db, id: 'one', ledger, now, onFenced: ignore, onHoldEnded: ignore },
         epoch,

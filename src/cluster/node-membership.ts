@@ -18,7 +18,8 @@ import {
 import { apiError } from '../errors.ts'
 import type { NodeRecord } from '../db/postgres/nodes.ts'
 import { decodeHold } from '../ledger/checkpoint.ts'
-import { accountOwner, keyOwner, type Hold } from '../ledger/state.ts'
+import { heldOwners } from '../ledger/decide.ts'
+import type { Hold } from '../ledger/state.ts'
 import { noCaps } from '../engine/caller-limits.ts'
 import type { NodePosition } from '../limits/local-rate-limiter.ts'
 import { retiredWhy } from '../engine/postgres/ledger-errors.ts'
@@ -149,22 +150,12 @@ export class NodeMembership {
     for (const row of rows) void this.#expireHold(row)
   }
 
-  #expireHold(row: HoldRow): Promise<void> {
+  async #expireHold(row: HoldRow): Promise<void> {
     const hold = decodeHold(row.body, null)
-    const { id, account, key } = hold
     this.#deps.onHoldEnded(hold)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#deps.ledger.enqueue({
-      kind: 'expire',
-      id,
-      at: this.#deps.now(),
-      caps: noCaps,
-      owners: [accountOwner(account), keyOwner(key)],
-      upstream: null,
-      isRetired: true,
-      reply: () => resolve(),
-    })
-    return promise
+    const { ledger, now } = this.#deps
+    const expire = { kind: 'expire', id: hold.id, at: now(), caps: noCaps, upstream: null } as const
+    await ledger.decide(expire, heldOwners(hold))
   }
 
   async leave(): Promise<void> {

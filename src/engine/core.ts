@@ -12,26 +12,14 @@ import type { DbAccess } from '../db/open-db.ts'
 import type { Db } from '../db/db.ts'
 import type { LedgerReport } from '../ledger/report.ts'
 import type { NodeRecord } from '../db/postgres/nodes.ts'
-import type { Wallet } from '../ledger/wallet.ts'
 import type { RequestRow } from '../db/ledger-commit.ts'
 import type { LedgerState } from '../ledger/state.ts'
-import type { RateStatus } from '../limits/rate-limiter.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
+import type { Authority } from './authority.ts'
 import type { Credits } from './credits.ts'
 import type { MonitorListener } from './verification/verify-thread.ts'
 import type { WorkerLedger, WorkerLedgerDeps } from './worker-ledger.ts'
-
-/** The part of the authority that serves handlers. */
-export interface CoreAuthority {
-  /** The current wallet of an account, or of a key within it. */
-  wallet(account: string, key: string | null): Wallet | Promise<Wallet>
-  /** Counts a free request, which ends at once, against the rate limits. Throws an ApiError if a limit is exceeded. */
-  takeTokenCount(id: string, key: string): RateStatus | Promise<RateStatus>
-  takeReplay(id: string, key: string): RateStatus | Promise<RateStatus>
-  /** The ledger is inconsistent: nothing is admitted until an operator has corrected it and restarted the relay. */
-  haltAdmission(): void
-}
 
 export interface Core {
   /** The id of this node; null for a single relay. */
@@ -43,7 +31,7 @@ export interface Core {
   /** The open holds of this node, and what could not be charged. */
   readonly state: Pick<LedgerState, 'holds' | 'overrun'>
   readonly commits: { readonly durable: number; readonly isAdmitting: boolean; readonly latency: Histogram }
-  readonly authority: CoreAuthority
+  readonly authority: Authority
   readonly credits: Pick<Credits, 'enter' | 'enterWithId' | 'endTrial'>
   /** The health of upstreams as this node sees it. */
   readonly health: UpstreamHealth

@@ -4,24 +4,22 @@
  */
 import { apiError } from '../errors.ts'
 import type { CreditRequest, CreditReceipt } from '../ledger/credits/credit-request.ts'
-import type { CreditResult, TrialEndResult } from '../ledger/transaction.ts'
+import type { TrialEndResult } from '../ledger/transaction.ts'
 import type { TrialEnd } from '../ledger/end-trial.ts'
-import type { CreditOperation } from '../ledger/operations.ts'
 import { formatAmount } from '../lib/money.ts'
+import type { LedgerStore } from './ledger-store.ts'
 import type { SpendNotifications } from './spend-notifications.ts'
 
-/** Promises resolve when the result is durable, and reject with `service_unavailable`. */
-export interface CreditStore {
-  credit(credit: CreditOperation): Promise<CreditResult>
-  endTrial(end: TrialEnd): Promise<TrialEndResult>
-}
-
 export class Credits {
-  readonly #store: CreditStore
+  readonly #store: Pick<LedgerStore, 'enterCredit'>
   readonly #spendNotifications: SpendNotifications
   readonly #now: () => number
 
-  constructor(store: CreditStore, spendNotifications: SpendNotifications, now: () => number) {
+  constructor(
+    store: Pick<LedgerStore, 'enterCredit'>,
+    spendNotifications: SpendNotifications,
+    now: () => number,
+  ) {
     this.#store = store
     this.#spendNotifications = spendNotifications
     this.#now = now
@@ -35,7 +33,8 @@ export class Credits {
   /** Enters money once under its id in the ledger; resolves when it is durable. */
   async enterWithId(id: string, order: Omit<CreditRequest, 'idempotencyKey'>): Promise<CreditReceipt> {
     const { account, amount, source, reason } = order
-    const result = await this.#store.credit({ id, at: this.#now(), account, amount, source, reason })
+    const credit = { id, at: this.#now(), account, amount, source, reason }
+    const result = requireStored(await this.#store.enterCredit(id, { kind: 'credit', credit }))
     if (result.kind === 'too-much') {
       const message = `At most ${formatAmount(result.free)} can be taken back.`
       throw apiError('conflict', { param: 'amount', message })
@@ -54,7 +53,13 @@ export class Credits {
   }
 
   /** Takes back the remainder of a trial credit; resolves when it is durable. */
-  endTrial(end: Omit<TrialEnd, 'at'>): Promise<TrialEndResult> {
-    return this.#store.endTrial({ ...end, at: this.#now() })
+  async endTrial(end: Omit<TrialEnd, 'at'>): Promise<TrialEndResult> {
+    const at = this.#now()
+    return requireStored(await this.#store.enterCredit(end.id, { kind: 'trial', end: { ...end, at } }))
   }
+}
+
+function requireStored<Result>(result: Result | null): Result {
+  if (result === null) throw apiError('service_unavailable', { retryAfterMs: 1000 })
+  return result
 }

@@ -13,8 +13,6 @@ export interface LedgerCalls {
   settle(request: SettleRequest): string
   /** An event: a request was rejected. */
   reject(rejection: Rejection): void
-  /** An event: a caller waits for this commit, so write it at once. */
-  flush(commit: number): void
 }
 
 /** What a worker hears of the ledger. */
@@ -28,9 +26,3 @@ export type LedgerChannel = Pick<
   Channel<object, LedgerEvents>,
   'reply' | 'replyError' | 'sendBatched' | 'flush'
 >
-
-/** A result that is durable with this commit. */
-export interface Committed<Result> {
-  readonly commit: number
-  readonly result: Result
-}

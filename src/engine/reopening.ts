@@ -12,6 +12,7 @@ import type { PeriodEnds } from '../ledger/caps.ts'
 import type { Reopened } from '../ledger/events.ts'
 import { dayEndOf, dayStartOf, monthEndOf, monthStartOf } from '../ledger/periods.ts'
 import { periodsLeft, type OwnerPeriods } from '../ledger/reopen.ts'
+import { errorMessage } from '../lib/error-message.ts'
 
 /** The event in the log. */
 export const reopeningFailed = 'reading the spending of a period failed'
@@ -70,4 +71,41 @@ async function readLeft(
     if (monthEnd > ends.monthEnd) left.push(monthEnd)
   }
   return [...new Set(left)]
+}
+
+/** Reads what each owner spent once at a time. If it cannot be read, the next request of the owner tries again. */
+export class SingleReadings {
+  readonly #onError: (why: string) => void
+  readonly #running = new Map<string, Promise<boolean>>()
+  #hasFailed = false
+
+  /** `onError`: called once until an owner can be read. */
+  constructor(onError: (why: string) => void) {
+    this.#onError = onError
+  }
+
+  /** Resolves to whether the spending of the owner was read, by this call or one that is running. */
+  run(owner: string, read: () => Promise<void>): Promise<boolean> {
+    const reading = this.#running.get(owner) ?? this.#run(owner, read)
+    this.#running.set(owner, reading)
+    return reading
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#running.values())
+  }
+
+  async #run(owner: string, read: () => Promise<void>): Promise<boolean> {
+    try {
+      await read()
+      this.#hasFailed = false
+      return true
+    } catch (error) {
+      if (!this.#hasFailed) this.#onError(errorMessage(error))
+      this.#hasFailed = true
+      return false
+    } finally {
+      this.#running.delete(owner)
+    }
+  }
 }

@@ -1,8 +1,8 @@
-/** Turns what workers request into operations of the ledger, on a single node and in a cluster alike. */
+/** Turns what workers request into operations of the ledger. */
 import type { Caller, Directory } from '../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../catalog/catalog.ts'
 import type { PeriodEnds } from '../ledger/caps.ts'
-import type { Operation, ResponseToStore, SettleRequest } from '../ledger/transaction.ts'
+import type { Operation, SettleRequest } from '../ledger/transaction.ts'
 import type { HoldOperation } from '../ledger/operations.ts'
 import { dayEndOf, monthEndOf } from '../ledger/periods.ts'
 import type { Price } from '../ledger/price.ts'
@@ -42,13 +42,13 @@ export interface Requested {
 }
 
 /** The only upstream that can serve a model; `null`: there are several. */
-export function soleUpstreamOf(model: PricedModel | undefined): string | null {
+function soleUpstreamOf(model: PricedModel | undefined): string | null {
   if (!model || model.fallbacks.length > 0 || model.routes.length > 1) return null
   return model.routes[0]?.upstream.id ?? null
 }
 
 /** The price of the fallback model that served a request, if one did. */
-export function servedPriceOf({ servedModel }: SettleRequest, catalog: Catalog): Price | undefined {
+function servedPriceOf({ servedModel }: SettleRequest, catalog: Catalog): Price | undefined {
   return servedModel === null ? undefined : catalog.model(servedModel)?.price
 }
 
@@ -98,7 +98,7 @@ export class RequestOperations {
       dayEnd: periods.dayEnd,
       monthEnd: periods.monthEnd,
     }
-    return { kind: 'hold', hold, seenCommit: request.claim?.seenCommit }
+    return { kind: 'hold', hold, timezone: caller.timezone, seenCommit: request.claim?.seenCommit }
   }
 
   extend(id: string, remaining: number, held: Hold | undefined): Operation<'extend'> {
@@ -107,14 +107,12 @@ export class RequestOperations {
   }
 
   settle(
-    request: SettleRequest,
-    storedResponse: ResponseToStore | null,
+    ended: Pick<Operation<'settle'>, 'request' | 'storedResponse' | 'at'>,
     held: Hold | undefined,
   ): Operation<'settle'> {
-    const { directory, catalog, now } = this.#deps
-    const caps = capsOfHold(directory, held)
-    const otherPrice = servedPriceOf(request, catalog)
-    return { kind: 'settle', request, storedResponse, otherPrice, at: now(), caps }
+    const { directory, catalog } = this.#deps
+    const otherPrice = servedPriceOf(ended.request, catalog)
+    return { kind: 'settle', ...ended, otherPrice, caps: capsOfHold(directory, held) }
   }
 
   /** A request whose worker has exited is charged at its last mark. */

@@ -68,7 +68,7 @@ class MemoryTransaction implements LedgerTransaction {
 function hold(transaction: MemoryTransaction, id: string, fields: object = {}): Results['hold'] {
   const who = { id, at, account: 'acc', key: 'key', model: 'm', dayEnd: 2000, monthEnd: 3000 }
   const operation = { ...streamHold, ...who, modelTokens: 100, caps: noCaps, claim, ...fields }
-  return decide(transaction, { kind: 'hold', hold: operation })
+  return decide(transaction, { kind: 'hold', hold: operation, timezone: 'UTC' })
 }
 
 function settle(

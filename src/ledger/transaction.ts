@@ -57,6 +57,8 @@ export interface ResponseToStore {
 export interface Operations {
   readonly hold: {
     readonly hold: HoldOperation
+    /** The account's time zone, of which the hold has the present periods. */
+    readonly timezone: string
     /** The last commit in which the caller has looked for a response to the key that it claims. */
     readonly seenCommit?: number | undefined
   }

@@ -1,5 +1,5 @@
 /**
- * The rate limiter of a node without Redis: it admits its share of every limit, so that all nodes together do not
+ * The rate limiter of a single relay, and of a node without Redis: it admits its share of every limit, so that all nodes together do not
  * exceed it. The remainder of the division goes to the first nodes.
  */
 import {
@@ -17,8 +17,8 @@ export interface RateLimitResult {
   readonly status: RateStatus
 }
 
-/** The rate limiter of a node in a cluster. */
-export interface ClusterRateLimiter {
+/** What admission needs of a rate limiter. */
+export interface AdmissionRates {
   reserve(
     id: string,
     subjects: readonly RateLimitSubject[],
@@ -28,6 +28,12 @@ export interface ClusterRateLimiter {
   cancel(id: string): void
   /** Ends a request with its actual tokens; `null`: as reserved. */
   finish(id: string, tokens: number | null): void
+  /** The remaining limits now; `null`: only Redis knows them. */
+  status(subjects: readonly RateLimitSubject[]): RateStatus | null
+}
+
+/** The rate limiter of a node in a cluster. */
+export interface ClusterRateLimiter extends AdmissionRates {
   /** Frees the slot of a request of an earlier process of this node, or of a node that is gone. */
   release(id: string, subjects: readonly string[]): void
   /** True if the limits are counted across all nodes. */
@@ -70,12 +76,13 @@ function denialOfWholeLimit(
 
 export class LocalRateLimiter implements ClusterRateLimiter {
   readonly isShared = false
-  readonly #limiter = new RateLimiter()
+  readonly #limiter: RateLimiter
   readonly #nodePosition: () => NodePosition
   readonly #monotonicNow: () => number
   readonly #sweepTimer: NodeJS.Timeout
 
-  constructor(nodePosition: () => NodePosition, monotonicNow: () => number) {
+  constructor(nodePosition: () => NodePosition, monotonicNow: () => number, limiter = new RateLimiter()) {
+    this.#limiter = limiter
     this.#nodePosition = nodePosition
     this.#monotonicNow = monotonicNow
     this.#sweepTimer = setInterval(() => this.#limiter.sweep(this.#monotonicNow()), 60_000)
@@ -84,8 +91,18 @@ export class LocalRateLimiter implements ClusterRateLimiter {
 
   reserve(id: string, subjects: readonly RateLimitSubject[], tokens: number): RateLimitResult {
     const now = this.#monotonicNow()
+    const sharedSubjects = this.#sharesOf(subjects)
+    const denial = this.#limiter.reserve(id, sharedSubjects, tokens, now)
+    return {
+      denial: denial && denialOfWholeLimit(denial, subjects, tokens),
+      status: this.#limiter.status(sharedSubjects, now),
+    }
+  }
+
+  #sharesOf(subjects: readonly RateLimitSubject[]): readonly RateLimitSubject[] {
     const position = this.#nodePosition()
-    const sharedSubjects = subjects.map(({ subject, limits }) => ({
+    if (position.nodes === 1) return subjects
+    return subjects.map(({ subject, limits }) => ({
       subject,
       limits: {
         rpm: shareOf(limits.rpm, position),
@@ -93,11 +110,10 @@ export class LocalRateLimiter implements ClusterRateLimiter {
         concurrency: shareOf(limits.concurrency, position),
       },
     }))
-    const denial = this.#limiter.reserve(id, sharedSubjects, tokens, now)
-    return {
-      denial: denial && denialOfWholeLimit(denial, subjects, tokens),
-      status: this.#limiter.status(sharedSubjects, now),
-    }
+  }
+
+  status(subjects: readonly RateLimitSubject[]): RateStatus {
+    return this.#limiter.status(this.#sharesOf(subjects), this.#monotonicNow())
   }
 
   /** Counts a request that Redis admitted. */

@@ -5,7 +5,7 @@
  */
 import { RedisSlidingWindows, type Reservation } from '../shared/redis-sliding-windows.ts'
 import type { LocalRateLimiter, ClusterRateLimiter, RateLimitResult } from './local-rate-limiter.ts'
-import { longerWait, type RateLimitSubject, type RateDenial } from './rate-limiter.ts'
+import { longerWait, type RateLimitSubject, type RateDenial, type RateStatus } from './rate-limiter.ts'
 import { denialFrom, statusFrom, windowLimitsOf } from './window-usage.ts'
 import { windowSeconds } from './sliding-window.ts'
 import { errorMessage } from '../lib/error-message.ts'
@@ -194,6 +194,10 @@ export class RedisRateLimiter implements ClusterRateLimiter {
     }
     reservation.isPending = false
     if (reservation.correction) this.#sendEnd(reservation, reservation.correction)
+  }
+
+  status(subjects: readonly RateLimitSubject[]): RateStatus | null {
+    return this.isShared ? null : this.#local.status(subjects)
   }
 
   cancel(id: string): void {

@@ -4,7 +4,7 @@ import { noCaps, streamHold } from '../../ledger/ledger.fixture.ts'
 import type { IdempotencyClaim } from '../../ledger/events.ts'
 import type { Hold } from '../../ledger/state.ts'
 import { joinBatch, batchNeeds } from './batch-needs.ts'
-import type { QueuedOperation } from './queued-operations.ts'
+import { queued, type QueuedOperation } from './queued-operations.ts'
 
 const at = 1000
 const reply = (): undefined => undefined
@@ -12,11 +12,11 @@ const reply = (): undefined => undefined
 function hold(id: string, account: string, claim?: IdempotencyClaim): QueuedOperation {
   const who = { id, at, account, key: `${account}-key`, model: 'm', claim }
   const operation = { ...streamHold, ...who, modelTokens: 100, caps: noCaps, dayEnd: 2000, monthEnd: 2000 }
-  return { kind: 'hold', hold: operation, timezone: 'UTC', reply, isAbandoned: false }
+  return queued({ kind: 'hold', hold: operation, timezone: 'UTC' }, reply)
 }
 
 function end(id: string): QueuedOperation {
-  return { kind: 'expire', id, at, caps: noCaps, owners: null, upstream: null, isRetired: false, reply }
+  return queued({ kind: 'expire', id, at, caps: noCaps, upstream: null }, reply)
 }
 
 describe('joinBatch', () => {

@@ -35,25 +35,23 @@ export function batchNeeds(
     if (known) for (const owner of heldOwners(known)) owners.add(owner)
     if (!nodeHolds.holds.has(id)) holds.add(id)
   }
-  for (const operation of operations) {
+  for (const { operation, retiredOwners } of operations) {
     if (operation.kind === 'hold') {
       const { account, claim } = operation.hold
       for (const owner of ownersOfHold(operation.hold)) owners.add(owner)
       if (claim) claims.push({ name: claimId(account, claim), account, key: claim.key })
-    } else if (operation.kind === 'credit') {
-      owners.add(accountOwner(operation.credit.account))
-      credits.push(operation.credit.id)
-    } else if (operation.kind === 'trial') {
-      owners.add(accountOwner(operation.end.account))
-      credits.push(operation.end.id)
-    } else if (operation.kind === 'expire' && operation.owners) {
-      for (const owner of operation.owners) owners.add(owner)
-      holds.add(operation.id)
+    } else if (operation.kind === 'credit' || operation.kind === 'trial') {
+      const { id, account } = operation.kind === 'credit' ? operation.credit : operation.end
+      owners.add(accountOwner(account))
+      credits.push(id)
+    } else if (retiredOwners) {
+      for (const owner of retiredOwners) owners.add(owner)
+      if (operation.kind === 'expire') holds.add(operation.id)
     } else if (operation.kind === 'settle') {
       const { id } = operation.request
       addOwn(id)
       if (nodeHolds.holds.has(id)) endingHolds.push(id)
-    } else if (operation.kind !== 'row') addOwn(operation.id)
+    } else if (operation.kind === 'extend' || operation.kind === 'expire') addOwn(operation.id)
   }
   return {
     owners: [...owners],

@@ -8,16 +8,23 @@ import type { BatchRows } from '../../db/postgres/write-batch.ts'
 import { LedgerInvariantError } from '../../ledger/apply.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
 import { decide } from '../../ledger/decide.ts'
-import type { LedgerTransaction, OperationKind, RetiredHold } from '../../ledger/transaction.ts'
+import type { LedgerTransaction, Operation, RetiredHold } from '../../ledger/transaction.ts'
 import { books, entryRowsOf } from '../../ledger/entries.ts'
 import type { LedgerEvent } from '../../ledger/events.ts'
 import type { Reopening } from '../../ledger/reopen.ts'
 import { emptyState, ownerOf, type Hold, type LedgerState } from '../../ledger/state.ts'
 import type { NodeHoldsView } from './batch-needs.ts'
 import { holdRowOf, markOfRow, ownerFromRow, ownerToRow } from './shared-rows.ts'
-import { isStillWanted, type QueuedExpire, type QueuedOperation, type Replied } from './queued-operations.ts'
+import type { QueuedOperation } from './queued-operations.ts'
 
 export type BatchResult = Omit<BatchRows, 'seq' | 'node' | 'commit' | 'areRequestsKnown'>
+
+/** The hold that an operation is about; empty: none. */
+function holdIdOf(operation: Operation): string {
+  if (operation.kind === 'hold') return operation.hold.id
+  if (operation.kind === 'settle') return operation.request.id
+  return 'id' in operation ? operation.id : ''
+}
 
 export class Batch implements LedgerTransaction {
   readonly state: LedgerState = emptyState()
@@ -60,33 +67,19 @@ export class Batch implements LedgerTransaction {
     for (const [id, mark] of this.#nodeHolds.marks) {
       if (this.#findHold(id)) decide(this, { kind: 'mark', id, ...mark })
     }
-    for (const operation of operations) if (isStillWanted(operation)) this.#apply(operation)
+    for (const each of operations) if (!each.isAbandoned) this.#apply(each)
   }
 
-  #apply(operation: QueuedOperation): void {
-    switch (operation.kind) {
-      case 'row':
-        return void this.requests.push(operation.row)
-      case 'credit':
-      case 'trial':
-        return this.#decide(operation)
-      case 'expire':
-        return this.#expire(operation)
-      case 'hold':
-        this.#findHold(operation.hold.id)
-        return this.#decide(operation)
-      case 'extend':
-        this.#findHold(operation.id)
-        return this.#decide(operation)
-      case 'settle':
-        this.#findHold(operation.request.id)
-        return this.#decide(operation)
-    }
-  }
-
-  #decide<Kind extends OperationKind>(operation: Replied<Kind>): void {
+  #apply(queuedOperation: QueuedOperation): void {
+    const { operation, retiredOwners } = queuedOperation
+    if (operation.kind === 'row') return void this.requests.push(operation.row)
+    const held = this.#findHold(holdIdOf(operation))
     const result = decide(this, operation)
-    this.replies.push(() => operation.reply(result))
+    this.replies.push(() => queuedOperation.reply(result))
+    if (operation.kind !== 'expire' || !retiredOwners || !held || typeof result !== 'bigint') return
+    // The row of a hold whose node was retired stays: the node may come back with its bill.
+    this.ended.delete(held.id)
+    this.#newlyRetired.push(holdRowOf(held, { at: operation.at, charge: result }))
   }
 
   /** An open hold in this batch's state: a copy of the node's own, or one that was loaded. */
@@ -98,17 +91,6 @@ export class Batch implements LedgerTransaction {
     const copy = { ...own }
     this.state.holds.set(id, copy)
     return copy
-  }
-
-  /** The row of a hold whose node was retired stays: the node may come back with its bill. */
-  #expire(operation: QueuedExpire): void {
-    const { id, at, isRetired } = operation
-    const held = this.#findHold(id)
-    const charge = decide(this, operation)
-    this.replies.push(() => operation.reply(charge))
-    if (!isRetired || !held || charge === null) return
-    this.ended.delete(id)
-    this.#newlyRetired.push(holdRowOf(held, { at, charge }))
   }
 
   storedBy(claim: string): number | null {

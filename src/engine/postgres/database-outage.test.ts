@@ -125,8 +125,8 @@ describe('DatabaseOutage', () => {
       let nextFault = (): CommitFault => 'pass'
       const outageTimeoutMs = 2000
       // This node's own disk is full as well.
-      const saveLocally = (): Promise<void> => Promise.reject(new Error('full'))
-      const node = await openLedgerWithHold(t, () => nextFault(), { outageTimeoutMs, saveLocally })
+      const journal = { saveSettlement: () => undefined, remove: () => undefined }
+      const node = await openLedgerWithHold(t, () => nextFault(), { outageTimeoutMs, journal })
       // The connection breaks, and the next one returns nothing.
       const faults: CommitFault[] = ['drop', 'stall']
       nextFault = () => faults.shift() ?? 'pass'

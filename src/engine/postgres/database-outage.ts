@@ -2,7 +2,7 @@
  * An outage of the database. At first callers wait, because most outages are short (a restart, a broken connection).
  * After the timeout all callers are rejected until the database is available again.
  */
-import { abandon, type QueuedOperation } from './queued-operations.ts'
+import { abandon, canBeRejected, type QueuedOperation } from './queued-operations.ts'
 
 /** At most this many requests wait. More are rejected at once, and rows of rejected requests are no longer queued. */
 const maxQueued = 10_000
@@ -55,11 +55,11 @@ export class DatabaseOutage {
   }
 
   /** Rejects a new operation if callers do not wait any more, or if too many are queued. Returns whether it did. */
-  rejectIfUnavailable(operation: QueuedOperation, queued: number): boolean {
-    const isTooMany = queued >= maxQueued
-    if (operation.kind === 'row') return this.isUnavailable && isTooMany
-    if (!('isAbandoned' in operation) || !(this.isTimedOut || isTooMany)) return false
-    abandon(operation)
+  rejectIfUnavailable(queuedOperation: QueuedOperation, queuedCount: number): boolean {
+    const isTooMany = queuedCount >= maxQueued
+    if (queuedOperation.operation.kind === 'row') return this.isUnavailable && isTooMany
+    if (!canBeRejected(queuedOperation) || !(this.isTimedOut || isTooMany)) return false
+    abandon(queuedOperation)
     return true
   }
 

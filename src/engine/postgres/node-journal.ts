@@ -1,9 +1,9 @@
 /** What a node writes to its own disk: marks of its running streams, and settlements that the database does not have yet. */
 import type { LocalJournal } from '../../db/sqlite/local-journal.ts'
-import type { ResponseToStore, SettleRequest } from '../../ledger/transaction.ts'
+import type { Operation, ResponseToStore, SettleRequest } from '../../ledger/transaction.ts'
 import { costOfUsage } from '../../ledger/operations.ts'
 import type { Hold } from '../../ledger/state.ts'
-import type { QueuedSettle } from './queued-operations.ts'
+import type { QueuedOperation } from './queued-operations.ts'
 
 /** A settlement as JSON on the disk: the parts of the operation that cannot be derived again. */
 interface LocalSettlement {
@@ -37,11 +37,20 @@ export class NodeJournal {
   }
 
   /**
-   * Saves a settlement until the database has it, and replies at once with the cost of its usage: only the database knows
-   * what is available.
+   * Saves an operation that is a settlement until the database has it, and replies with the cost of its usage: only the
+   * database knows what is available. If this disk is full as well, the operation and its caller keep waiting.
    */
-  async saveSettlement(operation: QueuedSettle, held: Hold | undefined): Promise<void> {
-    const { request, at, storedResponse } = operation
+  saveSettlement(queued: QueuedOperation, holds: ReadonlyMap<string, Hold>): void {
+    const { operation, isSavedLocally } = queued
+    if (operation.kind !== 'settle' || isSavedLocally) return
+    queued.isSavedLocally = true
+    this.#write(operation).then(
+      () => queued.reply(costOf(operation, holds.get(operation.request.id))),
+      () => (queued.isSavedLocally = false),
+    )
+  }
+
+  #write({ request, at, storedResponse }: Operation<'settle'>): Promise<void> {
     const sealed = storedResponse?.sealed ? Buffer.from(storedResponse.sealed).toString('base64') : null
     const body: LocalSettlement = {
       ask: request,
@@ -49,9 +58,7 @@ export class NodeJournal {
       kept: storedResponse && { sealed, isWhole: storedResponse.isComplete },
     }
     this.#written.add(request.id)
-    await this.#local.write(['settle', request.id, JSON.stringify(body)])
-    const { usage } = request
-    operation.reply(held && usage ? costOfUsage(held, usage, operation.otherPrice) : 0n)
+    return this.#local.write(['settle', request.id, JSON.stringify(body)])
   }
 
   /** The settlements that an earlier process has saved. */
@@ -68,8 +75,12 @@ export class NodeJournal {
     for (const id of ids) if (this.#written.delete(id)) this.#local.append(['forget', id])
   }
 
-  /** No other requests are needed. */
-  removeAllExcept(ids: ReadonlySet<string>): void {
-    this.remove([...this.#written].filter((id) => !ids.has(id)))
+  /** All requests have ended in the database. */
+  removeAll(): void {
+    this.remove([...this.#written])
   }
+}
+
+function costOf({ request, otherPrice }: Operation<'settle'>, held: Hold | undefined): bigint {
+  return held && request.usage ? costOfUsage(held, request.usage, otherPrice) : 0n
 }

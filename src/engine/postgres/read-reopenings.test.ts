@@ -6,7 +6,7 @@ import { joinCluster, retireNode } from '../../db/postgres/nodes.ts'
 import { postgresSkipReason as skip } from '../../db/postgres/postgres.fixture.ts'
 import { noCaps, streamHold } from '../../ledger/ledger.fixture.ts'
 import { dayEndOf, monthEndOf } from '../../ledger/periods.ts'
-import type { QueuedHold } from './queued-operations.ts'
+import type { Results } from '../../ledger/transaction.ts'
 import {
   credit,
   hold,
@@ -21,7 +21,7 @@ import {
 const timezone = 'UTC'
 const dayMs = 86_400_000
 const present = Date.parse('2026-11-21T12:00:00Z')
-type HoldReply = Parameters<QueuedHold['reply']>[0]
+type HoldReply = Results['hold'] | null
 
 /** Requests a hold of at most 60 nanos, with a daily cap of 100. `at`: by the clock of the node. */
 function holdAt({ ledger }: TestLedger, id: string, at: number): Promise<HoldReply> {
@@ -30,9 +30,7 @@ function holdAt({ ledger }: TestLedger, id: string, at: number): Promise<HoldRep
   const size = { modelTokens: 60, requestedTokens: 60, mode: 'non-streaming' } as const
   const caps = { ...noCaps, accountDay: 100n, keyMonth: 1000n }
   const operation = { ...streamHold, ...size, ...who, ...periods, caps }
-  return new Promise((reply) =>
-    ledger.enqueue({ kind: 'hold', hold: operation, timezone, reply, isAbandoned: false }),
-  )
+  return ledger.decide({ kind: 'hold', hold: operation, timezone })
 }
 
 /** How many output tokens a granted hold got. */

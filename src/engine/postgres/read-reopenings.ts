@@ -8,10 +8,10 @@ import type { LockedRows } from '../../db/postgres/lock-batch.ts'
 import type { PeriodEnds } from '../../ledger/caps.ts'
 import { periodsToRead, type Reopening } from '../../ledger/reopen.ts'
 import type { Owner } from '../../ledger/state.ts'
-import { errorMessage } from '../../lib/error-message.ts'
+import type { Operation } from '../../ledger/transaction.ts'
 import { OpenPeriodCache } from '../request-operations.ts'
-import { readReopening, type EnteringOwner } from '../reopening.ts'
-import { abandon, type QueuedHold, type QueuedOperation } from './queued-operations.ts'
+import { readReopening, SingleReadings, type EnteringOwner } from '../reopening.ts'
+import { abandon, type QueuedOperation } from './queued-operations.ts'
 import type { SharedLedgerDeps } from './shared-ledger-deps.ts'
 
 /** The clock of a node may differ from the database's by this much; otherwise the database's counts. */
@@ -37,20 +37,19 @@ interface Reading {
 
 export class ReopeningReader {
   /** Holds of owners whose spending is being read. */
-  readonly waiting = new Set<QueuedHold>()
+  readonly waiting = new Set<QueuedOperation>()
   readonly #deps: ReopeningReaderDeps
   readonly #periods = new OpenPeriodCache()
   readonly #readings = new Map<string, Reading>()
-  /** Resolve to whether the spending of the owner was read. */
-  readonly #running = new Map<string, Promise<boolean>>()
-  readonly #readingsByHold = new WeakMap<QueuedHold, number>()
-  readonly #resume: (hold: QueuedHold) => void
-  #hasFailed = false
+  readonly #running: SingleReadings
+  readonly #readingsByHold = new WeakMap<QueuedOperation, number>()
+  readonly #resume: (hold: QueuedOperation) => void
 
   /** `resume`: queues a hold again whose owners' spending was read. */
-  constructor(deps: ReopeningReaderDeps, resume: (hold: QueuedHold) => void) {
+  constructor(deps: ReopeningReaderDeps, resume: (hold: QueuedOperation) => void) {
     this.#deps = deps
     this.#resume = resume
+    this.#running = new SingleReadings((why) => deps.listener.onReopeningFailed(why))
   }
 
   /**
@@ -64,31 +63,31 @@ export class ReopeningReader {
   ): Reopening[] {
     const left = parseLeftPeriods(leftPeriods)
     const taken = new Map<string, Reopening>()
-    for (const operation of operations) {
-      if (operation.kind !== 'hold' || operation.isAbandoned) continue
-      this.#correctTime(operation, now)
+    for (const each of operations) {
+      if (each.operation.kind !== 'hold' || each.isAbandoned) continue
+      const { hold, timezone } = (each.operation = this.#withTrueTime(each.operation, now))
       const reads: Promise<boolean>[] = []
-      for (const [id, ends] of periodsToRead(owners, operation.hold, left)) {
+      for (const [id, ends] of periodsToRead(owners, hold, left)) {
         const owner = owners.get(id)
         if (owner === undefined || taken.has(id)) continue
         const reopening = this.#takeReading(id, owner, ends)
         if (reopening !== undefined) taken.set(id, reopening)
         else {
-          const entering = { id, timezone: operation.timezone, at: now, periods: { ...owner } }
+          const entering = { id, timezone, at: now, periods: { ...owner } }
           reads.push(this.#read(entering, owner, ends))
         }
       }
-      if (reads.length > 0) void this.#resumeAfter(operation, reads)
+      if (reads.length > 0) void this.#resumeAfter(each, reads)
     }
     // Of nearly every batch, no hold waits.
     if (this.waiting.size > 0) {
-      const present = operations.filter((each) => each.kind !== 'hold' || !this.waiting.has(each))
+      const present = operations.filter((each) => !this.waiting.has(each))
       operations.splice(0, operations.length, ...present)
     }
     return [...taken.values()]
   }
 
-  async #resumeAfter(operation: QueuedHold, reads: readonly Promise<boolean>[]): Promise<void> {
+  async #resumeAfter(operation: QueuedOperation, reads: readonly Promise<boolean>[]): Promise<void> {
     const readings = (this.#readingsByHold.get(operation) ?? 0) + 1
     this.#readingsByHold.set(operation, readings)
     this.waiting.add(operation)
@@ -98,10 +97,10 @@ export class ReopeningReader {
     else abandon(operation)
   }
 
-  #correctTime(operation: QueuedHold, now: number): void {
+  #withTrueTime(operation: Operation<'hold'>, now: number): Operation<'hold'> {
     const { hold, timezone } = operation
-    if (Math.abs(hold.at - now) <= maxClockDifferenceMs) return
-    operation.hold = { ...hold, at: now, ...this.#periods.at(timezone, now) }
+    if (Math.abs(hold.at - now) <= maxClockDifferenceMs) return operation
+    return { ...operation, hold: { ...hold, at: now, ...this.#periods.at(timezone, now) } }
   }
 
   #takeReading(id: string, owner: Owner, ends: PeriodEnds): Reopening | undefined {
@@ -118,29 +117,13 @@ export class ReopeningReader {
     { totalSpent: totalSpentBefore }: Owner,
     ends: PeriodEnds,
   ): Promise<boolean> {
-    const { id } = entering
-    const reading = this.#running.get(id) ?? this.#readOnce(entering, totalSpentBefore, ends)
-    this.#running.set(id, reading)
-    return reading
-  }
-
-  async #readOnce(entering: EnteringOwner, totalSpentBefore: bigint, ends: PeriodEnds): Promise<boolean> {
-    const { id } = entering
-    try {
-      if (await hasOlderNodes(this.#deps.db, firstRelease))
+    const { db } = this.#deps
+    return this.#running.run(entering.id, async () => {
+      if (await hasOlderNodes(db, firstRelease))
         throw new Error('nodes of releases before 0.3.0 cannot read the event; upgrade or retire them')
-      const { reopening: read } = await readReopening(this.#deps.db, entering, ends)
+      const { reopening: read } = await readReopening(db, entering, ends)
       const reopening = { ...read, totalSpentBefore }
-      this.#readings.set(id, { reopening, from: entering.periods, readAt: performance.now() })
-      this.#hasFailed = false
-      return true
-    } catch (error) {
-      // The next request of the owner tries again.
-      if (!this.#hasFailed) this.#deps.listener.onReopeningFailed(errorMessage(error))
-      this.#hasFailed = true
-      return false
-    } finally {
-      this.#running.delete(id)
-    }
+      this.#readings.set(entering.id, { reopening, from: entering.periods, readAt: performance.now() })
+    })
   }
 }

@@ -1,17 +1,15 @@
 /** Ends the holds that an earlier process of this node left open: by their saved settlements, or else at their last marks. */
-import type { Catalog } from '../../catalog/catalog.ts'
 import type { Db } from '../../db/db.ts'
-import type { LocalJournal } from '../../db/sqlite/local-journal.ts'
 import { listOpenHolds } from '../../db/postgres/nodes.ts'
+import type { LocalJournal } from '../../db/sqlite/local-journal.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
 import type { Hold } from '../../ledger/state.ts'
 import type { ClusterRateLimiter } from '../../limits/local-rate-limiter.ts'
 import { subjectsOf } from '../../limits/rate-limiter.ts'
-import { noCaps } from '../caller-limits.ts'
-import { servedPriceOf, soleUpstreamOf } from '../request-operations.ts'
-import { markOfRow } from './shared-rows.ts'
+import type { Authority } from '../authority.ts'
 import type { NodeJournal } from './node-journal.ts'
 import type { SharedLedger } from './shared-ledger.ts'
+import { markOfRow } from './shared-rows.ts'
 
 /** A request of a process that has exited no longer counts as concurrent. */
 export function releaseRateSlot(rates: ClusterRateLimiter, hold: Hold): void {
@@ -25,13 +23,13 @@ export interface RecoverOpenHoldsDeps {
   readonly journal: NodeJournal
   readonly ledger: SharedLedger
   readonly rates: ClusterRateLimiter
-  readonly catalog: Catalog
+  readonly authority: Authority
   readonly now: () => number
 }
 
 /** Returns how many holds it has ended. */
 export async function recoverOpenHolds(deps: RecoverOpenHoldsDeps): Promise<number> {
-  const { db, id: node, local, journal, ledger, rates, catalog, now } = deps
+  const { db, id: node, local, journal, ledger, rates, authority, now } = deps
   const rows = await listOpenHolds(db, node)
   for (const row of rows) {
     const hold = decodeHold(row.body, markOfRow(row))
@@ -40,25 +38,10 @@ export async function recoverOpenHolds(deps: RecoverOpenHoldsDeps): Promise<numb
   }
   for (const { id, input, output } of local.contents.marks)
     ledger.holds.mark(id, { at: now(), inputTokens: input, outputTokens: output })
-  const reply = (): undefined => undefined
-  for (const settlement of journal.settlements()) {
-    const otherPrice = servedPriceOf(settlement.request, catalog)
-    ledger.enqueue({ kind: 'settle', ...settlement, otherPrice, caps: noCaps, reply, isSavedLocally: true })
-  }
-  for (const [id, { model }] of ledger.state.holds) {
-    const upstream = soleUpstreamOf(catalog.model(model))
-    ledger.enqueue({
-      kind: 'expire',
-      id,
-      at: now(),
-      caps: noCaps,
-      owners: null,
-      upstream,
-      isRetired: false,
-      reply,
-    })
-  }
+  for (const { request, storedResponse, at } of journal.settlements())
+    void authority.settle(request, storedResponse, at)
+  for (const id of ledger.state.holds.keys()) void authority.expire(id)
   await ledger.drain()
-  journal.removeAllExcept(new Set())
+  journal.removeAll()
   return rows.length
 }

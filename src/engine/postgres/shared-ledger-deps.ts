@@ -3,7 +3,8 @@ import type { Db } from '../../db/db.ts'
 import type { NodeChainHead } from '../../db/postgres/lock-batch.ts'
 import type { StreamMark } from './batch-needs.ts'
 import type { Batch } from './batch.ts'
-import type { QueuedOperation, QueuedSettle } from './queued-operations.ts'
+import type { NodeJournal } from './node-journal.ts'
+import type { QueuedOperation } from './queued-operations.ts'
 
 export interface SharedLedgerDeps {
   readonly url: string
@@ -12,10 +13,8 @@ export interface SharedLedgerDeps {
   readonly now: () => number
   /** Other connections than that of the batches. */
   readonly db: Pick<Db, 'all' | 'report' | 'write'>
-  /** Writes a settlement to this node's own disk; resolves when it is there. */
-  readonly saveLocally: (operation: QueuedSettle) => Promise<void>
-  /** These holds have ended in the database: this node's disk needs nothing of them any more. */
-  readonly removeLocal: (ids: readonly string[]) => void
+  /** Settlements that the database does not have, on this node's own disk. */
+  readonly journal: Pick<NodeJournal, 'saveSettlement' | 'remove'>
   readonly listener: SharedLedgerListener
   /** How long callers wait when the database has just become unavailable. Default 5 s. */
   readonly outageTimeoutMs?: number

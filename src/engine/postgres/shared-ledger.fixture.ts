@@ -1,4 +1,5 @@
 /** The ledger of one node over a PostgreSQL of its own, and its operations, for tests. */
+import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
@@ -19,8 +20,7 @@ import { SharedLedger } from './shared-ledger.ts'
 import { postgresSource } from '../verification/postgres-source.ts'
 import { verifyLedger } from '../verification/replay.ts'
 import { version } from '../../lib/version.ts'
-import type { CreditResult } from '../../ledger/transaction.ts'
-import type { QueuedHold } from './queued-operations.ts'
+import type { CreditResult, Results } from '../../ledger/transaction.ts'
 
 /** One server for all tests of a file, each of which has its own database. */
 let server: Promise<PostgresServer> | undefined
@@ -49,8 +49,10 @@ export async function openNodeLedger(
     epoch,
     now: () => at,
     db,
-    saveLocally: (operation) => Promise.resolve(operation.reply(0n)),
-    removeLocal: () => undefined,
+    journal: {
+      saveSettlement: (each) => each.operation.kind === 'settle' && each.reply(0n),
+      remove: () => undefined,
+    },
     listener: {
       onAdmissionChange: () => undefined,
       onFenced: (why) => events.push(why),
@@ -111,37 +113,29 @@ export async function enterCredit(
 ): Promise<CreditResult> {
   const operation = { at, account, source: 'credit' as const, ...fields }
   for (;;) {
-    const reply = await new Promise<CreditResult | null>((resolve) =>
-      ledger.enqueue({ kind: 'credit', credit: operation, reply: resolve, isAbandoned: false }),
-    )
+    const reply = await ledger.decide({ kind: 'credit', credit: operation })
     if (reply !== null) return reply
     await delay(20)
   }
 }
 
-export function hold(
-  { ledger }: TestLedger,
-  id: string,
-  account = 'one',
-): Promise<Parameters<QueuedHold['reply']>[0]> {
+export function hold({ ledger }: TestLedger, id: string, account = 'one'): Promise<Results['hold'] | null> {
   const who = { id, at, account, key: account === 'one' ? 'key' : `key-${account}`, model: 'm' }
   const operation = { ...streamHold, ...who, modelTokens: 100, caps: noCaps, dayEnd, monthEnd: dayEnd }
-  const timezone = 'UTC'
-  return new Promise((reply) =>
-    ledger.enqueue({ kind: 'hold', hold: operation, timezone, reply, isAbandoned: false }),
-  )
+  return ledger.decide({ kind: 'hold', hold: operation, timezone: 'UTC' })
 }
 
-export function settle({ ledger }: TestLedger, id: string, tokens: number): Promise<bigint> {
+export async function settle({ ledger }: TestLedger, id: string, tokens: number): Promise<bigint> {
   const request = { id, usage: usageOf(0, tokens), cause: 'provider' as const, servedModel: null, outcome }
-  const more = { storedResponse: null, otherPrice: undefined, at, caps: noCaps, isSavedLocally: false }
-  return new Promise((reply) => ledger.enqueue({ kind: 'settle', request, reply, ...more }))
+  const more = { storedResponse: null, otherPrice: undefined, at, caps: noCaps }
+  const charge = await ledger.decide({ kind: 'settle', request, ...more })
+  assert.ok(charge !== null)
+  return charge
 }
 
-export function expire({ ledger }: TestLedger, id: string): Promise<void> {
+export async function expire({ ledger }: TestLedger, id: string): Promise<void> {
   const owners = [accountOwner('one'), keyOwner('key')]
-  const options = { at, caps: noCaps, owners, isRetired: true, upstream: null }
-  return new Promise((resolve) => ledger.enqueue({ kind: 'expire', id, ...options, reply: () => resolve() }))
+  await ledger.decide({ kind: 'expire', id, at, caps: noCaps, upstream: null }, owners)
 }
 
 /** Continues in a new epoch, as a node does whose own is over. Resolves when it admits requests again. */

@@ -90,10 +90,7 @@ describe('SharedLedger', () => {
       await credit(node, 1_000_000n)
       const odd = 'a\\b\tc\nd\re"f\'g{h},i\\N€😀'
       const rejected = { id: 'req-1', at, account: 'one', key: odd, amount: 0n, priceVersion: 0 }
-      node.ledger.enqueue({
-        kind: 'row',
-        row: requestRow(rejected, { ...outcome, model: `${odd}\0` }, null),
-      })
+      node.ledger.addRequest(requestRow(rejected, { ...outcome, model: `${odd}\0` }, null))
       await node.ledger.drain()
       for (const id of ['req-1', 'req-2']) {
         await hold(node, id)
@@ -102,7 +99,7 @@ describe('SharedLedger', () => {
           { ...outcome, model: '\ud800' },
           null,
         )
-        node.ledger.enqueue({ kind: 'row', row: alsoRejected })
+        node.ledger.addRequest(alsoRejected)
         assert.equal(await settle(node, id, 5), 5n)
       }
       const rows = await node.db.all<{ request_id: string; key_id: string; model: string }>({

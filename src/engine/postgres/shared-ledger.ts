@@ -5,11 +5,12 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
+import type { RequestRow } from '../../db/ledger-commit.ts'
 import { isConnectionLost } from '../../db/postgres/errors.ts'
-import { readNodeChainHead, lockBatch, openLedgerClient } from '../../db/postgres/lock-batch.ts'
+import { lockBatch } from '../../db/postgres/lock-batch.ts'
 import { writeBatch } from '../../db/postgres/write-batch.ts'
-import { encodeEvents } from '../../ledger/journal.ts'
 import { emptyState, type LedgerState } from '../../ledger/state.ts'
+import type { Operation, OperationKind, Results } from '../../ledger/transaction.ts'
 import { DatabaseOutage } from './database-outage.ts'
 import { joinBatch, batchNeeds } from './batch-needs.ts'
 import { Batch } from './batch.ts'
@@ -19,15 +20,13 @@ import { ReopeningReader } from './read-reopenings.ts'
 import { KnownOwners } from './shared-rows.ts'
 import type { CommitAttempt, SharedLedgerDeps } from './shared-ledger-deps.ts'
 import { NodeHolds } from './node-holds.ts'
-import { abandon, isSavedSettlement, isStillWanted } from './queued-operations.ts'
-import type { QueuedOperation, QueuedSettle } from './queued-operations.ts'
+import { abandon, canBeRejected, queued, savedSettlements } from './queued-operations.ts'
+import type { QueuedOperation } from './queued-operations.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { CommitLatency } from '../commit-latency.ts'
 
 /** Bounds how long the rows of a batch are locked. */
 const maxOperations = 1000
-/** A stalled node with locked rows must not block other nodes for as long as a statement may take. */
-const timeouts = { statementMs: 5000, idleInTransactionMs: 2000 }
 const retryMs = 200
 const uploadMarksEveryMs = 1000
 
@@ -59,7 +58,7 @@ export class SharedLedger {
   constructor(deps: SharedLedgerDeps) {
     this.#deps = deps
     this.#epoch = deps.epoch
-    this.#reopenings = new ReopeningReader(deps, (hold) => void this.enqueue(hold))
+    this.#reopenings = new ReopeningReader(deps, (hold) => void this.#enqueue(hold))
     this.#outage = new DatabaseOutage(
       {
         onUnavailable: (why) => this.#rejectWaiting(why),
@@ -81,10 +80,28 @@ export class SharedLedger {
     return !this.#outage.isTimedOut && !this.#isStopped
   }
 
-  /** False: the database is unavailable, and the operation was rejected or, if it is a row, dropped. */
-  enqueue(operation: QueuedOperation): boolean {
+  /**
+   * Resolves when the result is durable; with `null` if the database is unavailable. `retiredOwners`: those of the hold of
+   * a retired node.
+   */
+  decide<Kind extends OperationKind>(
+    operation: Operation<Kind> & Operation,
+    retiredOwners: readonly string[] | null = null,
+  ): Promise<Results[Kind] | null> {
+    const { promise, resolve } = Promise.withResolvers<Results[Kind] | null>()
+    this.#enqueue(queued(operation, (result: Results[Kind] | null) => resolve(result), retiredOwners))
+    return promise
+  }
+
+  /** False: the database is unavailable, and too many rows wait. */
+  addRequest(row: RequestRow): boolean {
+    return this.#enqueue(queued({ kind: 'row', row }, () => undefined))
+  }
+
+  /** False: the operation was rejected. */
+  #enqueue(operation: QueuedOperation): boolean {
     if (this.#outage.rejectIfUnavailable(operation, this.#queue.length)) return false
-    if (this.#outage.isUnavailable && operation.kind === 'settle') this.#saveLocally(operation)
+    if (this.#outage.isUnavailable) this.#deps.journal.saveSettlement(operation, this.state.holds)
     this.#queue.push(operation)
     this.#schedule()
     return true
@@ -98,9 +115,8 @@ export class SharedLedger {
 
   /** Continues in a new epoch, in which earlier holds no longer belong to this node. Resolves when it has begun. */
   async rejoin(epoch: number): Promise<void> {
-    this.#isStopped = true
     // A batch of the old epoch may still be in flight: its result is no part of the new one.
-    while (this.#isRunning) await delay(5)
+    await this.#stop()
     this.#endEpoch()
     this.#epoch = epoch
     this.#chain.reset()
@@ -121,9 +137,13 @@ export class SharedLedger {
     clearInterval(this.#markTimer)
     this.#outage.close()
     await this.drain().catch(() => undefined)
+    await this.#stop()
+    await this.#client?.end().catch(() => undefined)
+  }
+
+  async #stop(): Promise<void> {
     this.#isStopped = true
     while (this.#isRunning) await delay(5)
-    await this.#client?.end().catch(() => undefined)
   }
 
   #schedule(): void {
@@ -150,27 +170,20 @@ export class SharedLedger {
 
   /** Opens a connection, and finds out what became of the batch in doubt. */
   async #connect(): Promise<Client> {
-    const [{ url, node }, inDoubt] = [this.#deps, this.#inDoubt]
-    const client = await openLedgerClient({ url, name: `sluice ${node} ledger`, ...timeouts })
-    try {
-      const head = await readNodeChainHead(client, node, this.#epoch)
-      const isCommitted = this.#chain.reconcile(head, inDoubt?.head)
-      this.#inDoubt = null
-      // It may be another server, which lacks rows that the last one had.
-      this.#owners = new KnownOwners()
-      if (inDoubt && isCommitted) this.#applyAttempt(inDoubt)
-      else if (inDoubt) this.#requeue(inDoubt.operations)
-      // Notices a lost connection even if nothing is queued.
-      client.once('end', () => {
-        if (this.#client !== client) return
-        this.#client = null
-        this.retryNow()
-      })
-      return client
-    } catch (error) {
-      await client.end().catch(() => undefined)
-      throw error
-    }
+    const inDoubt = this.#inDoubt
+    const { client, isCommitted } = await this.#chain.connect(this.#deps, this.#epoch, inDoubt?.head)
+    this.#inDoubt = null
+    // It may be another server, which lacks rows that the last one had.
+    this.#owners = new KnownOwners()
+    if (inDoubt && isCommitted) this.#applyAttempt(inDoubt)
+    else if (inDoubt) this.#requeue(inDoubt.operations)
+    // Notices a lost connection even if nothing is queued.
+    client.once('end', () => {
+      if (this.#client !== client) return
+      this.#client = null
+      this.retryNow()
+    })
+    return client
   }
 
   /** Returns whether the batch committed anything. */
@@ -206,21 +219,15 @@ export class SharedLedger {
     const batch = new Batch(nodeHolds, rows)
     batch.run(operations, this.#reopenings.take(operations, batch.state.owners, rows))
     const written = batch.result(needs.endingHolds)
-    const body = batch.events.length > 0 ? encodeEvents(batch.events) : null
-    const head = this.#chain.headAfter(body)
+    const { head, commit } = this.#chain.next(batch.events, now())
     const attempt: CommitAttempt = { operations, batch, head, marks: nodeHolds.marks }
     if (batch.isEmpty) {
       await client.query('rollback')
       return attempt
     }
     this.#inDoubt = attempt
-    await writeBatch(client, {
-      seq: rows.seq,
-      node,
-      commit: body === null ? null : { ...head, at: now(), body, prev: this.#chain.head.hash },
-      areRequestsKnown: this.#areRequestsKnown,
-      ...written,
-    })
+    const [{ seq }, areRequestsKnown] = [rows, this.#areRequestsKnown]
+    await writeBatch(client, { seq, node, commit, areRequestsKnown, ...written })
     this.#inDoubt = null
     return attempt
   }
@@ -232,23 +239,20 @@ export class SharedLedger {
     const ended = this.holds.applyBatch(batch, marks)
     this.state.overrun += batch.state.overrun
     // Saved settlements are no longer needed, even those of holds that had ended before.
-    const done = new Set([...ended, ...operations.filter(isSavedSettlement).map(({ request }) => request.id)])
-    if (done.size > 0) this.#deps.removeLocal([...done])
+    this.#deps.journal.remove([...ended, ...savedSettlements(operations)])
     for (const reply of batch.replies) reply()
     for (const operation of operations) this.#releaseIfAbandoned(operation)
   }
 
   /** Releases a hold that was granted after its caller had been rejected. */
-  #releaseIfAbandoned(operation: QueuedOperation): void {
-    if (operation.kind !== 'hold' || !operation.isAbandoned || !this.state.holds.has(operation.hold.id))
-      return
+  #releaseIfAbandoned({ operation, isAbandoned }: QueuedOperation): void {
+    if (operation.kind !== 'hold' || !isAbandoned || !this.state.holds.has(operation.hold.id)) return
     const { id, caps } = operation.hold
-    const [at, reply] = [this.#deps.now(), (): undefined => undefined]
-    this.enqueue({ kind: 'expire', id, at, caps, owners: null, upstream: null, isRetired: false, reply })
+    void this.decide({ kind: 'expire', id, at: this.#deps.now(), caps, upstream: null })
   }
 
   #requeue(operations: readonly QueuedOperation[]): void {
-    this.#queue = [...operations.filter(isStillWanted), ...this.#queue]
+    this.#queue = [...operations.filter(({ isAbandoned }) => !isAbandoned), ...this.#queue]
   }
 
   async #onError(error: unknown): Promise<void> {
@@ -271,7 +275,7 @@ export class SharedLedger {
 
   /** What was not committed in the old epoch never will be. A hold that was committed ends with all others of the epoch. */
   #endEpoch(): void {
-    for (const operation of this.#inDoubt?.operations ?? []) if (operation.kind === 'hold') abandon(operation)
+    for (const each of this.#inDoubt?.operations ?? []) if (each.operation.kind === 'hold') abandon(each)
     this.#requeue(this.#inDoubt?.operations ?? [])
     this.#inDoubt = null
   }
@@ -281,20 +285,13 @@ export class SharedLedger {
   }
 
   #startOutage(why: string, isImmediate: boolean): void {
-    for (const operation of this.#unanswered()) if (operation.kind === 'settle') this.#saveLocally(operation)
+    for (const each of this.#unanswered()) this.#deps.journal.saveSettlement(each, this.state.holds)
     this.#outage.start(why, isImmediate)
   }
 
   #rejectWaiting(why: string): void {
-    for (const operation of this.#unanswered()) if ('isAbandoned' in operation) abandon(operation)
-    this.#queue = this.#queue.filter((operation) => !('isAbandoned' in operation))
+    for (const operation of this.#unanswered()) if (canBeRejected(operation)) abandon(operation)
+    this.#queue = this.#queue.filter((operation) => !canBeRejected(operation))
     this.#deps.listener.onAdmissionChange(false, why)
-  }
-
-  #saveLocally(operation: QueuedSettle): void {
-    if (operation.isSavedLocally) return
-    operation.isSavedLocally = true
-    // If this disk is full as well, the operation and its caller keep waiting.
-    this.#deps.saveLocally(operation).catch(() => (operation.isSavedLocally = false))
   }
 }

@@ -10,18 +10,12 @@ import type { RequestRow } from '../../db/ledger-commit.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.ts'
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
-import { Authority } from './authority.ts'
-import { EmbeddedWorkerLedger } from './embedded-worker-ledger.ts'
 import { CommitQueue } from './commit-queue.ts'
-import { UpstreamHealth } from '../../relay/upstreams/upstream-health.ts'
-import { Credits } from '../credits.ts'
-import { embeddedCredits } from './embedded-credits.ts'
 import { EmbeddedLedger } from './embedded-ledger.ts'
 import { openSealer } from '../../db/open-sealer.ts'
+import { LocalRateLimiter } from '../../limits/local-rate-limiter.ts'
 import { applyChanges } from '../config-cache.ts'
-import { SpendNotifications } from '../spend-notifications.ts'
-import { PeriodReopening } from './period-reopening.ts'
-import { RejectionOverflow } from '../rejection-overflow.ts'
+import { createEngine } from '../engine.ts'
 import { reopeningFailed } from '../reopening.ts'
 import { recoverLedger, type RecoveredLedger } from './recovery.ts'
 import { verifyInThread, monitorInThread } from '../verification/verify-thread.ts'
@@ -29,8 +23,8 @@ import { monotonicClock, wallClock, type Core, type CoreListener } from '../core
 
 /** While the disk is full, at most this many rows of rejected requests wait in memory; further ones are only counted. */
 const maxQueuedRows = 10_000
-/** How often idle subjects of rate limits are removed. */
-const sweepEveryMs = 60_000
+/** No other node shares the rate limits. */
+const wholeLimits = { nodes: 1, index: 0 }
 
 /** Promises that resolve when a commit is on disk. */
 class CommitWaiters {
@@ -143,61 +137,43 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     loadCatalog(db, sealer),
     loadLeftPeriods(db),
   ])
-  const { state, rates } = recovered
+  const { state } = recovered
   const now = wallClock()
   const monotonicNow = monotonicClock()
   const { commits, whenDurable } = openCommitQueue(recovered, { store, now, listener })
-  const ledger = new EmbeddedLedger({ state, commits, monotonicNow })
-  const spendNotifications = new SpendNotifications({ state, directory, db })
-  const onError = (why: string): void => listener.onWarning(reopeningFailed, { why })
-  const reopening = new PeriodReopening({ ledger, commits, db, whenDurable, onError }, leftPeriods)
-  const authority = new Authority({
-    ledger,
-    commits,
-    rates,
-    directory,
-    catalog,
-    spendNotifications,
-    reopening,
-    now,
-    monotonicNow,
-  })
-  const credits = new Credits(embeddedCredits({ ledger, commits, db, whenDurable }), spendNotifications, now)
-  const health = new UpstreamHealth(catalog, Date.now)
-  const openHolds = [...state.holds.keys()]
-  for (const id of openHolds) authority.expire(id)
-  await commits.drain()
-  const sweeping = setInterval(() => rates.sweep(monotonicNow()), sweepEveryMs)
-  sweeping.unref()
-  const overflow = new RejectionOverflow(db, (row) => enqueueRow(commits, row))
-  const path = join(config.dataDir, databaseFileName)
-  return {
-    store,
-    directory,
-    catalog,
-    sealer,
+  const ledger = new EmbeddedLedger({
     state,
     commits,
-    authority,
-    credits,
-    health,
+    monotonicNow,
+    db,
+    whenDurable,
+    leftPeriods,
+    onReopeningFailed: (why) => listener.onWarning(reopeningFailed, { why }),
+  })
+  const rates = new LocalRateLimiter(() => wholeLimits, monotonicNow, recovered.rates)
+  const addRequest = (row: RequestRow): boolean => enqueueRow(commits, row)
+  const engine = createEngine({ db, store: ledger, directory, catalog, rates, feed: null, now, addRequest })
+  const openHolds = [...state.holds.keys()]
+  for (const id of openHolds) void engine.parts.authority.expire(id)
+  await commits.drain()
+  const path = join(config.dataDir, databaseFileName)
+  return {
+    ...engine.parts,
+    ...singleNode,
+    store,
+    sealer,
+    commits,
     recoveredHolds: openHolds.length,
     workerDbAccess() {
       const access = store.portsForWorker()
       return { db: access, ports: Object.values(access) }
     },
-    ...singleNode,
-    recordRequest: (row) => overflow.record(row),
-    openWorkerLedger: (deps) => new EmbeddedWorkerLedger({ authority, commits }, deps),
     verifyLedger: () => verifyInThread(path),
     monitorLedger: (everyMs, monitorListener) => monitorInThread(path, everyMs, monitorListener),
     applyConfigChanges: (changes) => applyChanges({ db, sealer, reloadKeys, directory, catalog }, changes),
     async close() {
-      clearInterval(sweeping)
-      health.close()
-      await reopening.close()
-      await Promise.all([commits.drain(), overflow.close()])
-      await spendNotifications.close()
+      await Promise.all([rates.close(), ledger.close()])
+      await engine.close(() => commits.drain())
       await store.close()
     },
   }

@@ -1,34 +1,117 @@
 /**
- * The ledger of a single node: its whole state is in memory, so every operation is decided at once. What was decided is in
+ * The store of a single relay: its whole state is in memory, so every operation is decided at once. What was decided is in
  * the commit `newest`.
  */
+import type { Db } from '../../db/db.ts'
 import type { RequestRow, StoredResponseRow } from '../../db/ledger-commit.ts'
-import { decide } from '../../ledger/decide.ts'
-import type { LedgerTransaction, Operation, OperationKind, Results } from '../../ledger/transaction.ts'
+import { sql } from '../../db/schema/schema.ts'
+import type { Denial } from '../../ledger/caps.ts'
+import { claimConflict, decide } from '../../ledger/decide.ts'
+import { books } from '../../ledger/entries.ts'
 import type { LedgerEvent } from '../../ledger/events.ts'
-import type { LedgerState } from '../../ledger/state.ts'
+import { ownerOf, type LedgerState, type Owner } from '../../ledger/state.ts'
+import type {
+  ClaimConflict,
+  LedgerTransaction,
+  Operation,
+  OperationKind,
+  Results,
+} from '../../ledger/transaction.ts'
+import { toValidText } from '../../lib/valid-text.ts'
+import type { LedgerStore } from '../ledger-store.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { EndedClaims } from './ended-claims.ts'
+import { PeriodReopening, type ReopeningDeps } from './period-reopening.ts'
 
-export interface EmbeddedLedgerDeps {
+export interface EmbeddedLedgerDeps extends ReopeningDeps {
   readonly state: LedgerState
-  readonly commits: Pick<CommitQueue, 'add' | 'addRequest' | 'addStoredResponse' | 'newest'>
+  readonly commits: Pick<
+    CommitQueue,
+    'add' | 'addRequest' | 'addStoredResponse' | 'newest' | 'durable' | 'isAdmitting' | 'requestFlush'
+  >
   readonly monotonicNow: () => number
+  readonly db: Pick<Db, 'first' | 'report' | 'write'>
 }
 
-export class EmbeddedLedger implements LedgerTransaction {
+/** The amount of a credit that an earlier process entered; `null`: none. */
+async function storedAmount(db: Pick<Db, 'first'>, id: string): Promise<bigint | null> {
+  const query = sql
+    .selectFrom('entries')
+    .select(['amount_nanos', 'debit'])
+    .where('ref', 'in', [id, toValidText(id)])
+  const row = await db.first(query.where('reason', 'is not', null))
+  if (!row) return null
+  return row.debit === books.funding ? row.amount_nanos : -row.amount_nanos
+}
+
+export class EmbeddedLedger implements LedgerStore, LedgerTransaction {
   readonly state: LedgerState
+  readonly #deps: EmbeddedLedgerDeps
   readonly #commits: EmbeddedLedgerDeps['commits']
   readonly #endedClaims: EndedClaims
+  readonly #reopening: PeriodReopening
 
-  constructor({ state, commits, monotonicNow }: EmbeddedLedgerDeps) {
-    this.state = state
-    this.#commits = commits
-    this.#endedClaims = new EndedClaims(monotonicNow, commits.newest)
+  constructor(deps: EmbeddedLedgerDeps) {
+    this.state = deps.state
+    this.#deps = deps
+    this.#commits = deps.commits
+    this.#endedClaims = new EndedClaims(deps.monotonicNow, deps.commits.newest)
+    this.#reopening = new PeriodReopening(this, deps)
+  }
+
+  get isAdmitting(): boolean {
+    return this.#commits.isAdmitting
+  }
+
+  get durable(): number {
+    return this.#commits.durable
+  }
+
+  get newest(): number {
+    return this.#commits.newest
+  }
+
+  requestFlush(commit: number): void {
+    this.#commits.requestFlush(commit)
+  }
+
+  check({
+    hold,
+    timezone,
+    seenCommit = 0,
+  }: Operation<'hold'>): Denial | ClaimConflict | 'unavailable' | null {
+    if (this.#reopening.isPending(hold, timezone)) return 'unavailable'
+    const conflict = hold.claim ? claimConflict(this, hold.account, hold.claim, seenCommit) : null
+    if (conflict) return conflict
+    return this.state.holds.has(hold.id) ? { kind: 'known' } : null
   }
 
   decide<Kind extends OperationKind>(operation: Operation<Kind>): Results[Kind] {
     return decide(this, operation)
+  }
+
+  mark(operation: Operation<'mark'>): undefined {
+    decide(this, operation)
+  }
+
+  /** Credits of earlier processes are on the disk: each is loaded when it is requested again. */
+  async enterCredit<Kind extends 'credit' | 'trial'>(
+    id: string,
+    operation: Operation<Kind>,
+  ): Promise<Results[Kind] | null> {
+    const { credits } = this.state
+    const name = toValidText(id)
+    const stored = credits.has(name) ? null : await storedAmount(this.#deps.db, id)
+    if (stored !== null) credits.set(name, stored)
+    if (!credits.has(name) && !this.isAdmitting) return null
+    const result = this.decide(operation)
+    // An attempt that failed because the disk was full may have entered it, so it may not be durable yet.
+    await this.#deps.whenDurable(this.newest)
+    return result
+  }
+
+  readOwners(ids: readonly string[]): Promise<readonly Owner[]> {
+    return Promise.resolve(ids.map((id) => ownerOf(this.state, id)))
   }
 
   storedBy(claim: string, seenCommit: number): number | null {
@@ -48,5 +131,10 @@ export class EmbeddedLedger implements LedgerTransaction {
 
   addStoredResponse(row: StoredResponseRow, claim: string): void {
     this.#endedClaims.add(claim, this.#commits.addStoredResponse(row))
+  }
+
+  /** Waits for what is being read. */
+  close(): Promise<void> {
+    return this.#reopening.close()
   }
 }

@@ -5,7 +5,8 @@ import { createRequestRow, openAnyStore } from '../../db/store.fixture.ts'
 import type { LedgerEvent } from '../../ledger/events.ts'
 import { TestLedger, usageOf } from '../../ledger/ledger.fixture.ts'
 import { dayEndOf, monthEndOf } from '../../ledger/periods.ts'
-import { EmbeddedLedger } from './embedded-ledger.ts'
+import { reopen } from '../../ledger/reopen.ts'
+import type { Operation } from '../../ledger/transaction.ts'
 import { PeriodReopening } from './period-reopening.ts'
 
 const timezone = 'UTC'
@@ -31,26 +32,24 @@ describe('PeriodReopening', () => {
     let canRead = false
     const errors: string[] = []
     const events: LedgerEvent[] = []
-    const commits = {
+    const decided = {
+      state: ledger.state,
       newest: 0,
-      add: (event: LedgerEvent) => events.push(event),
-      addRequest: () => 0,
-      addStoredResponse: () => 0,
-    }
-    const embedded = new EmbeddedLedger({ state: ledger.state, commits, monotonicNow: () => 0 })
-    const reopening = new PeriodReopening(
-      {
-        ledger: embedded,
-        commits,
-        db: {
-          write: (...statements) => db.write(...statements),
-          report: (query) => (canRead ? db.report(query) : Promise.reject(new Error('no rows'))),
-        },
-        whenDurable: () => Promise.resolve(),
-        onError: (why) => errors.push(why),
+      decide(operation: Operation) {
+        if (operation.kind === 'reopen') events.push(reopen(ledger.state, operation.reopening))
       },
-      [],
-    )
+    }
+    const deps = {
+      db: {
+        write: (...statements: Parameters<typeof db.write>) => db.write(...statements),
+        report: <Row>(query: Parameters<typeof db.report<Row>>[0]) =>
+          canRead ? db.report<Row>(query) : Promise.reject(new Error('no rows')),
+      },
+      whenDurable: () => Promise.resolve(),
+      leftPeriods: [],
+      onReopeningFailed: (why: string) => errors.push(why),
+    }
+    const reopening = new PeriodReopening(decided, deps)
     for (let count = 0; count < 3; count += 1) {
       assert.equal(reopening.isPending(holdAt(present), timezone), true)
       await reopening.close()
@@ -68,16 +67,7 @@ describe('PeriodReopening', () => {
     const tomorrow = periodsAt(present + dayMs)
     const left = await loadLeftPeriods(db)
     assert.ok(left.includes(tomorrow.dayEnd), 'a later day with requests')
-    const restarted = new PeriodReopening(
-      {
-        ledger: embedded,
-        commits,
-        db,
-        whenDurable: () => Promise.resolve(),
-        onError: (why) => errors.push(why),
-      },
-      left,
-    )
+    const restarted = new PeriodReopening(decided, { ...deps, leftPeriods: left })
     assert.equal(restarted.isPending(holdAt(tomorrow.at), timezone), true)
     await restarted.close()
     assert.equal(ledger.account().daySpent, 30n)

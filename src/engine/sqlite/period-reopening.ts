@@ -3,71 +3,60 @@
  * an owner is there, its requests are rejected for a moment, so that no cap is measured without what was spent.
  */
 import type { Db } from '../../db/db.ts'
-import type { PeriodEnds } from '../../ledger/caps.ts'
 import { periodsToRead, type HoldPeriods } from '../../ledger/reopen.ts'
-import type { Owner } from '../../ledger/state.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import type { CommitQueue } from './commit-queue.ts'
-import type { EmbeddedLedger } from './embedded-ledger.ts'
-import { readReopening, type EnteringOwner } from '../reopening.ts'
+import { readReopening, SingleReadings } from '../reopening.ts'
+import type { LedgerState } from '../../ledger/state.ts'
+import type { Operation } from '../../ledger/transaction.ts'
 
-export interface PeriodReopeningDeps {
-  readonly ledger: Pick<EmbeddedLedger, 'state' | 'decide'>
-  readonly commits: Pick<CommitQueue, 'newest'>
+export interface ReopeningDeps {
   readonly db: Pick<Db, 'report' | 'write'>
   /** Resolves when a commit is on disk. */
   readonly whenDurable: (commit: number) => Promise<void>
+  /** The ends of all periods that owners have left. */
+  readonly leftPeriods: readonly number[]
   /** What an owner spent cannot be read. Called once until it can. */
-  readonly onError: (why: string) => void
+  readonly onReopeningFailed: (why: string) => void
+}
+
+interface ReopenedLedger {
+  readonly state: LedgerState
+  readonly newest: number
+  decide(operation: Operation<'reopen'>): void
 }
 
 export class PeriodReopening {
-  readonly #deps: PeriodReopeningDeps
-  /** The ends of all periods that owners have left. */
+  readonly #ledger: ReopenedLedger
+  readonly #deps: ReopeningDeps
+  readonly #readings: SingleReadings
   #left: readonly number[]
-  readonly #running = new Map<string, Promise<void>>()
-  #hasFailed = false
 
-  constructor(deps: PeriodReopeningDeps, left: readonly number[]) {
+  constructor(ledger: ReopenedLedger, deps: ReopeningDeps) {
+    this.#ledger = ledger
     this.#deps = deps
-    this.#left = left
+    this.#left = deps.leftPeriods
+    this.#readings = new SingleReadings(deps.onReopeningFailed)
   }
 
   /** Whether what a caller spent is not known at the moment; then it is read. */
   isPending(hold: HoldPeriods, timezone: string): boolean {
-    const { owners } = this.#deps.ledger.state
-    const found = periodsToRead(owners, hold, this.#left)
+    const { state } = this.#ledger
+    const found = periodsToRead(state.owners, hold, this.#left)
     for (const [id, ends] of found) {
-      const owner = owners.get(id)
-      if (owner === undefined || this.#running.has(id)) continue
-      const entering = { id, timezone, at: hold.at, periods: { ...owner } }
-      this.#running.set(id, this.#run(entering, owner, ends))
+      const owner = state.owners.get(id)
+      if (owner === undefined) continue
+      void this.#readings.run(id, async () => {
+        const entering = { id, timezone, at: hold.at, periods: { ...owner } }
+        const totalSpentBefore = owner.totalSpent
+        await this.#deps.whenDurable(this.#ledger.newest)
+        const { reopening, left } = await readReopening(this.#deps.db, entering, ends)
+        this.#left = [...new Set([...this.#left, ...left])]
+        this.#ledger.decide({ kind: 'reopen', reopening: { ...reopening, totalSpentBefore } })
+      })
     }
     return found.length > 0
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#running.values())
-  }
-
-  async #run(entering: EnteringOwner, owner: Owner, ends: PeriodEnds): Promise<void> {
-    try {
-      await this.#reopen(entering, owner, ends)
-      this.#hasFailed = false
-    } catch (error) {
-      // The next request of the owner tries again.
-      if (!this.#hasFailed) this.#deps.onError(errorMessage(error))
-      this.#hasFailed = true
-    }
-    this.#running.delete(entering.id)
-  }
-
-  async #reopen(entering: EnteringOwner, owner: Owner, ends: PeriodEnds): Promise<void> {
-    const { ledger, commits, db, whenDurable } = this.#deps
-    const totalSpentBefore = owner.totalSpent
-    await whenDurable(commits.newest)
-    const { reopening, left } = await readReopening(db, entering, ends)
-    this.#left = [...new Set([...this.#left, ...left])]
-    ledger.decide({ kind: 'reopen', reopening: { ...reopening, totalSpentBefore } })
+  close(): Promise<void> {
+    return this.#readings.close()
   }
 }

@@ -73,7 +73,6 @@ export class RemoteLedger implements LedgerClient {
 
   whenDurable(commit: number): Promise<void> {
     if (commit <= this.#durable) return Promise.resolve()
-    this.#channel.sendBatched('flush', commit)
     const known = this.#commitWaiters.find((waiter) => waiter.commit === commit)
     if (known) return known.promise
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -3,10 +3,9 @@ import { describe, test } from 'node:test'
 import { openTemporaryStore, createLedgerCommit } from '../../db/store.fixture.ts'
 import { TestLedger } from '../../ledger/ledger.fixture.ts'
 import { books } from '../../ledger/entries.ts'
-import { embeddedCredits } from './embedded-credits.ts'
 import { EmbeddedLedger } from './embedded-ledger.ts'
 
-describe('embeddedCredits', () => {
+describe('EmbeddedLedger', () => {
   for (const [name, id, stored] of [
     ['U+0000', 'zero\0byte', 'zero\0byte'],
     ['U+0000 after a repair', 'zero\0byte', 'zero\ufffdbyte'],
@@ -22,16 +21,20 @@ describe('embeddedCredits', () => {
       const commits = {
         isAdmitting: true,
         newest: 1,
+        durable: 1,
+        requestFlush: () => undefined,
         add: (event: unknown) => events.push(event),
         addRequest: () => 0,
         addStoredResponse: () => 0,
       }
-      const ledger = new EmbeddedLedger({ state, commits, monotonicNow: () => 0 })
-      const credits = embeddedCredits({ ledger, commits, db: store.db, whenDurable: () => Promise.resolve() })
+      const { db } = store
+      const whenDurable = (): Promise<void> => Promise.resolve()
+      const more = { leftPeriods: [], onReopeningFailed: () => undefined }
+      const ledger = new EmbeddedLedger({ state, commits, monotonicNow: () => 0, db, whenDurable, ...more })
       const credit = { id, at: 1, account: 'one', amount: 5n, source: 'refund', reason: 'x' } as const
       for (let attempt = 0; attempt < 2; attempt += 1) {
-        const result = await credits.credit(credit)
-        assert.equal(result.kind, 'known')
+        const result = await ledger.enterCredit(id, { kind: 'credit', credit })
+        assert.equal(result?.kind, 'known')
       }
       assert.deepEqual(events, [])
     })

@@ -1,0 +1,192 @@
+/**
+ * The authority of a node: the only place that decides about its limits and money, on the main thread. Rate limits count
+ * first, then the store decides about money (ledger-store.ts). Over the store of a single relay, nothing here waits, and
+ * no operation needs a promise.
+ */
+import type { ChangeFeed } from '../db/postgres/change-feed.ts'
+import { apiError } from '../errors.ts'
+import { ownerAt } from '../ledger/caps.ts'
+import { accountOwner, emptyOwner, keyOwner, type Hold } from '../ledger/state.ts'
+import type { Operation, ResponseToStore, Results, SettleRequest } from '../ledger/transaction.ts'
+import type { Wallet } from '../ledger/wallet.ts'
+import type { AdmissionRates, RateLimitResult } from '../limits/local-rate-limiter.ts'
+import type { RateLimitSubject, RateStatus } from '../limits/rate-limiter.ts'
+import type { HoldRejected, HoldRequest, HoldResponse } from '../relay/ledger-client.ts'
+import { rateLimitSubjectsOf, replaySubjectsOf, tokenCountSubjectsOf, walletOf } from './caller-limits.ts'
+import { ledgerDenialError, rateDenialError, rejected, unavailable } from './denials.ts'
+import type { Decided, LedgerStore } from './ledger-store.ts'
+import { RequestOperations, tokensToReserve, type RequestOperationsDeps } from './request-operations.ts'
+import type { SpendNotifications } from './spend-notifications.ts'
+
+export interface AuthorityDeps extends RequestOperationsDeps {
+  readonly store: LedgerStore
+  readonly rates: AdmissionRates
+  readonly spendNotifications: SpendNotifications
+  /** The changes of other nodes; `null`: there are none. */
+  readonly feed: Pick<ChangeFeed, 'isFresh' | 'waitUntilFresh'> | null
+}
+
+export class Authority {
+  readonly #deps: AuthorityDeps
+  readonly #operations: RequestOperations
+  #isAdmissionOpen = true
+
+  constructor(deps: AuthorityDeps) {
+    this.#deps = deps
+    this.#operations = new RequestOperations(deps)
+  }
+
+  /** The ledger is inconsistent: nothing is admitted until an operator has corrected it and restarted the relay. */
+  haltAdmission(): void {
+    this.#isAdmissionOpen = false
+  }
+
+  /** Admits a request: rate limits first, then money. If one of them denies it, nothing of the other is used. */
+  hold(request: HoldRequest): HoldResponse | Promise<HoldResponse> {
+    const { feed, store } = this.#deps
+    if (feed === null || feed.isFresh || !store.isAdmitting) return this.#admit(request)
+    // Do not admit by outdated configuration: after a stall, or while changes do not reach this node.
+    return feed
+      .waitUntilFresh()
+      .then((isFresh) => (isFresh ? this.#admit(request) : rejected(unavailable, null)))
+  }
+
+  #admit(request: HoldRequest): HoldResponse | Promise<HoldResponse> {
+    const { store, rates } = this.#deps
+    const requested = this.#operations.find(request)
+    if ('granted' in requested) return requested
+    if (!store.isAdmitting || !this.#isAdmissionOpen) return rejected(unavailable, null)
+    const { caller, model } = requested
+    const operation = this.#operations.hold(request, requested)
+    const denial = store.check(operation)
+    if (denial === 'unavailable') return rejected(unavailable, null)
+    if (denial) return rejected(ledgerDenialError(denial, request.claim, operation.hold.at), null)
+    const subjects = rateLimitSubjectsOf(caller, model)
+    const reserved = rates.reserve(request.id, subjects, tokensToReserve(request, model))
+    return reserved instanceof Promise
+      ? reserved.then((result) => this.#holdMoney(operation, subjects, result))
+      : this.#holdMoney(operation, subjects, reserved)
+  }
+
+  #holdMoney(
+    operation: Operation<'hold'>,
+    subjects: readonly RateLimitSubject[],
+    { denial, status }: RateLimitResult,
+  ): HoldResponse | Promise<HoldResponse> {
+    if (denial) return rejected(rateDenialError(denial), status)
+    const held = this.#deps.store.decide(operation)
+    return held instanceof Promise
+      ? held.then((result) => this.#respond(operation, subjects, status, result))
+      : this.#respond(operation, subjects, status, held)
+  }
+
+  #respond(
+    operation: Operation<'hold'>,
+    subjects: readonly RateLimitSubject[],
+    status: RateStatus,
+    held: Results['hold'] | null,
+  ): HoldResponse {
+    if (!held || !('event' in held)) return this.#reject(operation, subjects, status, held)
+    const { outputTokens, maximumTokens } = held
+    return { granted: true, outputTokens, maximumTokens, commit: this.#deps.store.newest, rates: status }
+  }
+
+  #reject(
+    { hold }: Operation<'hold'>,
+    subjects: readonly RateLimitSubject[],
+    reserved: RateStatus,
+    denial: Exclude<Results['hold'], { readonly event: unknown }> | null,
+  ): HoldRejected {
+    const { rates, spendNotifications, now } = this.#deps
+    rates.cancel(hold.id)
+    const status = rates.status(subjects) ?? reserved
+    if (!denial) return rejected(unavailable, status)
+    spendNotifications.onDenied(hold, denial)
+    const isOfClaim = denial.kind === 'running' || denial.kind === 'stored'
+    return rejected(ledgerDenialError(denial, hold.claim, now()), isOfClaim ? null : status)
+  }
+
+  /** Counts a token count in its own windows. Throws an ApiError if a limit is exceeded. */
+  takeTokenCount(id: string, keyId: string): Promise<RateStatus> {
+    const caller = this.#deps.directory.callerByKeyId(keyId)
+    if (!caller) throw apiError('invalid_api_key')
+    return this.#countRequest(id, tokenCountSubjectsOf(caller))
+  }
+
+  /** Counts a replay of a stored response in its own window. Throws an ApiError if the limit is exceeded. */
+  takeReplay(id: string, keyId: string): Promise<RateStatus> {
+    return this.#countRequest(id, replaySubjectsOf(keyId))
+  }
+
+  async #countRequest(id: string, subjects: readonly RateLimitSubject[]): Promise<RateStatus> {
+    const { rates } = this.#deps
+    const { denial, status } = await rates.reserve(id, subjects, 0)
+    if (denial) {
+      const { code, detail } = rateDenialError(denial)
+      throw apiError(code, detail)
+    }
+    rates.finish(id, 0)
+    return status
+  }
+
+  /** Extends a stream's hold. Returns the output tokens that are held in total, unchanged if no money is left. */
+  extend(id: string, remaining: number): Decided<number> {
+    const { store } = this.#deps
+    return store.decide(this.#operations.extend(id, remaining, store.state.holds.get(id)))
+  }
+
+  /** Records how far a stream has come. */
+  mark(id: string, inputTokens: number, outputTokens: number): Decided<undefined> {
+    const { store, now } = this.#deps
+    return store.mark({ kind: 'mark', id, at: now(), inputTokens, outputTokens })
+  }
+
+  /** Ends a hold with or without a bill; the request's row is written with the same commit. Returns what was charged. */
+  settle(
+    request: SettleRequest,
+    storedResponse: ResponseToStore | null,
+    at: number = this.#deps.now(),
+  ): Decided<bigint> {
+    const { store, rates } = this.#deps
+    const { id, usage } = request
+    rates.finish(id, usage ? usage.input + usage.output : 0)
+    const held = store.state.holds.get(id)
+    return this.#end(this.#operations.settle({ request, storedResponse, at }, held), held)
+  }
+
+  /** A request whose worker has exited is charged at its last mark. */
+  expire(id: string): Decided<bigint | null> {
+    const { store, rates } = this.#deps
+    rates.finish(id, null)
+    const held = store.state.holds.get(id)
+    const charge = this.#end(this.#operations.expire(id, held), held)
+    store.requestFlush(store.newest)
+    return charge
+  }
+
+  #end<Kind extends 'settle' | 'expire'>(
+    operation: Operation<Kind> & Operation<'settle' | 'expire'>,
+    held: Hold | undefined,
+  ): Decided<Results[Kind]> {
+    const charge = this.#deps.store.decide(operation)
+    if (charge instanceof Promise) void charge.then((result) => this.#onEnd(held, operation, result))
+    else this.#onEnd(held, operation, charge)
+    return charge
+  }
+
+  #onEnd(held: Hold | undefined, { caps }: Operation<'settle' | 'expire'>, charge: bigint | null): void {
+    if (held && charge) this.#deps.spendNotifications.onSettled(held, caps)
+  }
+
+  /** The current wallet of an account, or of a key within it. */
+  async wallet(accountId: string, keyId: string | null): Promise<Wallet> {
+    const { store, directory, now } = this.#deps
+    const [account = emptyOwner(), key = emptyOwner()] = await store.readOwners([
+      accountOwner(accountId),
+      keyOwner(keyId ?? ''),
+    ])
+    const at = now()
+    const owners = { account: ownerAt(account, at), key: ownerAt(key, at) }
+    return walletOf(directory, { accountId, keyId }, owners)
+  }
+}
