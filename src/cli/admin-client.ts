@@ -21,10 +21,13 @@ import {
   CommandError,
   fieldAt,
   asFields,
+  printRows,
   rowsIn,
   serverName,
   UnknownOutcomeError,
+  type Columns,
   type Fields,
+  type OutputOptions,
 } from './output.ts'
 
 export interface AdminClient {
@@ -40,15 +43,10 @@ export interface AdminClient {
   close(): Promise<void>
 }
 
-export interface AdminClientOptions {
-  /** Shown to other commands that find the directory locked. */
-  readonly command?: string
-  /** How long to wait for a relay that is starting or stopping, or for another command. Default: 5000. */
-  readonly waitMs?: number
-}
-
 const root = '/api/admin'
 const retryMs = 50
+/** How long to wait for a relay that is starting or stopping, or for another command. */
+const lockTimeoutMs = 5000
 
 /** The API's own message does not name the store; operators need to know it. */
 function unavailableMessage({ databaseUrl, dataDir }: Config): string {
@@ -137,15 +135,12 @@ async function inProcessClient(config: Config, lock: DataDirLock): Promise<Admin
 }
 
 /** The lock, or `undefined` if a relay is running. Waits for a relay that is starting or stopping, or another command. */
-async function lockUnlessRelay(
-  config: Config,
-  options: AdminClientOptions,
-): Promise<DataDirLock | undefined> {
-  const deadline = performance.now() + (options.waitMs ?? 5000)
+async function lockUnlessRelay(config: Config, command: string): Promise<DataDirLock | undefined> {
+  const deadline = performance.now() + lockTimeoutMs
   for (;;) {
     if (await isRelayRunning(config.dataDir)) return undefined
     try {
-      return acquireLock(config.dataDir, { command: options.command ?? 'command', waitMs: 0 })
+      return acquireLock(config.dataDir, { command, waitMs: 0 })
     } catch (error) {
       if (!(error instanceof DataDirLockedError) || performance.now() > deadline) throw error
     }
@@ -160,11 +155,9 @@ export async function checkCluster({ databaseUrl }: Config): Promise<void> {
   await checkSchema(databaseUrl)
 }
 
-export async function openAdminClient(
-  config: Config,
-  options: AdminClientOptions = {},
-): Promise<AdminClient> {
-  const lock = await lockUnlessRelay(config, options)
+/** `command` is shown to other commands that find the directory locked. */
+export async function openAdminClient(config: Config, command: string): Promise<AdminClient> {
+  const lock = await lockUnlessRelay(config, command)
   if (lock === undefined) return socketClient(config)
   try {
     await checkCluster(config)
@@ -177,15 +170,20 @@ export async function openAdminClient(
 
 /** Opens a client, uses it and closes it. */
 export async function withAdminClient<Result>(
-  options: AdminClientOptions,
+  command: string,
   use: (client: AdminClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await openAdminClient(readConfig(), options)
+  const client = await openAdminClient(readConfig(), command)
   try {
     return await use(client)
   } finally {
     await client.close()
   }
+}
+
+/** Sends a single request and returns the fields of its response. */
+export function send(command: string, method: string, path: string, body?: unknown): Promise<Fields> {
+  return withAdminClient(command, async (client) => asFields(await client.call(method, path, body)))
 }
 
 /** Adds a query to a path, without undefined parameters. */
@@ -196,7 +194,6 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 }
 
 /** Fetches all rows of a list, page by page. */
-
 export async function listAll(
   client: AdminClient,
   path: string,
@@ -211,4 +208,14 @@ export async function listAll(
     cursor = typeof next === 'string' ? next : undefined
   } while (cursor !== undefined)
   return rows
+}
+
+/** Fetches and prints all rows of a list. */
+export async function printList(
+  list: { readonly command: string; readonly path: string; readonly query?: Parameters<typeof listAll>[2] },
+  columns: Columns,
+  options: OutputOptions,
+): Promise<void> {
+  const rows = await withAdminClient(list.command, (client) => listAll(client, list.path, list.query))
+  printRows(rows, columns, options)
 }

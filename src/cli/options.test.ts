@@ -7,9 +7,9 @@ import {
   parseCap,
   readCredential,
   parseDecimal,
-  omitUndefined,
+  bodyFrom,
   parseLimit,
-  limitsFrom,
+  limitFields,
   parseList,
   parseTime,
   parseInteger,
@@ -44,11 +44,11 @@ describe('command-line options', () => {
     }
   })
 
-  test('omitUndefined – keeps null, drops undefined', () => {
-    assert.deepEqual(omitUndefined({ tier: undefined, caps: null, rpm: 0 }), { caps: null, rpm: 0 })
-    assert.equal(omitUndefined({ tier: undefined }), undefined)
-    assert.deepEqual(limitsFrom({ rpm: null }), { rpm: null })
-    assert.equal(limitsFrom({}), undefined)
+  test('bodyFrom – names fields by their paths, drops undefined, and sends "none" as null', () => {
+    const fields = { tier: 'tier', dailyCap: 'caps.daily', monthlyCap: 'caps.monthly', ...limitFields }
+    const options = { json: true, tier: undefined, dailyCap: '', monthlyCap: '5', rpm: 0 }
+    assert.deepEqual(bodyFrom(options, fields), { caps: { daily: null, monthly: '5' }, limits: { rpm: 0 } })
+    assert.equal(bodyFrom({ json: true, tier: undefined }, fields), undefined)
   })
 
   test('credential – from a file or the environment, never from the command line', async (t) => {

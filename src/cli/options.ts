@@ -1,9 +1,9 @@
 /** Shared by all commands: --json, --progress, examples in --help, and parsers that validate options. */
 
-import { InvalidArgumentError, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
-import { CommandError, UsageError } from './output.ts'
+import { asFields, CommandError, UsageError, type Fields } from './output.ts'
 import { errorCode, errorMessage } from '../lib/error-message.ts'
 
 /** Adds --json and examples, which are written without the program's name. */
@@ -66,12 +66,29 @@ export function parseTime(value: string): string | null {
   return new Date(value).toISOString()
 }
 
-export interface LimitOptions {
-  readonly rpm?: number | 'unlimited' | null
-  readonly tpm?: number | 'unlimited' | null
-  readonly rpd?: number | 'unlimited' | null
-  readonly concurrency?: number | 'unlimited' | null
+/** The fields of a request body that options set, as paths: `{ dailyCap: 'caps.daily' }`. */
+export type BodyFields = Readonly<Record<string, string>>
+
+/** The fields that the given options set; `undefined` if there are none. */
+export function bodyFrom(options: object, fields: BodyFields): Fields | undefined {
+  const given = asFields(options)
+  const body: Record<string, unknown> = {}
+  for (const [option, path] of Object.entries(fields)) {
+    if (given[option] === undefined) continue
+    // Commander turns the null of "none", "default" and "never" into an empty string.
+    const value = given[option] === '' ? null : given[option]
+    const [field = '', nested] = path.split('.')
+    body[field] = nested === undefined ? value : { ...asFields(body[field]), [nested]: value }
+  }
+  return Object.keys(body).length === 0 ? undefined : body
 }
+
+export const limitFields = {
+  rpm: 'limits.rpm',
+  tpm: 'limits.tpm',
+  rpd: 'limits.rpd',
+  concurrency: 'limits.concurrency',
+} as const satisfies BodyFields
 
 /** `--rpm`, `--tpm`, `--rpd`, `--concurrency`. */
 export function withLimits(command: Command): Command {
@@ -83,25 +100,19 @@ export function withLimits(command: Command): Command {
     .option('--concurrency <limit>', `concurrent requests: ${allowed}`, parseLimit)
 }
 
-/** The object without undefined values; `undefined` if it is empty. */
-export function omitUndefined<Values extends object>(values: Values): Partial<Values> | undefined {
-  const entries = Object.entries(values)
-    .filter(([, value]) => value !== undefined)
-    // Commander turns the null of "none", "default" and "never" into an empty string.
-    .map(([name, value]: [string, unknown]): [string, unknown] => [name, value === '' ? null : value])
-  // The remaining entries are a subset of `values`.
-  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<Values>)
-}
-
-export function limitsFrom({ rpm, tpm, rpd, concurrency }: LimitOptions): LimitOptions | undefined {
-  return omitUndefined({ rpm, tpm, rpd, concurrency })
-}
-
 export interface CredentialOptions {
   readonly credentialFile?: string
   readonly credentialStdin?: boolean
   /** False with --no-credential. */
   readonly credential?: string | boolean
+}
+
+/** `--credential-file`, `--credential-stdin`, and the variable UPSTREAM_CREDENTIAL. */
+export function withCredential(command: Command): Command {
+  return command
+    .option('--credential-file <path>', 'read the credential from a file')
+    .option('--credential-stdin', 'read the credential from standard input')
+    .addOption(new Option('--credential <text>').env('UPSTREAM_CREDENTIAL').hideHelp())
 }
 
 const credentialSources =

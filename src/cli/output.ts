@@ -89,6 +89,21 @@ export function formatTable(titles: readonly string[], rows: readonly (readonly 
   return [titles, ...cells].map(line).join('\n')
 }
 
+/** The columns of a table: titles, each with the path of its field or a function of the row. */
+export type Columns = Readonly<Record<string, string | ((row: Fields) => unknown)>>
+
+export function formatRows(rows: readonly Fields[], columns: Columns): string {
+  const valueOf = (row: Fields, column: Columns[string]): unknown =>
+    typeof column === 'string' ? fieldAt(row, column) : column(row)
+  const cells = rows.map((row) => Object.values(columns).map((column) => valueOf(row, column)))
+  return formatTable(Object.keys(columns), cells)
+}
+
+/** Prints a complete list: as JSON like its last page. */
+export function printRows(data: readonly Fields[], columns: Columns, options: OutputOptions): void {
+  printResult({ data, next: null }, options, () => formatRows(data, columns))
+}
+
 /** One line per field: its name and its value. */
 export function formatFields(pairs: readonly (readonly [string, unknown])[]): string {
   const width = Math.max(...pairs.map(([name]) => displayWidth(name)))
@@ -115,24 +130,26 @@ const progressIntervalMs = 500
 
 /**
  * Prints the progress of a long operation on standard error: on one line of a terminal, or as separate lines with
- * --progress. `describe` is called each time; the elapsed seconds are appended.
+ * --progress. `work` reports each step; the elapsed seconds are appended.
  */
 export async function withProgress<Result>(
   options: ProgressOptions,
-  describe: () => string,
-  work: () => Promise<Result>,
+  firstStep: string,
+  work: (report: (step: string) => void) => Promise<Result>,
 ): Promise<Result> {
+  let step = firstStep
+  const report = (next: string): void => void (step = next)
   const isTerminal = process.stderr.isTTY
-  if (!isTerminal && options.progress !== true) return work()
+  if (!isTerminal && options.progress !== true) return work(report)
   const started = performance.now()
   const writeLine = (): void => {
-    const line = `${describe()} ${Math.round((performance.now() - started) / 1000)} s`
+    const line = `${step} ${Math.round((performance.now() - started) / 1000)} s`
     process.stderr.write(isTerminal ? `\r\u001b[K${line}` : `${line}\n`)
   }
   writeLine()
   const timer = setInterval(writeLine, progressIntervalMs)
   try {
-    return await work()
+    return await work(report)
   } finally {
     clearInterval(timer)
     if (isTerminal) process.stderr.write('\r\u001b[K')

@@ -2,23 +2,14 @@
 
 import type { Command } from 'commander'
 import { randomUUID } from 'node:crypto'
-import { listAll, withQuery, withAdminClient, type AdminClient } from '../admin-client.ts'
-import {
-  parseCap,
-  parseDecimal,
-  withJsonOption,
-  omitUndefined,
-  limitsFrom,
-  withLimits,
-  type LimitOptions,
-} from '../options.ts'
+import { listAll, printList, send, withAdminClient, type AdminClient } from '../admin-client.ts'
+import { bodyFrom, limitFields, parseCap, parseDecimal, withJsonOption, withLimits } from '../options.ts'
 import {
   CommandError,
   fieldAt,
   asFields,
   printResult,
   formatFields,
-  formatTable,
   UnknownOutcomeError,
   UsageError,
   type Fields,
@@ -31,6 +22,10 @@ export async function resolveAccountId(client: AdminClient, idOrEmail: string): 
   const [account] = await listAll(client, '/accounts', { email: idOrEmail })
   if (account === undefined) throw new CommandError(`No account has the e-mail address ${idOrEmail}.`)
   return String(account['id'])
+}
+
+async function resolvePath(client: AdminClient, idOrEmail: string): Promise<string> {
+  return `/accounts/${encodeURIComponent(await resolveAccountId(client, idOrEmail))}`
 }
 
 const accountFields = [
@@ -53,23 +48,10 @@ function formatAccount(account: Fields): string {
   return formatFields(accountFields.map((path) => [path.replaceAll(/[._]/g, ' '), fieldAt(account, path)]))
 }
 
-interface CreateOptions extends OutputOptions {
-  readonly name?: string
-  readonly tier?: string
-  readonly timezone?: string
-  readonly trial?: boolean
-}
-
-async function create(email: string, { json, ...rest }: CreateOptions): Promise<void> {
-  const account = await withAdminClient({ command: 'account create' }, (client) =>
-    client.call('POST', '/accounts', { email, ...rest }),
-  )
-  const id = String(asFields(account)['id'])
-  printResult(
-    account,
-    { json },
-    () => `Created account ${id} for ${email}.${trialCreditText(asFields(account))}`,
-  )
+async function create(email: string, { json, ...fields }: OutputOptions): Promise<void> {
+  const account = await send('account create', 'POST', '/accounts', { email, ...fields })
+  const text = `Created account ${String(account['id'])} for ${email}.${trialCreditText(account)}`
+  printResult(account, { json }, () => text)
 }
 
 /** The result of `--trial`. */
@@ -82,23 +64,15 @@ function trialCreditText(account: Fields): string {
     : ' It got no trial credit: no promotion is running.'
 }
 
+const columns = { ID: 'id', 'E-MAIL': 'email', TIER: 'tier', STATUS: 'status', BALANCE: 'balance' }
+
 async function list({ json, ...query }: OutputOptions & { readonly status?: string }): Promise<void> {
-  const data = await withAdminClient({ command: 'account list' }, (client) =>
-    listAll(client, '/accounts', query),
-  )
-  printResult({ data, next: null }, { json }, () =>
-    formatTable(
-      ['ID', 'E-MAIL', 'TIER', 'STATUS', 'BALANCE'],
-      data.map((row) => [row['id'], row['email'], row['tier'], row['status'], row['balance']]),
-    ),
-  )
+  await printList({ command: 'account list', path: '/accounts', query }, columns, { json })
 }
 
 async function show(idOrEmail: string, format: OutputOptions): Promise<void> {
-  const account = await withAdminClient({ command: 'account show' }, async (client) =>
-    asFields(
-      await client.call('GET', `/accounts/${encodeURIComponent(await resolveAccountId(client, idOrEmail))}`),
-    ),
+  const account = await withAdminClient('account show', async (client) =>
+    asFields(await client.call('GET', await resolvePath(client, idOrEmail))),
   )
   printResult(account, format, () => formatAccount(account))
 }
@@ -124,9 +98,8 @@ async function withRetryAdvice(key: string, send: () => Promise<unknown>): Promi
 async function credit(idOrEmail: string, amount: string, options: CreditOptions): Promise<void> {
   const key = options.idempotencyKey ?? randomUUID()
   const body = { amount, reason: options.reason, kind: options.kind, idempotency_key: key }
-  const receipt = await withAdminClient({ command: 'account credit' }, async (client) => {
-    const id = await resolveAccountId(client, idOrEmail)
-    const path = `/accounts/${encodeURIComponent(id)}/credits`
+  const receipt = await withAdminClient('account credit', async (client) => {
+    const path = `${await resolvePath(client, idOrEmail)}/credits`
     return asFields(await withRetryAdvice(key, () => client.call('POST', path, body)))
   })
   printResult(receipt, options, () => {
@@ -135,25 +108,23 @@ async function credit(idOrEmail: string, amount: string, options: CreditOptions)
   })
 }
 
-interface SetOptions extends OutputOptions, LimitOptions {
-  readonly tier?: string
-  readonly status?: string
-  readonly timezone?: string
-  readonly name?: string
-  readonly dailyCap?: string | null
-  readonly monthlyCap?: string | null
-}
+const changeableFields = {
+  tier: 'tier',
+  status: 'status',
+  timezone: 'timezone',
+  name: 'name',
+  dailyCap: 'caps.daily',
+  monthlyCap: 'caps.monthly',
+  ...limitFields,
+} as const
 
-async function set(idOrEmail: string, options: SetOptions): Promise<void> {
-  const { tier, status, timezone, name, dailyCap, monthlyCap } = options
-  const caps = omitUndefined({ daily: dailyCap, monthly: monthlyCap })
-  const body = omitUndefined({ tier, status, timezone, name, caps, limits: limitsFrom(options) })
+async function set(idOrEmail: string, options: OutputOptions): Promise<void> {
+  const body = bodyFrom(options, changeableFields)
   if (body === undefined)
     throw new UsageError('Nothing to change. Use --tier, --status, --daily-cap, --rpm or another option.')
-  const account = await withAdminClient({ command: 'account set' }, async (client) => {
-    const id = await resolveAccountId(client, idOrEmail)
-    return asFields(await client.call('PATCH', withQuery(`/accounts/${encodeURIComponent(id)}`), body))
-  })
+  const account = await withAdminClient('account set', async (client) =>
+    asFields(await client.call('PATCH', await resolvePath(client, idOrEmail), body)),
+  )
   printResult(account, options, () => formatAccount(account))
 }
 

@@ -1,20 +1,15 @@
 /** `sluice admin …`: operators. */
 
 import type { Command } from 'commander'
-import { withAdminClient } from '../admin-client.ts'
+import { send } from '../admin-client.ts'
 import { withJsonOption } from '../options.ts'
-import { asFields, printResult, type OutputOptions } from '../output.ts'
+import { printResult, type OutputOptions } from '../output.ts'
 
-async function link({ json }: OutputOptions): Promise<void> {
-  const result = asFields(
-    await withAdminClient({ command: 'admin link' }, (client) => client.call('POST', '/operators/link')),
-  )
+async function link(format: OutputOptions): Promise<void> {
+  const result = await send('admin link', 'POST', '/operators/link')
   const [url, until] = [String(result['url']), String(result['expires_at'])]
-  printResult(
-    result,
-    { json },
-    () => `Open this one-time link before ${until} to become an operator:\n\n  ${url}`,
-  )
+  const text = `Open this one-time link before ${until} to become an operator:\n\n  ${url}`
+  printResult(result, format, () => text)
 }
 
 export function configureAdmin(command: Command): void {

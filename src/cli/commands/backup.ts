@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { readConfig } from '../../config.ts'
-import { describeStep, type BackupManifest, type BackupStep } from '../../backup/backup-folder.ts'
+import { describeStep, type BackupManifest } from '../../backup/backup-folder.ts'
 import { copierFor, createDraft, makeBackup, removeDraft } from '../../backup/make-backup.ts'
 import { checkCluster } from '../admin-client.ts'
 import { withJsonOption, progressOption } from '../options.ts'
@@ -37,16 +37,13 @@ async function run(name: string, options: OutputOptions & ProgressOptions): Prom
   const target = resolve(name)
   if (existsSync(target)) throw new CommandError(`${name} already exists. Choose another name.`)
   await checkCluster(config)
-  let step: BackupStep = { doing: 'copying', percent: null }
-  const result = await withProgress(
-    options,
-    () => describeStep(step),
-    () =>
-      makeBackup(target, removeDraftOnSignal(createDraft(target)), {
-        copy: copierFor(config),
-        by: 'command-line',
-        onStep: (next) => (step = next),
-      }),
+  const firstStep = describeStep({ doing: 'copying', percent: null })
+  const result = await withProgress(options, firstStep, (report) =>
+    makeBackup(target, removeDraftOnSignal(createDraft(target)), {
+      copy: copierFor(config),
+      by: 'command-line',
+      onStep: (step) => report(describeStep(step)),
+    }),
   )
   printResult({ path: target, ...result }, options, () => {
     const keyNote =

@@ -2,43 +2,34 @@
 
 import type { Command } from 'commander'
 import { resolveAccountId } from './account.ts'
-import { listAll, withAdminClient } from '../admin-client.ts'
+import { listAll, send, withAdminClient } from '../admin-client.ts'
 import {
+  bodyFrom,
+  limitFields,
   parseCap,
   withJsonOption,
-  omitUndefined,
-  limitsFrom,
   parseList as listOption,
   parseTime,
   withLimits,
-  type LimitOptions,
 } from '../options.ts'
-import { fieldAt, asFields, printResult, formatTable, UsageError, type OutputOptions } from '../output.ts'
+import { asFields, printResult, printRows, UsageError, type Fields, type OutputOptions } from '../output.ts'
 
-interface CreateOptions extends OutputOptions, LimitOptions {
-  readonly name: string
-  readonly expires?: string | null
-  readonly model?: readonly string[]
-  readonly ip?: readonly string[]
-  readonly dailyCap?: string | null
-  readonly monthlyCap?: string | null
-  readonly totalCap?: string | null
-}
+const newKeyFields = {
+  name: 'name',
+  expires: 'expires_at',
+  model: 'models',
+  ip: 'ips',
+  dailyCap: 'caps.daily',
+  monthlyCap: 'caps.monthly',
+  totalCap: 'caps.total',
+  ...limitFields,
+} as const
 
-async function create(account: string, options: CreateOptions): Promise<void> {
-  const { name, expires, model, ip, dailyCap, monthlyCap, totalCap } = options
-  const caps = omitUndefined({ daily: dailyCap, monthly: monthlyCap, total: totalCap })
-  const body = omitUndefined({
-    name,
-    expires_at: expires,
-    models: model,
-    ips: ip,
-    caps,
-    limits: limitsFrom(options),
-  })
-  const key = await withAdminClient({ command: 'key create' }, async (client) => {
+async function create(account: string, options: OutputOptions): Promise<void> {
+  const key = await withAdminClient('key create', async (client) => {
     const id = await resolveAccountId(client, account)
-    return asFields(await client.call('POST', `/accounts/${encodeURIComponent(id)}/keys`, body))
+    const path = `/accounts/${encodeURIComponent(id)}/keys`
+    return asFields(await client.call('POST', path, bodyFrom(options, newKeyFields)))
   })
   printResult(key, options, () => {
     const text = `Created key ${String(key['id'])}. Save its secret: it is only shown now.`
@@ -55,42 +46,36 @@ interface ListOptions extends OutputOptions {
 async function list(account: string | undefined, options: ListOptions): Promise<void> {
   const { all = false, find, status } = options
   if ((account === undefined) !== all) throw new UsageError('Name an account or use --all.')
-  const data = await withAdminClient({ command: 'key list' }, async (client) => {
+  const data = await withAdminClient('key list', async (client) => {
     const id = account === undefined ? undefined : await resolveAccountId(client, account)
     // An unknown account is an error, not an empty list.
     if (id !== undefined) await client.call('GET', `/accounts/${encodeURIComponent(id)}`)
     return listAll(client, '/keys', { account: id, q: find, status, sort: 'oldest', limit: '1000' })
   })
-  printResult({ data, next: null }, options, () =>
-    formatTable(
-      ['ID', 'ACCOUNT', 'NAME', 'PREFIX', 'STATUS', 'EXPIRES', 'MODELS', 'ADDRESSES', 'LAST USED', 'MONTH'],
-      data.map((key) => [
-        key['id'],
-        key['account_email'],
-        key['name'],
-        key['prefix'],
-        key['expired'] === true ? 'expired' : key['status'],
-        key['expires_at'],
-        key['models'],
-        key['ips'],
-        key['last_used_at'],
-        fieldAt(key, 'spent.month'),
-      ]),
-    ),
-  )
+  const columns = {
+    ID: 'id',
+    ACCOUNT: 'account_email',
+    NAME: 'name',
+    PREFIX: 'prefix',
+    STATUS: (key: Fields) => (key['expired'] === true ? 'expired' : key['status']),
+    EXPIRES: 'expires_at',
+    MODELS: 'models',
+    ADDRESSES: 'ips',
+    'LAST USED': 'last_used_at',
+    MONTH: 'spent.month',
+  }
+  printRows(data, columns, options)
 }
 
+const pathTo = (key: string): string => `/keys/${encodeURIComponent(key)}`
+
 async function setStatus(key: string, status: 'active' | 'disabled', format: OutputOptions): Promise<void> {
-  const changed = await withAdminClient({ command: 'key' }, (client) =>
-    client.call('PATCH', `/keys/${encodeURIComponent(key)}`, { status }),
-  )
+  const changed = await send('key', 'PATCH', pathTo(key), { status })
   printResult(changed, format, () => `Key ${key} is ${status}.`)
 }
 
 async function remove(key: string, format: OutputOptions): Promise<void> {
-  await withAdminClient({ command: 'key delete' }, (client) =>
-    client.call('DELETE', `/keys/${encodeURIComponent(key)}`),
-  )
+  await send('key delete', 'DELETE', pathTo(key))
   printResult({ id: key, deleted: true }, format, () => `Deleted key ${key}.`)
 }
 

@@ -1,46 +1,25 @@
 /** `sluice model …`: the models that callers use, their prices and their routes. */
 
 import { Option, type Command } from 'commander'
-import { listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
-import {
-  parseDecimal,
-  withJsonOption,
-  omitUndefined,
-  parseList as listOption,
-  parseInteger,
-} from '../options.ts'
+import { listAll, send, withAdminClient, type AdminClient } from '../admin-client.ts'
+import { bodyFrom, parseDecimal, withJsonOption, parseList as listOption, parseInteger } from '../options.ts'
 import {
   fieldAt,
   asFields,
   printResult,
-  formatTable,
+  printRows,
   UsageError,
   type Fields,
   type OutputOptions,
 } from '../output.ts'
 
-interface PriceOptions {
-  readonly input?: string
-  readonly output?: string
-  readonly cachedInput?: string
-  readonly cacheWrite?: string
-  readonly cacheWrite1h?: string
-  readonly reasoning?: string
-  readonly perRequest?: string
-  readonly perSearch?: string
+interface PriceOptions extends OutputOptions {
   readonly free?: boolean
 }
 
 interface ModelOptions extends OutputOptions {
-  readonly context?: number
-  readonly maxOutput?: number
-  readonly hiddenReasoning?: boolean
-  readonly ownedBy?: string
   readonly route?: readonly string[]
   readonly exposeModel?: boolean
-  readonly prefer?: string
-  readonly affinity?: boolean
-  readonly fallback?: readonly string[]
   readonly listed?: boolean
 }
 
@@ -66,19 +45,22 @@ function withPrices(command: Command): Command {
     .option('--free', 'free of charge')
 }
 
+/** The prices in a request body, by option; `PriceInput` has the same names. */
+export const priceFields = {
+  input: 'input',
+  output: 'output',
+  cachedInput: 'cached_input',
+  cacheWrite: 'cache_write',
+  cacheWrite1h: 'cache_write_1h',
+  reasoning: 'reasoning',
+  perRequest: 'per_request',
+  perSearch: 'per_search',
+} as const
+
 /** Prices as in a request body; the admin API validates their combination. */
 function pricesFrom(options: PriceOptions): Fields {
   if (options.free === true) return { free: true }
-  const prices = omitUndefined({
-    input: options.input,
-    output: options.output,
-    cached_input: options.cachedInput,
-    cache_write: options.cacheWrite,
-    cache_write_1h: options.cacheWrite1h,
-    reasoning: options.reasoning,
-    per_request: options.perRequest,
-    per_search: options.perSearch,
-  })
+  const prices = bodyFrom(options, priceFields)
   if (prices === undefined) throw new UsageError('Missing price. Use --input and --output, or --free.')
   return prices
 }
@@ -90,25 +72,29 @@ export function parseRoute(word: string, modelId: string): Route {
   return { upstream, model: model === '' ? modelId : model }
 }
 
+const modelFields = {
+  context: 'context_tokens',
+  maxOutput: 'max_output_tokens',
+  hiddenReasoning: 'hidden_reasoning',
+  ownedBy: 'owned_by',
+  routes: 'routes',
+  prefer: 'prefer',
+  affinity: 'affinity',
+  fallback: 'fallbacks',
+  listed: 'listed',
+} as const
+
 function modelBody(id: string, options: ModelOptions): Fields | undefined {
-  return omitUndefined({
-    context_tokens: options.context,
-    max_output_tokens: options.maxOutput,
-    hidden_reasoning: options.hiddenReasoning,
-    owned_by: options.ownedBy,
-    routes: options.route?.map((word) => ({ ...parseRoute(word, id), expose_model: options.exposeModel })),
-    prefer: options.prefer,
-    affinity: options.affinity,
-    fallbacks: options.fallback,
-    listed: options.listed,
-  })
+  const { route, exposeModel } = options
+  const routes = route?.map((word) => ({ ...parseRoute(word, id), expose_model: exposeModel }))
+  return bodyFrom({ ...options, routes }, modelFields)
 }
+
+const pathTo = (id: string): string => `/models/${encodeURIComponent(id)}`
 
 async function add(id: string, options: ModelOptions & PriceOptions): Promise<void> {
   const body = { id, ...modelBody(id, options), prices: pricesFrom(options) }
-  const model = await withAdminClient({ command: 'model add' }, (client) =>
-    client.call('POST', '/models', body),
-  )
+  const model = await send('model add', 'POST', '/models', body)
   printResult(model, options, () => `Added model ${id}.`)
 }
 
@@ -120,7 +106,7 @@ function routesIn(model: Fields): Fields[] {
 /** The options name only the upstream and its model: routes that the model has already keep priority, weight and cost. */
 async function mergeRoutes(client: AdminClient, id: string, routes: readonly Fields[]): Promise<Fields[]> {
   const [model, upstreams] = await Promise.all([
-    client.call('GET', `/models/${encodeURIComponent(id)}`),
+    client.call('GET', pathTo(id)),
     listAll(client, '/upstreams'),
   ])
   const ids = new Map(upstreams.map((upstream) => [upstream['name'], upstream['id']]))
@@ -136,54 +122,44 @@ async function set(id: string, options: ModelOptions): Promise<void> {
   const body = modelBody(id, options)
   if (body === undefined)
     throw new UsageError('Nothing to change. Use --listed, --no-listed, --route or another option.')
-  const model = await withAdminClient({ command: 'model set' }, async (client) => {
+  const model = await withAdminClient('model set', async (client) => {
     const routes = options.route && (await mergeRoutes(client, id, routesIn(body)))
-    return client.call('PATCH', `/models/${encodeURIComponent(id)}`, { ...body, routes })
+    return client.call('PATCH', pathTo(id), { ...body, routes })
   })
   printResult(model, options, () => `Updated model ${id}.`)
 }
 
-async function price(id: string, options: OutputOptions & PriceOptions): Promise<void> {
-  const prices = pricesFrom(options)
-  const model = await withAdminClient({ command: 'model price' }, async (client) =>
-    asFields(await client.call('PATCH', `/models/${encodeURIComponent(id)}`, { prices })),
-  )
+async function price(id: string, options: PriceOptions): Promise<void> {
+  const model = await send('model price', 'PATCH', pathTo(id), { prices: pricesFrom(options) })
   const version = String(model['price_version'])
-  printResult(
-    model,
-    options,
-    () => `Model ${id} now has price version ${version}. Requests in progress keep their prices.`,
-  )
+  const text = `Model ${id} now has price version ${version}. Requests in progress keep their prices.`
+  printResult(model, options, () => text)
 }
 
+const priceColumn = (name: 'input' | 'output') => (model: Fields) =>
+  fieldAt(model, 'prices.free') === true ? 'free' : fieldAt(model, `prices.${name}`)
+
 async function list(format: OutputOptions): Promise<void> {
-  const [data, upstreams] = await withAdminClient({ command: 'model list' }, (client) =>
+  const [models, upstreams] = await withAdminClient('model list', (client) =>
     Promise.all([listAll(client, '/models'), listAll(client, '/upstreams')]),
   )
   const names = new Map(upstreams.map((upstream) => [upstream['id'], String(upstream['name'])]))
-  const routesOf = (model: Fields): string[] =>
-    routesIn(model).map(
-      ({ upstream, model: name }) => `${names.get(upstream) ?? String(upstream)}=${String(name)}`,
-    )
-  printResult({ data, next: null }, format, () =>
-    formatTable(
-      ['ID', 'CONTEXT', 'INPUT', 'OUTPUT', 'LISTED', 'ROUTES'],
-      data.map((model) => [
-        model['id'],
-        model['context_tokens'],
-        fieldAt(model, 'prices.free') === true ? 'free' : fieldAt(model, 'prices.input'),
-        fieldAt(model, 'prices.free') === true ? 'free' : fieldAt(model, 'prices.output'),
-        model['listed'],
-        routesOf(model),
-      ]),
-    ),
-  )
+  const columns = {
+    ID: 'id',
+    CONTEXT: 'context_tokens',
+    INPUT: priceColumn('input'),
+    OUTPUT: priceColumn('output'),
+    LISTED: 'listed',
+    ROUTES: (model: Fields) =>
+      routesIn(model).map(
+        ({ upstream, model: name }) => `${names.get(upstream) ?? String(upstream)}=${String(name)}`,
+      ),
+  }
+  printRows(models, columns, format)
 }
 
 async function remove(id: string, format: OutputOptions): Promise<void> {
-  await withAdminClient({ command: 'model remove' }, (client) =>
-    client.call('DELETE', `/models/${encodeURIComponent(id)}`),
-  )
+  await send('model remove', 'DELETE', pathTo(id))
   printResult({ id, deleted: true }, format, () => `Removed model ${id}.`)
 }
 

@@ -55,16 +55,10 @@ async function move(options: MoveOptions): Promise<void> {
       const message = `The relay can be started on ${dataDir} without DATABASE_URL again. Drop the incomplete PostgreSQL database.`
       return printResult({ given_up: true, data_dir: dataDir }, options, () => message)
     }
-    let step = 'opening both databases'
-    const moved = await withProgress(
-      options,
-      () => step,
-      () => {
-        const report = (next: string): void => void (step = next)
-        return to === 'postgres'
-          ? migrateToPostgres({ ...config, databaseUrl: null }, url, report)
-          : migrateToSqlite(dataDir, url, report)
-      },
+    const moved = await withProgress(options, 'opening both databases', (report) =>
+      to === 'postgres'
+        ? migrateToPostgres({ ...config, databaseUrl: null }, url, report)
+        : migrateToSqlite(dataDir, url, report),
     )
     const { isNew, isResumed, tables, ledger } = moved
     const result = { from, to, new: isNew, resumed: isResumed, tables, ledger }

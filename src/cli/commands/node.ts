@@ -1,37 +1,30 @@
 /** `sluice node …`: the nodes of a cluster. */
 
 import type { Command } from 'commander'
-import { withAdminClient } from '../admin-client.ts'
+import { send } from '../admin-client.ts'
 import { withJsonOption } from '../options.ts'
-import { asFields, printResult, rowsIn, formatTable, type OutputOptions } from '../output.ts'
+import { formatRows, printResult, rowsIn, type OutputOptions } from '../output.ts'
 
-const columns = [
-  ['ID', 'id'],
-  ['MACHINE', 'name'],
-  ['ADDRESS', 'address'],
-  ['VERSION', 'version'],
-  ['STATE', 'state'],
-  ['STARTED', 'started_at'],
-  ['LAST SEEN', 'seen_at'],
-  ['OPEN HOLDS', 'open_holds'],
-  ['THIS NODE', 'self'],
-] as const
+const columns = {
+  ID: 'id',
+  MACHINE: 'name',
+  ADDRESS: 'address',
+  VERSION: 'version',
+  STATE: 'state',
+  STARTED: 'started_at',
+  'LAST SEEN': 'seen_at',
+  'OPEN HOLDS': 'open_holds',
+  'THIS NODE': 'self',
+}
 
 async function list(format: OutputOptions): Promise<void> {
-  const response = await withAdminClient({ command: 'node list' }, (client) => client.call('GET', '/nodes'))
-  printResult(response, format, () =>
-    formatTable(
-      columns.map(([title]) => title),
-      rowsIn(response).map((node) => columns.map(([, name]) => node[name])),
-    ),
-  )
+  const response = await send('node list', 'GET', '/nodes')
+  printResult(response, format, () => formatRows(rowsIn(response), columns))
 }
 
 async function retire(node: string, format: OutputOptions): Promise<void> {
-  const response = await withAdminClient({ command: 'node retire' }, (client) =>
-    client.call('POST', `/nodes/${encodeURIComponent(node)}/retire`),
-  )
-  const settled = String(asFields(response)['settled'])
+  const response = await send('node retire', 'POST', `/nodes/${encodeURIComponent(node)}/retire`)
+  const settled = String(response['settled'])
   printResult(response, format, () => `Retired node ${node}. Requests settled: ${settled}.`)
 }
 

@@ -71,11 +71,9 @@ async function repair(options: RepairOptions): Promise<void> {
   const config = readConfig()
   await checkCluster(config)
   const isApplied = options.apply === true
-  const result = await withProgress(
-    options,
-    () => (isApplied ? 'repairing the ledger' : 'reading the ledger'),
-    () => (isApplied ? applyRepair(config) : findRepair(config)),
-  )
+  const result = await (isApplied
+    ? withProgress(options, 'repairing the ledger', () => applyRepair(config))
+    : withProgress(options, 'reading the ledger', () => findRepair(config)))
   const { texts, rehashed, ledger } = result
   const report = ledger && { ok: ledger.ok, entries: ledger.entries }
   const isChanged = isApplied && texts.length > 0

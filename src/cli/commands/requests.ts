@@ -5,18 +5,10 @@ import { resolveAccountId } from './account.ts'
 import { withQuery, withAdminClient } from '../admin-client.ts'
 import { withExamples } from '../options.ts'
 
-interface ExportOptions {
-  readonly day?: string
-  readonly from?: string
-  readonly to?: string
-  readonly account?: string
-  readonly key?: string
-  readonly model?: string
-  readonly outcome?: string
-}
+type ExportOptions = Readonly<Record<string, string | undefined>>
 
 async function exportRequests({ account, ...filters }: ExportOptions): Promise<void> {
-  await withAdminClient({ command: 'requests export' }, async (client) => {
+  await withAdminClient('requests export', async (client) => {
     const id = account === undefined ? undefined : await resolveAccountId(client, account)
     await client.stream(withQuery('/requests.csv', { ...filters, account: id }), process.stdout)
   })

@@ -7,7 +7,6 @@ import {
   checkEncryptionKey,
   describeStep,
   type BackupManifest,
-  type BackupStep,
 } from '../../backup/backup-folder.ts'
 import { restoreToDataDir, restoreToPostgres, type RestoreResult } from '../../backup/restore-backup.ts'
 import { withJsonOption, progressOption } from '../options.ts'
@@ -47,11 +46,9 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
     throw new CommandError(
       '--force does not apply with DATABASE_URL: a backup can only be restored to an empty database.',
     )
-  let step: BackupStep = { doing: 'comparing', percent: null }
-  const backup = await withProgress(
-    options,
-    () => describeStep(step),
-    () => checkBackupFolder(folder, (next) => (step = next)),
+  const firstStep = describeStep({ doing: 'comparing', percent: null })
+  const backup = await withProgress(options, firstStep, (report) =>
+    checkBackupFolder(folder, (step) => report(describeStep(step))),
   )
   const key = await checkEncryptionKey(folder, config)
   if (options.check === true) {
@@ -60,11 +57,8 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
     return
   }
   if (url !== null) {
-    let progressText = 'opening the database'
-    await withProgress(
-      options,
-      () => progressText,
-      () => restoreToPostgres(folder, { config, url }, backup, (next) => (progressText = next)),
+    await withProgress(options, 'opening the database', (report) =>
+      restoreToPostgres(folder, { config, url }, backup, report),
     )
     return printResult({ restored_to: 'postgres', ...backup }, options, () =>
       formatRestored(backup, 'the database', { moved_aside: null }),

@@ -49,7 +49,11 @@ function unreadableError(values: readonly string[]): CommandError {
 }
 
 /** Runs the steps until the rotation is finished. An interrupted run is resumed by the next. */
-async function rotate(client: AdminClient, progress: Progress): Promise<void> {
+async function rotate(
+  client: AdminClient,
+  progress: Progress,
+  report: (step: string) => void,
+): Promise<void> {
   let step = await requestStep(client, { begin: true })
   let waitingSince = performance.now()
   let unreadable: string[] = []
@@ -57,6 +61,7 @@ async function rotate(client: AdminClient, progress: Progress): Promise<void> {
     progress.waiting = step.waiting
     progress.resealed += step.resealed
     if (step.remaining !== null) progress.total = progress.resealed - step.resealed + step.remaining
+    report(describe(progress))
     unreadable.push(...step.unreadable)
     if (step.waiting === null) {
       waitingSince = performance.now()
@@ -74,12 +79,8 @@ async function rotate(client: AdminClient, progress: Progress): Promise<void> {
 
 async function run(options: OutputOptions & ProgressOptions): Promise<void> {
   const progress: Progress = { resealed: 0, total: null, waiting: null }
-  const status = await withAdminClient({ command: 'rotate-key' }, async (client) => {
-    await withProgress(
-      options,
-      () => describe(progress),
-      () => rotate(client, progress),
-    )
+  const status = await withAdminClient('rotate-key', async (client) => {
+    await withProgress(options, describe(progress), (report) => rotate(client, progress, report))
     return (await client.call('GET', '/rotate-key')) as RotationStatus
   })
   const { resealed } = progress

@@ -1,13 +1,13 @@
 /** `sluice route`: which upstreams would serve a model, in which order, and why. Sends no request. */
 
 import type { Command } from 'commander'
-import { withQuery, withAdminClient } from '../admin-client.ts'
+import { withQuery, send } from '../admin-client.ts'
 import { withJsonOption } from '../options.ts'
 import {
   CommandError,
   asFields,
+  formatRows,
   printResult,
-  formatTable,
   type Fields,
   type OutputOptions,
 } from '../output.ts'
@@ -17,34 +17,27 @@ interface RouteOptions extends OutputOptions {
   readonly key?: string
 }
 
-function planRows(plan: Fields, name: string): Fields[] {
-  const rows = plan[name]
+function planRows(rows: unknown): Fields[] {
   return Array.isArray(rows) ? rows.map(asFields) : []
 }
 
+const columns = {
+  ORDER: 'order',
+  UPSTREAM: 'name',
+  MODEL: 'model',
+  'UPSTREAM MODEL': 'upstream_model',
+  STATE: 'state',
+  WHY: 'why',
+}
+
 function formatPlan(plan: Fields): string {
-  const steps = planRows(plan, 'steps').map((step) => [
-    step['order'],
-    step['name'],
-    step['model'],
-    step['upstream_model'],
-    step['state'],
-    step['why'],
-  ])
-  const leftOut = planRows(plan, 'left_out').map((row) => [
-    '-',
-    row['upstream'],
-    row['model'],
-    '-',
-    '-',
-    row['why'],
-  ])
-  return formatTable(['ORDER', 'UPSTREAM', 'MODEL', 'UPSTREAM MODEL', 'STATE', 'WHY'], [...steps, ...leftOut])
+  const leftOut = planRows(plan['left_out']).map((row) => ({ ...row, name: row['upstream'] }))
+  return formatRows([...planRows(plan['steps']), ...leftOut], columns)
 }
 
 async function route(options: RouteOptions): Promise<void> {
   const path = withQuery(`/models/${encodeURIComponent(options.model)}/route`, { key: options.key })
-  const plan = asFields(await withAdminClient({ command: 'route' }, (client) => client.call('GET', path)))
+  const plan = await send('route', 'GET', path)
   printResult(plan, options, () => formatPlan(plan))
   if (plan['callable'] !== true) throw new CommandError(String(plan['why']))
 }

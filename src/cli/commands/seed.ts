@@ -5,8 +5,9 @@ import { listedProviders, priceListOf } from '../../catalog/price-lists.ts'
 import { referenceModels, type ReferenceModel } from '../../catalog/reference-models.ts'
 import { parseFactor } from '../../lib/money.ts'
 import { listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
-import { withJsonOption, omitUndefined, parseList } from '../options.ts'
-import { fieldAt, printResult, formatTable, UsageError, type Fields, type OutputOptions } from '../output.ts'
+import { bodyFrom, withJsonOption, parseList } from '../options.ts'
+import { priceFields } from './model.ts'
+import { formatRows, printResult, UsageError, type Fields, type OutputOptions } from '../output.ts'
 
 interface SeedOptions extends OutputOptions {
   readonly upstream?: string
@@ -69,28 +70,15 @@ function parseNames(entries: readonly string[] = []): ReadonlyMap<string, string
 }
 
 function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<string, string>): Fields {
-  const { prices } = model
-  const isFree = prices !== undefined && 'free' in prices
-  const entries = isFree || prices === undefined ? undefined : prices
-  const priceFields = isFree
-    ? { free: true }
-    : omitUndefined({
-        input: entries?.input,
-        output: entries?.output,
-        cached_input: entries?.cachedInput,
-        cache_write: entries?.cacheWrite,
-        cache_write_1h: entries?.cacheWrite1h,
-        reasoning: entries?.reasoning,
-        per_request: entries?.perRequest,
-        per_search: entries?.perSearch,
-      })
+  const prices = bodyFrom(model.prices ?? {}, { free: 'free', ...priceFields })
   return {
     id: model.id,
     context_tokens: model.contextTokens,
-    ...omitUndefined({ max_output_tokens: model.maxOutputTokens, hidden_reasoning: model.hiddenReasoning }),
+    max_output_tokens: model.maxOutputTokens,
+    hidden_reasoning: model.hiddenReasoning,
     owned_by: model.ownedBy,
     listed: options.live === true,
-    prices: priceFields,
+    prices,
     routes:
       options.upstream === undefined
         ? []
@@ -100,7 +88,7 @@ function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<st
               model: names.get(model.id) ?? model.id,
               expose_model: options.exposeModel,
               // A provider's price list is what its models cost.
-              cost: options.from === undefined ? undefined : priceFields,
+              cost: options.from === undefined ? undefined : prices,
             },
           ],
   }
@@ -120,46 +108,38 @@ async function planSeed(client: AdminClient, options: SeedOptions): Promise<Plan
   }))
 }
 
-function stateText({ body, exists }: Pick<Plan, 'body' | 'exists'>, added: string): string {
+function stateText({ body, exists }: Plan, added: string): string {
   if (exists) return 'exists, unchanged'
   return canBeAdded(body) ? added : 'skipped: unknown context length'
 }
 
 const canBeAdded = (body: Fields): boolean => body['context_tokens'] !== null
 
+const columns = {
+  MODEL: 'id',
+  CONTEXT: 'context_tokens',
+  INPUT: 'prices.input',
+  OUTPUT: 'prices.output',
+  'CACHED INPUT': 'prices.cached_input',
+  'CACHE WRITE': 'prices.cache_write',
+  REQUEST: 'prices.per_request',
+  'PRICE FROM': 'price_source',
+  'SERVED AS': 'routes.0.model',
+  STATE: 'state',
+}
+
 function formatPlans(plans: readonly Plan[], isDone: boolean): string {
-  const added = isDone ? 'added' : 'new'
-  return formatTable(
-    [
-      'MODEL',
-      'CONTEXT',
-      'INPUT',
-      'OUTPUT',
-      'CACHED INPUT',
-      'CACHE WRITE',
-      'REQUEST',
-      'PRICE FROM',
-      'SERVED AS',
-      'STATE',
-    ],
-    plans.map(({ body, priceSource, exists }) => [
-      body['id'],
-      body['context_tokens'],
-      fieldAt(body, 'prices.input'),
-      fieldAt(body, 'prices.output'),
-      fieldAt(body, 'prices.cached_input'),
-      fieldAt(body, 'prices.cache_write'),
-      fieldAt(body, 'prices.per_request'),
-      priceSource,
-      fieldAt(body, 'routes.0.model'),
-      stateText({ body, exists }, added),
-    ]),
-  )
+  const rows = plans.map((plan) => ({
+    ...plan.body,
+    price_source: plan.priceSource,
+    state: stateText(plan, isDone ? 'added' : 'new'),
+  }))
+  return formatRows(rows, columns)
 }
 
 async function seed(options: SeedOptions): Promise<void> {
   const isConfirmed = options.yes === true
-  const plans = await withAdminClient({ command: 'seed' }, async (client) => {
+  const plans = await withAdminClient('seed', async (client) => {
     const planned = await planSeed(client, options)
     for (const { body, exists } of isConfirmed ? planned : []) {
       if (!exists && canBeAdded(body)) await client.call('POST', '/models', body)

@@ -1,15 +1,15 @@
 /** `sluice upstream health` and `sluice upstream credential…`. */
 
-import { Option, type Command } from 'commander'
-import { listAll, withAdminClient } from '../admin-client.ts'
+import type { Command } from 'commander'
+import { printList, send } from '../admin-client.ts'
 import {
   readCredential,
+  withCredential,
   withJsonOption,
-  omitUndefined,
   parseInteger,
   type CredentialOptions,
 } from '../options.ts'
-import { asFields, printResult, formatTable, type OutputOptions } from '../output.ts'
+import { printResult, type Fields, type OutputOptions } from '../output.ts'
 
 interface AddOptions extends OutputOptions, CredentialOptions {
   readonly label?: string
@@ -20,56 +20,41 @@ function pathTo(upstream: string): string {
   return `/upstreams/${encodeURIComponent(upstream)}/credentials`
 }
 
-async function health(format: OutputOptions): Promise<void> {
-  const data = await withAdminClient({ command: 'upstream health' }, (client) =>
-    listAll(client, '/upstreams/health'),
-  )
-  printResult({ data, next: null }, format, () =>
-    formatTable(
-      ['UPSTREAM', 'MODEL', 'STATE', 'SINCE', 'REQUESTS', 'ERRORS', 'LATENCY MS', 'WHY'],
-      data.map((row) => [
-        row['name'],
-        row['model'],
-        row['state'],
-        row['since'],
-        row['requests'],
-        `${Math.round(Number(row['error_rate']) * 100)}%`,
-        row['latency_ms'],
-        row['why'],
-      ]),
-    ),
-  )
+const healthColumns = {
+  UPSTREAM: 'name',
+  MODEL: 'model',
+  STATE: 'state',
+  SINCE: 'since',
+  REQUESTS: 'requests',
+  ERRORS: (row: Fields) => `${Math.round(Number(row['error_rate']) * 100)}%`,
+  'LATENCY MS': 'latency_ms',
+  WHY: 'why',
+}
+
+function health(format: OutputOptions): Promise<void> {
+  return printList({ command: 'upstream health', path: '/upstreams/health' }, healthColumns, format)
 }
 
 async function add(upstream: string, options: AddOptions, command: Command): Promise<void> {
+  const { label, weight } = options
   const credential = await readCredential(options, command.getOptionValueSource('credential'))
-  const body = { credential, ...omitUndefined({ label: options.label, weight: options.weight }) }
-  const added = await withAdminClient({ command: 'upstream credential-add' }, (client) =>
-    client.call('POST', pathTo(upstream), body),
-  )
-  printResult(added, options, () => `Added credential ${String(asFields(added)['id'])} to ${upstream}.`)
+  const body = { credential, label, weight }
+  const added = await send('upstream credential-add', 'POST', pathTo(upstream), body)
+  printResult(added, options, () => `Added credential ${String(added['id'])} to ${upstream}.`)
 }
 
-async function list(upstream: string, format: OutputOptions): Promise<void> {
-  const data = await withAdminClient({ command: 'upstream credentials' }, (client) =>
-    listAll(client, pathTo(upstream)),
-  )
-  printResult({ data, next: null }, format, () =>
-    formatTable(
-      ['ID', 'LABEL', 'LAST FOUR', 'WEIGHT', 'ENABLED'],
-      data.map((row) => [row['id'], row['label'], row['last_four'], row['weight'], row['enabled']]),
-    ),
-  )
+const columns = { ID: 'id', LABEL: 'label', 'LAST FOUR': 'last_four', WEIGHT: 'weight', ENABLED: 'enabled' }
+
+function list(upstream: string, format: OutputOptions): Promise<void> {
+  return printList({ command: 'upstream credentials', path: pathTo(upstream) }, columns, format)
 }
 
 async function remove(upstream: string, id: string, format: OutputOptions): Promise<void> {
-  await withAdminClient({ command: 'upstream credential-remove' }, (client) =>
-    client.call('DELETE', `${pathTo(upstream)}/${encodeURIComponent(id)}`),
-  )
+  await send('upstream credential-remove', 'DELETE', `${pathTo(upstream)}/${encodeURIComponent(id)}`)
   printResult({ id, deleted: true }, format, () => `Removed credential ${id} from ${upstream}.`)
 }
 
-const upstreamHelp = "the upstream's id or name"
+export const upstreamHelp = "the upstream's id or name"
 
 export function configureCredentials(command: Command): void {
   withJsonOption(command.command('health'), 'upstream health')
@@ -81,17 +66,12 @@ export function configureCredentials(command: Command): void {
   )
     .description('list the credentials of an upstream')
     .action(list)
-  withJsonOption(
-    command.command('credential-add').argument('<upstream>', upstreamHelp),
-    'upstream credential-add deepseek --label second --credential-stdin < key.txt',
-  )
+  const addCommand = command.command('credential-add').argument('<upstream>', upstreamHelp)
+  withJsonOption(addCommand, 'upstream credential-add deepseek --label second --credential-stdin < key.txt')
     .description('add a credential; requests are distributed over all of them')
     .option('--label <text>', 'label of the credential')
     .option('--weight <number>', "its share; the upstream's first credential has 1", parseInteger)
-    .option('--credential-file <path>', 'read the credential from a file')
-    .option('--credential-stdin', 'read the credential from standard input')
-    .addOption(new Option('--credential <text>').env('UPSTREAM_CREDENTIAL').hideHelp())
-    .action(add)
+  withCredential(addCommand).action(add)
   withJsonOption(
     command
       .command('credential-remove')

@@ -1,122 +1,89 @@
 /** `sluice upstream …`: the upstreams that serve models. */
 
-import { Option, type Command } from 'commander'
-import { listAll, withAdminClient } from '../admin-client.ts'
+import type { Command } from 'commander'
+import { printList, send } from '../admin-client.ts'
 import {
+  bodyFrom,
   readCredential,
+  withCredential,
   withJsonOption,
-  omitUndefined,
   parseInteger,
   type CredentialOptions,
 } from '../options.ts'
-import { configureCredentials } from './upstream-credentials.ts'
-import { CommandError, asFields, printResult, formatTable, type OutputOptions } from '../output.ts'
+import { configureCredentials, upstreamHelp } from './upstream-credentials.ts'
+import { CommandError, printResult, type OutputOptions } from '../output.ts'
 
 interface AddOptions extends OutputOptions, CredentialOptions {
-  readonly provider: string
-  readonly baseUrl?: string
-  readonly priority?: number
-  readonly weight?: number
-  readonly onAbort?: string
-  readonly connectMs?: number
-  readonly firstTokenMs?: number
-  readonly idleMs?: number
-  readonly answerMs?: number
   readonly disabled?: boolean
-  readonly healthCheckMs?: number
 }
+
+const newUpstreamFields = {
+  provider: 'provider',
+  baseUrl: 'base_url',
+  priority: 'priority',
+  weight: 'weight',
+  onAbort: 'on_abort',
+  healthCheckMs: 'health_check_ms',
+  connectMs: 'timeouts.connect_ms',
+  firstTokenMs: 'timeouts.first_token_ms',
+  idleMs: 'timeouts.idle_ms',
+  answerMs: 'timeouts.answer_ms',
+} as const
+
+const pathTo = (upstream: string): string => `/upstreams/${encodeURIComponent(upstream)}`
 
 async function add(name: string, options: AddOptions, command: Command): Promise<void> {
   const credential = await readCredential(options, command.getOptionValueSource('credential'))
-  const { provider, baseUrl, priority, weight, onAbort } = options
-  const timeouts = omitUndefined({
-    connect_ms: options.connectMs,
-    first_token_ms: options.firstTokenMs,
-    idle_ms: options.idleMs,
-    answer_ms: options.answerMs,
-  })
   const enabled = options.disabled === true ? false : undefined
-  const body = {
-    name,
-    provider,
-    base_url: baseUrl,
-    credential,
-    priority,
-    weight,
-    timeouts,
-    on_abort: onAbort,
-    health_check_ms: options.healthCheckMs,
-    enabled,
-  }
-  const upstream = await withAdminClient({ command: 'upstream add' }, (client) =>
-    client.call('POST', '/upstreams', body),
-  )
-  const id = String(asFields(upstream)['id'])
-  printResult(
-    upstream,
-    options,
-    () => `Added upstream ${id} (${name}). Test it: sluice upstream test ${name}`,
-  )
+  const body = { name, credential, enabled, ...bodyFrom(options, newUpstreamFields) }
+  const upstream = await send('upstream add', 'POST', '/upstreams', body)
+  const text = `Added upstream ${String(upstream['id'])} (${name}). Test it: sluice upstream test ${name}`
+  printResult(upstream, options, () => text)
 }
 
-async function list(format: OutputOptions): Promise<void> {
-  const data = await withAdminClient({ command: 'upstream list' }, (client) => listAll(client, '/upstreams'))
-  printResult({ data, next: null }, format, () =>
-    formatTable(
-      ['ID', 'NAME', 'PROVIDER', 'ADDRESS', 'PRIORITY', 'WEIGHT', 'ENABLED'],
-      data.map((row) => [
-        row['id'],
-        row['name'],
-        row['provider'],
-        row['base_url'],
-        row['priority'],
-        row['weight'],
-        row['enabled'],
-      ]),
-    ),
-  )
+const columns = {
+  ID: 'id',
+  NAME: 'name',
+  PROVIDER: 'provider',
+  ADDRESS: 'base_url',
+  PRIORITY: 'priority',
+  WEIGHT: 'weight',
+  ENABLED: 'enabled',
+}
+
+function list(format: OutputOptions): Promise<void> {
+  return printList({ command: 'upstream list', path: '/upstreams' }, columns, format)
 }
 
 async function testUpstream(
   upstream: string,
-  options: OutputOptions & { readonly model?: string },
+  { model, ...format }: OutputOptions & { readonly model?: string },
 ): Promise<void> {
-  const result = await withAdminClient({ command: 'upstream test' }, async (client) => {
-    const path = `/upstreams/${encodeURIComponent(upstream)}/test`
-    return asFields(await client.call('POST', path, omitUndefined({ model: options.model }) ?? {}))
-  })
+  const result = await send('upstream test', 'POST', `${pathTo(upstream)}/test`, { model })
   const message = String(result['message'])
-  printResult(result, options, () => (result['ok'] === true ? `${upstream}: ${message}` : ''))
+  printResult(result, format, () => (result['ok'] === true ? `${upstream}: ${message}` : ''))
   if (result['ok'] !== true) throw new CommandError(`${upstream} failed the test: ${message}`)
 }
 
-async function fetchModels(upstream: string, options: OutputOptions): Promise<void> {
-  const text = await withAdminClient({ command: 'upstream models' }, async (client) => {
-    return asFields(await client.call('POST', `/upstreams/${encodeURIComponent(upstream)}/fetch-models`, {}))
-  })
-  const { models } = text
-  printResult(text, options, () => (Array.isArray(models) ? models.join('\n') : ''))
-  if (text['ok'] !== true) throw new CommandError(`${upstream}: ${String(text['message'])}`)
+async function fetchModels(upstream: string, format: OutputOptions): Promise<void> {
+  const result = await send('upstream models', 'POST', `${pathTo(upstream)}/fetch-models`, {})
+  const { models } = result
+  printResult(result, format, () => (Array.isArray(models) ? models.join('\n') : ''))
+  if (result['ok'] !== true) throw new CommandError(`${upstream}: ${String(result['message'])}`)
 }
 
 async function setEnabled(upstream: string, enabled: boolean, format: OutputOptions): Promise<void> {
-  const changed = await withAdminClient({ command: 'upstream' }, (client) =>
-    client.call('PATCH', `/upstreams/${encodeURIComponent(upstream)}`, { enabled }),
-  )
+  const changed = await send('upstream', 'PATCH', pathTo(upstream), { enabled })
   printResult(changed, format, () => `Upstream ${upstream} is ${enabled ? 'enabled' : 'disabled'}.`)
 }
 
 async function remove(upstream: string, format: OutputOptions): Promise<void> {
-  await withAdminClient({ command: 'upstream remove' }, (client) =>
-    client.call('DELETE', `/upstreams/${encodeURIComponent(upstream)}`),
-  )
+  await send('upstream remove', 'DELETE', pathTo(upstream))
   printResult({ id: upstream, deleted: true }, format, () => `Removed upstream ${upstream}.`)
 }
 
-const upstreamHelp = "the upstream's id or name"
-
 function configureAdd(command: Command): void {
-  withJsonOption(
+  const described = withJsonOption(
     command.argument('<name>', 'name of the upstream'),
     'upstream add deepseek --provider deepseek --credential-stdin < key.txt',
     'upstream add mine --provider vllm --base-url http://10.0.0.5:8000/v1 --no-credential',
@@ -124,9 +91,7 @@ function configureAdd(command: Command): void {
     .description('add an upstream')
     .requiredOption('--provider <name>', 'openai, openai-compatible, anthropic, deepseek, qwen …')
     .option('--base-url <url>', "base URL including the version; default: the provider's")
-    .option('--credential-file <path>', 'read the credential from a file')
-    .option('--credential-stdin', 'read the credential from standard input')
-    .addOption(new Option('--credential <text>').env('UPSTREAM_CREDENTIAL').hideHelp())
+  withCredential(described)
     .option('--no-credential', 'the upstream requires no credential')
     .option('--priority <number>', 'lower is tried first', parseInteger)
     .option('--weight <number>', 'share among upstreams of the same priority', parseInteger)

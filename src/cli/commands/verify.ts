@@ -39,7 +39,7 @@ async function verifyLedger(config: Config): Promise<Fields> {
     await checkCluster(config)
     return verifyStopped(config)
   }
-  const client = await openAdminClient(config)
+  const client = await openAdminClient(config, 'verify')
   try {
     return asFields(await client.call('GET', '/ledger/verify'))
   } finally {
@@ -61,11 +61,7 @@ function formatReport(report: Fields): string {
 
 async function verify(options: OutputOptions & ProgressOptions): Promise<void> {
   const config = readConfig()
-  const report = await withProgress(
-    options,
-    () => 'recomputing the ledger',
-    () => verifyLedger(config),
-  )
+  const report = await withProgress(options, 'recomputing the ledger', () => verifyLedger(config))
   printResult(report, options, () => formatReport(report))
   if (report['ok'] !== true) {
     throw new CommandError(

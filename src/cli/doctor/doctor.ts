@@ -136,12 +136,7 @@ function formatFindings(findings: readonly Finding[]): string {
 }
 
 async function runDoctor(options: DoctorOptions): Promise<void> {
-  let step = 'checking'
-  const findings = await withProgress(
-    options,
-    () => step,
-    () => runChecks(options, (next) => (step = next)),
-  )
+  const findings = await withProgress(options, 'checking', (report) => runChecks(options, report))
   const failed = findings.filter(({ state }) => state === 'fail').length
   printResult({ ok: failed === 0, findings }, options, () => formatFindings(findings))
   if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed.`)

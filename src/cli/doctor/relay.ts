@@ -17,7 +17,6 @@ import { checkConnection } from '../../process/connection-checks.ts'
 import type { RotationStatus } from '../../process/key-rotation/key-rotation.ts'
 import { listAll, openAdminClient, type AdminClient } from '../admin-client.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
-import { omitUndefined } from '../options.ts'
 import { CommandError, fieldAt, asFields, type Fields } from '../output.ts'
 
 const connectTimeoutMs = 5000
@@ -176,7 +175,7 @@ async function testUpstream(
 ): Promise<{ isOk: boolean; message: string }> {
   const model = routes.find((route) => route['upstream'] === id)?.['model']
   const path = `/upstreams/${encodeURIComponent(String(id))}/test`
-  const result = asFields(await client.call('POST', path, omitUndefined({ model }) ?? {}))
+  const result = asFields(await client.call('POST', path, { model }))
   return { isOk: result['ok'] === true, message: String(result['message']) }
 }
 
@@ -210,7 +209,7 @@ async function checkEncryptionKey(client: AdminClient): Promise<Finding[]> {
 /** Checks the encryption key, the models and the upstreams through the control socket. */
 export async function checkService(config: Config, calls: boolean): Promise<Finding[]> {
   try {
-    const client = await openAdminClient(config, { command: 'doctor' })
+    const client = await openAdminClient(config, 'doctor')
     try {
       const [models, upstreams] = await Promise.all([
         listAll(client, '/models'),
