@@ -4,7 +4,7 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { asApiError } from '../src/errors.ts'
 import { newId } from '../src/lib/ids.ts'
 import { outcome as ended } from '../src/relay/request-outcome.fixture.ts'
-import { Channel } from '../src/rpc/channel.ts'
+import { apiErrors, Channel } from '../src/rpc/channel.ts'
 import { RemoteLedger, type MainChannel } from '../src/process/workers/remote-ledger.ts'
 
 export interface LedgerLoad {
@@ -79,9 +79,9 @@ async function measure(
 }
 
 function serve(load: LedgerLoad, parent: MessagePort): void {
-  const channel: MainChannel = new Channel(load.authority)
+  const channel: MainChannel = new Channel(load.authority, apiErrors(asApiError))
   const port = new RemoteLedger(channel)
-  channel.serve({ services: {}, batched: port.events, toApiError: asApiError })
+  channel.serve({ batched: port.events })
   parent.on('message', (request: LedgerLoadRequest) => {
     void measure(port, load, request).then((sample) => parent.postMessage(sample))
   })

@@ -17,7 +17,7 @@ import { readConfig } from '../src/config.ts'
 import { parseAmount } from '../src/lib/money.ts'
 import { createLog } from '../src/lib/log.ts'
 import { toApiError } from '../src/db/store-error.ts'
-import { Channel } from '../src/rpc/channel.ts'
+import { apiErrors, Channel } from '../src/rpc/channel.ts'
 import { noopCoreListener, type Core } from '../src/engine/core.ts'
 import { openEmbeddedCore } from '../src/engine/sqlite/embedded-core.ts'
 import { KeyUsage } from '../src/engine/key-usage.ts'
@@ -98,10 +98,10 @@ export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
   const log = createLog('silent')
   const keyUsage = new KeyUsage(core.store.db, log)
   const { port1, port2 } = new MessageChannel()
-  const channel = new Channel<object, LedgerEvents>(port1)
+  const channel = new Channel<object, LedgerEvents>(port1, apiErrors(toApiError))
   const rejections = new RejectionRecorder(core, log, Date.now)
   const ledger = core.openWorkerLedger({ channel, keyUsage, rejections, health: core.health })
-  channel.serve<LedgerCalls>({ services: {}, batched: ledger, toApiError })
+  channel.serve<LedgerCalls>({ batched: ledger })
   const workerData: LedgerLoad = { authority: port2, ...fixture }
   const worker = new Worker(new URL('./ledger-load.ts', import.meta.url), {
     workerData,

@@ -12,7 +12,8 @@ import type { Import, SourceFile } from './support/source-files.ts'
 /** From the bottom up. A module may import modules below it, never one of its own layer. */
 const layers: readonly (readonly string[])[] = [
   ['lib'],
-  ['providers', 'db', 'rpc', 'shared'],
+  ['rpc'],
+  ['providers', 'db', 'shared'],
   ['accounts', 'catalog', 'formats', 'ledger', 'limits', 'health', 'notifications', 'users', 'usage'],
   ['relay'],
   ['engine'],

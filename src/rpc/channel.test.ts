@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
-import { MessageChannel } from 'node:worker_threads'
+import { setImmediate } from 'node:timers/promises'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { apiError, asApiError } from '../errors.ts'
-import { Channel, ChannelClosedError, type BatchedHandlers } from './channel.ts'
+import { apiErrors, Channel, ChannelClosedError, type BatchedHandlers } from './channel.ts'
 
 interface Books {
   lend(title: string, copies: bigint): Promise<bigint>
@@ -28,8 +29,8 @@ function connect(t: TestContext) {
     notes.push(text)
     if (text === 'last') noted.resolve()
   }
-  const caller = new Channel<Services, Calls>(port1)
-  const other = new Channel<object, object>(port2)
+  const caller = new Channel<Services, Calls>(port1, apiErrors(asApiError))
+  const other = new Channel(port2, apiErrors(asApiError))
   const books: Books = {
     lend: async (title, copies) => copies + BigInt(title.length),
     fail: () => Promise.reject(apiError('insufficient_quota')),
@@ -41,8 +42,8 @@ function connect(t: TestContext) {
       left < 0 ? other.replyError(callId, apiError('conflict')) : other.reply(callId, left + right),
     note: (_callId, text) => note(text),
   }
-  other.serve({ services: { books }, batched, toApiError: asApiError })
-  caller.serve({ services: {}, batched: {}, toApiError: asApiError })
+  other.serve({ services: { books }, batched })
+  caller.serve({})
   t.after(() => {
     caller.close()
     other.close()
@@ -75,6 +76,47 @@ describe('Channel', () => {
     caller.sendBatched('note', 'last')
     await noted
     assert.deepEqual(notes, ['direct', 'batched', 'last'])
+  })
+
+  test('unknown service, method or batched call – is an error', async (t) => {
+    const { port1, port2 } = new MessageChannel()
+    const caller = new Channel<{ books: { burn(): Promise<void> }; films: Books }, { burn(): void }>(port1)
+    const other = new Channel(port2).serve({ services: { books: {} } })
+    caller.serve({})
+    t.after(() => other.close())
+    await assert.rejects(caller.proxy('books').burn(), /Unknown call: books.burn/)
+    await assert.rejects(caller.proxy('films').fail(), /Unknown call: films.fail/)
+    await assert.rejects(caller.callBatched('burn'), /Unknown call: burn/)
+  })
+
+  test('calls after close – are rejected', async (t) => {
+    const { caller } = connect(t)
+    caller.close()
+    await assert.rejects(caller.proxy('books').lend('Moby', 3n), ChannelClosedError)
+    await assert.rejects(caller.callBatched('add', 1, 2), ChannelClosedError)
+    caller.send('books', 'note', 'nobody hears it')
+  })
+
+  test('finish – answers what was sent before', async () => {
+    const { port1, port2 } = new MessageChannel()
+    const caller = new Channel<Services>(port1).serve({ keepsAlive: false })
+    const lend = async (title: string, copies: bigint) => setImmediate(copies + BigInt(title.length))
+    const other = new Channel(port2).serve({ services: { books: { lend } } })
+    const lent = [caller.proxy('books').lend('Moby', 3n), caller.proxy('books').lend('Emma', 1n)]
+    await other.finish()
+    assert.deepEqual(await Promise.all(lent), [7n, 5n])
+    await assert.rejects(caller.proxy('books').lend('Moby', 3n), ChannelClosedError)
+  })
+
+  test('ports among the arguments – are transferred', async (t) => {
+    const { port1, port2 } = new MessageChannel()
+    const { port1: given, port2: kept } = new MessageChannel()
+    const caller = new Channel<{ books: { deliver(to: MessagePort): void } }>(port1).serve({})
+    const deliver = (to: MessagePort): void => to.postMessage('Emma')
+    new Channel(port2).serve({ services: { books: { deliver } } })
+    t.after(() => [caller.close(), kept.close()])
+    caller.send('books', 'deliver', given)
+    assert.deepEqual(await once(kept, 'message'), ['Emma'])
   })
 
   test('other thread exits – open calls are rejected', async (t) => {

@@ -8,8 +8,9 @@
  * answer them when they like, so that no call needs a promise in the thread that handles it. A service call that is sent
  * before a batched one arrives before it.
  */
-import type { MessagePort } from 'node:worker_threads'
+import { MessagePort, receiveMessageOnPort, type Transferable } from 'node:worker_threads'
 import { apiError, type ApiError, type ApiErrorCode, type ApiErrorDetail } from '../errors.ts'
+import { errorMessage } from '../lib/error-message.ts'
 import { SlotMap } from '../lib/slot-map.ts'
 
 /** In place of the id of a call whose result nobody waits for. */
@@ -25,18 +26,19 @@ type Handler = (callId: number, ...args: unknown[]) => void
 
 type Reply =
   | readonly ['result', callId: number, result: unknown]
-  | readonly ['error', callId: number, code: ApiErrorCode, detail: ApiErrorDetail]
-type ServiceMessage =
-  | Reply
-  | readonly ['call', callId: number, service: string, method: string, args: readonly unknown[]]
-type BatchedMessage = Reply | readonly ['call', callId: number, method: string, args: readonly unknown[]]
+  | readonly ['error', callId: number, failure: unknown]
+type ServiceCall = readonly ['call', callId: number, service: string, method: string, args: unknown[]]
+type ServiceMessage = Reply | ServiceCall
+type BatchedCall = readonly ['call', callId: number, method: string, args: readonly unknown[]]
+type BatchedMessage = Reply | BatchedCall
+type Service = Readonly<Record<string, (...given: unknown[]) => unknown>>
 
 interface PendingCall {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
-/** The other thread has exited, so there will be no result. */
+/** The other thread has exited, or this end was closed, so there will be no result. */
 export class ChannelClosedError extends Error {
   constructor() {
     super('The other thread has exited.')
@@ -44,43 +46,84 @@ export class ChannelClosedError extends Error {
   }
 }
 
+/** How errors travel. */
+export interface ErrorFormat {
+  /** What the caller of a failed method gets. If it throws, this thread ends with an unhandled rejection. */
+  encode(error: unknown): unknown
+  /** Takes what `encode` returned. */
+  decode(failure: unknown): Error
+  /** The error of a call on a closed channel. */
+  closed(): Error
+}
+
+const plainErrors: ErrorFormat = {
+  encode: errorMessage,
+  decode: (message: string) => new Error(message),
+  closed: () => new ChannelClosedError(),
+}
+
+/** For threads whose callers are handlers of requests. */
+export function apiErrors(toApiError: (error: unknown) => ApiError): ErrorFormat {
+  return {
+    ...plainErrors,
+    encode(error) {
+      const { code, detail } = toApiError(error)
+      return [code, detail]
+    },
+    decode: ([code, detail]: [ApiErrorCode, ApiErrorDetail]) => apiError(code, detail),
+  }
+}
+
+/** A port, or the thread to which it leads. */
+interface Endpoint {
+  postMessage(message: unknown, transferList?: readonly Transferable[]): void
+  on(event: 'message', listener: (received: string | ServiceMessage) => void): unknown
+  on(event: 'close', listener: () => void): unknown
+  ref(): void
+  unref(): void
+  close?(): void
+}
+
 export interface LocalEnd<Calls> {
   /** Called by the other thread, by name. */
-  readonly services: Readonly<Record<string, object>>
-  readonly batched: BatchedHandlers<Calls>
-  /** What the caller of a failed method gets. If it throws, this thread ends with an unhandled rejection. */
-  readonly toApiError: (error: unknown) => ApiError
+  readonly services?: Readonly<Record<string, object>>
+  readonly batched?: BatchedHandlers<Calls>
+  /** False: only a call without a result keeps this thread alive. */
+  readonly keepsAlive?: boolean
 }
 
 /** `Services` and `Batched` are what the other thread handles. */
-export class Channel<Services extends object, Batched extends object> {
-  readonly #port: MessagePort
+export class Channel<Services extends object, Batched extends object = object> {
+  readonly #port: Endpoint
+  readonly #errors: ErrorFormat
   readonly #pendingCalls = new SlotMap<PendingCall>()
+  #services: Readonly<Record<string, object>> = {}
+  #handlers: Readonly<Record<string, Handler>> = {}
+  #keepsAlive = true
+  #isClosed = false
+  /** Calls of the other thread that are not answered. */
+  #unanswered = 0
+  #onAnswered: (() => void) | undefined
   #batch: BatchedMessage[] = []
   #isScheduled = false
 
-  constructor(port: MessagePort) {
+  constructor(port: Endpoint, errors: ErrorFormat = plainErrors) {
     this.#port = port
+    this.#errors = errors
   }
 
   /** Starts to handle messages. */
-  serve<Calls>({ services, batched, toApiError }: LocalEnd<Calls>): void {
-    const handlers = batched as Readonly<Record<string, Handler>>
-    this.#port.on('message', (received: string | ServiceMessage) => {
-      if (typeof received === 'string') {
-        for (const message of JSON.parse(received) as BatchedMessage[]) {
-          if (message[0] === 'call') handlers[message[2]]?.(message[1], ...message[3])
-          else this.#onReply(message)
-        }
-      } else if (received[0] === 'call') {
-        const [, callId, service, method, args] = received
-        const target = services[service] as Readonly<Record<string, (...given: unknown[]) => unknown>>
-        void this.#answer(callId, () => target[method]?.(...args), toApiError)
-      } else this.#onReply(received)
-    })
+  serve<Calls>({ services = {}, batched, keepsAlive = true }: LocalEnd<Calls>): this {
+    this.#services = services
+    this.#handlers = (batched ?? {}) as Readonly<Record<string, Handler>>
+    this.#keepsAlive = keepsAlive
+    this.#port.on('message', (received) => this.#onMessage(received))
+    this.#port.on('close', () => this.close())
+    if (!keepsAlive) this.#port.unref()
+    return this
   }
 
-  /** A service of the other thread. Its methods reject with an `ApiError` or a `ChannelClosedError`. */
+  /** A service of the other thread. Its methods reject as `ErrorFormat` says. Ports among their arguments are transferred. */
   proxy<Name extends keyof Services & string>(service: Name): Services[Name] {
     const methods: Record<string | symbol, unknown> = {}
     const proxy = new Proxy(methods, {
@@ -134,8 +177,8 @@ export class Channel<Services extends object, Batched extends object> {
     this.#addToBatch(['result', callId, result])
   }
 
-  replyError(callId: number, { code, detail }: ApiError): void {
-    this.#addToBatch(['error', callId, code, detail])
+  replyError(callId: number, error: ApiError): void {
+    this.#addToBatch(['error', callId, this.#errors.encode(error)])
   }
 
   /** Sends the batched messages of this turn now. */
@@ -147,15 +190,30 @@ export class Channel<Services extends object, Batched extends object> {
     this.#port.postMessage(JSON.stringify(messages))
   }
 
-  /** The other thread has exited. */
-  close(): void {
-    for (const { reject } of this.#pendingCalls) reject(new ChannelClosedError())
-    this.#port.close()
+  /** Answers the calls of services that were sent before, and closes. */
+  async finish(): Promise<void> {
+    if (this.#port instanceof MessagePort) {
+      for (let next = receiveMessageOnPort(this.#port); next; next = receiveMessageOnPort(this.#port))
+        this.#onMessage(next.message as string | ServiceMessage)
+    }
+    if (this.#unanswered > 0) await new Promise<void>((resolve) => (this.#onAnswered = resolve))
+    this.close()
+  }
+
+  /** Rejects all calls without a result, and later ones. */
+  close(reason?: Error): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const { reject } of this.#pendingCalls) reject(reason ?? this.#errors.closed())
+    this.#port.close?.()
   }
 
   #registerCall(): [callId: number, result: Promise<unknown>] {
+    if (this.#isClosed) return [noReply, Promise.reject(this.#errors.closed())]
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    return [this.#pendingCalls.insert({ resolve, reject }), promise]
+    const callId = this.#pendingCalls.insert({ resolve, reject })
+    if (!this.#keepsAlive && this.#pendingCalls.size === 1) this.#port.ref()
+    return [callId, promise]
   }
 
   #addToBatch(message: BatchedMessage): void {
@@ -166,27 +224,54 @@ export class Channel<Services extends object, Batched extends object> {
   }
 
   #send(message: ServiceMessage): void {
-    this.#port.postMessage(message)
+    if (message[0] !== 'call') return this.#port.postMessage(message)
+    this.#port.postMessage(
+      message,
+      message[4].filter((arg) => arg instanceof MessagePort),
+    )
+  }
+
+  #onMessage(received: string | ServiceMessage): void {
+    if (typeof received !== 'string') {
+      if (received[0] === 'call') void this.#answer(received)
+      else this.#onReply(received)
+      return
+    }
+    for (const message of JSON.parse(received) as BatchedMessage[]) {
+      if (message[0] === 'call') this.#onBatchedCall(message)
+      else this.#onReply(message)
+    }
+  }
+
+  #onBatchedCall([, callId, method, args]: BatchedCall): void {
+    const handlers = this.#handlers
+    if (handlers[method] !== undefined) return handlers[method](callId, ...args)
+    const error = new Error(`Unknown call: ${method}`)
+    if (callId === noReply) throw error
+    this.#addToBatch(['error', callId, this.#errors.encode(error)])
   }
 
   #onReply(reply: Reply): void {
     const call = this.#pendingCalls.remove(reply[1])
+    if (!this.#keepsAlive && this.#pendingCalls.size === 0) this.#port.unref()
     if (reply[0] === 'result') call?.resolve(reply[2])
-    else call?.reject(apiError(reply[2], reply[3]))
+    else call?.reject(this.#errors.decode(reply[2]))
   }
 
-  async #answer(
-    callId: number,
-    call: () => unknown,
-    toApiError: LocalEnd<never>['toApiError'],
-  ): Promise<void> {
+  async #answer([, callId, service, method, args]: ServiceCall): Promise<void> {
+    this.#unanswered += 1
     try {
-      const result = await call()
+      const target = this.#services[service] as Service | undefined
+      const call = target?.[method]
+      if (call === undefined) throw new Error(`Unknown call: ${service}.${method}`)
+      const result = await call.apply(target, args)
       if (callId !== noReply) this.#send(['result', callId, result])
     } catch (error) {
       if (callId === noReply) throw error
-      const { code, detail } = toApiError(error)
-      this.#send(['error', callId, code, detail])
+      this.#send(['error', callId, this.#errors.encode(error)])
+    } finally {
+      this.#unanswered -= 1
+      if (this.#unanswered === 0) this.#onAnswered?.()
     }
   }
 }

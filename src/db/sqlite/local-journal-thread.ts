@@ -1,15 +1,43 @@
 /** The thread that writes a node's local journal. */
 
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
-import type {
-  LocalJournalContents,
-  LocalJournalRecord,
-  LocalJournalRequest,
-  LocalJournalResponse,
-} from './local-journal-protocol.ts'
+import { parentPort, type MessagePort } from 'node:worker_threads'
+import { Channel } from '../../rpc/channel.ts'
 import { openWriter, type Connection } from './connection.ts'
-import { toStoreFailure } from '../store-error.ts'
-import { errorMessage } from '../../lib/error-message.ts'
+import { storeErrors } from './port-db.ts'
+
+export interface LocalMark {
+  readonly id: string
+  readonly input: number
+  readonly output: number
+}
+
+/** A settlement that the database has not accepted yet; `body` is JSON of its owner. */
+export interface LocalSettlement {
+  readonly id: string
+  readonly body: string
+}
+
+/** One record to write: a mark, a settlement, a fact, or an id whose records are no longer needed. */
+export type LocalJournalRecord =
+  | readonly ['mark', id: string, input: number, output: number]
+  | readonly ['settle', id: string, body: string]
+  | readonly ['forget', id: string]
+  | readonly ['fact', name: string, value: string]
+
+export interface LocalJournalContents {
+  readonly facts: ReadonlyMap<string, string>
+  readonly marks: readonly LocalMark[]
+  readonly settlements: readonly LocalSettlement[]
+}
+
+export interface LocalJournalServices {
+  readonly journal: {
+    open(path: string): Promise<LocalJournalContents>
+    /** Writes the records in one transaction; resolves when it is on disk. */
+    write(records: readonly LocalJournalRecord[]): Promise<void>
+    close(): void
+  }
+}
 
 const schema = `
 create table if not exists facts (name text primary key, value text not null) strict, without rowid;
@@ -64,36 +92,34 @@ function writeAll(connection: Connection, lines: readonly LocalJournalRecord[]):
   }
 }
 
-function serve(parent: MessagePort, connection: Connection): void {
-  const send = (reply: LocalJournalResponse): void => parent.postMessage(reply)
+function serve(port: MessagePort): void {
+  const channel = new Channel(port, storeErrors)
+  let connection: Connection | undefined
   let writes = 0
-  parent.on('message', (request: LocalJournalRequest) => {
-    if (request.kind === 'close') {
-      connection.close()
-      parent.close()
-      return
-    }
-    try {
-      writeAll(connection, request.lines)
+  const journal = {
+    open(path: string): LocalJournalContents {
+      try {
+        connection = openWriter(path)
+        connection.database.exec(schema)
+        return readContents(connection)
+      } catch (error) {
+        void channel.finish()
+        throw error
+      }
+    },
+    write(records: readonly LocalJournalRecord[]): void {
+      if (connection === undefined) throw storeErrors.closed()
+      writeAll(connection, records)
       writes += 1
       if (writes % writesPerCheckpoint === 0)
         connection.run({ sql: 'pragma wal_checkpoint(passive)', parameters: [] })
-      send({ kind: 'written' })
-    } catch (error) {
-      send({ kind: 'failed', failure: toStoreFailure(error) })
-    }
-  })
-  send({ kind: 'opened', content: readContents(connection) })
+    },
+    close(): void {
+      connection?.close()
+      channel.close()
+    },
+  }
+  channel.serve({ services: { journal } })
 }
 
-if (parentPort !== null) {
-  try {
-    const connection = openWriter(String(workerData))
-    connection.database.exec(schema)
-    serve(parentPort, connection)
-  } catch (error) {
-    const message = errorMessage(error)
-    parentPort.postMessage({ kind: 'openFailed', message } satisfies LocalJournalResponse)
-    parentPort.close()
-  }
-}
+if (parentPort !== null) serve(parentPort)

@@ -5,15 +5,14 @@
  */
 
 import { join } from 'node:path'
-import type { Worker } from 'node:worker_threads'
-import { startThread } from '../../lib/thread.ts'
-import { StoreError } from '../store-error.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { openThread } from '../../rpc/thread.ts'
 import type {
   LocalJournalContents,
   LocalJournalRecord,
-  LocalJournalRequest,
-  LocalJournalResponse,
-} from './local-journal-protocol.ts'
+  LocalJournalServices,
+} from './local-journal-thread.ts'
+import { storeErrors } from './port-db.ts'
 
 export const localJournalFileName = 'node.db'
 
@@ -26,100 +25,47 @@ export interface LocalJournal {
   close(): Promise<void>
 }
 
-interface PendingWrite {
-  readonly resolve: () => void
-  readonly reject: (error: StoreError) => void
-}
-
-class LocalJournalWriter {
-  readonly #worker: Worker
-  #records: LocalJournalRecord[] = []
-  #pending: PendingWrite[] = []
-  #inFlight: PendingWrite[] | null = null
-  #isScheduled = false
-
-  constructor(worker: Worker) {
-    this.#worker = worker
-    worker.on('message', (reply: LocalJournalResponse) => this.#handleResponse(reply))
-    worker.on('exit', () =>
-      this.#handleResponse({
-        kind: 'failed',
-        failure: { class: 'failed', message: 'The thread of the local journal ended.' },
-      }),
-    )
-  }
-
-  write(record: LocalJournalRecord): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#records.push(record)
-    this.#pending.push({ resolve, reject })
-    this.#schedule()
-    return promise
-  }
-
-  append(record: LocalJournalRecord): void {
-    this.#records.push(record)
-    this.#schedule()
-  }
-
-  #schedule(): void {
-    if (this.#isScheduled || this.#inFlight !== null) return
-    this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      this.#send()
-    })
-  }
-
-  #send(): void {
-    if (this.#inFlight !== null || this.#records.length === 0) return
-    this.#inFlight = this.#pending
-    this.#pending = []
-    const lines = this.#records
-    this.#records = []
-    this.#worker.postMessage({ kind: 'write', lines } satisfies LocalJournalRequest)
-  }
-
-  #handleResponse(reply: LocalJournalResponse): void {
-    if (reply.kind !== 'written' && reply.kind !== 'failed') return
-    const inFlight = this.#inFlight ?? []
-    this.#inFlight = null
-    for (const { resolve, reject } of inFlight) {
-      if (reply.kind === 'written') resolve()
-      else reject(new StoreError(reply.failure))
-    }
-    this.#send()
-  }
-
-  /** Resolves when all records are written. */
-  async close(): Promise<void> {
-    while (this.#inFlight !== null || this.#records.length > 0) {
-      this.#send()
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    const ended = new Promise((resolve) => this.#worker.once('exit', resolve))
-    this.#worker.postMessage({ kind: 'close' } satisfies LocalJournalRequest)
-    await ended
-  }
+/** Records that are written together. */
+interface Batch {
+  readonly records: LocalJournalRecord[]
+  readonly written: Promise<void>
 }
 
 /** Opens or creates the journal of a data directory; the caller must hold its lock. */
 export async function openLocalJournal(dataDir: string): Promise<LocalJournal> {
-  const worker = startThread(new URL('./local-journal-thread.ts', import.meta.url), {
-    workerData: join(dataDir, localJournalFileName),
-  })
-  const { promise, resolve, reject } = Promise.withResolvers<LocalJournalContents>()
-  worker.once('message', (reply: LocalJournalResponse) => {
-    if (reply.kind === 'opened') resolve(reply.content)
-    else reject(new Error(reply.kind === 'openFailed' ? reply.message : 'The local journal did not open.'))
-  })
-  worker.once('error', reject)
-  const content = await promise
-  const writer = new LocalJournalWriter(worker)
+  const module = new URL('./local-journal-thread.ts', import.meta.url)
+  const { channel, ended } = openThread<LocalJournalServices>(module, { errors: storeErrors })
+  const journal = channel.proxy('journal')
+  const contents = await journal.open(join(dataDir, localJournalFileName))
+  let next: Batch | null = null
+  let lastWritten: Promise<unknown> = Promise.resolve()
+
+  function startBatch(): Batch {
+    const records: LocalJournalRecord[] = []
+    const written = Promise.all([lastWritten, turn()]).then(() => {
+      next = null
+      return journal.write(records)
+    })
+    lastWritten = written.catch(() => undefined)
+    return { records, written }
+  }
+
+  function write(record: LocalJournalRecord): Promise<void> {
+    next ??= startBatch()
+    next.records.push(record)
+    return next.written
+  }
+
   return {
-    contents: content,
-    write: (line) => writer.write(line),
-    append: (line) => writer.append(line),
-    close: () => writer.close(),
+    contents,
+    write,
+    append: (record) => void write(record).catch(() => undefined),
+    async close() {
+      let awaited: Promise<unknown>
+      do await (awaited = lastWritten)
+      while (awaited !== lastWritten)
+      channel.send('journal', 'close')
+      await ended
+    },
   }
 }

@@ -4,9 +4,18 @@
  */
 import { entryColumns, storedResponseColumns, ownerColumns, requestColumns } from '../journal.ts'
 import type { CommitValues } from './journal-writer.ts'
-import type { LedgerCommit } from '../ledger-commit.ts'
-import type { PackedCommit } from './thread-protocol.ts'
+import type { LedgerCommit, StoredResponseRow } from '../ledger-commit.ts'
 import type { Parameter } from '../statement.ts'
+
+/** [seq, at, journal, rows as text, open holds, stored responses]. */
+export type PackedCommit = readonly [
+  number,
+  number,
+  string,
+  string,
+  string | null,
+  readonly StoredResponseRow[] | null,
+]
 
 type Cell = string | number | null
 

@@ -1,11 +1,12 @@
-/** The database of a thread that sends its queries to the store's threads over message ports. */
+/** The database of a thread that sends its queries to the store's threads over channels. */
 
 import type { MessagePort } from 'node:worker_threads'
-import { compileQuery, type Db, type Query, type WorkerDb } from '../db.ts'
+import { Channel, type ErrorFormat } from '../../rpc/channel.ts'
+import { compileQuery, type Query, type WorkerDb } from '../db.ts'
 import { systemOwner } from '../fair-queue.ts'
-import type { Row, StatementResult } from '../statement.ts'
-import { PortClient } from './port-client.ts'
-import type { ReaderRequest, StoreRequest } from './thread-protocol.ts'
+import type { Row, Statement, StatementResult } from '../statement.ts'
+import { StoreError, toStoreFailure, type StoreFailure } from '../store-error.ts'
+import type { PackedCommit } from './packed-commit.ts'
 
 /** Ports to the store's threads, transferable to the thread that will use them. */
 export interface DbPorts {
@@ -15,43 +16,52 @@ export interface DbPorts {
   readonly reporter: MessagePort
 }
 
-async function read<Result>(
-  from: PortClient<Row[]>,
-  query: Query<Result>,
-  owner = systemOwner,
-): Promise<Result[]> {
-  const statement = compileQuery(query)
-  const rows = await from.request((id): ReaderRequest => ({ id, statement, owner }))
+/** What the store thread offers to other threads. */
+export interface WriterService {
+  write(statements: readonly Statement[]): Promise<StatementResult[]>
+  /** Resolves when the commit is durable. */
+  commit(commit: PackedCommit): Promise<unknown>
+}
+
+/** What a reading thread offers to other threads. */
+export interface ReaderService {
+  /** `owner`: whose query it is, for the order of queries (fair-queue.ts). */
+  read(statement: Statement, owner: string): Promise<Row[]>
+}
+
+/** All methods reject with StoreError. */
+export const storeErrors: ErrorFormat = {
+  encode: (error) => toStoreFailure(error),
+  decode: (failure: StoreFailure) => new StoreError(failure),
+  closed: () => new StoreError({ class: 'failed', message: 'The store is closed.' }),
+}
+
+function connect<Service>(port: MessagePort): Service {
+  const channel = new Channel<{ readonly store: Service }>(port, storeErrors)
+  return channel.serve({ keepsAlive: false }).proxy('store')
+}
+
+function connectReader(port: MessagePort) {
+  const reader = connect<ReaderService>(port)
   // STRICT tables and the integer rule of connection.ts guarantee the query's type.
-  return rows as Result[]
+  return async <Result>(query: Query<Result>, owner = systemOwner) =>
+    (await reader.read(compileQuery(query), owner)) as Result[]
 }
 
 /** Opens the database over the ports of `Store.portsForWorker()` in the thread that received them. */
-export function connectDb(ports: DbPorts): WorkerDb {
-  const writer = new PortClient<StatementResult[]>(ports.writer)
-  const lookups = new PortClient<Row[]>(ports.lookups)
+export function connectDb(ports: DbPorts): WorkerDb & { readonly writer: WriterService } {
+  const writer = connect<WriterService>(ports.writer)
+  const all = connectReader(ports.reader)
+  const report = connectReader(ports.reporter)
+  const lookUp = connectReader(ports.lookups)
   return {
-    db: createDb(writer, ports),
-    lookups: { first: async (query) => (await read(lookups, query))[0] },
-  }
-}
-
-/** The Db of a thread that may also send ledger commits over the writer's port, which preserves their order. */
-export function createDb(
-  writer: PortClient<StatementResult[]>,
-  ports: Pick<DbPorts, 'reader' | 'reporter'>,
-): Db {
-  const reader = new PortClient<Row[]>(ports.reader)
-  const reporter = new PortClient<Row[]>(ports.reporter)
-  return {
-    all: (query) => read(reader, query),
-    report: (query, account) => read(reporter, query, account),
-    async first(query) {
-      return (await read(reader, query))[0]
+    writer,
+    db: {
+      all,
+      report,
+      first: async (query) => (await all(query))[0],
+      write: async (...queries) => writer.write(queries.map(compileQuery)),
     },
-    async write(...queries) {
-      const statements = queries.map(compileQuery)
-      return writer.request((id): StoreRequest => ({ id, kind: 'write', statements }))
-    },
+    lookups: { first: async (query) => (await lookUp(query))[0] },
   }
 }

@@ -3,20 +3,33 @@
  * Once a second, between groups, it updates roll-ups, deletes expired rows and checkpoints the WAL.
  */
 
-import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
-import type {
-  StoreRequest,
-  StoreThreadData,
-  StoreThreadEvent,
-  StoreThreadRequest,
-  ThreadResponse,
-} from './thread-protocol.ts'
-import type { StatementResult } from '../statement.ts'
-import { migrateSqlite } from './migrate.ts'
+import type { Statement, StatementResult } from '../statement.ts'
+import { StoreError } from '../store-error.ts'
 import { RequestRetention } from '../retention/request-retention.ts'
-import { openWriter, type Connection } from './connection.ts'
-import { StoreWriter, type MaintenanceSteps } from './store-writer.ts'
-import { errorMessage } from '../../lib/error-message.ts'
+import { openWriter } from './connection.ts'
+import { migrateSqlite } from './migrate.ts'
+import type { PackedCommit } from './packed-commit.ts'
+import type { WriterService } from './port-db.ts'
+import { serveStoreThread } from './serve-store-thread.ts'
+import { StoreWriter, type MaintenanceSteps, type StoreRequest } from './store-writer.ts'
+
+export interface StoreThreadOptions {
+  /** The path of the database. */
+  readonly path: string
+  /** The URL of a module that exports `maintenanceSteps`; null: none. */
+  readonly maintenanceModule: string | null
+  /** Request rows older than this are deleted; 0: none. */
+  readonly requestRetentionMs: number
+}
+
+/** What the main thread offers to the store thread. */
+export interface StoreEvents {
+  readonly events: {
+    /** Old request rows were deleted. */
+    requestsDeleted(requests: number): void
+    failed(reason: string): void
+  }
+}
 
 /** Bounds how long the first request of a group waits for the last. */
 const maxGroupSize = 256
@@ -26,134 +39,56 @@ const deletePauseMs = 10
 /** The pause after the tokens of an hour were summed, a few milliseconds of work that is not urgent. */
 const tokenPauseMs = 100
 
-interface QueuedRequest {
-  readonly port: MessagePort
+interface QueuedRequest extends PromiseWithResolvers<StatementResult[]> {
   readonly request: StoreRequest
 }
 
-/** Queues requests from all ports until the turn of the event loop ends, then commits them and responds. */
-class WriteQueue {
+/** Queues requests until the turn of the event loop ends, then commits them. */
+class WriteQueue implements WriterService {
   readonly #writer: StoreWriter
-  readonly #emit: (event: StoreThreadEvent) => void
-  readonly #ports = new Set<MessagePort>()
+  readonly #onFailed: (reason: string) => void
   #queue: QueuedRequest[] = []
-  #isScheduled = false
   #isFailureReported = false
 
-  constructor(writer: StoreWriter, emit: (event: StoreThreadEvent) => void) {
+  constructor(writer: StoreWriter, onFailed: (reason: string) => void) {
     this.#writer = writer
-    this.#emit = emit
+    this.#onFailed = onFailed
   }
 
-  connect(port: MessagePort): void {
-    this.#ports.add(port)
-    port.on('message', (request: StoreRequest) => {
-      this.#queue.push({ port, request })
-      this.#schedule()
-    })
-    port.on('close', () => this.#ports.delete(port))
+  write(statements: readonly Statement[]): Promise<StatementResult[]> {
+    return this.#add({ kind: 'write', statements })
   }
 
-  /** Responds to everything that was sent, then closes the ports. */
-  close(): void {
-    for (const port of this.#ports) {
-      let message = receiveMessageOnPort(port)
-      while (message !== undefined) {
-        this.#queue.push({ port, request: message.message as StoreRequest })
-        message = receiveMessageOnPort(port)
-      }
-    }
-    while (this.#queue.length > 0) this.#runGroup()
-    for (const port of this.#ports) port.close()
+  commit(commit: PackedCommit): Promise<StatementResult[]> {
+    return this.#add({ kind: 'commit', commit })
   }
 
   /** Reports a failed disk to the main thread, once. */
   reportFailure(): void {
     if (this.#writer.failure === undefined || this.#isFailureReported) return
     this.#isFailureReported = true
-    this.#emit({ kind: 'failed', message: this.#writer.failure.message })
+    this.#onFailed(this.#writer.failure.message)
   }
 
-  #schedule(): void {
-    if (this.#isScheduled) return
-    this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      this.#runGroup()
-      if (this.#queue.length > 0) this.#schedule()
-    })
+  #add(request: StoreRequest): Promise<StatementResult[]> {
+    const outcome = Promise.withResolvers<StatementResult[]>()
+    this.#queue.push({ request, ...outcome })
+    if (this.#queue.length === 1) setImmediate(() => this.#runGroup())
+    return outcome.promise
   }
 
   #runGroup(): void {
     const group = this.#queue.slice(0, maxGroupSize)
     this.#queue = this.#queue.slice(maxGroupSize)
-    const outcomes = this.#writer.runGroup(group.map((waiting) => waiting.request))
-    const responses = new Map<MessagePort, ThreadResponse<StatementResult[]>[]>()
-    for (const [index, { port, request }] of group.entries()) {
+    const outcomes = this.#writer.runGroup(group.map(({ request }) => request))
+    for (const [index, { resolve, reject }] of group.entries()) {
       const outcome = outcomes[index]
       if (outcome === undefined) continue
-      const list = responses.get(port) ?? []
-      list.push({ id: request.id, ...outcome })
-      responses.set(port, list)
+      if ('failure' in outcome) reject(new StoreError(outcome.failure))
+      else resolve(outcome.result)
     }
-    for (const [port, list] of responses) port.postMessage(list)
     this.reportFailure()
-  }
-}
-
-function serve(
-  connection: Connection,
-  writer: StoreWriter,
-  emit: (event: StoreThreadEvent) => void,
-): (request: StoreThreadRequest) => void {
-  const queue = new WriteQueue(writer, emit)
-  let retention = new RequestRetention(0, () => {})
-  let isMaintaining = false
-  let maintenanceTimer: NodeJS.Timeout | undefined
-
-  function deleteOldRequests(): boolean {
-    const { cutoff } = retention
-    if (cutoff === null) return false
-    const rows = writer.deleteRequests(cutoff)
-    retention.recordDeleted(rows)
-    return rows > 0
-  }
-
-  function maintain(): void {
-    // One step at a time; waiting requests run between two steps.
-    isMaintaining = true
-    if (writer.rollUp() || writer.deleteExpiredResponses(Date.now())) setImmediate(maintain)
-    else if (deleteOldRequests()) maintenanceTimer = setTimeout(maintain, deletePauseMs)
-    else if (writer.backfillTokens()) maintenanceTimer = setTimeout(maintain, tokenPauseMs)
-    else {
-      isMaintaining = false
-      queue.reportFailure()
-    }
-  }
-
-  const maintenanceInterval = setInterval(() => {
-    writer.checkpoint()
-    if (!isMaintaining) maintain()
-  }, maintenanceMs)
-
-  return (request) => {
-    if (request.kind === 'connect') {
-      queue.connect(request.port)
-      return
-    }
-    if (request.kind === 'retain') {
-      retention = new RequestRetention(request.requestsMs, (requests) =>
-        emit({ kind: 'requestsDeleted', requests }),
-      )
-      return
-    }
-    clearInterval(maintenanceInterval)
-    clearTimeout(maintenanceTimer)
-    queue.close()
-    isMaintaining = false
-    writer.checkpoint()
-    connection.close()
-    parentPort?.close()
+    if (this.#queue.length > 0) setImmediate(() => this.#runGroup())
   }
 }
 
@@ -164,18 +99,62 @@ async function loadMaintenance(url: string | null): Promise<MaintenanceSteps | u
   return maintenanceSteps
 }
 
-async function start(parent: MessagePort, { path, maintenanceModule }: StoreThreadData): Promise<void> {
-  const emit = (event: StoreThreadEvent): void => parent.postMessage(event)
-  try {
-    const maintenance = await loadMaintenance(maintenanceModule)
-    const connection = openWriter(path)
-    migrateSqlite(connection.database)
-    parent.on('message', serve(connection, new StoreWriter(connection, maintenance), emit))
-    emit({ kind: 'ready' })
-  } catch (error) {
-    emit({ kind: 'startFailed', message: errorMessage(error) })
-    parent.close()
+/** Returns the function that stops it. */
+function startMaintenance(writer: StoreWriter, retention: RequestRetention, onIdle: () => void): () => void {
+  let isMaintaining = false
+  let isStopped = false
+  let timer: NodeJS.Timeout | undefined
+
+  function deleteOldRequests(): boolean {
+    const { cutoff } = retention
+    if (cutoff === null) return false
+    const rows = writer.deleteRequests(cutoff)
+    retention.recordDeleted(rows)
+    return rows > 0
+  }
+
+  function maintain(): void {
+    if (isStopped) return
+    // One step at a time; waiting requests run between two steps.
+    isMaintaining = true
+    if (writer.rollUp() || writer.deleteExpiredResponses(Date.now())) setImmediate(maintain)
+    else if (deleteOldRequests()) timer = setTimeout(maintain, deletePauseMs)
+    else if (writer.backfillTokens()) timer = setTimeout(maintain, tokenPauseMs)
+    else {
+      isMaintaining = false
+      onIdle()
+    }
+  }
+
+  const interval = setInterval(() => {
+    writer.checkpoint()
+    if (!isMaintaining) maintain()
+  }, maintenanceMs)
+  return () => {
+    isStopped = true
+    clearInterval(interval)
+    clearTimeout(timer)
   }
 }
 
-if (parentPort !== null) await start(parentPort, workerData as StoreThreadData)
+serveStoreThread<StoreThreadOptions, StoreEvents>(
+  async ({ path, maintenanceModule, requestRetentionMs }, main) => {
+    const steps = await loadMaintenance(maintenanceModule)
+    const connection = openWriter(path)
+    migrateSqlite(connection.database)
+    const writer = new StoreWriter(connection, steps)
+    const store = new WriteQueue(writer, (reason) => main.send('events', 'failed', reason))
+    const retention = new RequestRetention(requestRetentionMs, (requests) =>
+      main.send('events', 'requestsDeleted', requests),
+    )
+    const stopMaintenance = startMaintenance(writer, retention, () => store.reportFailure())
+    return {
+      store,
+      close() {
+        stopMaintenance()
+        writer.checkpoint()
+        connection.close()
+      },
+    }
+  },
+)

@@ -31,7 +31,6 @@ describe('StoreWriter', () => {
     const { connection, writer } = openTestWriter(t)
     limitFileSize(connection)
     const large = (seq: number) => ({
-      id: seq,
       kind: 'commit' as const,
       commit: packCommit(createLedgerCommit(seq, { journal: `["${'x'.repeat(50_000)}"]` })),
     })
@@ -45,12 +44,10 @@ describe('StoreWriter', () => {
   test('failed commit – fails all later commits, so that no gap arises, but not other batches', (t) => {
     const { connection, writer } = openTestWriter(t)
     const commit = (seq: number, request: string) => ({
-      id: seq,
       kind: 'commit' as const,
       commit: packCommit(createLedgerCommit(seq, { requests: [createRequestRow(request)] })),
     })
     const write = {
-      id: 9,
       kind: 'write' as const,
       statements: [{ sql: `insert into settings values ('a', 'b')`, parameters: [] }],
     }
@@ -71,11 +68,10 @@ describe('StoreWriter', () => {
       `pragma writable_schema = on; update sqlite_schema set rootpage = 999999 where name = 'journal'`,
     )
     connection.database.exec('pragma writable_schema = reset')
-    const failed = writer.runGroup([{ id: 1, kind: 'commit', commit: packCommit(createLedgerCommit(1)) }])
+    const failed = writer.runGroup([{ kind: 'commit', commit: packCommit(createLedgerCommit(1)) }])
     assert.deepEqual(outcomeClasses(failed), ['failed'])
     assert.notEqual(writer.failure, undefined)
     const write = {
-      id: 2,
       kind: 'write' as const,
       statements: [{ sql: `insert into settings values ('a', 'b')`, parameters: [] }],
     }

@@ -8,12 +8,15 @@ import { readChainHead, JournalWriter } from './journal-writer.ts'
 import type { ChainHead } from '../journal.ts'
 import type { Statement, StatementResult } from '../statement.ts'
 import type { StoreFailure } from '../store-error.ts'
-import type { StoreRequest } from './thread-protocol.ts'
 import { deleteRequestsStep } from '../retention/delete-requests.ts'
 import { deleteExpiredResponsesStep } from '../retention/stored-responses.ts'
-import { unpackCommit } from './packed-commit.ts'
+import { unpackCommit, type PackedCommit } from './packed-commit.ts'
 import type { Connection } from './connection.ts'
 import { toStoreFailure, StoreError } from '../store-error.ts'
+
+export type StoreRequest =
+  | { readonly kind: 'write'; readonly statements: readonly Statement[] }
+  | { readonly kind: 'commit'; readonly commit: PackedCommit }
 
 export type WriteOutcome = { readonly result: StatementResult[] } | { readonly failure: StoreFailure }
 

@@ -5,20 +5,14 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { MessageChannel, type Worker } from 'node:worker_threads'
-import { startThread } from '../../lib/thread.ts'
-import { createDb, type DbPorts } from './port-db.ts'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { openThread, type RemoteThread } from '../../rpc/thread.ts'
 import type { Db } from '../db.ts'
 import type { LedgerCommit } from '../ledger-commit.ts'
-import type { StatementResult } from '../statement.ts'
-import type {
-  StoreRequest,
-  StoreThreadData,
-  StoreThreadEvent,
-  StoreThreadRequest,
-} from './thread-protocol.ts'
 import { packCommit } from './packed-commit.ts'
-import { PortClient } from './port-client.ts'
+import { connectDb, type DbPorts } from './port-db.ts'
+import type { StoreThreadServices } from './serve-store-thread.ts'
+import type { StoreEvents, StoreThreadOptions } from './store-thread.ts'
 import { readLedger, type LedgerState } from '../read-ledger.ts'
 
 export const databaseFileName = 'sluice.db'
@@ -46,81 +40,49 @@ export interface Store {
   close(): Promise<void>
 }
 
-interface ThreadListener {
-  failed(reason: string): void
-  requestsDeleted(requests: number): void
+type StoreThread = RemoteThread<StoreThreadServices<unknown>>
+
+/** Starts a thread of the store and opens it; rejects if it fails to start. */
+async function startStoreThread<OpenOptions>(
+  module: string,
+  options: OpenOptions,
+  listener: StoreEvents['events'],
+): Promise<StoreThread> {
+  const thread = openThread<StoreThreadServices<OpenOptions>>(new URL(module, import.meta.url), {
+    services: { events: listener },
+  })
+  void thread.ended.then((reason) => listener.failed(reason))
+  await thread.channel.proxy('thread').open(options)
+  return thread
 }
 
-interface Thread {
-  readonly worker: Worker
-  readonly ended: Promise<void>
-}
-
-function sendRequest(thread: Thread, message: StoreThreadRequest): void {
-  thread.worker.postMessage(message, message.kind === 'connect' ? [message.port] : [])
-}
-
-function openPort(thread: Thread): DbPorts['writer'] {
+function openPort({ channel }: StoreThread): MessagePort {
   const { port1, port2 } = new MessageChannel()
-  sendRequest(thread, { kind: 'connect', port: port1 })
+  channel.send('thread', 'connect', port1)
   return port2
-}
-
-/** Starts a thread of the store and waits until it is ready; rejects with its reason if it fails to start. */
-function startStoreThread(
-  file: string,
-  workerData: string | StoreThreadData,
-  listener: ThreadListener,
-): Promise<Thread> {
-  const worker = startThread(new URL(file, import.meta.url), { workerData })
-  const ended = Promise.withResolvers<void>()
-  const started = Promise.withResolvers<Thread>()
-  worker.on('message', (event: StoreThreadEvent) => {
-    if (event.kind === 'ready') started.resolve({ worker, ended: ended.promise })
-    else if (event.kind === 'startFailed') started.reject(new Error(event.message))
-    else if (event.kind === 'requestsDeleted') listener.requestsDeleted(event.requests)
-    else listener.failed(event.message)
-  })
-  worker.on('error', (error: Error) => {
-    started.reject(error)
-    listener.failed(error.message)
-  })
-  worker.on('exit', () => {
-    started.reject(new Error('A store thread ended before it was ready.'))
-    ended.resolve()
-    listener.failed('A store thread ended.')
-  })
-  return started.promise
-}
-
-async function startThreads(
-  data: StoreThreadData,
-  listener: ThreadListener,
-): Promise<Record<keyof DbPorts, Thread>> {
-  const { path } = data
-  const writer = await startStoreThread('./store-thread.ts', data, listener)
-  const startReader = (): Promise<Thread> => startStoreThread('./reader-thread.ts', path, listener)
-  const [reader, lookups, reporter] = await Promise.all([startReader(), startReader(), startReader()])
-  return { writer, reader, lookups, reporter }
 }
 
 /** Opens the store of a data directory; creates both if they do not exist. Rejects a newer schema. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 })
+  const { dataDir, maintenanceModule, requestRetentionMs = 0 } = options
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   let isServing = false
-  const path = join(options.dataDir, databaseFileName)
-  const data = { path, maintenanceModule: options.maintenanceModule?.href ?? null }
-  const threads = await startThreads(data, {
+  const path = join(dataDir, databaseFileName)
+  const listener: StoreEvents['events'] = {
     failed(reason) {
       if (!isServing) return
       isServing = false
       options.onFailed?.(reason)
     },
     requestsDeleted: (requests) => options.onRequestsDeleted?.(requests),
-  })
-  const { writer, reader, lookups, reporter } = threads
-  const { requestRetentionMs = 0 } = options
-  if (requestRetentionMs > 0) sendRequest(writer, { kind: 'retain', requestsMs: requestRetentionMs })
+  }
+  const writer = await startStoreThread<StoreThreadOptions>(
+    './store-thread.ts',
+    { path, maintenanceModule: maintenanceModule?.href ?? null, requestRetentionMs },
+    listener,
+  )
+  const startReader = (): Promise<StoreThread> => startStoreThread('./reader-thread.ts', path, listener)
+  const [reader, lookups, reporter] = await Promise.all([startReader(), startReader(), startReader()])
   isServing = true
   const portsForWorker = (): DbPorts => ({
     writer: openPort(writer),
@@ -128,22 +90,20 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     lookups: openPort(lookups),
     reporter: openPort(reporter),
   })
-  const ports = portsForWorker()
-  const client = new PortClient<StatementResult[]>(ports.writer)
-  const db = createDb(client, ports)
+  const connected = connectDb(portsForWorker())
+  const { db } = connected
   return {
     db,
     async commit(commit) {
-      const packed = packCommit(commit)
-      await client.request((id): StoreRequest => ({ id, kind: 'commit', commit: packed }))
+      await connected.writer.commit(packCommit(commit))
     },
     portsForWorker,
     readLedger: () => readLedger(db),
     async close() {
       isServing = false
-      for (const thread of [reader, lookups, reporter, writer]) {
-        sendRequest(thread, { kind: 'close' })
-        await thread.ended
+      for (const { channel, ended } of [reader, lookups, reporter, writer]) {
+        channel.send('thread', 'close')
+        await ended
       }
     },
   }

@@ -6,7 +6,7 @@ import { MessageChannel, type Worker } from 'node:worker_threads'
 import { Counter, Registry } from '@prometheus-io/client'
 import { toApiError } from '../../db/store-error.ts'
 import { startThread } from '../../lib/thread.ts'
-import { Channel, ChannelClosedError } from '../../rpc/channel.ts'
+import { apiErrors, Channel, ChannelClosedError } from '../../rpc/channel.ts'
 import type { Config } from '../../config.ts'
 import type { Changes } from '../../db/change.ts'
 import type { Log } from '../../lib/log.ts'
@@ -119,7 +119,7 @@ export class WorkerPool {
     worker.postMessage(init, [port2, ...ports])
     const ready = Promise.withResolvers<void>()
     const failure = Promise.withResolvers<never>()
-    const channel: WorkerChannel = new Channel(port1)
+    const channel: WorkerChannel = new Channel(port1, apiErrors(toApiError))
     const ledger = core.openWorkerLedger({ channel, keyUsage, rejections, health: core.health })
     const remote = channel.proxy('worker')
     const startedAt = performance.now()
@@ -143,7 +143,7 @@ export class WorkerPool {
       this.#onReady(pooled)
       ready.resolve()
     }
-    channel.serve<LedgerCalls>({ services: this.#servicesFor(ledger, onReady), batched: ledger, toApiError })
+    channel.serve<LedgerCalls>({ services: this.#servicesFor(ledger, onReady), batched: ledger })
     return pooled
   }
 

@@ -24,7 +24,7 @@ import { createSealer, type Sealer } from '../../lib/encryption.ts'
 import { SlotMap } from '../../lib/slot-map.ts'
 import type { RelayDeps, ActiveRequest } from '../../relay/relay-request.ts'
 import { StoredResponses } from '../../usage/stored-responses.ts'
-import { Channel } from '../../rpc/channel.ts'
+import { apiErrors, Channel } from '../../rpc/channel.ts'
 import type { NodeState, WorkerInit, WorkerService, WorkerServices } from './protocol.ts'
 import { fetchModels } from '../../relay/upstreams/fetch-models.ts'
 import { testUpstream } from '../../relay/upstreams/test-upstream.ts'
@@ -143,7 +143,7 @@ async function openContext(init: WorkerInit): Promise<WorkerContext> {
   const configCache = new ConfigCache({ db, sealer, reloadKeys, directory, catalog })
   const node = init.node === null ? {} : { node: init.node }
   const log = createLog(config.logLevel, { ...node, worker: init.number })
-  const channel: MainChannel = new Channel(init.mainPort)
+  const channel: MainChannel = new Channel(init.mainPort, apiErrors(rethrow))
   const ledger = new RemoteLedger(channel)
   const health = new WorkerHealth(channel)
   const quirks = new WorkerQuirks(channel)
@@ -207,11 +207,7 @@ async function start(init: WorkerInit): Promise<void> {
     },
     abort: abortRequests,
   }
-  channel.serve({
-    services: { worker } satisfies WorkerServices,
-    batched: ledger.events,
-    toApiError: rethrow,
-  })
+  channel.serve({ services: { worker } satisfies WorkerServices, batched: ledger.events })
   channel.send('relay', 'onReady')
   collectGarbageWhenIdle()
 }

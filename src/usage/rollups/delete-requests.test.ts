@@ -25,7 +25,7 @@ function createStore(
 function write(writer: StoreWriter, seq: number, times: readonly number[]): void {
   const requests = times.map((at) => createRequestRow(`req_${seq}_${at}`, { at, cost_nanos: 3n }))
   const [outcome] = writer.runGroup([
-    { id: seq, kind: 'commit', commit: packCommit(createLedgerCommit(seq, { requests })) },
+    { kind: 'commit', commit: packCommit(createLedgerCommit(seq, { requests })) },
   ])
   assert.deepEqual(outcome, { result: [] })
 }

@@ -22,14 +22,13 @@ describe('usage roll-up', () => {
         upstream_cost_nanos: index % 5 === 0 ? 7n : null,
       }),
     )
-    writer.runGroup([{ id: 1, kind: 'commit', commit: packCommit(createLedgerCommit(1, { requests })) }])
+    writer.runGroup([{ kind: 'commit', commit: packCommit(createLedgerCommit(1, { requests })) }])
     let steps = 0
     while (writer.rollUp()) steps += 1
     assert.equal(steps, 3)
     assert.equal(writer.rollUp(), false)
     writer.runGroup([
       {
-        id: 2,
         kind: 'commit',
         commit: packCommit(createLedgerCommit(2, { requests: [createRequestRow('req_late', { at: 5 })] })),
       },

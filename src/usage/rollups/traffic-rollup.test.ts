@@ -21,7 +21,7 @@ function openRolledUp(t: TestContext, rows: readonly RequestRow[]): Connection {
   })
   const writer = new StoreWriter(connection)
   const commit = packCommit(createLedgerCommit(1, { requests: rows }))
-  writer.runGroup([{ id: 1, kind: 'commit', commit }])
+  writer.runGroup([{ kind: 'commit', commit }])
   while (rollUpStep(connection, 2));
   return connection
 }
