@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { adminExports } from '../../src/http/admin/csv-exports.ts'
+import { adminExports } from '../../src/http/admin/endpoints.ts'
 import { consoleExports } from '../../src/http/console/csv-exports.ts'
 
 /** Pages with tables that nobody works with elsewhere, and why. */

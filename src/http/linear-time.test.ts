@@ -14,6 +14,7 @@ import { upstreamUrlProblem } from '../lib/address-guard.ts'
 import { createCall, sentBody } from '../providers/contract.fixture.ts'
 import { findProvider } from '../providers/registry.ts'
 import { adminApiKey, startAdminServer } from './admin/admin-server.fixture.ts'
+import { authenticateByKey } from './admin/admin-context.ts'
 import { createAdminApp } from './admin/app.ts'
 import { decodeCursor } from './api/json-values.ts'
 import { ApiKeyAuth } from './api-key-auth.ts'
@@ -137,7 +138,7 @@ describe('endpoints', () => {
 
   test('admin API – the key, the path, the query and the fields take linear time', async (t) => {
     const { ctx } = await startAdminServer(t)
-    const app = createAdminApp(ctx, { authenticate: true })
+    const app = createAdminApp(ctx, { authenticate: authenticateByKey(adminApiKey) })
     const send = (path: string, key = adminApiKey, body?: string): unknown =>
       app.request(`http://relay.test/api/admin${path}`, {
         method: body === undefined ? 'GET' : 'POST',

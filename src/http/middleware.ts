@@ -1,9 +1,7 @@
-/** Hono middleware of the admin API and the console API: authentication by ADMIN_API_KEY, and the limit of request bodies. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+/** Hono middleware of the admin API and the console API: the limit of request bodies. */
 import type { MiddlewareHandler } from 'hono'
 import { apiError } from '../errors.ts'
 import { bodyAbortedError, bodyTimeoutError, maxBodyMs } from './body.ts'
-import { parseBearer } from './header-values.ts'
 
 const maxBodyBytes = 1024 * 1024
 
@@ -43,18 +41,3 @@ export function limitBody(maxMs = maxBodyMs): MiddlewareHandler {
 }
 
 export const bodyLimit = limitBody()
-
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
-}
-
-/** Compares digests in constant time, so that timing reveals neither the content nor the length of the key. */
-export function requireAdminKey(adminApiKey: string | null): MiddlewareHandler {
-  const expected = adminApiKey === null || adminApiKey === '' ? null : sha256(adminApiKey)
-  return async (c, next) => {
-    if (expected === null) throw apiError('not_found')
-    const key = parseBearer(c.req.header('authorization') ?? '') ?? ''
-    if (!timingSafeEqual(sha256(key), expected)) throw apiError('invalid_api_key')
-    await next()
-  }
-}

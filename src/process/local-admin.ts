@@ -44,7 +44,10 @@ export function createAdminHandler(
     admissionOutage: () => control.outages.current,
   }
   const openApp = async () =>
-    (await import('../http/admin/app.ts')).createAdminApp(ctx, { authenticate: false, onInternalError })
+    (await import('../http/admin/app.ts')).createAdminApp(ctx, {
+      authenticate: () => ({ by: 'command-line', session: null }),
+      onInternalError,
+    })
   const openRotation = async () =>
     (await import('./key-rotation/rotation-endpoint.ts')).createRotationEndpoint(ctx, onInternalError)
   // Loaded with the first request, so that it does not delay the start.

@@ -111,7 +111,7 @@ if (postgresSkipReason === false) {
   await import('../../src/http/admin/accounts/keys.test.ts')
   await import('../../src/http/admin/notifications/notifications.test.ts')
   await import('../../src/http/admin/reports.test.ts')
-  await import('../../src/http/admin/csv-routes.test.ts')
+  await import('../../src/http/admin/csv-exports.test.ts')
   await import('../../src/http/api/pagination.test.ts')
   await import('../../src/http/admin/money/vouchers.test.ts')
   await import('../../src/http/openai/account.test.ts')

@@ -1,4 +1,6 @@
 /** What every handler of the admin API works with: the services, and the actor on whose behalf it runs. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { parseBearer } from '../header-values.ts'
 import { apiError } from '../../errors.ts'
 import { isConfirmed, type SessionIds } from '../../users/session-confirmation.ts'
 import { endpointsFor } from '../api/define-endpoints.ts'
@@ -13,11 +15,31 @@ export interface AdminCaller {
   readonly session: SessionIds | null
 }
 
+/** What authentication found out about a request. */
+export interface AdminEnv {
+  readonly Variables: { readonly caller: AdminCaller }
+}
+
 export interface AdminContext extends AdminCaller {
   readonly ctx: AppContext
 }
 
 export const admin = endpointsFor<AdminContext>('admin', pageFields)
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}
+
+/** Compares digests in constant time, so that timing reveals neither the content nor the length of the key. */
+export function authenticateByKey(adminApiKey: string | null): (request: Request) => AdminCaller {
+  const expected = adminApiKey === null || adminApiKey === '' ? null : sha256(adminApiKey)
+  return ({ headers }) => {
+    if (expected === null) throw apiError('not_found')
+    const key = parseBearer(headers.get('authorization') ?? '') ?? ''
+    if (!timingSafeEqual(sha256(key), expected)) throw apiError('invalid_api_key')
+    return { by: 'admin-api', session: null }
+  }
+}
 
 /** The end of a sentence in the OpenAPI document. */
 export const confirmationRule =

@@ -17,6 +17,7 @@ import { LoginThrottle } from '../../limits/login-throttle.ts'
 import { openRolledUpStore } from '../../usage/rollups/rolled-up-store.fixture.ts'
 import { createAuthThrottle } from '../auth-throttle.ts'
 import type { AppContext } from '../app-context.ts'
+import { authenticateByKey } from './admin-context.ts'
 import { adminPath, createAdminApp } from './app.ts'
 
 export const adminApiKey = 'the-key-of-the-operator'
@@ -96,7 +97,10 @@ export async function startAdminServer(
       catalog.apply(await loadCatalogDelta(db, changes))
     },
   }
-  const app = createAdminApp(ctx, { authenticate: settings.authenticate ?? true })
+  const byKey = authenticateByKey(ctx.config.adminApiKey)
+  const app = createAdminApp(ctx, {
+    authenticate: settings.authenticate === false ? () => ({ by: 'command-line', session: null }) : byKey,
+  })
   const url = await listen(
     t,
     fetchListener(async (request) => app.fetch(request)),

@@ -7,6 +7,7 @@ import { storedResponseTtlMs } from '../../db/retention/stored-responses.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { createClaim } from '../../relay/idempotency.ts'
 import { startAdminServer, type AdminServer, type TestResponse } from './admin-server.fixture.ts'
+import type { AdminEnv } from './admin-context.ts'
 import { idempotentPosts } from './idempotent-posts.ts'
 
 const vouchers = { amount: '1', count: 2 }
@@ -117,8 +118,12 @@ describe('Idempotency-Key in the admin API', () => {
         return results
       },
     }
-    const app = new Hono()
-    app.use(idempotentPosts({ ctx: { ...ctx, db }, by: 'admin-api', session: null }, assert.ifError))
+    const app = new Hono<AdminEnv>()
+    app.use(async (c, next) => {
+      c.set('caller', { by: 'admin-api', session: null })
+      await next()
+    })
+    app.use(idempotentPosts({ ...ctx, db }, assert.ifError))
     app.post('/api/admin/vouchers', (c) => c.text('created'))
     const headers = { 'idempotency-key': 'expiring' }
     const request = { method: 'POST', headers, body: JSON.stringify(vouchers) }

@@ -17,7 +17,8 @@ import { apiError, type ApiError } from '../../errors.ts'
 import { createClaim, headerName, requireSameBody } from '../../relay/idempotency.ts'
 import { StoredResponses, type StoredResponse } from '../../usage/stored-responses.ts'
 import { formatTime } from '../api/json-values.ts'
-import type { AdminContext } from './admin-context.ts'
+import type { AppContext } from '../app-context.ts'
+import type { AdminEnv } from './admin-context.ts'
 
 /** A call without a response has failed by then, or its process was killed. */
 const inProgressMs = 60_000
@@ -53,12 +54,10 @@ function replay(c: Context, first: StoredResponse): Response {
 
 /** `onError` receives what prevented the end of a call from being stored; the caller gets the response nevertheless. */
 export function idempotentPosts(
-  { ctx, by, session }: AdminContext,
+  { db, sealer }: Pick<AppContext, 'db' | 'sealer'>,
   onError: (error: unknown, requestId: string) => void,
-): MiddlewareHandler {
-  const { db, sealer } = ctx
+): MiddlewareHandler<AdminEnv> {
   const storedResponses = new StoredResponses(db, sealer)
-  const administrator = session?.userId ?? by
 
   /** Claims the key of a call. Returns the first call with the key if there is one. */
   async function claim(call: Omit<IdempotentCall, 'at'>): Promise<StoredResponse | null> {
@@ -66,7 +65,7 @@ export function idempotentPosts(
       // A key that has just expired for the search below has also expired for the next claim.
       const [claimed] = await db.write(claimCallStatement({ ...call, at: Date.now() }))
       if (claimed?.changes === 1) return null
-      const first = await storedResponses.find(administrator, call.keyHash)
+      const first = await storedResponses.find(call.administrator, call.keyHash)
       if (first !== undefined) return first
     }
   }
@@ -89,7 +88,8 @@ export function idempotentPosts(
       Buffer.from(await c.req.arrayBuffer()),
     )
     const requestId = c.res.headers.get('x-request-id') ?? ''
-    const call = { administrator, keyHash, bodyHash, requestId }
+    const { by, session } = c.var.caller
+    const call = { administrator: session?.userId ?? by, keyHash, bodyHash, requestId }
     const first = await claim(call)
     if (first !== null) {
       requireSameBody(first, bodyHash)

@@ -3,6 +3,7 @@
  * is declared. Objects are strict: unknown fields are rejected, not ignored.
  */
 import { z } from '@hono/zod-openapi'
+import { view } from '../api/define-endpoints.ts'
 import type { UpstreamCosts } from '../../catalog/costs.ts'
 import { pricesRequired, toDecimalPrices, type Price, type PriceInput } from '../../catalog/prices.ts'
 import { apiError } from '../../errors.ts'
@@ -106,6 +107,19 @@ export const costsInput = z
 export const pricesSchema = z.object(priceFields)
 export const costsSchema = pricesSchema.extend({ currency: z.string().nullable(), rate: z.string() })
 
+/** The columns of `prices` in exports. */
+export const priceColumns = [
+  'prices.input',
+  'prices.output',
+  'prices.cached_input',
+  'prices.cache_write',
+  'prices.cache_write_1h',
+  'prices.reasoning',
+  'prices.per_request',
+  'prices.per_search',
+  'prices.free',
+] as const
+
 /** Throws 400 with `param` unless exactly one of prices and `free` is given. */
 export function toPriceInput(input: z.infer<typeof pricesInput>, param = 'prices'): PriceInput {
   const { free, ...prices } = input
@@ -162,6 +176,15 @@ export function toUpstreamCosts(input: z.infer<typeof costsInput>, param = 'pric
 export function serializeCosts(costs: UpstreamCosts | null): z.infer<typeof costsSchema> | null {
   if (costs === null) return null
   return { ...serializePriceInput(costs), currency: costs.currency ?? null, rate: costs.rate ?? '1' }
+}
+
+/** The view of an operation that takes effect once, however often it is requested. */
+export function onceView<Schema extends z.ZodType>(schema: Schema) {
+  return view(
+    'result',
+    schema,
+    ({ json }: { readonly isNew: boolean; readonly json: z.input<Schema> }) => json,
+  )
 }
 
 export const errorSchema = z.object({

@@ -1,7 +1,7 @@
 /** An announcement, as both APIs show it. */
 import { z } from 'zod'
+import { view } from './define-endpoints.ts'
 import type { Announcement } from '../../notifications/announcements.ts'
-import type { View } from './endpoint.ts'
 import { language, time } from './json-schemas.ts'
 import { formatTime } from './json-values.ts'
 
@@ -27,8 +27,4 @@ export function serializeAnnouncement({
   return { id, title, text, severity, from: formatTime(from), to: formatTime(to) }
 }
 
-export const announcementView: View<Announcement, typeof announcement> = {
-  noun: 'announcement',
-  schema: announcement,
-  serialize: serializeAnnouncement,
-}
+export const announcementView = view('announcement', announcement, serializeAnnouncement)

@@ -3,7 +3,7 @@ import { z } from '@hono/zod-openapi'
 import type { Changed } from '../../db/change.ts'
 import { apiError } from '../../errors.ts'
 import type { AppContext } from '../app-context.ts'
-import { namedColumns, type CsvColumn, type CsvColumns } from '../csv-export.ts'
+import { namedColumns } from '../csv-export.ts'
 import type {
   Audience,
   BaseContext,
@@ -35,6 +35,14 @@ type Define<Context> = <
   path: Path,
   declaration: Declaration<Context, Path, R, Query, Body>,
 ) => Endpoint<Context, SchemaOf<R>, Body, z.ZodObject<Query>>
+
+export function view<Value, Schema extends z.ZodType>(
+  noun: string,
+  schema: Schema,
+  serialize: View<Value, Schema>['serialize'],
+): View<Value, Schema> {
+  return { noun, schema, serialize }
+}
 
 function isView(response: Responded): response is View<never> {
   return 'serialize' in response
@@ -75,7 +83,7 @@ type AnyDeclaration = Declaration<never, string, Responded, z.ZodRawShape, z.Zod
 function build(
   { audience, method, status }: Kind,
   path: string,
-  declaration: AnyDeclaration & { readonly csv?: CsvColumns | undefined },
+  declaration: AnyDeclaration,
 ): Endpoint<BaseContext> {
   const { summary, description, body, response, existing, mediaType = 'application/json', csv } = declaration
   const query = declaration.query && z.strictObject(declaration.query)
@@ -92,7 +100,7 @@ function build(
     returns: declaration.returns ?? `${defaultReturns[method]} ${nounOf(response)}.`,
     mediaType,
     existing,
-    csv,
+    csv: csv && namedColumns<never>(csv),
     async run(context, input) {
       const values = {
         query: query && (await validate(query, input.query)),
@@ -108,9 +116,7 @@ function build(
 }
 
 /** Erased like `AnyDeclaration`. */
-interface AnyList extends Omit<ListDeclaration<Responded, z.ZodRawShape>, 'csv'> {
-  readonly csv?: readonly CsvColumn<never>[]
-}
+type AnyList = Omit<ListDeclaration<Responded, z.ZodRawShape>, 'csv'> & Pick<AnyDeclaration, 'csv'>
 
 interface ListKind {
   readonly audience: Audience
@@ -123,7 +129,7 @@ interface ListKind {
 function buildList(
   { audience, fields, amount }: ListKind,
   path: string,
-  { item, filters, csv, ...description }: AnyList,
+  { item, filters, ...description }: AnyList,
   read: (context: BaseContext, query: PageQuery) => Promise<Page<unknown>>,
 ): Endpoint<BaseContext> {
   const schema = isView(item) ? item.schema : item
@@ -137,7 +143,7 @@ function buildList(
       return { data: await Promise.all(data.map((value) => serialize(item, value, context.ctx))), next }
     },
   }
-  return build({ audience, method: 'get', status: 200 }, path, { ...list, csv: csv && namedColumns(csv) })
+  return build({ audience, method: 'get', status: 200 }, path, list)
 }
 
 type ListSchema<R> = z.ZodObject<{ data: z.ZodArray<SchemaOf<R>>; next: z.ZodNullable<z.ZodString> }>
@@ -162,15 +168,16 @@ export function endpointsFor<Context extends BaseContext>(audience: Audience, pa
     put: verb('put'),
     patch: verb('patch'),
 
-    /** Responds with the last parameter of the path, the id of what was deleted. */
+    /** Responds with the id of what was deleted. */
     delete: <Path extends string>(path: Path, declaration: DeleteDeclaration<Context, Path>) =>
       remove(path, {
         returns: 'Deleted.',
         ...declaration,
         response: deleted,
         async handle(context) {
-          await declaration.handle(context)
-          return { id: Object.values<string>(context.params).at(-1) ?? '', deleted: true as const }
+          const id = await declaration.handle(context)
+          const last = Object.values<string>(context.params).at(-1) ?? ''
+          return { id: typeof id === 'string' ? id : last, deleted: true as const }
         },
       }),
 

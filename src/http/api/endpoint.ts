@@ -35,6 +35,7 @@ export type SchemaOf<R> = R extends View<never, infer Schema> ? Schema : R exten
 /** undefined: not found. */
 type Returned<R> = R extends View<infer Value> ? Value | undefined : R extends z.ZodType ? z.input<R> : never
 type ItemOf<R> = Exclude<Returned<R>, undefined>
+type RowOf<Schema> = z.output<Schema> extends { data: (infer Row extends object)[] } ? Row : never
 type Awaitable<Value> = Value | Promise<Value>
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
@@ -69,6 +70,8 @@ export interface Declaration<
   readonly response: R
   /** The media type of a handler that returns a `Response`. Default: JSON. */
   readonly mediaType?: string
+  /** Of a list, the columns of its export at its path with `.csv`; without them, there is none. */
+  readonly csv?: readonly CsvColumn<RowOf<SchemaOf<R>>>[]
   /** Describes the response 200 of a call that had taken effect before; `isNew` of the value decides. */
   readonly existing?: string
   readonly handle: (context: Context & HandlerInput<Path, Query, Body>) => Awaitable<Returned<R> | Response>
@@ -77,7 +80,6 @@ export interface Declaration<
 export interface ListDeclaration<R, Query extends z.ZodRawShape> extends Description {
   readonly item: R
   readonly filters?: Query
-  /** Columns of the export at the path of the list with `.csv`; without them, there is none. */
   readonly csv?: readonly CsvColumn<z.output<SchemaOf<R>> & object>[]
 }
 
@@ -105,6 +107,7 @@ export interface ShortListDeclaration<Context, Path, R, Query extends z.ZodRawSh
 }
 
 export interface DeleteDeclaration<Context, Path> extends Description {
+  /** Returns the id of what was deleted if it is not the last parameter of the path. */
   readonly handle: (context: Context & HandlerInput<Path, NoFields, z.ZodUndefined>) => Promise<unknown>
 }
 

@@ -1,5 +1,7 @@
 /** A customer's request for higher limits, as both APIs show it. */
 import { z } from 'zod'
+import { accountById } from '../../accounts/accounts.ts'
+import { view } from './define-endpoints.ts'
 import type { LimitRequest } from '../../accounts/limit-requests.ts'
 import { limits, time } from './json-schemas.ts'
 import { formatTime } from './json-values.ts'
@@ -31,3 +33,7 @@ export function serializeLimitRequest(request: LimitRequest, email: string): Lim
     answered_at: formatTime(request.answeredAt),
   }
 }
+
+export const limitRequestView = view('request', limitRequest, async (request: LimitRequest, { db }) =>
+  serializeLimitRequest(request, (await accountById(db, request.accountId))?.email ?? ''),
+)

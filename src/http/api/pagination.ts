@@ -17,6 +17,9 @@ export const optionalPageFields = {
   cursor: z.string().max(1000).optional().meta({ description: '`next` of the previous page.' }),
 }
 
+/** Cursors of lists in the order of ids. */
+export const idCursor = /^\w{1,60}$/
+
 export interface PageQuery {
   readonly limit?: number | undefined
   readonly cursor?: string | undefined

@@ -2,9 +2,9 @@
  * Serves the endpoints of an API (`endpoint.ts`) with Hono: reads the input of each request, calls the endpoint with the
  * context of its audience, and responds. Each list with columns is also exported as CSV.
  */
+import { z } from 'zod'
 import type { Context, Env, Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import { z } from 'zod'
 import { apiError, type ApiError } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
 import { exportList, exportPageRows, type ListPage } from '../csv-export.ts'

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startAdminServer } from '../admin/admin-server.fixture.ts'
-import { createAdminApp } from '../admin/app.ts'
+import { authenticateByKey } from '../admin/admin-context.ts'
+import { adminPath, createAdminApp } from '../admin/app.ts'
+import { adminEndpoints } from '../admin/endpoints.ts'
 import { openapiDocument } from './document.ts'
 
 interface Operation {
@@ -14,8 +16,8 @@ interface Operation {
 describe('openapiDocument', () => {
   test('document – describes all admin and public endpoints; all references resolve', async (t) => {
     const { ctx } = await startAdminServer(t)
-    const app = createAdminApp(ctx, { authenticate: true })
-    const document = JSON.parse(JSON.stringify(openapiDocument(app, '1.2.3'))) as {
+    const app = createAdminApp(ctx, { authenticate: authenticateByKey(null) })
+    const document = JSON.parse(JSON.stringify(openapiDocument(adminPath, adminEndpoints, '1.2.3'))) as {
       info: { version: string }
       paths: Record<string, Record<string, Operation>>
       components: { schemas: Record<string, unknown> }

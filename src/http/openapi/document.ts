@@ -2,7 +2,8 @@
  * The document of `/openapi.json`: the admin API as its endpoints declare it, and the public API, which runs on raw
  * node:http and is described here by hand.
  */
-import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Endpoint } from '../api/endpoint.ts'
+import { describeEndpoints } from './endpoints.ts'
 import { statusPaths } from './status.ts'
 import { messagesPaths } from './anthropic.ts'
 import {
@@ -226,13 +227,9 @@ interface Operation {
   readonly responses: Readonly<Record<string, Json>>
 }
 
-/** The whole document (OpenAPI 3.1) as plain JSON. `app` comes from `createAdminApp`. */
-export function openapiDocument(app: OpenAPIHono, version: string): Json {
-  const { paths = {}, components = {} } = app.getOpenAPI31Document({
-    openapi: '3.1.0',
-    info: { title: 'Sluice', version },
-    security: [{ admin: [] }],
-  })
+/** The whole document (OpenAPI 3.1) as plain JSON, with the endpoints of the admin API under `adminPath`. */
+export function openapiDocument(adminPath: string, endpoints: readonly Endpoint[], version: string): Json {
+  const { paths = {}, components = {} } = describeEndpoints(adminPath, endpoints)
   const adminPaths = Object.entries(paths).map(
     ([path, operations]) => [path, describeAdministration(operations)] as const,
   )

@@ -1,5 +1,5 @@
 /** The endpoints of the admin API, and the exports of its lists, as operations of the OpenAPI document. */
-import { z, type OpenAPIHono } from '@hono/zod-openapi'
+import { OpenAPIHono, z } from '@hono/zod-openapi'
 import type { Endpoint } from '../api/endpoint.ts'
 import { filtersOf } from '../api/serve.ts'
 
@@ -72,11 +72,11 @@ function registerExport(registry: Registry, basePath: string, endpoint: Endpoint
   })
 }
 
-export function registerEndpoints(
-  registry: Registry,
-  basePath: string,
-  endpoints: readonly Endpoint[],
-): void {
+/** The paths and components of a document. */
+export function describeEndpoints(basePath: string, endpoints: readonly Endpoint[]) {
+  const app = new OpenAPIHono()
+  const registry = app.openAPIRegistry
   for (const endpoint of endpoints) registerEndpoint(registry, basePath, endpoint)
   for (const endpoint of endpoints) if (endpoint.csv) registerExport(registry, basePath, endpoint)
+  return app.getOpenAPI31Document({ openapi: '3.1.0', info: { title: '', version: '' } })
 }

@@ -2,7 +2,7 @@
 /** Every list that can be exported: its columns, its rows, its filters, and texts that a spreadsheet would execute. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { adminExports } from '../../../src/http/admin/csv-exports.ts'
+import { adminExports } from '../../../src/http/admin/endpoints.ts'
 import { accountContract } from '../../../src/http/console/contract/account.ts'
 import { keyContract } from '../../../src/http/console/contract/keys.ts'
 import { chatRequest } from '../../support/server/account.ts'

@@ -1,4 +1,4 @@
-import { adminExports } from '../../../src/http/admin/csv-exports.ts'
+import { adminExports } from '../../../src/http/admin/endpoints.ts'
 
 /** Admin endpoints that test/e2e/admin/admin-api.test.ts does not call, and the test file that covers each. */
 export const coveredElsewhere: Readonly<Record<string, string>> = {

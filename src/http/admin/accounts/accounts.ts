@@ -1,5 +1,9 @@
 /** `/accounts`: accounts with their balances, caps and limits. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { limitColumns } from '../../csv-export.ts'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
+import type { AppContext } from '../../app-context.ts'
 import {
   accountByEmail,
   accountById,
@@ -14,26 +18,8 @@ import { formatAmount, formatFactor, parseFactor } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { createAccountWithTrial } from '../../api/trial-credit.ts'
 import type { TrialCreditResult } from '../../../ledger/credits/grant-trial-credit.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { writeAndPublish } from '../../api/publish.ts'
+import { capsInput, capsSchema, limitsInput, limitsSchema, toLimitsPatch, money, time } from '../schemas.ts'
 import {
-  jsonBody,
-  capsInput,
-  capsSchema,
-  createdResponse,
-  idParams,
-  limitsInput,
-  limitsSchema,
-  toLimitsPatch,
-  listResponse,
-  money,
-  okResponse,
-  time,
-} from '../schemas.ts'
-import { pageFields } from '../../api/pagination.ts'
-import {
-  decodeCursor,
-  encodeCursor,
   parseOptionalAmount,
   formatOptionalAmount,
   serializeLimits,
@@ -106,10 +92,7 @@ const newAccountSchema = accountSchema
   })
   .openapi('NewAccount')
 
-async function serializeAccount(
-  { ctx }: AdminContext,
-  account: Account,
-): Promise<z.infer<typeof accountSchema>> {
+async function serializeAccount(account: Account, ctx: AppContext): Promise<z.infer<typeof accountSchema>> {
   const wallet = await ctx.wallet(account.id, null)
   return {
     id: account.id,
@@ -137,6 +120,8 @@ async function serializeAccount(
   }
 }
 
+const accountView = view('account', accountSchema, serializeAccount)
+
 function toAccountPatch(body: z.infer<typeof accountPatch>): AccountPatch {
   const { caps, limits, price_factor: priceFactor, low_balance: lowBalance, ...rest } = body
   const { daily, monthly } = caps === null ? { daily: null, monthly: null } : (caps ?? {})
@@ -151,47 +136,6 @@ function toAccountPatch(body: z.infer<typeof accountPatch>): AccountPatch {
     priceFactorPpm: typeof priceFactor === 'string' ? parseFactor(priceFactor, 'price_factor') : priceFactor,
   }
 }
-
-const create = createRoute({
-  method: 'post',
-  path: '/accounts',
-  summary: 'Create an account',
-  request: { body: jsonBody(accountInput) },
-  responses: createdResponse(newAccountSchema, 'The account.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/accounts',
-  summary: 'List accounts, newest first, or search them by e-mail address, name or id',
-  request: {
-    query: z.strictObject({
-      ...pageFields,
-      q: z
-        .string()
-        .trim()
-        .max(300)
-        .optional()
-        .meta({ description: 'Part of an e-mail address or a name, or an id.' }),
-      email: z.string().optional().meta({ description: 'The exact e-mail address.' }),
-      status: status.optional(),
-    }),
-  },
-  responses: listResponse(accountSchema, 'A page of accounts.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/accounts/{id}',
-  summary: 'Get an account with its balance',
-  request: { params: idParams },
-  responses: okResponse(accountSchema, 'The account.'),
-})
-const update = createRoute({
-  method: 'patch',
-  path: '/accounts/{id}',
-  summary: 'Update an account; null removes a cap or a limit, or all of them',
-  request: { params: idParams, body: jsonBody(accountPatch) },
-  responses: okResponse(accountSchema, 'The updated account.'),
-})
 
 function serializeTrialCredit(trial: TrialCreditResult): z.infer<typeof trialCreditSchema> {
   if (!trial.granted) {
@@ -213,41 +157,73 @@ export async function requireAccount(db: Db, id: string): Promise<Account> {
   return account
 }
 
-export function accountRoutes(admin: AdminContext): OpenAPIHono {
-  const { ctx, by } = admin
-  const { db } = ctx
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const body = { timezone: ctx.config.timezone, ...c.req.valid('json') }
-    const { account, trial } = await createAccountWithTrial(ctx, body, by)
-    await ctx.publishChanges(account.changes)
-    const view = await serializeAccount(admin, account.value)
-    return c.json(trial === null ? view : { ...view, trial_credit: serializeTrialCredit(trial) }, 201)
-  })
-  app.openapi(list, async (c) => {
-    const { limit, cursor, q, email, status: statusFilter } = c.req.valid('query')
-    if (email !== undefined) {
+export const accountEndpoints = [
+  admin.create('/accounts', {
+    summary: 'Create an account',
+    body: accountInput,
+    response: newAccountSchema,
+    returns: 'The account.',
+    async handle({ ctx, by, body }) {
+      const input = { timezone: ctx.config.timezone, ...body }
+      const { account, trial } = await createAccountWithTrial(ctx, input, by)
+      await ctx.publishChanges(account.changes)
+      const json = await serializeAccount(account.value, ctx)
+      return trial === null ? json : { ...json, trial_credit: serializeTrialCredit(trial) }
+    },
+  }),
+  admin.page('/accounts', {
+    summary: 'List accounts, newest first, or search them by e-mail address, name or id',
+    item: accountView,
+    filters: {
+      q: z
+        .string()
+        .trim()
+        .max(300)
+        .optional()
+        .meta({ description: 'Part of an e-mail address or a name, or an id.' }),
+      email: z.string().optional().meta({ description: 'The exact e-mail address.' }),
+      status: status.optional(),
+    },
+    cursor: /^acc_[0-9a-z]{26}$/,
+    csv: [
+      'id',
+      'email',
+      'name',
+      'tier',
+      'status',
+      'balance',
+      'held',
+      'available',
+      'spent_today',
+      'spent_month',
+      'caps.daily',
+      'caps.monthly',
+      'low_balance',
+      'currency',
+      ...limitColumns,
+      'timezone',
+      'price_factor',
+      'trial',
+      'created_at',
+      'updated_at',
+    ],
+    async handle({ ctx: { db }, query: { q, email, status: statusFilter }, page }) {
+      if (email === undefined) return listAccounts(db, { ...page, search: q, status: statusFilter })
       const match = await accountByEmail(db, email)
       const isMatch = match !== undefined && (statusFilter === undefined || match.status === statusFilter)
-      return c.json({ data: isMatch ? [await serializeAccount(admin, match)] : [], next: null }, 200)
-    }
-    const page = {
-      limit,
-      search: q,
-      status: statusFilter,
-      cursor: decodeCursor(cursor, /^acc_[0-9a-z]{26}$/),
-    }
-    const { data, next } = await listAccounts(db, page)
-    const views = await Promise.all(data.map((account) => serializeAccount(admin, account)))
-    return c.json({ data: views, next: encodeCursor(next) }, 200)
-  })
-  app.openapi(read, async (c) =>
-    c.json(await serializeAccount(admin, await requireAccount(db, c.req.valid('param').id)), 200),
-  )
-  app.openapi(update, async (c) => {
-    const patch = toAccountPatch(c.req.valid('json'))
-    const account = await writeAndPublish(admin, updateAccount(db, c.req.valid('param').id, patch, by))
-    return c.json(await serializeAccount(admin, account), 200)
-  })
-  return app
-}
+      return { data: isMatch ? [match] : [], next: null }
+    },
+  }),
+  admin.get('/accounts/{id}', {
+    summary: 'Get an account with its balance',
+    response: accountView,
+    handle: ({ ctx, params }) => accountById(ctx.db, params.id),
+  }),
+  admin.patch('/accounts/{id}', {
+    summary: 'Update an account; null removes a cap or a limit, or all of them',
+    body: accountPatch,
+    response: accountView,
+    handle: ({ ctx, by, params, body, publish }) =>
+      publish(updateAccount(ctx.db, params.id, toAccountPatch(body), by)),
+  }),
+]

@@ -1,6 +1,39 @@
-/** `/accounts/{id}/keys` and `/keys/{id}`: the API keys of callers. Only the response to a creation has the secret. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { accountById } from '../../../accounts/accounts.ts'
+/** `/accounts/{id}/keys` and `/keys`: the API keys of callers. Only the response to a creation has the secret. */
+import { z } from '@hono/zod-openapi'
+import { keyScopeColumns } from '../../csv-export.ts'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
+import type { Db } from '../../../db/db.ts'
+import { emailsOfAccounts } from '../../../accounts/accounts.ts'
+import {
+  keyOrders,
+  keyStates,
+  searchKeys,
+  type KeyFilter,
+  type KeyPage,
+} from '../../../accounts/key-search.ts'
+import { spendByKeys } from '../../../usage/key-spend.ts'
+import { requireAccount } from './accounts.ts'
+import {
+  spentSchema,
+  capsInput,
+  capsSchema,
+  limitsInput,
+  limitsSchema,
+  toLimitsPatch,
+  money,
+  returnedOnce,
+  time,
+  timeInput,
+} from '../schemas.ts'
+import {
+  serializeSpent,
+  parseOptionalAmount,
+  formatOptionalAmount,
+  serializeLimits,
+  parseTime,
+  formatTime,
+} from '../../api/json-values.ts'
 import {
   createKey,
   deleteKey,
@@ -11,33 +44,6 @@ import {
   type KeyPatch,
 } from '../../../accounts/keys.ts'
 import { apiError } from '../../../errors.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { writeAndPublish } from '../../api/publish.ts'
-import {
-  jsonBody,
-  capsInput,
-  capsSchema,
-  createdResponse,
-  deletedSchema,
-  idParams,
-  limitsInput,
-  limitsSchema,
-  toLimitsPatch,
-  listResponse,
-  money,
-  okResponse,
-  returnedOnce,
-  time,
-  timeInput,
-} from '../schemas.ts'
-import {
-  parseOptionalAmount,
-  formatOptionalAmount,
-  serializeLimits,
-  parseTime,
-  formatTime,
-} from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const status = z.enum(['active', 'disabled'])
 const names = z.array(z.string())
@@ -79,7 +85,15 @@ export const newKeySchema = keySchema
   .extend({ secret: z.string().meta({ description: returnedOnce }) })
   .openapi('NewKey')
 
-export function serializeKey(key: Key): z.infer<typeof keySchema> {
+export const listedKeySchema = keySchema
+  .extend({
+    account_email: z.string(),
+    expired: z.boolean().meta({ description: 'An expired key is rejected, whatever its status.' }),
+    spent: spentSchema,
+  })
+  .openapi('ListedKey')
+
+function serializeKey(key: Key): z.infer<typeof keySchema> {
   return {
     id: key.id,
     account: key.accountId,
@@ -101,6 +115,8 @@ export function serializeKey(key: Key): z.infer<typeof keySchema> {
     last_used_at: formatTime(key.lastUsedAt),
   }
 }
+
+const keyView = view('key', keySchema, serializeKey)
 
 /** The requested status from any of the three fields; undefined if none is given. Throws 400 if they contradict. */
 function resolveStatus({
@@ -143,79 +159,92 @@ function toKeyPatch(body: z.infer<typeof keyPatch>): KeyPatch {
   }
 }
 
-const create = createRoute({
-  method: 'post',
-  path: '/accounts/{id}/keys',
-  summary: 'Create a key',
-  request: { params: idParams, body: jsonBody(keyInput) },
-  responses: createdResponse(newKeySchema, 'The key with its secret.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/accounts/{id}/keys',
-  summary: 'List the keys of an account, oldest first',
-  request: { params: idParams, query: z.strictObject(optionalPageFields) },
-  responses: listResponse(keySchema, 'All its keys.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/keys/{id}',
-  summary: 'Get a key',
-  request: { params: idParams },
-  responses: okResponse(keySchema, 'The key, without its secret.'),
-})
-const update = createRoute({
-  method: 'patch',
-  path: '/keys/{id}',
-  summary: 'Update a key: rename, disable or restrict it; null removes a cap or a limit, or all of them',
-  request: { params: idParams, body: jsonBody(keyPatch) },
-  responses: okResponse(keySchema, 'The updated key.'),
-})
-const remove = createRoute({
-  method: 'delete',
-  path: '/keys/{id}',
-  summary: 'Delete a key permanently',
-  request: { params: idParams },
-  responses: okResponse(deletedSchema, 'Deleted: every node rejects the key from now on.'),
-})
-
-export function keyRoutes(admin: AdminContext): OpenAPIHono {
-  const { ctx, by } = admin
-  const { db, config } = ctx
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const body = c.req.valid('json')
-    const input = { ...toKeyPatch(body), accountId: c.req.valid('param').id, name: body.name }
-    const key = await writeAndPublish(admin, createKey(db, input, { by, maxKeys: config.keysPerAccount }))
-    return c.json({ ...serializeKey(key), secret: key.secret }, 201)
-  })
-  app.openapi(list, async (c) => {
-    const { id } = c.req.valid('param')
-    if ((await accountById(db, id)) === undefined) {
-      throw apiError('not_found', { message: 'Account not found.' })
-    }
-    const keys = (await listKeys(db, id)).map(serializeKey)
-    return c.json(
-      paginate(keys, c.req.valid('query'), (key) => key.id),
-      200,
-    )
-  })
-  app.openapi(read, async (c) => {
-    const key = await keyById(db, c.req.valid('param').id)
-    if (key === undefined) throw apiError('not_found', { message: 'Key not found.' })
-    return c.json(serializeKey(key), 200)
-  })
-  app.openapi(update, async (c) => {
-    const patch = toKeyPatch(c.req.valid('json'))
-    return c.json(
-      serializeKey(await writeAndPublish(admin, updateKey(db, c.req.valid('param').id, patch, by))),
-      200,
-    )
-  })
-  app.openapi(remove, async (c) => {
-    const { id } = c.req.valid('param')
-    await writeAndPublish(admin, deleteKey(db, id, by))
-    return c.json({ id, deleted: true as const }, 200)
-  })
-  return app
+/** A page of the keys of all accounts, with their spend. */
+async function searchListedKeys(db: Db, filter: KeyFilter, page: Omit<KeyPage, 'now'>) {
+  const now = Date.now()
+  const { data, next } = await searchKeys(db, filter, { ...page, now })
+  const ids = data.map(({ id }) => id)
+  const accountIds = [...new Set(data.map(({ accountId }) => accountId))]
+  const [spent, emails] = await Promise.all([spendByKeys(db, ids, now), emailsOfAccounts(db, accountIds)])
+  const keys = data.map((key) => ({
+    ...serializeKey(key),
+    account_email: emails.get(key.accountId) ?? '',
+    expired: key.expiresAt !== null && key.expiresAt <= now,
+    spent: serializeSpent(spent.get(key.id)),
+  }))
+  return { data: keys, next }
 }
+
+export const keyEndpoints = [
+  admin.create('/accounts/{id}/keys', {
+    summary: 'Create a key',
+    body: keyInput,
+    response: newKeySchema,
+    returns: 'The key with its secret.',
+    async handle({ ctx, by, params, body, publish }) {
+      const input = { ...toKeyPatch(body), accountId: params.id, name: body.name }
+      const key = await publish(createKey(ctx.db, input, { by, maxKeys: ctx.config.keysPerAccount }))
+      return { ...serializeKey(key), secret: key.secret }
+    },
+  }),
+  admin.list('/accounts/{id}/keys', {
+    summary: 'List the keys of an account, oldest first',
+    item: keyView,
+    returns: 'All its keys.',
+    idOf: ({ id }) => id,
+    handle: async ({ ctx: { db }, params }) => listKeys(db, (await requireAccount(db, params.id)).id),
+  }),
+  admin.get('/keys/{id}', {
+    summary: 'Get a key',
+    response: keyView,
+    returns: 'The key, without its secret.',
+    handle: ({ ctx, params }) => keyById(ctx.db, params.id),
+  }),
+  admin.patch('/keys/{id}', {
+    summary: 'Update a key: rename, disable or restrict it; null removes a cap or a limit, or all of them',
+    body: keyPatch,
+    response: keyView,
+    handle: ({ ctx, by, params, body, publish }) =>
+      publish(updateKey(ctx.db, params.id, toKeyPatch(body), by)),
+  }),
+  admin.delete('/keys/{id}', {
+    summary: 'Delete a key permanently',
+    returns: 'Deleted: every node rejects the key from now on.',
+    handle: ({ ctx, by, params, publish }) => publish(deleteKey(ctx.db, params.id, by)),
+  }),
+  admin.page('/keys', {
+    summary: 'Search the keys of all accounts, with their spend; by default newest first',
+    item: listedKeySchema,
+    returns: 'A page of keys.',
+    filters: {
+      // A cursor may contain a name, which has up to 100 characters.
+      cursor: z.string().max(1000).optional().meta({ description: '`next` of the previous page.' }),
+      q: z.string().trim().max(300).optional().meta({
+        description: 'Part of a name, the start of a secret or of the account’s e-mail address, or an id.',
+      }),
+      account: z.string().optional(),
+      status: z
+        .enum(keyStates)
+        .optional()
+        .meta({ description: '`expired` matches expired keys of any status.' }),
+      sort: z.enum(keyOrders).default('newest'),
+    },
+    cursor: /^\w+ key_/,
+    csv: [
+      'id',
+      'name',
+      'account',
+      'account_email',
+      'prefix',
+      'last_four',
+      'status',
+      'expired',
+      'expires_at',
+      ...keyScopeColumns,
+      'created_at',
+      'last_used_at',
+    ],
+    handle: ({ ctx: { db }, query: { q, account, status: state, sort: order }, page }) =>
+      searchListedKeys(db, { search: q, accountId: account, state }, { ...page, order }),
+  }),
+]

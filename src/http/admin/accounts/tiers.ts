@@ -1,5 +1,6 @@
 /** `/tiers`: the default limits and price factor of accounts. */
 import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
 import {
   createTier,
   listTiers,
@@ -9,7 +10,6 @@ import {
   type TierPatch,
 } from '../../../accounts/tiers.ts'
 import { formatFactor, parseFactor } from '../../../lib/money.ts'
-import type { View } from '../../api/endpoint.ts'
 import { admin } from '../admin-context.ts'
 import { tierLimitFields } from '../schemas.ts'
 
@@ -35,16 +35,10 @@ export const tierSchema = z
       'rpm: requests per minute, tpm: tokens per minute, rpd: requests per day, concurrency: concurrent requests; null: unlimited.',
   })
 
-const tierView: View<Tier, typeof tierSchema> = {
-  noun: 'tier',
-  schema: tierSchema,
-  serialize: ({ name, limits, priceFactorPpm, afterPayment }) => ({
-    name,
-    ...limits,
-    price_factor: formatFactor(priceFactorPpm),
-    after_payment: afterPayment,
-  }),
-}
+const tierView = view('tier', tierSchema, (tier: Tier) => {
+  const { name, limits, priceFactorPpm, afterPayment } = tier
+  return { name, ...limits, price_factor: formatFactor(priceFactorPpm), after_payment: afterPayment }
+})
 
 function toTierPatch(body: z.infer<typeof tierPatch>): TierPatch {
   const { price_factor: priceFactor, after_payment: afterPayment, ...patch } = body
@@ -63,6 +57,7 @@ export const tierEndpoints = [
   admin.list('/tiers', {
     summary: 'List tiers by name',
     item: tierView,
+    csv: ['name', 'rpm', 'tpm', 'rpd', 'concurrency', 'price_factor', 'after_payment'],
     idOf: ({ name }) => name,
     handle: ({ ctx }) => listTiers(ctx.db),
   }),

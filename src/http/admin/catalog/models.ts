@@ -1,29 +1,12 @@
 /** `/models`: the models that callers can request, with routes and versioned prices. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
+import { currencyColumn } from '../../csv-export.ts'
 import {
-  createModel,
-  deleteModel,
-  listModels,
-  modelById,
-  updateModel,
-  type Model,
-  type ModelPatch,
-} from '../../../catalog/models.ts'
-import type { Catalog } from '../../../catalog/catalog.ts'
-import { priceHistory, pricesRequired, type PriceInput } from '../../../catalog/prices.ts'
-import { preferences } from '../../../catalog/routing.ts'
-import { apiError } from '../../../errors.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { writeAndPublish } from '../../api/publish.ts'
-import {
-  jsonBody,
+  priceColumns,
   costsInput,
   costsSchema,
-  createdResponse,
-  deletedSchema,
-  idParams,
-  listResponse,
-  okResponse,
   toPriceInput,
   pricesInput,
   pricesSchema,
@@ -33,8 +16,19 @@ import {
   time,
   toUpstreamCosts,
 } from '../schemas.ts'
+import {
+  createModel,
+  deleteModel,
+  listModels,
+  modelById,
+  updateModel,
+  type Model,
+  type ModelPatch,
+} from '../../../catalog/models.ts'
+import { priceHistory, pricesRequired, type PriceInput } from '../../../catalog/prices.ts'
+import { preferences } from '../../../catalog/routing.ts'
+import { apiError } from '../../../errors.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const limitInput = z.int().min(0).nullish()
 
@@ -121,36 +115,34 @@ export const priceVersionSchema = z
   .object({ version: z.int(), model: z.string(), effective_at: time, prices: pricesSchema })
   .openapi('PriceVersion')
 
-function serializeModel(model: Model, catalog: Catalog): z.infer<typeof modelSchema> {
-  return {
-    id: model.id,
-    context_tokens: model.contextTokens,
-    max_output_tokens: model.maxOutputTokens,
-    hidden_reasoning: model.hiddenReasoning,
-    prices: serializePrice(model.price),
-    price_version: model.priceVersion,
-    routes: model.routes.map((route) => ({
-      upstream: route.upstreamId,
-      model: route.upstreamModel,
-      priority: route.priority,
-      weight: route.weight,
-      expose_model: route.exposeModel,
-      cost: serializeCosts(route.cost),
-    })),
-    effective_costs: model.routes.map(({ upstreamId, cost }) => {
-      const price = catalog.costOf(upstreamId, cost)
-      return price && serializePrice(price)
-    }),
-    prefer: model.routing.prefer,
-    affinity: model.routing.affinity,
-    fallbacks: [...model.routing.fallbacks],
-    limits: model.limits,
-    owned_by: model.ownedBy,
-    listed: model.listed,
-    created_at: formatTime(model.createdAt),
-    updated_at: formatTime(model.updatedAt),
-  }
-}
+const modelView = view('model', modelSchema, (model: Model, { catalog }) => ({
+  id: model.id,
+  context_tokens: model.contextTokens,
+  max_output_tokens: model.maxOutputTokens,
+  hidden_reasoning: model.hiddenReasoning,
+  prices: serializePrice(model.price),
+  price_version: model.priceVersion,
+  routes: model.routes.map((route) => ({
+    upstream: route.upstreamId,
+    model: route.upstreamModel,
+    priority: route.priority,
+    weight: route.weight,
+    expose_model: route.exposeModel,
+    cost: serializeCosts(route.cost),
+  })),
+  effective_costs: model.routes.map(({ upstreamId, cost }) => {
+    const price = catalog.costOf(upstreamId, cost)
+    return price && serializePrice(price)
+  }),
+  prefer: model.routing.prefer,
+  affinity: model.routing.affinity,
+  fallbacks: [...model.routing.fallbacks],
+  limits: model.limits,
+  owned_by: model.ownedBy,
+  listed: model.listed,
+  created_at: formatTime(model.createdAt),
+  updated_at: formatTime(model.updatedAt),
+}))
 
 /** Reads `prices`, or `free` inside it or instead of it; undefined if neither is given. */
 function resolvePrices({ prices, free }: z.infer<typeof modelPatch>): PriceInput | undefined {
@@ -182,101 +174,74 @@ function toModelPatch(body: z.infer<typeof modelPatch>): ModelPatch {
   }
 }
 
-const create = createRoute({
-  method: 'post',
-  path: '/models',
-  summary: 'Create a model; prices or `free` are required',
-  request: { body: jsonBody(modelInput) },
-  responses: createdResponse(modelSchema, 'The model.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/models',
-  summary: 'List models by id',
-  request: {
-    query: z.strictObject({
-      ...optionalPageFields,
+export const modelEndpoints = [
+  admin.create('/models', {
+    summary: 'Create a model; prices or `free` are required',
+    body: modelInput,
+    response: modelView,
+    handle({ ctx, by, body, publish }) {
+      const patch = toModelPatch(body)
+      if (patch.prices === undefined) throw pricesRequired()
+      const input = { ...patch, id: body.id, contextTokens: body.context_tokens }
+      return publish(createModel(ctx.db, input, by))
+    },
+  }),
+  admin.list('/models', {
+    summary: 'List models by id',
+    item: modelView,
+    filters: {
       q: z.string().trim().toLowerCase().max(300).default('').meta({ description: 'Part of an id.' }),
-    }),
-  },
-  responses: listResponse(modelSchema, 'All models.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/models/{id}',
-  summary: 'Get a model',
-  request: { params: idParams },
-  responses: okResponse(modelSchema, 'The model.'),
-})
-const update = createRoute({
-  method: 'patch',
-  path: '/models/{id}',
-  summary: 'Update a model; changed prices become a new version, requests in progress keep theirs',
-  request: { params: idParams, body: jsonBody(modelPatch) },
-  responses: okResponse(modelSchema, 'The updated model.'),
-})
-const remove = createRoute({
-  method: 'delete',
-  path: '/models/{id}',
-  summary: 'Delete a model',
-  request: { params: idParams },
-  responses: okResponse(deletedSchema, 'Deleted.'),
-})
-const versions = createRoute({
-  method: 'get',
-  path: '/models/{id}/prices',
-  summary: 'List the price versions of a model, newest first',
-  request: { params: idParams, query: z.strictObject(optionalPageFields) },
-  responses: listResponse(priceVersionSchema, 'The latest 100 versions.'),
-})
-
-export function modelRoutes(admin: AdminContext): OpenAPIHono {
-  const { db, catalog } = admin.ctx
-  const serialize = (model: Model): z.infer<typeof modelSchema> => serializeModel(model, catalog)
-
-  async function requireModel(id: string): Promise<Model> {
-    const model = await modelById(db, id)
-    if (model === undefined) throw apiError('not_found', { message: 'Model not found.' })
-    return model
-  }
-
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const body = c.req.valid('json')
-    const patch = toModelPatch(body)
-    if (patch.prices === undefined) throw pricesRequired()
-    const input = { ...patch, id: body.id, contextTokens: body.context_tokens }
-    return c.json(serialize(await writeAndPublish(admin, createModel(db, input, admin.by))), 201)
-  })
-  app.openapi(list, async (c) => {
-    const { q, ...page } = c.req.valid('query')
-    const models = (await listModels(db)).filter(({ id }) => id.toLowerCase().includes(q))
-    const { data, next } = paginate(models, page, ({ id }) => id)
-    return c.json({ data: data.map(serialize), next }, 200)
-  })
-  app.openapi(read, async (c) => c.json(serialize(await requireModel(c.req.valid('param').id)), 200))
-  app.openapi(update, async (c) => {
-    const { id } = c.req.valid('param')
-    const patch = toModelPatch(c.req.valid('json'))
-    return c.json(serialize(await writeAndPublish(admin, updateModel(db, id, patch, admin.by))), 200)
-  })
-  app.openapi(remove, async (c) => {
-    const { id } = c.req.valid('param')
-    await writeAndPublish(admin, deleteModel(db, id, admin.by))
-    return c.json({ id, deleted: true as const }, 200)
-  })
-  app.openapi(versions, async (c) => {
-    const { id } = await requireModel(c.req.valid('param').id)
-    const data = (await priceHistory(db, id)).map((version) => ({
-      version: version.version,
-      model: id,
-      effective_at: formatTime(version.effectiveAt),
-      prices: serializePrice(version.price),
-    }))
-    return c.json(
-      paginate(data, c.req.valid('query'), ({ version }) => String(version)),
-      200,
-    )
-  })
-  return app
-}
+    },
+    idOf: ({ id }) => id,
+    csv: [
+      'id',
+      'owned_by',
+      'listed',
+      'context_tokens',
+      'max_output_tokens',
+      ...priceColumns,
+      currencyColumn,
+      'price_version',
+      'routes',
+      'prefer',
+      'affinity',
+      'fallbacks',
+      'created_at',
+      'updated_at',
+    ],
+    handle: async ({ ctx, query: { q } }) =>
+      (await listModels(ctx.db)).filter(({ id }) => id.toLowerCase().includes(q)),
+  }),
+  admin.get('/models/{id}', {
+    summary: 'Get a model',
+    response: modelView,
+    handle: ({ ctx, params }) => modelById(ctx.db, params.id),
+  }),
+  admin.patch('/models/{id}', {
+    summary: 'Update a model; changed prices become a new version, requests in progress keep theirs',
+    body: modelPatch,
+    response: modelView,
+    handle: ({ ctx, by, params, body, publish }) =>
+      publish(updateModel(ctx.db, params.id, toModelPatch(body), by)),
+  }),
+  admin.delete('/models/{id}', {
+    summary: 'Delete a model',
+    handle: ({ ctx, by, params, publish }) => publish(deleteModel(ctx.db, params.id, by)),
+  }),
+  admin.list('/models/{id}/prices', {
+    summary: 'List the price versions of a model, newest first',
+    item: priceVersionSchema,
+    returns: 'The latest 100 versions.',
+    idOf: ({ version }) => String(version),
+    async handle({ ctx: { db }, params: { id } }) {
+      if ((await modelById(db, id)) === undefined)
+        throw apiError('not_found', { message: 'Model not found.' })
+      return (await priceHistory(db, id)).map(({ version, effectiveAt, price }) => ({
+        version,
+        model: id,
+        effective_at: formatTime(effectiveAt),
+        prices: serializePrice(price),
+      }))
+    },
+  }),
+]

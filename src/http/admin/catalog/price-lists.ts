@@ -1,10 +1,10 @@
 /** `/price-lists`: the provider price lists bundled with this release, as a basis for setting prices. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
 import { listedProviders, priceListOf } from '../../../catalog/price-lists.ts'
 import { apiError } from '../../../errors.ts'
 import { parseFactor } from '../../../lib/money.ts'
-import { listResponse, serializePriceInput, pricesSchema } from '../schemas.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
+import { serializePriceInput, pricesSchema } from '../schemas.ts'
 
 export const listedModelSchema = z
   .object({
@@ -19,45 +19,33 @@ export const listedModelSchema = z
   })
   .openapi('ListedModel')
 
-const read = createRoute({
-  method: 'get',
-  path: '/price-lists/{provider}',
-  summary: 'Get the price list of a provider; this creates no models',
-  request: {
-    params: z.object({ provider: z.string() }),
-    query: z.strictObject({
-      ...optionalPageFields,
+export const priceListEndpoints = [
+  admin.list('/price-lists/{provider}', {
+    summary: 'Get the price list of a provider; this creates no models',
+    item: listedModelSchema,
+    returns: 'The models that are priced by token.',
+    filters: {
       rate: z.string().optional().meta({
         description:
           'The value of one US dollar in the platform’s currency, including your margin. Default: "1".',
         example: '7.2',
       }),
-    }),
-  },
-  responses: listResponse(listedModelSchema, 'The models that are priced by token.'),
-})
-
-export function priceListRoutes(): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(read, (c) => {
-    const { provider } = c.req.valid('param')
-    const ratePpm = parseFactor(c.req.valid('query').rate ?? '1', 'rate')
-    const models = priceListOf(provider, ratePpm, new Date().toISOString().slice(0, 10))
-    if (models === null) {
-      const message = `Price list not found. Available: ${listedProviders.join(', ')}.`
-      throw apiError('not_found', { param: 'provider', message })
-    }
-    const data = models.map(({ id, title, contextTokens, prices, remarks }) => ({
-      id,
-      title,
-      context_tokens: contextTokens,
-      prices: serializePriceInput(prices),
-      remarks: [...remarks],
-    }))
-    return c.json(
-      paginate(data, c.req.valid('query'), ({ id }) => id),
-      200,
-    )
-  })
-  return app
-}
+    },
+    idOf: ({ id }) => id,
+    handle({ params: { provider }, query }) {
+      const ratePpm = parseFactor(query.rate ?? '1', 'rate')
+      const models = priceListOf(provider, ratePpm, new Date().toISOString().slice(0, 10))
+      if (models === null) {
+        const message = `Price list not found. Available: ${listedProviders.join(', ')}.`
+        throw apiError('not_found', { param: 'provider', message })
+      }
+      return models.map(({ id, title, contextTokens, prices, remarks }) => ({
+        id,
+        title,
+        context_tokens: contextTokens,
+        prices: serializePriceInput(prices),
+        remarks: [...remarks],
+      }))
+    },
+  }),
+]

@@ -1,8 +1,8 @@
 /** `/providers`: the supported providers and their API formats, for forms. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
 import { providers } from '../../../providers/registry.ts'
-import { listResponse } from '../schemas.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 export const providerSchema = z
   .object({
@@ -16,27 +16,18 @@ export const providerSchema = z
   })
   .openapi('Provider')
 
-const list = createRoute({
-  method: 'get',
-  path: '/providers',
-  summary: 'List the supported providers',
-  request: { query: z.strictObject(optionalPageFields) },
-  responses: listResponse(providerSchema, 'All providers.'),
-})
+const providerView = view('provider', providerSchema, (provider: (typeof providers)[number]) => ({
+  name: provider.name,
+  title: provider.title,
+  base_url: provider.baseUrl,
+  lists_models: 'models' in provider,
+}))
 
-export function providerRoutes(): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(list, (c) => {
-    const data = providers.map((provider) => ({
-      name: provider.name,
-      title: provider.title,
-      base_url: provider.baseUrl,
-      lists_models: 'models' in provider,
-    }))
-    return c.json(
-      paginate(data, c.req.valid('query'), ({ name }) => name),
-      200,
-    )
-  })
-  return app
-}
+export const providerEndpoints = [
+  admin.list('/providers', {
+    summary: 'List the supported providers',
+    item: providerView,
+    idOf: ({ name }) => name,
+    handle: () => providers,
+  }),
+]

@@ -1,8 +1,9 @@
 /** `/reference-models`: models and prices as a starting point for a catalog. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { referenceModels } from '../../../catalog/reference-models.ts'
-import { listResponse, serializePriceInput, pricesSchema } from '../schemas.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
+import { referenceModels, type ReferenceModel } from '../../../catalog/reference-models.ts'
+import { serializePriceInput, pricesSchema } from '../schemas.ts'
 
 export const referenceModelSchema = z
   .object({
@@ -18,30 +19,21 @@ export const referenceModelSchema = z
   })
   .openapi('ReferenceModel')
 
-const list = createRoute({
-  method: 'get',
-  path: '/reference-models',
-  summary: 'List reference models with prices; this creates no models',
-  request: { query: z.strictObject(optionalPageFields) },
-  responses: listResponse(referenceModelSchema, 'All reference models.'),
-})
+const referenceModelView = view('reference model', referenceModelSchema, (model: ReferenceModel) => ({
+  id: model.id,
+  context_tokens: model.contextTokens,
+  max_output_tokens: model.maxOutputTokens ?? null,
+  hidden_reasoning: model.hiddenReasoning ?? false,
+  owned_by: model.ownedBy ?? '',
+  prices: model.prices === undefined ? {} : serializePriceInput(model.prices),
+  price_source: model.priceSource,
+}))
 
-export function referenceModelRoutes(): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(list, (c) => {
-    const data = referenceModels.map((model) => ({
-      id: model.id,
-      context_tokens: model.contextTokens,
-      max_output_tokens: model.maxOutputTokens ?? null,
-      hidden_reasoning: model.hiddenReasoning ?? false,
-      owned_by: model.ownedBy ?? '',
-      prices: model.prices === undefined ? {} : serializePriceInput(model.prices),
-      price_source: model.priceSource,
-    }))
-    return c.json(
-      paginate(data, c.req.valid('query'), ({ id }) => id),
-      200,
-    )
-  })
-  return app
-}
+export const referenceModelEndpoints = [
+  admin.list('/reference-models', {
+    summary: 'List reference models with prices; this creates no models',
+    item: referenceModelView,
+    idOf: ({ id }) => id,
+    handle: () => referenceModels,
+  }),
+]

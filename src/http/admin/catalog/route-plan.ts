@@ -1,5 +1,7 @@
 /** `/models/{id}/route`: which upstreams a request for a model would try, in which order, and why. Calls nothing. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
+import type { AppContext } from '../../app-context.ts'
 import { allowsModel } from '../../../accounts/allowlists.ts'
 import type { Caller } from '../../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../../catalog/catalog.ts'
@@ -7,8 +9,6 @@ import { preferences } from '../../../catalog/routing.ts'
 import { apiError } from '../../../errors.ts'
 import { exclusionReason } from '../../../relay/routing/fallbacks.ts'
 import { planRoutes, type PlannedRoute } from '../../../relay/routing/route-plan.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { idParams, okResponse } from '../schemas.ts'
 import {
   serializeHealth,
   readCallHealth,
@@ -65,17 +65,6 @@ function serializeStep(
   }
 }
 
-const plan = createRoute({
-  method: 'get',
-  path: '/models/{id}/route',
-  summary: 'Show which upstreams a request for a model would try, in which order, and why; calls nothing',
-  request: {
-    params: idParams,
-    query: z.strictObject({ key: z.string().optional().meta({ description: 'The id of the calling key.' }) }),
-  },
-  responses: okResponse(planSchema, 'The plan.'),
-})
-
 /** Splits the fallbacks of a model into those that may be used and those that may not, with the reason. */
 function splitFallbacks(catalog: Catalog, model: PricedModel, caller: Caller | null) {
   const others = model.fallbacks.map((id) => {
@@ -88,48 +77,48 @@ function splitFallbacks(catalog: Catalog, model: PricedModel, caller: Caller | n
   }
 }
 
-export function routePlanRoutes(admin: AdminContext): OpenAPIHono {
-  const { ctx } = admin
-  const { catalog, directory } = ctx
-
-  function findCaller(key: string | undefined): Caller | null {
-    if (key === undefined) return null
-    const caller = directory.callerByKeyId(key)
-    if (!caller) throw apiError('not_found', { param: 'key', message: 'Key not found.' })
-    return caller
-  }
-
-  function explainNotCallable(model: PricedModel, caller: Caller | null): string {
-    if (caller && !allowsModel(caller.models, model.id)) return 'The key is not allowed to use this model.'
-    return model.routes.length === 0 ? 'No enabled upstream serves this model.' : ''
-  }
-
-  const app = new OpenAPIHono()
-  app.openapi(plan, async (c) => {
-    const { id } = c.req.valid('param')
-    const model = catalog.model(id)
-    if (!model) throw apiError('not_found', { message: 'Model not found.' })
-    const caller = findCaller(c.req.valid('query').key)
-    const others = splitFallbacks(catalog, model, caller)
-    const models = [model, ...others.usable]
-    const healthByCall = await readCallHealth(ctx, models)
-    const why = explainNotCallable(model, caller)
-    const disabled = catalog.disabledRoutes(id)
-    const body = {
-      model: id,
-      prefer: model.prefer,
-      affinity: model.affinity,
-      callable: why === '',
-      why,
-      steps: planRoutes(models, healthByCall, Date.now()).map((step) =>
-        serializeStep(step, serializeHealth({ route: step.route, models: [] }, healthByCall)),
-      ),
-      left_out: [
-        ...others.leftOut,
-        ...disabled.map((name) => ({ upstream: name, model: id, why: 'The upstream is disabled.' })),
-      ],
-    }
-    return c.json(body, 200)
-  })
-  return app
+function findCaller({ directory }: AppContext, key: string | undefined): Caller | null {
+  if (key === undefined) return null
+  const caller = directory.callerByKeyId(key)
+  if (!caller) throw apiError('not_found', { param: 'key', message: 'Key not found.' })
+  return caller
 }
+
+function explainNotCallable(model: PricedModel, caller: Caller | null): string {
+  if (caller && !allowsModel(caller.models, model.id)) return 'The key is not allowed to use this model.'
+  return model.routes.length === 0 ? 'No enabled upstream serves this model.' : ''
+}
+
+export const routePlanEndpoints = [
+  admin.get('/models/{id}/route', {
+    summary: 'Show which upstreams a request for a model would try, in which order, and why; calls nothing',
+    query: { key: z.string().optional().meta({ description: 'The id of the calling key.' }) },
+    response: planSchema,
+    returns: 'The plan.',
+    async handle({ ctx, params: { id }, query }) {
+      const { catalog } = ctx
+      const model = catalog.model(id)
+      if (!model) throw apiError('not_found', { message: 'Model not found.' })
+      const caller = findCaller(ctx, query.key)
+      const others = splitFallbacks(catalog, model, caller)
+      const models = [model, ...others.usable]
+      const healthByCall = await readCallHealth(ctx, models)
+      const why = explainNotCallable(model, caller)
+      const disabled = catalog.disabledRoutes(id)
+      return {
+        model: id,
+        prefer: model.prefer,
+        affinity: model.affinity,
+        callable: why === '',
+        why,
+        steps: planRoutes(models, healthByCall, Date.now()).map((step) =>
+          serializeStep(step, serializeHealth({ route: step.route, models: [] }, healthByCall)),
+        ),
+        left_out: [
+          ...others.leftOut,
+          ...disabled.map((name) => ({ upstream: name, model: id, why: 'The upstream is disabled.' })),
+        ],
+      }
+    },
+  }),
+]

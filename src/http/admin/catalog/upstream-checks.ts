@@ -1,7 +1,6 @@
 /** `/upstreams/{id}/test` and `/upstreams/{id}/fetch-models`: real calls to an upstream to check its configuration. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import type { AdminContext } from '../admin-context.ts'
-import { idParams, okResponse } from '../schemas.ts'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
 import { requireUpstream } from './upstreams.ts'
 
 export const testResultSchema = z
@@ -17,51 +16,33 @@ export const upstreamModelsSchema = z
   })
   .openapi('UpstreamModels')
 
-const test = createRoute({
-  method: 'post',
-  path: '/upstreams/{id}/test',
-  summary: 'Test an upstream with one real, inexpensive call',
-  request: {
-    params: idParams,
-    body: {
-      content: {
-        'application/json': {
-          schema: z.strictObject({
-            model: z.string().min(1).nullish().meta({
-              description:
-                'The upstream’s name of a model. Default: a model routed to it; if there is none, the test lists its models.',
-            }),
-          }),
-        },
-      },
+export const upstreamCheckEndpoints = [
+  admin.post('/upstreams/{id}/test', {
+    summary: 'Test an upstream with one real, inexpensive call',
+    body: z
+      .strictObject({
+        model: z.string().min(1).nullish().meta({
+          description:
+            'The upstream’s name of a model. Default: a model routed to it; if there is none, the test lists its models.',
+        }),
+      })
+      .optional(),
+    response: testResultSchema,
+    returns: 'The result; a failed call is 200 with `ok: false`.',
+    async handle({ ctx, params, body }) {
+      const { id } = await requireUpstream(ctx, params.id)
+      const { ok, status, durationMs, message } = await ctx.testUpstream(id, body?.model ?? null)
+      return { ok, status, duration_ms: durationMs, message }
     },
-  },
-  responses: okResponse(testResultSchema, 'The result; a failed call is 200 with `ok: false`.'),
-})
-
-const fetchModels = createRoute({
-  method: 'post',
-  path: '/upstreams/{id}/fetch-models',
-  summary: 'Fetch the list of models from an upstream',
-  request: { params: idParams },
-  responses: okResponse(
-    upstreamModelsSchema,
-    'The models; a failed call is 200 with `ok: false` and no models.',
-  ),
-})
-
-export function upstreamCheckRoutes(admin: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(test, async (c) => {
-    const { id } = await requireUpstream(admin, c.req.valid('param').id)
-    const result = await admin.ctx.testUpstream(id, c.req.valid('json').model ?? null)
-    const { ok, status, durationMs, message } = result
-    return c.json({ ok, status, duration_ms: durationMs, message }, 200)
-  })
-  app.openapi(fetchModels, async (c) => {
-    const { id } = await requireUpstream(admin, c.req.valid('param').id)
-    const { ok, status, message, models } = await admin.ctx.fetchModels(id)
-    return c.json({ ok, status, message, models: [...models] }, 200)
-  })
-  return app
-}
+  }),
+  admin.post('/upstreams/{id}/fetch-models', {
+    summary: 'Fetch the list of models from an upstream',
+    response: upstreamModelsSchema,
+    returns: 'The models; a failed call is 200 with `ok: false` and no models.',
+    async handle({ ctx, params }) {
+      const { id } = await requireUpstream(ctx, params.id)
+      const { ok, status, message, models } = await ctx.fetchModels(id)
+      return { ok, status, message, models: [...models] }
+    },
+  }),
+]

@@ -1,5 +1,10 @@
 /** `/upstreams`: the provider endpoints that serve models. Responses never contain a credential. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin, confirmationRule, requireConfirmation, type AdminContext } from '../admin-context.ts'
+import type { AppContext } from '../../app-context.ts'
+import { currencyColumn } from '../../csv-export.ts'
+import { priceColumns, costsInput, costsSchema, serializeCosts, time, toUpstreamCosts } from '../schemas.ts'
 import {
   defaultTimeouts,
   type UpstreamPatch,
@@ -16,23 +21,7 @@ import {
 import { apiError } from '../../../errors.ts'
 import { upstreamUrlProblem, parseCidrs } from '../../../lib/address-guard.ts'
 import { providerNames, findProvider } from '../../../providers/registry.ts'
-import { confirmationRule, requireConfirmation, type AdminContext } from '../admin-context.ts'
-import { writeAndPublish } from '../../api/publish.ts'
-import {
-  jsonBody,
-  costsInput,
-  costsSchema,
-  createdResponse,
-  deletedSchema,
-  idParams,
-  listResponse,
-  okResponse,
-  serializeCosts,
-  time,
-  toUpstreamCosts,
-} from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const timeoutInput = z.int().nullish()
 const patchFields = {
@@ -112,7 +101,7 @@ export const upstreamSchema = z
   })
   .openapi('Upstream')
 
-function serializeUpstream(upstream: Upstream): z.infer<typeof upstreamSchema> {
+const upstreamView = view('upstream', upstreamSchema, (upstream: Upstream) => {
   const timeouts = { ...defaultTimeouts, ...upstream.timeouts }
   return {
     id: upstream.id,
@@ -137,7 +126,7 @@ function serializeUpstream(upstream: Upstream): z.infer<typeof upstreamSchema> {
     created_at: formatTime(upstream.createdAt),
     updated_at: formatTime(upstream.updatedAt),
   }
-}
+})
 
 function requireProviderName(name: string): string {
   if (providerNames.includes(name)) return name
@@ -179,87 +168,85 @@ function resolveBaseUrl(body: z.infer<typeof upstreamInput>): string {
   })
 }
 
-const create = createRoute({
-  method: 'post',
-  path: '/upstreams',
-  summary: 'Create an upstream',
-  description: `It ${confirmationRule}`,
-  request: { body: jsonBody(upstreamInput) },
-  responses: createdResponse(upstreamSchema, 'The upstream, without its credential.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/upstreams',
-  summary: 'List upstreams by priority',
-  request: { query: z.strictObject(optionalPageFields) },
-  responses: listResponse(upstreamSchema, 'All upstreams.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/upstreams/{id}',
-  summary: 'Get an upstream by id or name',
-  request: { params: idParams },
-  responses: okResponse(upstreamSchema, 'The upstream.'),
-})
-const update = createRoute({
-  method: 'patch',
-  path: '/upstreams/{id}',
-  summary: 'Update an upstream',
-  description: `A new origin (scheme, host or port of \`base_url\`), provider or proxy deletes all stored credentials, except a \`credential\` sent in the same call, and ${confirmationRule}`,
-  request: { params: idParams, body: jsonBody(upstreamPatch) },
-  responses: okResponse(upstreamSchema, 'The updated upstream.'),
-})
-const remove = createRoute({
-  method: 'delete',
-  path: '/upstreams/{id}',
-  summary: 'Delete an upstream that no model is routed to',
-  request: { params: idParams },
-  responses: okResponse(deletedSchema, 'Deleted.'),
-})
 /** Finds an upstream by id or name. Throws 404 if there is none. */
-export async function requireUpstream({ ctx }: AdminContext, idOrName: string): Promise<Upstream> {
-  const upstream = await upstreamById(ctx.db, idOrName, ctx.sealer)
+export async function requireUpstream({ db, sealer }: AppContext, idOrName: string): Promise<Upstream> {
+  const upstream = await upstreamById(db, idOrName, sealer)
   if (upstream === undefined) throw apiError('not_found', { message: 'Upstream not found.' })
   return upstream
 }
 
-export function upstreamRoutes(admin: AdminContext): OpenAPIHono {
-  const { db, config, sealer } = admin.ctx
+function rulesOf(context: AdminContext): UpstreamContext {
+  const { sealer, config } = context.ctx
   const allow = parseCidrs(config.upstreamAllow.join(','))
-  const rules: UpstreamContext = {
-    by: admin.by,
+  return {
+    by: context.by,
     sealer,
     checkUrl: (url) => upstreamUrlProblem(url, allow, 'UPSTREAM_ALLOW'),
-    authorizeNewDestination: () => requireConfirmation(admin),
+    authorizeNewDestination: () => requireConfirmation(context),
   }
-
-  const require = (idOrName: string): Promise<Upstream> => requireUpstream(admin, idOrName)
-
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const body = c.req.valid('json')
-    const provider = requireProviderName(body.provider)
-    const { name, credential } = body
-    const input = { ...toUpstreamPatch(body), name, credential, provider, baseUrl: resolveBaseUrl(body) }
-    return c.json(serializeUpstream(await writeAndPublish(admin, createUpstream(db, input, rules))), 201)
-  })
-  app.openapi(list, async (c) => {
-    const upstreams = (await listUpstreams(db, sealer)).map(serializeUpstream)
-    return c.json(
-      paginate(upstreams, c.req.valid('query'), ({ id }) => id),
-      200,
-    )
-  })
-  app.openapi(read, async (c) => c.json(serializeUpstream(await require(c.req.valid('param').id)), 200))
-  app.openapi(update, async (c) => {
-    const { id } = await require(c.req.valid('param').id)
-    const patch = toUpstreamPatch(c.req.valid('json'))
-    return c.json(serializeUpstream(await writeAndPublish(admin, updateUpstream(db, id, patch, rules))), 200)
-  })
-  app.openapi(remove, async (c) => {
-    const { id } = await require(c.req.valid('param').id)
-    await writeAndPublish(admin, deleteUpstream(db, id, admin.by))
-    return c.json({ id, deleted: true as const }, 200)
-  })
-  return app
 }
+
+export const upstreamEndpoints = [
+  admin.create('/upstreams', {
+    summary: 'Create an upstream',
+    description: `It ${confirmationRule}`,
+    body: upstreamInput,
+    response: upstreamView,
+    returns: 'The upstream, without its credential.',
+    handle(context) {
+      const { ctx, body, publish } = context
+      const provider = requireProviderName(body.provider)
+      const { name, credential } = body
+      const input = { ...toUpstreamPatch(body), name, credential, provider, baseUrl: resolveBaseUrl(body) }
+      return publish(createUpstream(ctx.db, input, rulesOf(context)))
+    },
+  }),
+  admin.list('/upstreams', {
+    summary: 'List upstreams by priority',
+    item: upstreamView,
+    idOf: ({ id }) => id,
+    csv: [
+      'id',
+      'name',
+      'provider',
+      'base_url',
+      'enabled',
+      'priority',
+      'weight',
+      ...priceColumns,
+      {
+        name: 'currency',
+        valueOf: ({ prices }) => prices && (prices.currency ?? currencyColumn.valueOf({}, '')),
+      },
+      'prices.rate',
+      'health_check_ms',
+      'created_at',
+      'updated_at',
+    ],
+    handle: ({ ctx }) => listUpstreams(ctx.db, ctx.sealer),
+  }),
+  admin.get('/upstreams/{id}', {
+    summary: 'Get an upstream by id or name',
+    response: upstreamView,
+    handle: ({ ctx, params }) => requireUpstream(ctx, params.id),
+  }),
+  admin.patch('/upstreams/{id}', {
+    summary: 'Update an upstream',
+    description: `A new origin (scheme, host or port of \`base_url\`), provider or proxy deletes all stored credentials, except a \`credential\` sent in the same call, and ${confirmationRule}`,
+    body: upstreamPatch,
+    response: upstreamView,
+    async handle(context) {
+      const { ctx, params, body, publish } = context
+      const { id } = await requireUpstream(ctx, params.id)
+      return publish(updateUpstream(ctx.db, id, toUpstreamPatch(body), rulesOf(context)))
+    },
+  }),
+  admin.delete('/upstreams/{id}', {
+    summary: 'Delete an upstream that no model is routed to',
+    async handle({ ctx, by, params, publish }) {
+      const { id } = await requireUpstream(ctx, params.id)
+      await publish(deleteUpstream(ctx.db, id, by))
+      return id
+    },
+  }),
+]

@@ -1,14 +1,15 @@
 /** `/accounts/{id}/credits` and `/accounts/{id}/entries`: crediting an account, and its ledger entries. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
+import { onceView, money, time } from '../schemas.ts'
+import { currencyColumn } from '../../csv-export.ts'
 import { auditStatement } from '../../../db/audit.ts'
 import { apiError } from '../../../errors.ts'
 import { formatAmount, parseAmount } from '../../../lib/money.ts'
 import { listMovements, type Movement } from '../../../usage/statement.ts'
 import { requireAccount } from '../accounts/accounts.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { jsonBody, idempotentResponse, idParams, listResponse, money, time } from '../schemas.ts'
-import { pageFields } from '../../api/pagination.ts'
-import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
+import { formatTime } from '../../api/json-values.ts'
 
 const creditInput = z.strictObject({
   amount: money.meta({ description: 'Negative to debit, at most down to the held amount.' }),
@@ -42,65 +43,46 @@ export const entrySchema = z
   })
   .openapi('Entry')
 
-const credit = createRoute({
-  method: 'post',
-  path: '/accounts/{id}/credits',
-  summary: 'Credit or debit an account',
-  request: { params: idParams, body: jsonBody(creditInput) },
-  responses: idempotentResponse(creditSchema, ['Entered durably.', 'Already entered with the same key.']),
-})
-const entries = createRoute({
-  method: 'get',
-  path: '/accounts/{id}/entries',
-  summary: 'List the ledger entries of an account with running balances, newest first',
-  request: { params: idParams, query: z.strictObject(pageFields) },
-  responses: listResponse(entrySchema, 'A page of entries.'),
-})
+const entryView = view('entry', entrySchema, (entry: Movement) => ({
+  id: String(entry.id),
+  time: formatTime(entry.at),
+  kind: entry.kind,
+  amount: formatAmount(entry.amountNanos),
+  balance: formatAmount(entry.balanceNanos),
+  reason: entry.reason,
+  source: entry.source,
+  reference: entry.reference,
+}))
 
-function serializeEntry(entry: Movement): z.infer<typeof entrySchema> {
-  return {
-    id: String(entry.id),
-    time: formatTime(entry.at),
-    kind: entry.kind,
-    amount: formatAmount(entry.amountNanos),
-    balance: formatAmount(entry.balanceNanos),
-    reason: entry.reason,
-    source: entry.source,
-    reference: entry.reference,
-  }
-}
-
-export function creditRoutes({ ctx, by }: AdminContext): OpenAPIHono {
-  const { db } = ctx
-  const app = new OpenAPIHono()
-  app.openapi(credit, async (c) => {
-    const { amount: text, reason, kind, idempotency_key: idempotencyKey } = c.req.valid('json')
-    const { id: account } = await requireAccount(db, c.req.valid('param').id)
-    const amount = parseAmount(text, 'amount')
-    if (amount === 0n)
-      throw apiError('invalid_request', { param: 'amount', message: 'Invalid `amount`: must not be 0.' })
-    const receipt = await ctx.credit({ account, amount, reason, source: kind, idempotencyKey })
-    const body = {
-      id: receipt.id,
-      account,
-      amount: formatAmount(receipt.amount),
-      balance: formatAmount(receipt.balance),
-      reason,
-      kind,
-      idempotency_key: idempotencyKey,
-    }
-    if (!receipt.isNew) return c.json(body, 200)
-    await db.write(
-      auditStatement(by, 'account.credit', account, { amount: text, kind, reason, credit: receipt.id }),
-    )
-    return c.json(body, 201)
-  })
-  app.openapi(entries, async (c) => {
-    const { limit, cursor } = c.req.valid('query')
-    const { id } = await requireAccount(db, c.req.valid('param').id)
-    const page = { limit, cursor: decodeCursor(cursor, /^\d+\.-?\d+$/) }
-    const { data, next } = await listMovements(db, id, page)
-    return c.json({ data: data.map(serializeEntry), next: encodeCursor(next) }, 200)
-  })
-  return app
-}
+export const creditEndpoints = [
+  admin.create('/accounts/{id}/credits', {
+    summary: 'Credit or debit an account',
+    body: creditInput,
+    response: onceView(creditSchema),
+    returns: 'Entered durably.',
+    existing: 'Already entered with the same key.',
+    async handle({ ctx, by, params, body: { amount: text, reason, kind, idempotency_key: key } }) {
+      const { id: account } = await requireAccount(ctx.db, params.id)
+      const amount = parseAmount(text, 'amount')
+      if (amount === 0n)
+        throw apiError('invalid_request', { param: 'amount', message: 'Invalid `amount`: must not be 0.' })
+      const receipt = await ctx.credit({ account, amount, reason, source: kind, idempotencyKey: key })
+      const { id, isNew } = receipt
+      if (isNew) {
+        const detail = { amount: text, kind, reason, credit: id }
+        await ctx.db.write(auditStatement(by, 'account.credit', account, detail))
+      }
+      const amounts = { amount: formatAmount(receipt.amount), balance: formatAmount(receipt.balance) }
+      return { isNew, json: { id, account, ...amounts, reason, kind, idempotency_key: key } }
+    },
+  }),
+  admin.page('/accounts/{id}/entries', {
+    summary: 'List the ledger entries of an account with running balances, newest first',
+    item: entryView,
+    returns: 'A page of entries.',
+    cursor: /^\d+\.-?\d+$/,
+    csv: ['time', 'id', 'kind', 'amount', 'balance', currencyColumn, 'source', 'reason', 'reference'],
+    handle: async ({ ctx: { db }, params, page }) =>
+      listMovements(db, (await requireAccount(db, params.id)).id, page),
+  }),
+]

@@ -1,6 +1,8 @@
 /** `/promotions`: trial credit for a limited time, once per mailbox. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
-import { apiError } from '../../../errors.ts'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
+import { currencyColumn } from '../../csv-export.ts'
 import {
   createPromotion,
   listPromotions,
@@ -11,19 +13,8 @@ import {
   type PromotionPatch,
 } from '../../../ledger/credits/promotions.ts'
 import { formatAmount, parseAmount } from '../../../lib/money.ts'
-import type { AdminContext } from '../admin-context.ts'
-import {
-  jsonBody,
-  createdResponse,
-  idParams,
-  listResponse,
-  money,
-  okResponse,
-  time,
-  timeInput,
-} from '../schemas.ts'
-import { pageFields } from '../../api/pagination.ts'
-import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
+import { money, time, timeInput } from '../schemas.ts'
+import { parseTime, formatTime } from '../../api/json-values.ts'
 
 const status = z.enum(['active', 'paused'])
 const promotionPatch = z.strictObject({
@@ -60,52 +51,21 @@ export const promotionSchema = z
   })
   .openapi('Promotion')
 
-const create = createRoute({
-  method: 'post',
-  path: '/promotions',
-  summary: 'Create a promotion: while it runs, accounts created with `trial` get its amount',
-  request: { body: jsonBody(promotionInput) },
-  responses: createdResponse(promotionSchema, 'The promotion.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/promotions',
-  summary: 'List promotions, newest first',
-  request: { query: z.strictObject(pageFields) },
-  responses: listResponse(promotionSchema, 'A page of promotions.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/promotions/{id}',
-  summary: 'Get a promotion',
-  request: { params: idParams },
-  responses: okResponse(promotionSchema, 'The promotion.'),
-})
-const update = createRoute({
-  method: 'patch',
-  path: '/promotions/{id}',
-  summary: 'Update a promotion; affects future grants only',
-  request: { params: idParams, body: jsonBody(promotionPatch) },
-  responses: okResponse(promotionSchema, 'The updated promotion.'),
-})
-
-function serializePromotion(promotion: Promotion): z.infer<typeof promotionSchema> {
-  return {
-    id: promotion.id,
-    name: promotion.name,
-    amount: formatAmount(promotion.amountNanos),
-    code: promotion.code,
-    starts_at: formatTime(promotion.startsAt),
-    ends_at: formatTime(promotion.endsAt),
-    max_grants: promotion.grantsMax,
-    granted: promotion.granted,
-    credit_days: promotion.creditDays,
-    status: promotion.status,
-    state: promotion.state,
-    created_at: formatTime(promotion.createdAt),
-    updated_at: formatTime(promotion.updatedAt),
-  }
-}
+const promotionView = view('promotion', promotionSchema, (promotion: Promotion) => ({
+  id: promotion.id,
+  name: promotion.name,
+  amount: formatAmount(promotion.amountNanos),
+  code: promotion.code,
+  starts_at: formatTime(promotion.startsAt),
+  ends_at: formatTime(promotion.endsAt),
+  max_grants: promotion.grantsMax,
+  granted: promotion.granted,
+  credit_days: promotion.creditDays,
+  status: promotion.status,
+  state: promotion.state,
+  created_at: formatTime(promotion.createdAt),
+  updated_at: formatTime(promotion.updatedAt),
+}))
 
 function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch {
   return {
@@ -120,31 +80,49 @@ function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch 
   }
 }
 
-export function promotionRoutes({ ctx: { db }, by }: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const body = c.req.valid('json')
-    const input = {
-      ...toPromotionPatch(body),
-      name: body.name,
-      amountNanos: parseAmount(body.amount, 'amount'),
-    }
-    return c.json(serializePromotion(await createPromotion(db, input, { at: Date.now(), by })), 201)
-  })
-  app.openapi(list, async (c) => {
-    const { limit, cursor } = c.req.valid('query')
-    const page = { limit, cursor: decodeCursor(cursor, /^pro_[0-9a-z]{26}$/), at: Date.now() }
-    const { data, next } = await listPromotions(db, page)
-    return c.json({ data: data.map(serializePromotion), next: encodeCursor(next) }, 200)
-  })
-  app.openapi(read, async (c) => {
-    const promotion = await promotionById(db, c.req.valid('param').id, Date.now())
-    if (promotion === undefined) throw apiError('not_found', { message: 'Promotion not found.' })
-    return c.json(serializePromotion(promotion), 200)
-  })
-  app.openapi(update, async (c) => {
-    const [{ id }, patch] = [c.req.valid('param'), toPromotionPatch(c.req.valid('json'))]
-    return c.json(serializePromotion(await updatePromotion(db, id, patch, { at: Date.now(), by })), 200)
-  })
-  return app
-}
+export const promotionEndpoints = [
+  admin.create('/promotions', {
+    summary: 'Create a promotion: while it runs, accounts created with `trial` get its amount',
+    body: promotionInput,
+    response: promotionView,
+    handle({ ctx, by, body }) {
+      const amountNanos = parseAmount(body.amount, 'amount')
+      const input = { ...toPromotionPatch(body), name: body.name, amountNanos }
+      return createPromotion(ctx.db, input, { at: Date.now(), by })
+    },
+  }),
+  admin.page('/promotions', {
+    summary: 'List promotions, newest first',
+    item: promotionView,
+    cursor: /^pro_[0-9a-z]{26}$/,
+    csv: [
+      'id',
+      'name',
+      'amount',
+      currencyColumn,
+      'code',
+      'state',
+      'status',
+      'starts_at',
+      'ends_at',
+      'granted',
+      'max_grants',
+      'credit_days',
+      'created_at',
+      'updated_at',
+    ],
+    handle: ({ ctx, page }) => listPromotions(ctx.db, { ...page, at: Date.now() }),
+  }),
+  admin.get('/promotions/{id}', {
+    summary: 'Get a promotion',
+    response: promotionView,
+    handle: ({ ctx, params }) => promotionById(ctx.db, params.id, Date.now()),
+  }),
+  admin.patch('/promotions/{id}', {
+    summary: 'Update a promotion; affects future grants only',
+    body: promotionPatch,
+    response: promotionView,
+    handle: ({ ctx, by, params, body }) =>
+      updatePromotion(ctx.db, params.id, toPromotionPatch(body), { at: Date.now(), by }),
+  }),
+]

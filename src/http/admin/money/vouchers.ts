@@ -1,5 +1,8 @@
 /** `/vouchers`: codes that credit an account. Only the response to a creation contains the codes. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
+import { currencyColumn } from '../../csv-export.ts'
 import {
   createVouchers,
   listVouchers,
@@ -10,20 +13,8 @@ import {
 import { formatAmount, parseAmount } from '../../../lib/money.ts'
 import { generateVoucherCode } from '../../../lib/voucher-code.ts'
 import { requireAccount } from '../accounts/accounts.ts'
-import type { AdminContext } from '../admin-context.ts'
-import {
-  jsonBody,
-  createdResponse,
-  idParams,
-  listResponse,
-  money,
-  okResponse,
-  returnedOnce,
-  time,
-  timeInput,
-} from '../schemas.ts'
-import { pageFields } from '../../api/pagination.ts'
-import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
+import { money, returnedOnce, time, timeInput } from '../schemas.ts'
+import { parseTime, formatTime } from '../../api/json-values.ts'
 
 const voucherInput = z.strictObject({
   amount: money.meta({ description: 'The value of each voucher.' }),
@@ -61,85 +52,80 @@ const redeemedVoucherSchema = z
   })
   .openapi('RedeemedVoucher')
 
-const create = createRoute({
-  method: 'post',
-  path: '/vouchers',
-  summary: 'Create vouchers',
-  request: { body: jsonBody(voucherInput) },
-  responses: createdResponse(newVouchersSchema, 'The codes.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/vouchers',
-  summary: 'List vouchers, newest first, without their codes',
-  request: {
-    query: z.strictObject({
-      ...pageFields,
+const voucherView = view('voucher', voucherSchema, (voucher: Voucher) => ({
+  id: voucher.id,
+  status: voucher.status,
+  amount: formatAmount(voucher.amountNanos),
+  expires_at: formatTime(voucher.expiresAt),
+  created_at: formatTime(voucher.createdAt),
+  redeemed_at: formatTime(voucher.redeemedAt),
+  redeemed_by: voucher.redeemedBy,
+  revoked_at: formatTime(voucher.revokedAt),
+}))
+
+export const voucherEndpoints = [
+  admin.create('/vouchers', {
+    summary: 'Create vouchers',
+    body: voucherInput,
+    response: newVouchersSchema,
+    returns: 'The codes.',
+    async handle({ ctx, by, body: { amount, count, expires_at: expires } }) {
+      const codes = Array.from({ length: count }, generateVoucherCode)
+      const amountNanos = parseAmount(amount, 'amount')
+      const [expiresAt, at] = [parseTime(expires) ?? null, Date.now()]
+      await createVouchers(ctx.db, { amountNanos, codes, expiresAt, at }, by)
+      return {
+        codes,
+        amount: formatAmount(amountNanos),
+        count,
+        expires_at: formatTime(expiresAt),
+        created_at: formatTime(at),
+      }
+    },
+  }),
+  admin.page('/vouchers', {
+    summary: 'List vouchers, newest first, without their codes',
+    item: voucherView,
+    filters: {
       status: z.enum(voucherStatuses).optional(),
       account: z.string().optional().meta({ description: 'The account that redeemed it.' }),
-    }),
-  },
-  responses: listResponse(voucherSchema, 'A page of vouchers.'),
-})
-const revoke = createRoute({
-  method: 'post',
-  path: '/vouchers/{id}/revoke',
-  summary: 'Revoke a voucher that has not been redeemed',
-  request: { params: idParams },
-  responses: okResponse(voucherSchema, 'The revoked voucher.'),
-})
-const redeem = createRoute({
-  method: 'post',
-  path: '/accounts/{id}/vouchers',
-  summary: 'Redeem a voucher for an account; a code can be redeemed once',
-  request: { params: idParams, body: jsonBody(z.strictObject({ code: z.string().max(1000) })) },
-  responses: createdResponse(redeemedVoucherSchema, 'Credited durably.'),
-})
-
-function serializeVoucher(voucher: Voucher): z.infer<typeof voucherSchema> {
-  return {
-    id: voucher.id,
-    status: voucher.status,
-    amount: formatAmount(voucher.amountNanos),
-    expires_at: formatTime(voucher.expiresAt),
-    created_at: formatTime(voucher.createdAt),
-    redeemed_at: formatTime(voucher.redeemedAt),
-    redeemed_by: voucher.redeemedBy,
-    revoked_at: formatTime(voucher.revokedAt),
-  }
-}
-
-export function voucherRoutes({ ctx, by }: AdminContext): OpenAPIHono {
-  const { db } = ctx
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const { amount, count, expires_at: expires } = c.req.valid('json')
-    const codes = Array.from({ length: count }, generateVoucherCode)
-    const amountNanos = parseAmount(amount, 'amount')
-    const [expiresAt, at] = [parseTime(expires) ?? null, Date.now()]
-    await createVouchers(db, { amountNanos, codes, expiresAt, at }, by)
-    const details = {
-      amount: formatAmount(amountNanos),
-      count,
-      expires_at: formatTime(expiresAt),
-      created_at: formatTime(at),
-    }
-    return c.json({ codes, ...details }, 201)
-  })
-  app.openapi(list, async (c) => {
-    const { limit, cursor, ...filter } = c.req.valid('query')
-    const page = { limit, cursor: decodeCursor(cursor, /^\d+\.[0-9a-f]+$/), at: Date.now() }
-    const { data, next } = await listVouchers(db, filter, page)
-    return c.json({ data: data.map(serializeVoucher), next: encodeCursor(next) }, 200)
-  })
-  app.openapi(revoke, async (c) => {
-    return c.json(serializeVoucher(await revokeVoucher(db, c.req.valid('param').id, Date.now(), by)), 200)
-  })
-  app.openapi(redeem, async (c) => {
-    const account = await requireAccount(db, c.req.valid('param').id)
-    const { voucher, creditId, balance } = await ctx.redeemVoucher(account.id, c.req.valid('json').code, by)
-    const [amount, now] = [formatAmount(voucher.amountNanos), formatAmount(balance)]
-    return c.json({ voucher: voucher.id, account: account.id, amount, balance: now, credit: creditId }, 201)
-  })
-  return app
-}
+    },
+    cursor: /^\d+\.[0-9a-f]+$/,
+    csv: [
+      'id',
+      'status',
+      'amount',
+      currencyColumn,
+      'expires_at',
+      'created_at',
+      'redeemed_at',
+      'redeemed_by',
+      'revoked_at',
+    ],
+    handle: ({ ctx, query: { status, account }, page }) =>
+      listVouchers(ctx.db, { status, account }, { ...page, at: Date.now() }),
+  }),
+  admin.post('/vouchers/{id}/revoke', {
+    summary: 'Revoke a voucher that has not been redeemed',
+    response: voucherView,
+    returns: 'The revoked voucher.',
+    handle: ({ ctx, by, params }) => revokeVoucher(ctx.db, params.id, Date.now(), by),
+  }),
+  admin.create('/accounts/{id}/vouchers', {
+    summary: 'Redeem a voucher for an account; a code can be redeemed once',
+    body: z.strictObject({ code: z.string().max(1000) }),
+    response: redeemedVoucherSchema,
+    returns: 'Credited durably.',
+    async handle({ ctx, by, params, body }) {
+      const account = await requireAccount(ctx.db, params.id)
+      const { voucher, creditId, balance } = await ctx.redeemVoucher(account.id, body.code, by)
+      return {
+        voucher: voucher.id,
+        account: account.id,
+        amount: formatAmount(voucher.amountNanos),
+        balance: formatAmount(balance),
+        credit: creditId,
+      }
+    },
+  }),
+]

@@ -5,7 +5,7 @@ import { sql } from '../../../db/schema/schema.ts'
 import { listOpenIncidents, openIncident, serializeOpenIncident } from '../../api/open-incidents.ts'
 import { time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import type { AdminContext } from '../admin-context.ts'
+import type { AppContext } from '../../app-context.ts'
 import { listUpstreamHealth, upstreamHealthSchema } from './upstream-health.ts'
 
 export const attentionFields = {
@@ -25,7 +25,7 @@ export const attentionFields = {
 type Attention = z.infer<z.ZodObject<typeof attentionFields>>
 
 /** Finds models that callers can request but no upstream can serve. */
-async function listUnservedModels({ ctx: { db, catalog } }: AdminContext): Promise<Attention['unserved']> {
+async function listUnservedModels({ db, catalog }: AppContext): Promise<Attention['unserved']> {
   const rows = await db.all(
     sql
       .selectFrom('models')
@@ -45,34 +45,34 @@ async function listUnservedModels({ ctx: { db, catalog } }: AdminContext): Promi
   })
 }
 
-async function listOpenCircuits({ ctx }: AdminContext): Promise<Attention['open_circuits']> {
+async function listOpenCircuits(ctx: AppContext): Promise<Attention['open_circuits']> {
   return (await listUpstreamHealth(ctx))
     .filter(({ state }) => state !== 'closed')
     .map(({ upstream, name, model, state, since }) => ({ upstream, name, model, state, since }))
 }
 
 /** Ignores backups that are being made or checked. */
-async function findFailedBackup({ ctx }: AdminContext): Promise<Attention['failed_backup']> {
+async function findFailedBackup(ctx: AppContext): Promise<Attention['failed_backup']> {
   const finished = (await ctx.backups.list()).filter(({ step }) => step === null)
   const newest = finished.toSorted((left, right) => right.madeAt - left.madeAt)[0]
   if (newest?.state !== 'failed' && newest?.state !== 'damaged') return null
   return { made_at: formatTime(newest.madeAt), state: newest.state }
 }
 
-export async function readAttention(admin: AdminContext): Promise<Attention> {
+export async function readAttention(ctx: AppContext): Promise<Attention> {
   const [incidents, circuits, backup, unserved, limitRequests] = await Promise.all([
-    listOpenIncidents(admin.ctx),
-    listOpenCircuits(admin),
-    findFailedBackup(admin),
-    listUnservedModels(admin),
-    countOpenLimitRequests(admin.ctx.db),
+    listOpenIncidents(ctx),
+    listOpenCircuits(ctx),
+    findFailedBackup(ctx),
+    listUnservedModels(ctx),
+    countOpenLimitRequests(ctx.db),
   ])
   return {
     open_incidents: incidents.map(serializeOpenIncident),
     open_circuits: circuits,
     failed_backup: backup,
     unserved,
-    unknown_costs: admin.ctx.catalog
+    unknown_costs: ctx.catalog
       .unknownCosts()
       .map(({ upstream: { id, name }, models: without }) => ({ upstream: id, name, models: [...without] })),
     open_limit_requests: limitRequests,

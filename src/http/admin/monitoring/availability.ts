@@ -1,5 +1,8 @@
 /** `/availability`: success rate per model, by day or minute, against the objectives that `/objectives` sets. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
+import type { AppContext } from '../../app-context.ts'
+import type { Db } from '../../../db/db.ts'
 import { apiError } from '../../../errors.ts'
 import {
   burnRate,
@@ -22,11 +25,9 @@ import {
 } from '../../../health/availability.ts'
 import { burnRules, isBurning } from '../../../health/objective-evaluation.ts'
 import { objectiveFor, readObjectives, setObjective, type Objectives } from '../../../health/objectives.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { jsonBody, listResponse, okResponse, time, timeQuery } from '../schemas.ts'
+import { time, timeQuery } from '../schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
 import { last24HoursStart } from '../../api/time-spans.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const percent = z.number().meta({ description: 'A percentage.', example: 99.9 })
 const countFields = {
@@ -89,44 +90,6 @@ const objectiveSchema = z
   })
   .openapi('Objective')
 
-const read = createRoute({
-  method: 'get',
-  path: '/availability',
-  summary: 'Get the success rate per model',
-  description:
-    'By day (UTC), at most 400 days; by minute, at most one day within the last 40 days. The range is extended to full spans. A request counts at the time it ends.',
-  request: {
-    query: z.strictObject({
-      model: z.string().optional(),
-      from: timeQuery
-        .optional()
-        .meta({ description: 'Default: 30 days before `to`, or one hour by minute.' }),
-      to: timeQuery.optional().meta({ description: 'Default: now.' }),
-      step: z.enum(['minute', 'day']).default('day'),
-    }),
-  },
-  responses: okResponse(
-    availabilitySchema,
-    'The relay’s API, the listed models and all models with requests in the range, by name.',
-  ),
-})
-const listObjectives = createRoute({
-  method: 'get',
-  path: '/objectives',
-  summary: 'List the objectives: the default and those of individual models',
-  request: { query: z.strictObject(optionalPageFields) },
-  responses: listResponse(objectiveSchema, 'All objectives.'),
-})
-const setModelObjective = createRoute({
-  method: 'put',
-  path: '/objectives',
-  summary: 'Set the objective of a model; null resets it to the default',
-  request: {
-    body: jsonBody(z.strictObject({ model: z.string(), objective_percent: z.number().nullable() })),
-  },
-  responses: okResponse(objectiveSchema, 'The effective objective of the model.'),
-})
-
 /** Rounds away the noise of binary fractions. */
 function toPercent(share: number): number {
   return Number((share * 100).toFixed(6))
@@ -185,9 +148,9 @@ type CountsByModel = ReadonlyMap<string, SpanOutcomeCounts>
 
 const zeroCounts: SpanOutcomeCounts = { answered: 0, failed: 0, apart: 0 }
 
-async function readBurnWindows(admin: AdminContext, now: number): Promise<Map<number, CountsByModel>> {
+async function readBurnWindows(db: Db, now: number): Promise<Map<number, CountsByModel>> {
   const lengths = burnRules.flatMap(({ longMs, shortMs }) => [longMs, shortMs])
-  const sums = await Promise.all(lengths.map((ms) => sumByModelSince(admin.ctx.db, now - ms)))
+  const sums = await Promise.all(lengths.map((ms) => sumByModelSince(db, now - ms)))
   return new Map(lengths.map((ms, index) => [ms, withRelayApi(sums[index] ?? new Map())]))
 }
 
@@ -220,11 +183,11 @@ function serializeBurnRates(
 }
 
 async function readAvailability(
-  admin: AdminContext,
+  ctx: AppContext,
   query: AvailabilityQuery,
   now: number,
 ): Promise<z.infer<typeof availabilitySchema>> {
-  const { db, config, catalog } = admin.ctx
+  const { db, config, catalog } = ctx
   const month = monthBounds(now)
   // The relay's API is computed from all models.
   const filter = { ...query, model: query.model === relayApi ? undefined : query.model }
@@ -232,7 +195,7 @@ async function readAvailability(
     query.step === 'day' ? queryDays(db, filter) : queryMinutes(db, filter),
     queryDays(db, { model: filter.model, ...month }),
     sumByModelSince(db, last24HoursStart(now)),
-    readBurnWindows(admin, now),
+    readBurnWindows(db, now),
     readObjectives(db, config.objectivePercent),
   ])
   const months = groupSpans(monthDays, query.model)
@@ -276,25 +239,43 @@ function serializeObjectives({ fallback, perModel }: Objectives): z.infer<typeof
   ]
 }
 
-export function availabilityRoutes(admin: AdminContext): OpenAPIHono {
-  const { db, config } = admin.ctx
-  const app = new OpenAPIHono()
-  app.openapi(read, async (c) => {
-    const now = Date.now()
-    return c.json(await readAvailability(admin, toAvailabilityQuery(c.req.valid('query'), now), now), 200)
-  })
-  app.openapi(listObjectives, async (c) => {
-    const data = serializeObjectives(await readObjectives(db, config.objectivePercent))
-    return c.json(
-      paginate(data, c.req.valid('query'), ({ model }) => model ?? ''),
-      200,
-    )
-  })
-  app.openapi(setModelObjective, async (c) => {
-    const { model, objective_percent: body } = c.req.valid('json')
-    await setObjective(db, model, body, admin.by)
-    const objectives = await readObjectives(db, config.objectivePercent)
-    return c.json({ model, objective_percent: toPercent(objectiveFor(objectives, model)) }, 200)
-  })
-  return app
-}
+export const availabilityEndpoints = [
+  admin.get('/availability', {
+    summary: 'Get the success rate per model',
+    description:
+      'By day (UTC), at most 400 days; by minute, at most one day within the last 40 days. The range is extended to full spans. A request counts at the time it ends.',
+    query: {
+      model: z.string().optional(),
+      from: timeQuery
+        .optional()
+        .meta({ description: 'Default: 30 days before `to`, or one hour by minute.' }),
+      to: timeQuery.optional().meta({ description: 'Default: now.' }),
+      step: z.enum(['minute', 'day']).default('day'),
+    },
+    response: availabilitySchema,
+    returns: 'The relay’s API, the listed models and all models with requests in the range, by name.',
+    handle({ ctx, query }) {
+      const now = Date.now()
+      return readAvailability(ctx, toAvailabilityQuery(query, now), now)
+    },
+  }),
+  admin.list('/objectives', {
+    summary: 'List the objectives: the default and those of individual models',
+    item: objectiveSchema,
+    returns: 'All objectives.',
+    idOf: ({ model }) => model ?? '',
+    handle: async ({ ctx: { db, config } }) =>
+      serializeObjectives(await readObjectives(db, config.objectivePercent)),
+  }),
+  admin.put('/objectives', {
+    summary: 'Set the objective of a model; null resets it to the default',
+    body: z.strictObject({ model: z.string(), objective_percent: z.number().nullable() }),
+    response: objectiveSchema,
+    returns: 'The effective objective of the model.',
+    async handle({ ctx: { db, config }, by, body: { model, objective_percent: objective } }) {
+      await setObjective(db, model, objective, by)
+      const objectives = await readObjectives(db, config.objectivePercent)
+      return { model, objective_percent: toPercent(objectiveFor(objectives, model)) }
+    },
+  }),
+]

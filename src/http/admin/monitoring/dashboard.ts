@@ -1,5 +1,7 @@
 /** `/dashboard`: revenue, cost, traffic and what needs attention. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
+import type { AppContext } from '../../app-context.ts'
 import { joinSum, splitSumSql } from '../../../db/money-sums.ts'
 import { successRate, sumByModelSince, sumCounts } from '../../../health/availability.ts'
 import { formatAmount } from '../../../lib/money.ts'
@@ -23,8 +25,6 @@ import {
 } from '../../api/time-buckets.ts'
 import { last24HoursStart, spanStart } from '../../api/time-spans.ts'
 import { publicUrlOf } from '../../public-urls.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { okResponse } from '../schemas.ts'
 import { marginFields, serializeMargin } from '../traffic/margins.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { attentionFields, readAttention } from './attention.ts'
@@ -65,12 +65,6 @@ export const dashboard = z.object({
 })
 export type Dashboard = z.infer<typeof dashboard>
 
-const showDashboard = createRoute({
-  method: 'get',
-  path: '/dashboard',
-  summary: 'Get the dashboard: revenue, cost, traffic and what needs attention',
-  responses: okResponse(dashboard, 'The dashboard.'),
-})
 function serializeRevenue(revenue: TrafficTotals) {
   return {
     requests: revenue.requests,
@@ -88,7 +82,7 @@ function bucketRevenue(starts: readonly number[], hours: readonly TrafficGroup[]
   }))
 }
 
-async function readRevenue({ ctx: { db, config } }: AdminContext, now: number) {
+async function readRevenue({ db, config }: AppContext, now: number) {
   const { timezone } = config
   const firstDay = spanStart('30d', timezone, now)
   const from = Math.min(firstDay, monthStartOf(timezone, now))
@@ -104,7 +98,7 @@ async function readRevenue({ ctx: { db, config } }: AdminContext, now: number) {
   }
 }
 
-async function sumAccounts({ ctx: { db } }: AdminContext) {
+async function sumAccounts({ db }: AppContext) {
   const [accounts] = await db.report<{ all: number; suspended: number }>({
     sql: `select count(*) as "all", coalesce(sum(case when status = 'suspended' then 1 else 0 end), 0) as suspended
       from accounts`,
@@ -122,15 +116,15 @@ async function sumAccounts({ ctx: { db } }: AdminContext) {
   }
 }
 
-async function readDashboard(admin: AdminContext): Promise<Dashboard> {
-  const { db, catalog, config } = admin.ctx
+async function readDashboard(ctx: AppContext): Promise<Dashboard> {
+  const { db, catalog, config } = ctx
   const { timezone } = config
   const now = Date.now()
   const [revenue, models, accounts, attention, recentRequests, lastHour, last24Hours] = await Promise.all([
-    readRevenue(admin, now),
+    readRevenue(ctx, now),
     trafficBy(db, 'model', { from: monthStartOf(timezone, now), to: now + hourMs }),
-    sumAccounts(admin),
-    readAttention(admin),
+    sumAccounts(ctx),
+    readAttention(ctx),
     countRequestsSince(db, now - minuteMs),
     sumByModelSince(db, now - hourMs),
     sumByModelSince(db, last24HoursStart(now)),
@@ -158,8 +152,11 @@ async function readDashboard(admin: AdminContext): Promise<Dashboard> {
   }
 }
 
-export function dashboardRoutes(admin: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(showDashboard, async (c) => c.json(await readDashboard(admin), 200))
-  return app
-}
+export const dashboardEndpoints = [
+  admin.get('/dashboard', {
+    summary: 'Get the dashboard: revenue, cost, traffic and what needs attention',
+    response: dashboard,
+    returns: 'The dashboard.',
+    handle: ({ ctx }) => readDashboard(ctx),
+  }),
+]

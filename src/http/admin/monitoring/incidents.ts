@@ -1,5 +1,7 @@
 /** `/incidents`: incidents with their posts, opened and closed by the incident monitor or by operators. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
 import { withOutageIncident } from '../../../health/automatic-incidents.ts'
 import {
   createIncident,
@@ -10,10 +12,8 @@ import {
   type IncidentPatch,
 } from '../../../health/incidents.ts'
 import { notifyIncidentPost } from '../../../notifications/incident-notifications.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { jsonBody, createdResponse, idParams, listResponse, okResponse, time, timeInput } from '../schemas.ts'
-import { pageFields } from '../../api/pagination.ts'
-import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
+import { time, timeInput } from '../schemas.ts'
+import { parseTime, formatTime } from '../../api/json-values.ts'
 
 const status = z.enum(['investigating', 'identified', 'monitoring', 'resolved'])
 const severity = z.enum(['minor', 'major', 'critical'])
@@ -57,105 +57,95 @@ export const incidentSchema = z
   })
   .openapi('Incident')
 
-export function serializeIncident(incident: Incident): z.infer<typeof incidentSchema> {
-  return {
-    id: incident.id,
-    title: incident.title,
-    status: incident.status,
-    severity: incident.severity,
-    models: incident.models,
-    automatic: incident.watchedModel !== null,
-    public: incident.isPublic,
-    opened_at: formatTime(incident.openedAt),
-    closed_at: formatTime(incident.closedAt),
-    updated_at: formatTime(incident.updatedAt),
-    updates: incident.posts.map((post) => ({
-      id: post.id,
-      at: formatTime(post.at),
-      status: post.status,
-      message: post.message,
-    })),
-  }
-}
-
-const create = createRoute({
-  method: 'post',
-  path: '/incidents',
-  summary: 'Create an incident',
-  request: { body: jsonBody(incidentInput) },
-  responses: createdResponse(incidentSchema, 'The incident.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/incidents',
-  summary: 'List incidents, most recently opened first',
-  request: {
-    query: z.strictObject({
-      ...pageFields,
-      open: z
-        .enum(['true', 'false'])
-        .optional()
-        .meta({ description: 'Only open (true) or closed (false) incidents.' }),
-    }),
-  },
-  responses: listResponse(incidentSchema, 'A page of incidents.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/incidents/{id}',
-  summary: 'Get an incident',
-  request: { params: idParams },
-  responses: okResponse(incidentSchema, 'The incident.'),
-})
-const update = createRoute({
-  method: 'patch',
-  path: '/incidents/{id}',
-  summary: 'Update an incident; `message` adds a post',
-  request: { params: idParams, body: jsonBody(incidentPatch) },
-  responses: okResponse(incidentSchema, 'The updated incident.'),
-})
+const incidentView = view('incident', incidentSchema, (incident: Incident) => ({
+  id: incident.id,
+  title: incident.title,
+  status: incident.status,
+  severity: incident.severity,
+  models: incident.models,
+  automatic: incident.watchedModel !== null,
+  public: incident.isPublic,
+  opened_at: formatTime(incident.openedAt),
+  closed_at: formatTime(incident.closedAt),
+  updated_at: formatTime(incident.updatedAt),
+  updates: incident.posts.map((post) => ({
+    id: post.id,
+    at: formatTime(post.at),
+    status: post.status,
+    message: post.message,
+  })),
+}))
 
 function toIncidentPatch({ public: isPublic, ...patch }: z.infer<typeof incidentPatch>): IncidentPatch {
   return { ...patch, isPublic }
 }
 
-/** Decodes a cursor: `openedAt.id` of the last incident returned. */
-function decodePosition(cursor: string | undefined): { openedAt: number; id: string } | undefined {
-  const position = decodeCursor(cursor, /^\d+\.inc_[0-9a-z]+$/)
-  if (position === undefined) return undefined
-  const [openedAt = '', id = ''] = position.split('.')
+/** Parses a cursor: `openedAt.id` of the last incident returned. */
+function parsePosition(cursor: string | undefined): { openedAt: number; id: string } | undefined {
+  if (cursor === undefined) return undefined
+  const [openedAt = '', id = ''] = cursor.split('.')
   return { openedAt: Number(openedAt), id }
 }
 
-export function incidentRoutes(admin: AdminContext): OpenAPIHono {
-  const { db } = admin.ctx
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const { opened_at: openedAt, title, ...rest } = c.req.valid('json')
-    const input = { ...toIncidentPatch(rest), title, openedAt: parseTime(openedAt) }
-    const incident = await createIncident(db, input, admin.by)
-    if (rest.message !== undefined) await notifyIncidentPost(db, incident)
-    return c.json(serializeIncident(incident), 201)
-  })
-  app.openapi(list, async (c) => {
-    const { limit, cursor, open } = c.req.valid('query')
-    const isOpen = open === undefined ? undefined : open === 'true'
-    const incidents = await listIncidents(db, { isOpen, limit: limit + 1, before: decodePosition(cursor) })
-    const page = incidents.slice(0, limit)
-    const last = page.at(-1)
-    const next = incidents.length > limit && last !== undefined ? `${last.openedAt}.${last.id}` : null
-    const outage = cursor === undefined && isOpen !== false ? admin.ctx.admissionOutage() : null
-    const shown = withOutageIncident(page, outage, Date.now())
-    return c.json({ data: shown.map(serializeIncident), next: encodeCursor(next) }, 200)
-  })
-  app.openapi(read, async (c) =>
-    c.json(serializeIncident(await incidentById(db, c.req.valid('param').id)), 200),
-  )
-  app.openapi(update, async (c) => {
-    const patch = toIncidentPatch(c.req.valid('json'))
-    const incident = await updateIncident(db, c.req.valid('param').id, patch, admin.by)
-    if (patch.message !== undefined) await notifyIncidentPost(db, incident)
-    return c.json(serializeIncident(incident), 200)
-  })
-  return app
-}
+export const incidentEndpoints = [
+  admin.create('/incidents', {
+    summary: 'Create an incident',
+    body: incidentInput,
+    response: incidentView,
+    async handle({ ctx: { db }, by, body: { opened_at: openedAt, title, ...rest } }) {
+      const input = { ...toIncidentPatch(rest), title, openedAt: parseTime(openedAt) }
+      const incident = await createIncident(db, input, by)
+      if (rest.message !== undefined) await notifyIncidentPost(db, incident)
+      return incident
+    },
+  }),
+  admin.page('/incidents', {
+    summary: 'List incidents, most recently opened first',
+    item: incidentView,
+    filters: {
+      open: z
+        .enum(['true', 'false'])
+        .optional()
+        .meta({ description: 'Only open (true) or closed (false) incidents.' }),
+    },
+    cursor: /^\d+\.inc_[0-9a-z]+$/,
+    csv: [
+      'id',
+      'title',
+      'status',
+      'severity',
+      'models',
+      'automatic',
+      'public',
+      'opened_at',
+      'closed_at',
+      'updated_at',
+      { name: 'latest_message', valueOf: ({ updates }) => updates[0]?.message },
+    ],
+    async handle({ ctx, query: { open }, page: { limit, cursor } }) {
+      const isOpen = open === undefined ? undefined : open === 'true'
+      const before = parsePosition(cursor)
+      const incidents = await listIncidents(ctx.db, { isOpen, limit: limit + 1, before })
+      const shown = incidents.slice(0, limit)
+      const last = shown.at(-1)
+      const next = incidents.length > limit && last !== undefined ? `${last.openedAt}.${last.id}` : null
+      const outage = cursor === undefined && isOpen !== false ? ctx.admissionOutage() : null
+      return { data: withOutageIncident(shown, outage, Date.now()), next }
+    },
+  }),
+  admin.get('/incidents/{id}', {
+    summary: 'Get an incident',
+    response: incidentView,
+    handle: ({ ctx, params }) => incidentById(ctx.db, params.id),
+  }),
+  admin.patch('/incidents/{id}', {
+    summary: 'Update an incident; `message` adds a post',
+    body: incidentPatch,
+    response: incidentView,
+    async handle({ ctx: { db }, by, params, body }) {
+      const incident = await updateIncident(db, params.id, toIncidentPatch(body), by)
+      if (body.message !== undefined) await notifyIncidentPost(db, incident)
+      return incident
+    },
+  }),
+]

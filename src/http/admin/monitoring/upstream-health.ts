@@ -1,5 +1,6 @@
 /** `/upstreams/health`: the circuit state of upstreams, by model, with the reason. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
 import type { LiveRoute, PricedModel } from '../../../catalog/catalog.ts'
 import type { Circuit } from '../../../health/circuit.ts'
 import type { CircuitKeys } from '../../../health/call-reports.ts'
@@ -7,10 +8,8 @@ import { circuitKeysFor } from '../../../relay/routing/route-stats.ts'
 import { possibleCalls } from '../../../relay/routing/route-plan.ts'
 import type { AppContext } from '../../app-context.ts'
 import type { CallHealth } from '../../../health/call-health.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { listResponse, time } from '../schemas.ts'
+import { time } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 export const circuitStateSchema = z.enum(['closed', 'open', 'half-open']).meta({
   description:
@@ -151,24 +150,12 @@ export async function listUpstreamHealth(ctx: AppContext): Promise<z.infer<typeo
   return listUpstreamModels(models).map((upstreamModel) => serializeHealth(upstreamModel, healthByCall))
 }
 
-const health = createRoute({
-  method: 'get',
-  path: '/upstreams/health',
-  summary: 'List the health of each upstream, by model: state, since when, and why',
-  request: { query: z.strictObject(optionalPageFields) },
-  responses: listResponse(upstreamHealthSchema, 'All upstreams that models are routed to.'),
-})
-export function upstreamHealthRoutes(admin: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(health, async (c) => {
-    return c.json(
-      paginate(
-        await listUpstreamHealth(admin.ctx),
-        c.req.valid('query'),
-        ({ upstream, model }) => `${upstream} ${model}`,
-      ),
-      200,
-    )
-  })
-  return app
-}
+export const upstreamHealthEndpoints = [
+  admin.list('/upstreams/health', {
+    summary: 'List the health of each upstream, by model: state, since when, and why',
+    item: upstreamHealthSchema,
+    returns: 'All upstreams that models are routed to.',
+    idOf: ({ upstream, model }) => `${upstream} ${model}`,
+    handle: ({ ctx }) => listUpstreamHealth(ctx),
+  }),
+]

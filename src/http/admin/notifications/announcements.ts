@@ -1,5 +1,6 @@
 /** `/announcements`: messages to everyone who signs in to the console. */
 import { z } from '@hono/zod-openapi'
+import { idCursor } from '../../api/pagination.ts'
 import {
   createAnnouncement,
   deleteAnnouncement,
@@ -33,7 +34,7 @@ export const announcementEndpoints = [
   admin.page('/announcements', {
     summary: 'List announcements, newest first',
     item: announcementView,
-    cursor: /^\w{1,60}$/,
+    cursor: idCursor,
     handle: ({ ctx, page }) => listAnnouncements(ctx.db, page),
   }),
   admin.create('/announcements', {

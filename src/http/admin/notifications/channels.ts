@@ -1,5 +1,9 @@
 /** `/channels`: where notifications are delivered in addition to the console, for the operators or an account. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin } from '../admin-context.ts'
+import type { AppContext } from '../../app-context.ts'
+import type { Db } from '../../../db/db.ts'
 import { accountById } from '../../../accounts/accounts.ts'
 import { apiError } from '../../../errors.ts'
 import { parseCidrs } from '../../../lib/address-guard.ts'
@@ -21,19 +25,8 @@ import { operatorAudience } from '../../../notifications/notification-kinds.ts'
 import { testMessage } from '../../../notifications/render-message.ts'
 import { HttpSender, sendMessage } from '../../../notifications/send.ts'
 import { languages } from '../../../notifications/locales/notification-texts.ts'
-import type { AdminContext } from '../admin-context.ts'
-import {
-  jsonBody,
-  createdResponse,
-  deletedSchema,
-  idParams,
-  listResponse,
-  okResponse,
-  returnedOnce,
-  time,
-} from '../schemas.ts'
+import { returnedOnce, time } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { optionalPageFields, paginate } from '../../api/pagination.ts'
 
 const patchFields = {
   name: z.string().optional().meta({ description: 'The name that preferences use.' }),
@@ -93,7 +86,12 @@ const testResultSchema = z.object({
 
 const initialState: ChannelState = { lastSentAt: null, waiting: 0, problem: null }
 
-function serializeChannel(channel: Channel, state: ChannelState): z.infer<typeof channelSchema> {
+interface ChannelWithState {
+  readonly channel: Channel
+  readonly state: ChannelState
+}
+
+function serializeChannel({ channel, state }: ChannelWithState): z.infer<typeof channelSchema> {
   return {
     id: channel.id,
     account: channel.audience === operatorAudience ? null : channel.audience,
@@ -111,55 +109,28 @@ function serializeChannel(channel: Channel, state: ChannelState): z.infer<typeof
   }
 }
 
-const create = createRoute({
-  method: 'post',
-  path: '/channels',
-  summary: 'Create a channel for notifications',
-  request: { body: jsonBody(channelInput) },
-  responses: createdResponse(newChannelSchema, 'The channel.'),
-})
-const list = createRoute({
-  method: 'get',
-  path: '/channels',
-  summary: 'List channels by owner and name',
-  request: { query: z.strictObject({ ...optionalPageFields, account: z.string().optional() }) },
-  responses: listResponse(channelSchema, 'All channels, or those of one account.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/channels/{id}',
-  summary: 'Get a channel',
-  request: { params: idParams },
-  responses: okResponse(channelSchema, 'The channel.'),
-})
-const update = createRoute({
-  method: 'patch',
-  path: '/channels/{id}',
-  summary: 'Update a channel',
-  request: { params: idParams, body: jsonBody(channelPatch) },
-  responses: okResponse(channelSchema, 'The updated channel.'),
-})
-const remove = createRoute({
-  method: 'delete',
-  path: '/channels/{id}',
-  summary: 'Delete a channel with its undelivered messages',
-  request: { params: idParams },
-  responses: okResponse(deletedSchema, 'Deleted.'),
-})
-const test = createRoute({
-  method: 'post',
-  path: '/channels/{id}/test',
-  summary: 'Send a test message',
-  request: { params: idParams },
-  responses: okResponse(testResultSchema, 'The result; a failed delivery is 200 with `ok: false`.'),
-})
+const channelView = view('channel', channelSchema, serializeChannel)
+
+async function addStates(db: Db, channels: readonly Channel[]): Promise<ChannelWithState[]> {
+  const ids = channels.map(({ id }) => id)
+  const states = await channelStates(db, ids)
+  return channels.map((channel) => ({ channel, state: states.get(channel.id) ?? initialState }))
+}
+
+async function addState(db: Db, channel: Channel): Promise<ChannelWithState | undefined> {
+  return (await addStates(db, [channel]))[0]
+}
+
+function contextOf({ db, sealer, config }: AppContext): ChannelContext {
+  return { db, sealer, allow: parseCidrs(config.channelAllow.join(',')) }
+}
 
 /** Sends the message itself instead of queueing it for the delivery job: the operator waits for the result. */
-async function sendTestMessage({ ctx }: AdminContext, id: string): Promise<z.infer<typeof testResultSchema>> {
+async function sendTestMessage(ctx: AppContext, id: string): Promise<z.infer<typeof testResultSchema>> {
   const { db, sealer, config } = ctx
   const { kind, language } = await channelById(db, id)
   const target = await loadChannelTarget(db, sealer, id)
-  const http = new HttpSender(parseCidrs(config.channelAllow.join(',')))
+  const http = new HttpSender(contextOf(ctx).allow)
   const mailer = config.smtpUrl === null ? null : createEmailSender(config.smtpUrl, config.mailFrom)
   const deps = { http, mailer, now: Date.now }
   try {
@@ -170,46 +141,49 @@ async function sendTestMessage({ ctx }: AdminContext, id: string): Promise<z.inf
   }
 }
 
-export function channelRoutes(admin: AdminContext): OpenAPIHono {
-  const { db, sealer, config } = admin.ctx
-  const deps: ChannelContext = { db, sealer, allow: parseCidrs(config.channelAllow.join(',')) }
-
-  async function serialize(channel: Channel): Promise<z.infer<typeof channelSchema>> {
-    const states = await channelStates(db, [channel.id])
-    return serializeChannel(channel, states.get(channel.id) ?? initialState)
-  }
-
-  const app = new OpenAPIHono()
-  app.openapi(create, async (c) => {
-    const { account, notices: kinds, ...body } = c.req.valid('json')
-    const audience = account ?? operatorAudience
-    if (audience !== operatorAudience && (await accountById(db, audience)) === undefined)
-      throw apiError('not_found', { param: 'account', message: 'Account not found.' })
-    const { channel, secret } = await createChannel(deps, { ...body, audience, kinds }, admin.by)
-    return c.json({ ...serializeChannel(channel, initialState), secret }, 201)
-  })
-  app.openapi(list, async (c) => {
-    const query = c.req.valid('query')
-    const channels = await listChannels(db, query.account)
-    const ids = channels.map(({ id }) => id)
-    const states = await channelStates(db, ids)
-    const data = channels.map((channel) => serializeChannel(channel, states.get(channel.id) ?? initialState))
-    return c.json(
-      paginate(data, query, ({ id }) => id),
-      200,
-    )
-  })
-  app.openapi(read, async (c) => c.json(await serialize(await channelById(db, c.req.valid('param').id)), 200))
-  app.openapi(update, async (c) => {
-    const { notices: kinds, ...body } = c.req.valid('json')
-    const channel = await updateChannel(deps, c.req.valid('param').id, { ...body, kinds }, admin.by)
-    return c.json(await serialize(channel), 200)
-  })
-  app.openapi(remove, async (c) => {
-    const { id } = c.req.valid('param')
-    await deleteChannel(db, id, admin.by)
-    return c.json({ id, deleted: true as const }, 200)
-  })
-  app.openapi(test, async (c) => c.json(await sendTestMessage(admin, c.req.valid('param').id), 200))
-  return app
-}
+export const channelEndpoints = [
+  admin.create('/channels', {
+    summary: 'Create a channel for notifications',
+    body: channelInput,
+    response: newChannelSchema,
+    returns: 'The channel.',
+    async handle({ ctx, by, body: { account, notices: kinds, ...body } }) {
+      const audience = account ?? operatorAudience
+      if (audience !== operatorAudience && (await accountById(ctx.db, audience)) === undefined)
+        throw apiError('not_found', { param: 'account', message: 'Account not found.' })
+      const { channel, secret } = await createChannel(contextOf(ctx), { ...body, audience, kinds }, by)
+      return { ...serializeChannel({ channel, state: initialState }), secret }
+    },
+  }),
+  admin.list('/channels', {
+    summary: 'List channels by owner and name',
+    item: channelView,
+    returns: 'All channels, or those of one account.',
+    filters: { account: z.string().optional() },
+    idOf: ({ channel }) => channel.id,
+    handle: async ({ ctx: { db }, query }) => addStates(db, await listChannels(db, query.account)),
+  }),
+  admin.get('/channels/{id}', {
+    summary: 'Get a channel',
+    response: channelView,
+    handle: async ({ ctx: { db }, params }) => addState(db, await channelById(db, params.id)),
+  }),
+  admin.patch('/channels/{id}', {
+    summary: 'Update a channel',
+    body: channelPatch,
+    response: channelView,
+    async handle({ ctx, by, params, body: { notices: kinds, ...body } }) {
+      return addState(ctx.db, await updateChannel(contextOf(ctx), params.id, { ...body, kinds }, by))
+    },
+  }),
+  admin.delete('/channels/{id}', {
+    summary: 'Delete a channel with its undelivered messages',
+    handle: ({ ctx, by, params }) => deleteChannel(ctx.db, params.id, by),
+  }),
+  admin.post('/channels/{id}/test', {
+    summary: 'Send a test message',
+    response: testResultSchema,
+    returns: 'The result; a failed delivery is 200 with `ok: false`.',
+    handle: ({ ctx, params }) => sendTestMessage(ctx, params.id),
+  }),
+]

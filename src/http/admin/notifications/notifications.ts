@@ -1,5 +1,6 @@
 /** `/notices`: notifications to accounts and operators, and the preferences for their delivery. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
 import { operatorAudience } from '../../../notifications/notification-kinds.ts'
 import {
   listNotifications,
@@ -9,10 +10,8 @@ import {
 import { preferencesOf, setPreferences } from '../../../notifications/preferences.ts'
 import { languages, renderText, type Language } from '../../../notifications/locales/notification-texts.ts'
 import { requireAccount } from '../accounts/accounts.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { jsonBody, idParams, listResponse, okResponse, time } from '../schemas.ts'
-import { pageFields } from '../../api/pagination.ts'
-import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
+import { time } from '../schemas.ts'
+import { formatTime } from '../../api/json-values.ts'
 
 const severity = z.enum(['info', 'warning', 'critical'])
 export const notificationSchema = z
@@ -39,66 +38,7 @@ const preferences = z
     example: { balance: ['email'] },
   })
 
-const list = createRoute({
-  method: 'get',
-  path: '/notices',
-  summary: 'List notifications, newest first',
-  request: {
-    query: z.strictObject({
-      ...pageFields,
-      audience: z.enum(['account', 'operator']).optional(),
-      account: z.string().optional(),
-      kind: z.string().optional(),
-      severity: severity.optional(),
-      unread: z.enum(['true', 'false']).optional(),
-      language: z.enum(languages).default('en').meta({ description: 'The language of `title` and `text`.' }),
-    }),
-  },
-  responses: listResponse(notificationSchema, 'A page of notifications.'),
-})
-const markRead = createRoute({
-  method: 'post',
-  path: '/notices/read',
-  summary: 'Mark notifications as read: by id, or all those of the operators',
-  request: {
-    body: jsonBody(
-      z.union([
-        z.strictObject({ ids: z.array(z.string()).min(1).max(1000) }),
-        z.strictObject({ all: z.literal(true) }),
-      ]),
-    ),
-  },
-  responses: okResponse(z.object({ marked: z.int() }), 'How many were unread.'),
-})
-const operatorPreferences = createRoute({
-  method: 'get',
-  path: '/notice-preferences',
-  summary: 'Get the notification preferences of the operators',
-  responses: okResponse(preferences, 'The channels by kind.'),
-})
-const setOperatorPreferences = createRoute({
-  method: 'patch',
-  path: '/notice-preferences',
-  summary: 'Update the notification preferences of the operators',
-  request: { body: jsonBody(preferences) },
-  responses: okResponse(preferences, 'The updated preferences.'),
-})
-const accountPreferences = createRoute({
-  method: 'get',
-  path: '/accounts/{id}/notice-preferences',
-  summary: 'Get the notification preferences of an account',
-  request: { params: idParams },
-  responses: okResponse(preferences, 'The channels by kind.'),
-})
-const setAccountPreferences = createRoute({
-  method: 'patch',
-  path: '/accounts/{id}/notice-preferences',
-  summary: 'Update the notification preferences of an account',
-  request: { params: idParams, body: jsonBody(preferences) },
-  responses: okResponse(preferences, 'The updated preferences.'),
-})
-
-export function serializeNotification(
+function serializeNotification(
   notification: Notification,
   language: Language,
 ): z.infer<typeof notificationSchema> {
@@ -119,41 +59,66 @@ export function serializeNotification(
   }
 }
 
-export function notificationRoutes({ ctx: { db }, by }: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(list, async (c) => {
-    const { limit, cursor, unread, account, audience, language, ...filters } = c.req.valid('query')
-    const filter = {
-      ...filters,
-      audience: audience === 'operator' ? operatorAudience : account,
-      accountsOnly: audience === 'account',
-      unread: unread === 'true',
-    }
-    const page = { limit, cursor: decodeCursor(cursor, /^\d{1,15}$/) }
-    const { data, next } = await listNotifications(db, filter, page)
-    return c.json(
-      {
-        data: data.map((notification) => serializeNotification(notification, language)),
-        next: encodeCursor(next),
-      },
-      200,
-    )
-  })
-  app.openapi(markRead, async (c) => {
-    const body = c.req.valid('json')
-    const marked = await markNotificationsRead(db, 'ids' in body ? body : { audience: operatorAudience })
-    return c.json({ marked }, 200)
-  })
-  app.openapi(operatorPreferences, async (c) => c.json(await preferencesOf(db, operatorAudience), 200))
-  app.openapi(setOperatorPreferences, async (c) => {
-    return c.json(await setPreferences(db, operatorAudience, c.req.valid('json'), by), 200)
-  })
-  app.openapi(accountPreferences, async (c) => {
-    return c.json(await preferencesOf(db, (await requireAccount(db, c.req.valid('param').id)).id), 200)
-  })
-  app.openapi(setAccountPreferences, async (c) => {
-    const account = (await requireAccount(db, c.req.valid('param').id)).id
-    return c.json(await setPreferences(db, account, c.req.valid('json'), by), 200)
-  })
-  return app
-}
+const preferencesResponse = { response: preferences, returns: 'The channels by kind.' }
+const updatedPreferences = { body: preferences, response: preferences, returns: 'The updated preferences.' }
+
+export const notificationEndpoints = [
+  admin.page('/notices', {
+    summary: 'List notifications, newest first',
+    item: notificationSchema,
+    returns: 'A page of notifications.',
+    filters: {
+      audience: z.enum(['account', 'operator']).optional(),
+      account: z.string().optional(),
+      kind: z.string().optional(),
+      severity: severity.optional(),
+      unread: z.enum(['true', 'false']).optional(),
+      language: z.enum(languages).default('en').meta({ description: 'The language of `title` and `text`.' }),
+    },
+    cursor: /^\d{1,15}$/,
+    async handle({ ctx, query: { unread, account, audience, language, kind, severity: filtered }, page }) {
+      const filter = {
+        kind,
+        severity: filtered,
+        audience: audience === 'operator' ? operatorAudience : account,
+        accountsOnly: audience === 'account',
+        unread: unread === 'true',
+      }
+      const { data, next } = await listNotifications(ctx.db, filter, page)
+      return { data: data.map((notification) => serializeNotification(notification, language)), next }
+    },
+  }),
+  admin.post('/notices/read', {
+    summary: 'Mark notifications as read: by id, or all those of the operators',
+    body: z.union([
+      z.strictObject({ ids: z.array(z.string()).min(1).max(1000) }),
+      z.strictObject({ all: z.literal(true) }),
+    ]),
+    response: z.object({ marked: z.int() }),
+    returns: 'How many were unread.',
+    handle: async ({ ctx, body }) => ({
+      marked: await markNotificationsRead(ctx.db, 'ids' in body ? body : { audience: operatorAudience }),
+    }),
+  }),
+  admin.get('/notice-preferences', {
+    summary: 'Get the notification preferences of the operators',
+    ...preferencesResponse,
+    handle: ({ ctx }) => preferencesOf(ctx.db, operatorAudience),
+  }),
+  admin.patch('/notice-preferences', {
+    summary: 'Update the notification preferences of the operators',
+    ...updatedPreferences,
+    handle: ({ ctx, by, body }) => setPreferences(ctx.db, operatorAudience, body, by),
+  }),
+  admin.get('/accounts/{id}/notice-preferences', {
+    summary: 'Get the notification preferences of an account',
+    ...preferencesResponse,
+    handle: async ({ ctx: { db }, params }) => preferencesOf(db, (await requireAccount(db, params.id)).id),
+  }),
+  admin.patch('/accounts/{id}/notice-preferences', {
+    summary: 'Update the notification preferences of an account',
+    ...updatedPreferences,
+    handle: async ({ ctx: { db }, by, params, body }) =>
+      setPreferences(db, (await requireAccount(db, params.id)).id, body, by),
+  }),
+]

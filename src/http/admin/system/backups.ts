@@ -1,11 +1,11 @@
 /** `/backups`: online backups of all data: create, check, download, delete. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { view } from '../../api/define-endpoints.ts'
+import { admin, type AdminContext } from '../admin-context.ts'
 import { auditStatement } from '../../../db/audit.ts'
-import { apiError } from '../../../errors.ts'
 import { tarSize, createTar } from '../../../lib/tar.ts'
 import type { Backup } from '../../../db/backups.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { createdResponse, deletedSchema, idParams, okResponse, errorResponses, time } from '../schemas.ts'
+import { time } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 
 export const backupSchema = z
@@ -46,80 +46,25 @@ export const scheduleSchema = z.object({
   folder: z.string().meta({ description: 'The directory on the machine of the relay.' }),
 })
 
-const list = createRoute({
-  method: 'get',
-  path: '/backups',
-  summary: 'List backups, newest first, including those in progress',
-  request: { query: z.strictObject({}) },
-  responses: okResponse(
-    z.object({ data: z.array(backupSchema), next: z.null(), schedule: scheduleSchema }),
-    'All backups, and the schedule.',
-  ),
-})
-const create = createRoute({
-  method: 'post',
-  path: '/backups',
-  summary: 'Start a backup; only one runs at a time',
-  responses: createdResponse(backupSchema, 'The backup in progress.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/backups/{id}',
-  summary: 'Get a backup and its progress',
-  request: { params: idParams },
-  responses: okResponse(backupSchema, 'The backup.'),
-})
-const check = createRoute({
-  method: 'post',
-  path: '/backups/{id}/check',
-  summary: 'Start a check that reads a backup in full and recomputes its ledger',
-  request: { params: idParams },
-  responses: okResponse(backupSchema, 'The backup that is being checked.'),
-})
-const download = createRoute({
-  method: 'get',
-  path: '/backups/{id}/download',
-  summary: 'Download a backup as a tar archive, without the key that decrypts its credentials',
-  request: { params: idParams },
-  responses: {
-    200: { description: 'The archive.', content: { 'application/x-tar': { schema: z.string() } } },
-    ...errorResponses,
-  },
-})
-const remove = createRoute({
-  method: 'delete',
-  path: '/backups/{id}',
-  summary: 'Delete a backup',
-  request: { params: idParams },
-  responses: okResponse(deletedSchema, 'Deleted.'),
-})
-
-function serializeBackup({
-  id,
-  state,
-  madeAt,
-  by,
-  content,
-  checkedAt,
-  problem,
-  step,
-}: Backup): z.infer<typeof backupSchema> {
+function serializeBackup({ content, step, ...backup }: Backup): z.infer<typeof backupSchema> {
   return {
-    id,
-    state,
-    made_at: formatTime(madeAt),
-    by,
+    id: backup.id,
+    state: backup.state,
+    made_at: formatTime(backup.madeAt),
+    by: backup.by,
     bytes: content?.files.reduce((sum, { bytes }) => sum + bytes, 0) ?? null,
     accounts: content?.accounts ?? null,
     entries: content?.entries ?? null,
     last_commit: content?.lastCommit ?? null,
     version: content?.version ?? null,
     sealed_by: content?.sealedBy ?? null,
-    checked_at: formatTime(checkedAt),
-    problem,
+    checked_at: formatTime(backup.checkedAt),
+    problem: backup.problem,
     progress: step === null ? null : { step: step.doing, percent: step.percent },
   }
 }
+
+const backupView = view('backup', backupSchema, serializeBackup)
 
 /** Reads only as fast as the client does; a disconnect closes the file. */
 function toReadableStream(
@@ -140,55 +85,75 @@ function toReadableStream(
   )
 }
 
-export function backupRoutes({ ctx, by }: AdminContext): OpenAPIHono {
-  const { db, backups, config } = ctx
-
-  async function audit(action: string, id: string): Promise<void> {
-    await db.write(auditStatement(by, `backup.${action}`, id))
-  }
-
-  const app = new OpenAPIHono()
-  app.openapi(list, async (c) => {
-    const { backupEveryMs, backupsKept, backupDir } = config
-    const schedule = {
-      every_ms: backupEveryMs === 0 ? null : backupEveryMs,
-      kept: backupsKept,
-      folder: backupDir,
-    }
-    return c.json({ data: (await backups.list()).map(serializeBackup), next: null, schedule }, 200)
-  })
-  app.openapi(create, async (c) => {
-    const backup = await backups.make(by)
-    await audit('make', backup.id)
-    return c.json(serializeBackup(backup), 201)
-  })
-  app.openapi(read, async (c) => {
-    const { id } = c.req.valid('param')
-    const existing = (await backups.list()).find((backup) => backup.id === id)
-    if (existing === undefined) throw apiError('not_found', { message: 'Backup not found.' })
-    return c.json(serializeBackup(existing), 200)
-  })
-  app.openapi(check, async (c) => {
-    const { id } = c.req.valid('param')
-    const backup = await backups.check(id)
-    await audit('check', id)
-    return c.json(serializeBackup(backup), 200)
-  })
-  app.openapi(download, async (c) => {
-    const { id } = c.req.valid('param')
-    const { folder, files } = await backups.download(id)
-    await audit('download', id)
-    return c.body(toReadableStream(createTar(folder, files, id)), 200, {
-      'content-type': 'application/x-tar',
-      'content-length': String(tarSize(files)),
-      'content-disposition': `attachment; filename="${id}.tar"`,
-    })
-  })
-  app.openapi(remove, async (c) => {
-    const { id } = c.req.valid('param')
-    await backups.remove(id)
-    await audit('delete', id)
-    return c.json({ id, deleted: true as const }, 200)
-  })
-  return app
+async function audit(action: string, id: string, { ctx, by }: AdminContext): Promise<void> {
+  await ctx.db.write(auditStatement(by, `backup.${action}`, id))
 }
+
+export const backupEndpoints = [
+  admin.get('/backups', {
+    summary: 'List backups, newest first, including those in progress',
+    query: {},
+    response: z.object({ data: z.array(backupSchema), next: z.null(), schedule: scheduleSchema }),
+    returns: 'All backups, and the schedule.',
+    async handle({ ctx: { backups, config } }) {
+      const { backupEveryMs, backupsKept, backupDir } = config
+      const schedule = {
+        every_ms: backupEveryMs === 0 ? null : backupEveryMs,
+        kept: backupsKept,
+        folder: backupDir,
+      }
+      return { data: (await backups.list()).map(serializeBackup), next: null, schedule }
+    },
+  }),
+  admin.create('/backups', {
+    summary: 'Start a backup; only one runs at a time',
+    response: backupView,
+    returns: 'The backup in progress.',
+    async handle(context) {
+      const backup = await context.ctx.backups.make(context.by)
+      await audit('make', backup.id, context)
+      return backup
+    },
+  }),
+  admin.get('/backups/{id}', {
+    summary: 'Get a backup and its progress',
+    response: backupView,
+    handle: async ({ ctx, params }) => (await ctx.backups.list()).find(({ id }) => id === params.id),
+  }),
+  admin.post('/backups/{id}/check', {
+    summary: 'Start a check that reads a backup in full and recomputes its ledger',
+    response: backupView,
+    returns: 'The backup that is being checked.',
+    async handle(context) {
+      const { id } = context.params
+      const backup = await context.ctx.backups.check(id)
+      await audit('check', id, context)
+      return backup
+    },
+  }),
+  admin.get('/backups/{id}/download', {
+    summary: 'Download a backup as a tar archive, without the key that decrypts its credentials',
+    response: z.string(),
+    returns: 'The archive.',
+    mediaType: 'application/x-tar',
+    async handle(context) {
+      const { id } = context.params
+      const { folder, files } = await context.ctx.backups.download(id)
+      await audit('download', id, context)
+      const headers = {
+        'content-type': 'application/x-tar',
+        'content-length': String(tarSize(files)),
+        'content-disposition': `attachment; filename="${id}.tar"`,
+      }
+      return new Response(toReadableStream(createTar(folder, files, id)), { headers })
+    },
+  }),
+  admin.delete('/backups/{id}', {
+    summary: 'Delete a backup',
+    async handle(context) {
+      const { id } = context.params
+      await context.ctx.backups.remove(id)
+      await audit('delete', id, context)
+    },
+  }),
+]

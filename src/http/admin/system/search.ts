@@ -1,10 +1,10 @@
 /** `/search`: finds objects by whatever a customer quotes. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
+import type { AppContext } from '../../app-context.ts'
 import { sql } from '../../../db/schema/schema.ts'
 import { prefixRange } from '../../../db/db.ts'
 import { time } from '../../api/json-schemas.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { okResponse } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 
 const maxResults = 20
@@ -24,14 +24,7 @@ export const searchResult = z.discriminatedUnion('kind', [
 ])
 export type SearchResult = z.infer<typeof searchResult>
 
-const search = createRoute({
-  method: 'get',
-  path: '/search',
-  summary: 'Search accounts, keys, requests, models and upstreams by e-mail address, name, key prefix or id',
-  request: { query: z.strictObject({ q: z.string().trim().min(2).max(200) }) },
-  responses: okResponse(z.object({ data: z.array(searchResult) }), 'The results, at most 20.'),
-})
-async function findAccounts({ ctx: { db } }: AdminContext, q: string): Promise<SearchResult[]> {
+async function findAccounts({ db }: AppContext, q: string): Promise<SearchResult[]> {
   const [low, high] = prefixRange(q.toLowerCase())
   const rows = await db.report<{ id: string; email: string; name: string }>({
     sql: `select id, email, name from accounts where email_normalised >= ? and email_normalised < ?
@@ -41,7 +34,7 @@ async function findAccounts({ ctx: { db } }: AdminContext, q: string): Promise<S
   return rows.map((row) => ({ kind: 'account', ...row }))
 }
 
-async function findKeys({ ctx: { db } }: AdminContext, q: string): Promise<SearchResult[]> {
+async function findKeys({ db }: AppContext, q: string): Promise<SearchResult[]> {
   const isId = q.startsWith('key_')
   const isSecret = q.startsWith('sk-')
   if (!isId && !isSecret) return []
@@ -51,7 +44,7 @@ async function findKeys({ ctx: { db } }: AdminContext, q: string): Promise<Searc
   return rows.map(({ id, name, prefix, account_id: account }) => ({ kind: 'key', id, name, prefix, account }))
 }
 
-async function findRequests({ ctx: { db } }: AdminContext, q: string): Promise<SearchResult[]> {
+async function findRequests({ db }: AppContext, q: string): Promise<SearchResult[]> {
   if (!q.startsWith('req_')) return []
   const query = sql
     .selectFrom('requests')
@@ -66,7 +59,7 @@ async function findRequests({ ctx: { db } }: AdminContext, q: string): Promise<S
   }))
 }
 
-function findModelsAndUpstreams({ ctx: { catalog } }: AdminContext, q: string): SearchResult[] {
+function findModelsAndUpstreams({ catalog }: AppContext, q: string): SearchResult[] {
   const term = q.toLowerCase()
   const models = catalog.models().filter(({ id }) => id.toLowerCase().includes(term))
   const upstreams = catalog
@@ -78,15 +71,16 @@ function findModelsAndUpstreams({ ctx: { catalog } }: AdminContext, q: string): 
   ]
 }
 
-export function searchRoutes(admin: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(search, async (c) => {
-    const { q } = c.req.valid('query')
-    const results = await Promise.all([findRequests(admin, q), findKeys(admin, q), findAccounts(admin, q)])
-    return c.json(
-      { data: [...results.flat(), ...findModelsAndUpstreams(admin, q)].slice(0, maxResults) },
-      200,
-    )
-  })
-  return app
-}
+export const searchEndpoints = [
+  admin.get('/search', {
+    summary:
+      'Search accounts, keys, requests, models and upstreams by e-mail address, name, key prefix or id',
+    query: { q: z.string().trim().min(2).max(200) },
+    response: z.object({ data: z.array(searchResult) }),
+    returns: 'The results, at most 20.',
+    async handle({ ctx, query: { q } }) {
+      const results = await Promise.all([findRequests(ctx, q), findKeys(ctx, q), findAccounts(ctx, q)])
+      return { data: [...results.flat(), ...findModelsAndUpstreams(ctx, q)].slice(0, maxResults) }
+    },
+  }),
+]

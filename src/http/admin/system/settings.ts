@@ -1,9 +1,8 @@
 /** `/settings`: the effective settings of this relay. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
 import { settings } from '../../../config.ts'
 import type { Setting } from '../../../lib/setting-types.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { okResponse } from '../schemas.ts'
 
 const settingSchema = z
   .object({
@@ -16,13 +15,6 @@ const settingSchema = z
     secret: z.boolean(),
   })
   .openapi('Setting')
-const showSettings = createRoute({
-  method: 'get',
-  path: '/settings',
-  summary: 'List all settings with their effective values',
-  responses: okResponse(z.object({ data: z.array(settingSchema) }), 'The settings.'),
-})
-
 function formatValue(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (typeof value === 'boolean') return value ? '1' : '0'
@@ -35,18 +27,20 @@ function formatSetting(setting: Setting<unknown>, value: unknown): string | null
   return setting.format === undefined ? formatValue(value) : setting.format(value as never)
 }
 
-export function settingsRoutes(admin: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(showSettings, (c) => {
-    const { config } = admin.ctx
-    const data = Object.entries(settings).map(([name, setting]) => {
-      const value = formatSetting(setting, config[name as keyof typeof config])
-      const isSecret = 'secret' in setting
-      const shownValue = isSecret && value !== null ? '•••' : value
-      const { env, group, doc, allowed, defaultText } = setting
-      return { env, group, doc, allowed, standard: defaultText, value: shownValue, secret: isSecret }
-    })
-    return c.json({ data }, 200)
-  })
-  return app
-}
+export const settingsEndpoints = [
+  admin.get('/settings', {
+    summary: 'List all settings with their effective values',
+    response: z.object({ data: z.array(settingSchema) }),
+    returns: 'The settings.',
+    handle({ ctx: { config } }) {
+      const data = Object.entries(settings).map(([name, setting]) => {
+        const value = formatSetting(setting, config[name as keyof typeof config])
+        const isSecret = 'secret' in setting
+        const shownValue = isSecret && value !== null ? '•••' : value
+        const { env, group, doc, allowed, defaultText } = setting
+        return { env, group, doc, allowed, standard: defaultText, value: shownValue, secret: isSecret }
+      })
+      return { data }
+    },
+  }),
+]

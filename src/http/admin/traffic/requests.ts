@@ -1,5 +1,7 @@
 /** `/requests`: the request log with outcomes and costs. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
+import { formatOptionalAmount, parseTime } from '../../api/json-values.ts'
 import { listRequests, requestById, type RequestRecord } from '../../../usage/request-records.ts'
 import { emailsOfAccounts } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
@@ -12,10 +14,7 @@ import { hourMs } from '../../api/time-buckets.ts'
 import { requireAccount } from '../accounts/accounts.ts'
 import { readBill, bill } from '../../api/request-bill.ts'
 import { failure, findFailure } from '../../api/request-failures.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { idParams, listResponse, money, okResponse, time, timeQuery } from '../schemas.ts'
-import { pageFields } from '../../api/pagination.ts'
-import { decodeCursor, encodeCursor, parseTime } from '../../api/json-values.ts'
+import { money, time, timeQuery } from '../schemas.ts'
 
 export const outcome = z.enum(['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'])
 const attempt = z.object({
@@ -94,36 +93,6 @@ export const requestDetailSchema = requestSchema
   })
   .openapi('RequestDetail')
 
-const list = createRoute({
-  method: 'get',
-  path: '/requests',
-  summary: 'List requests, newest first',
-  request: {
-    query: z.strictObject({
-      ...pageFields,
-      account: z.string().optional(),
-      key: z.string().optional(),
-      model: z.string().optional(),
-      outcome: outcome.optional(),
-      day: z.iso
-        .date({ error: 'must be a date such as "2026-11-21"' })
-        .optional()
-        .meta({ description: 'A day in UTC, instead of `from` and `to`.', example: '2026-11-21' }),
-      from: timeQuery.optional(),
-      to: timeQuery.optional().meta({ description: 'Exclusive.' }),
-      request_id: z.string().optional(),
-    }),
-  },
-  responses: listResponse(requestSchema, 'A page of requests.'),
-})
-const read = createRoute({
-  method: 'get',
-  path: '/requests/{id}',
-  summary: 'Get a request',
-  request: { params: idParams },
-  responses: okResponse(requestDetailSchema, 'The request with its bill.'),
-})
-
 interface RangeQuery {
   readonly day?: string | undefined
   readonly from?: string | undefined
@@ -152,36 +121,80 @@ async function addNames(db: Db, records: readonly RequestRecord[]): Promise<z.in
   }))
 }
 
-export function requestRoutes({ ctx }: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(list, async (c) => {
-    const { limit, cursor, day, from, to, request_id: requestId, ...filters } = c.req.valid('query')
-    const filter = { ...filters, requestId, ...rangeOf({ day, from, to }) }
-    // Without this check, an unknown account would look like one without requests.
-    if (filters.account !== undefined) await requireAccount(ctx.db, filters.account)
-    const page = { limit, cursor: decodeCursor(cursor, /^\d+\.\d+$/) }
-    const { data, next } = await listRequests(ctx.db, filter, page)
-    return c.json({ data: await addNames(ctx.db, data), next: encodeCursor(next) }, 200)
-  })
-  app.openapi(read, async (c) => {
-    const { db } = ctx
-    const record = await requestById(db, c.req.valid('param').id)
-    const [request] = record === undefined ? [] : await addNames(db, [record])
-    const row = request && (await requestRowById(db, request.account, request.request_id))
-    if (request === undefined || row === undefined)
-      throw apiError('not_found', { message: 'Request not found.' })
-    const upstreamCost = row.upstream_cost_nanos
-    const refunded = await refundedNanos(db, row.request_id)
-    const body = {
-      ...request,
-      error_code: row.error_code,
-      failure: findFailure(row),
-      upstream_cost: upstreamCost === null ? null : formatAmount(upstreamCost),
-      refunded: formatAmount(refunded),
-      margin: upstreamCost === null ? null : formatAmount(row.cost_nanos - refunded - upstreamCost),
-      bill: await readBill(db, row),
-    }
-    return c.json(body, 200)
-  })
-  return app
-}
+export const requestEndpoints = [
+  admin.page('/requests', {
+    summary: 'List requests, newest first',
+    item: requestSchema,
+    returns: 'A page of requests.',
+    filters: {
+      account: z.string().optional(),
+      key: z.string().optional(),
+      model: z.string().optional(),
+      outcome: outcome.optional(),
+      day: z.iso
+        .date({ error: 'must be a date such as "2026-11-21"' })
+        .optional()
+        .meta({ description: 'A day in UTC, instead of `from` and `to`.', example: '2026-11-21' }),
+      from: timeQuery.optional(),
+      to: timeQuery.optional().meta({ description: 'Exclusive.' }),
+      request_id: z.string().optional(),
+    },
+    cursor: /^\d+\.\d+$/,
+    csv: [
+      'time',
+      'request_id',
+      'account',
+      'key',
+      'model',
+      'upstream',
+      'outcome',
+      'http_status',
+      'stream',
+      'finish',
+      'prompt_tokens',
+      'cached_tokens',
+      'completion_tokens',
+      'reasoning_tokens',
+      'usage_source',
+      'cost',
+      'currency',
+      'first_token_ms',
+      'duration_ms',
+      'count',
+      { name: 'attempts', valueOf: ({ attempts }) => attempts.length },
+      'account_email',
+      'key_name',
+    ],
+    async handle({ ctx: { db }, query, page }) {
+      const { account, key, model, outcome: ended, request_id: requestId } = query
+      const filter = { account, key, model, outcome: ended, requestId, ...rangeOf(query) }
+      // Without this check, an unknown account would look like one without requests.
+      if (account !== undefined) await requireAccount(db, account)
+      const { data, next } = await listRequests(db, filter, page)
+      return { data: await addNames(db, data), next }
+    },
+  }),
+  admin.get('/requests/{id}', {
+    summary: 'Get a request',
+    response: requestDetailSchema,
+    returns: 'The request with its bill.',
+    async handle({ ctx: { db }, params }) {
+      const record = await requestById(db, params.id)
+      const [request] = record === undefined ? [] : await addNames(db, [record])
+      const row = request && (await requestRowById(db, request.account, request.request_id))
+      if (request === undefined || row === undefined)
+        throw apiError('not_found', { message: 'Request not found.' })
+      const upstreamCost = row.upstream_cost_nanos
+      const refunded = await refundedNanos(db, row.request_id)
+      return {
+        ...request,
+        error_code: row.error_code,
+        failure: findFailure(row),
+        upstream_cost: formatOptionalAmount(upstreamCost),
+        refunded: formatAmount(refunded),
+        margin: upstreamCost === null ? null : formatAmount(row.cost_nanos - refunded - upstreamCost),
+        bill: await readBill(db, row),
+      }
+    },
+  }),
+]

@@ -1,11 +1,11 @@
 /** `/flow`: the paths of requests from keys through models to upstreams, and where they fail. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
 import { emailsOfAccounts } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { loadTrafficFlows } from '../../../usage/traffic-flows.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { money, okResponse, time, timeQuery } from '../schemas.ts'
+import { money, time, timeQuery } from '../schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
 import { last24HoursStart } from '../../api/time-spans.ts'
 
@@ -35,42 +35,36 @@ export const flowSchema = z
   })
   .openapi('Flow')
 
-const read = createRoute({
-  method: 'get',
-  path: '/flow',
-  summary: 'Get the paths of requests: key, model, upstream; default: the current hour and the 23 before it',
-  request: {
-    query: z.strictObject({ from: timeQuery.optional(), to: timeQuery.optional() }),
-  },
-  responses: okResponse(flowSchema, 'The paths.'),
-})
-
-export function trafficFlowRoutes({ ctx: { db, catalog } }: AdminContext): OpenAPIHono {
-  const app = new OpenAPIHono()
-  app.openapi(read, async (c) => {
-    const query = c.req.valid('query')
-    const to = parseTime(query.to) ?? Date.now()
-    const from = parseTime(query.from) ?? last24HoursStart(to)
-    const flow = await loadTrafficFlows(db, { from, to, isModel: (id) => catalog.model(id) !== undefined })
-    const { flows } = flow
-    const [emails, names] = await Promise.all([
-      emailsOfAccounts(db, [...new Set(flows.map(({ account }) => account))]),
-      namesOfKeys(db, [...new Set(flows.map(({ key }) => key))]),
-    ])
-    const data = flows.map(({ account, key, model, upstream, requests, failures, costNanos }) => ({
-      account,
-      email: emails.get(account) ?? account,
-      key,
-      key_name: names.get(key) ?? '',
-      model,
-      upstream,
-      upstream_name: upstream === null ? null : (catalog.upstream(upstream)?.name ?? upstream),
-      requests,
-      failures,
-      cost: formatAmount(costNanos),
-    }))
-    const { requests, isComplete: complete } = flow
-    return c.json({ from: formatTime(flow.from), to: formatTime(to), requests, complete, data }, 200)
-  })
-  return app
-}
+export const trafficFlowEndpoints = [
+  admin.get('/flow', {
+    summary:
+      'Get the paths of requests: key, model, upstream; default: the current hour and the 23 before it',
+    query: { from: timeQuery.optional(), to: timeQuery.optional() },
+    response: flowSchema,
+    returns: 'The paths.',
+    async handle({ ctx: { db, catalog }, query }) {
+      const to = parseTime(query.to) ?? Date.now()
+      const from = parseTime(query.from) ?? last24HoursStart(to)
+      const flow = await loadTrafficFlows(db, { from, to, isModel: (id) => catalog.model(id) !== undefined })
+      const { flows } = flow
+      const [emails, names] = await Promise.all([
+        emailsOfAccounts(db, [...new Set(flows.map(({ account }) => account))]),
+        namesOfKeys(db, [...new Set(flows.map(({ key }) => key))]),
+      ])
+      const data = flows.map(({ account, key, model, upstream, requests, failures, costNanos }) => ({
+        account,
+        email: emails.get(account) ?? account,
+        key,
+        key_name: names.get(key) ?? '',
+        model,
+        upstream,
+        upstream_name: upstream === null ? null : (catalog.upstream(upstream)?.name ?? upstream),
+        requests,
+        failures,
+        cost: formatAmount(costNanos),
+      }))
+      const { requests, isComplete: complete } = flow
+      return { from: formatTime(flow.from), to: formatTime(to), requests, complete, data }
+    },
+  }),
+]

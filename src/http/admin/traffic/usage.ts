@@ -1,16 +1,16 @@
 /** `/usage`: usage by time, model, key or account. */
-import { createRoute, OpenAPIHono, z } from '@hono/zod-openapi'
+import { z } from '@hono/zod-openapi'
+import { admin } from '../admin-context.ts'
+import type { Db } from '../../../db/db.ts'
 import { cleanTimezone } from '../../../accounts/fields.ts'
 import { dateOf } from '../../../ledger/periods.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { usageBy, usageByDay, type UsageGroup, type UsageFilter } from '../../../usage/reports.ts'
-import type { AdminContext } from '../admin-context.ts'
-import { listResponse, money, spanQuery, time, timeQuery } from '../schemas.ts'
-import { pageFields } from '../../api/pagination.ts'
+import { money, spanQuery, time, timeQuery } from '../schemas.ts'
 import { parseFrom } from '../../api/time-spans.ts'
 import { marginFields, serializeMargin } from './margins.ts'
-import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
+import { parseTime, formatTime } from '../../api/json-values.ts'
 
 const group = z.enum(['day', 'hour', 'model', 'key', 'account'])
 type Group = z.infer<typeof group>
@@ -34,25 +34,6 @@ export const usageSchema = z
     description: 'The sums of one group; one of `day`, `hour`, `model`, `key` and `account` is set.',
   })
 
-const list = createRoute({
-  method: 'get',
-  path: '/usage',
-  summary: 'Get usage by day or hour in order of time, or by model, key or account, highest cost first',
-  request: {
-    query: z.strictObject({
-      ...pageFields,
-      group: group.default('day'),
-      ...spanQuery,
-      to: timeQuery.optional().meta({ description: 'Exclusive.' }),
-      account: z.string().optional(),
-      key: z.string().optional(),
-      model: z.string().optional(),
-      timezone: z.string().default('UTC').meta({ description: 'The time zone of the days.' }),
-    }),
-  },
-  responses: listResponse(usageSchema, 'A page of sums.'),
-})
-
 function serializeSums(kind: Group, sums: UsageGroup): z.infer<typeof usageSchema> {
   return {
     [kind]: kind === 'hour' ? formatTime(Number(sums.name)) : sums.name,
@@ -66,27 +47,56 @@ function serializeSums(kind: Group, sums: UsageGroup): z.infer<typeof usageSchem
   }
 }
 
-export function usageRoutes({ ctx: { db, config } }: AdminContext): OpenAPIHono {
-  async function readGroups(
-    kind: Group,
-    filter: UsageFilter & { readonly timezone: string },
-    page: { limit: number; offset: number },
-  ): Promise<UsageGroup[]> {
-    if (kind !== 'day') return usageBy(db, kind, filter, page)
-    const timezone = cleanTimezone(filter.timezone)
-    const days = await usageByDay(db, filter, (at) => dateOf(timezone, at))
-    return days.slice(page.offset, page.offset + page.limit)
-  }
-
-  const app = new OpenAPIHono()
-  app.openapi(list, async (c) => {
-    const { limit, cursor, group: kind, span, from, to, ...filters } = c.req.valid('query')
-    const offset = Number(decodeCursor(cursor, /^\d{1,9}$/) ?? 0)
-    const filter = { ...filters, from: parseFrom({ span, from }, config.timezone), to: parseTime(to) }
-    const groups = await readGroups(kind, filter, { limit: limit + 1, offset })
-    const data = groups.slice(0, limit).map((sums) => serializeSums(kind, sums))
-    const next = groups.length > limit ? String(offset + limit) : null
-    return c.json({ data, next: encodeCursor(next) }, 200)
-  })
-  return app
+async function readGroups(
+  db: Db,
+  kind: Group,
+  filter: UsageFilter & { readonly timezone: string },
+  page: { readonly limit: number; readonly offset: number },
+): Promise<UsageGroup[]> {
+  if (kind !== 'day') return usageBy(db, kind, filter, page)
+  const timezone = cleanTimezone(filter.timezone)
+  const days = await usageByDay(db, filter, (at) => dateOf(timezone, at))
+  return days.slice(page.offset, page.offset + page.limit)
 }
+
+export const usageEndpoints = [
+  admin.page('/usage', {
+    summary: 'Get usage by day or hour in order of time, or by model, key or account, highest cost first',
+    item: usageSchema,
+    returns: 'A page of sums.',
+    filters: {
+      group: group.default('day'),
+      ...spanQuery,
+      to: timeQuery.optional().meta({ description: 'Exclusive.' }),
+      account: z.string().optional(),
+      key: z.string().optional(),
+      model: z.string().optional(),
+      timezone: z.string().default('UTC').meta({ description: 'The time zone of the days.' }),
+    },
+    cursor: /^\d{1,9}$/,
+    csv: [
+      'day',
+      'hour',
+      'model',
+      'key',
+      'account',
+      'requests',
+      'errors',
+      'prompt_tokens',
+      'completion_tokens',
+      'cost',
+      'upstream_cost',
+      'margin',
+      'currency',
+    ],
+    async handle({ ctx: { db, config }, query, page: { limit, cursor } }) {
+      const { group: kind, account, key, model, timezone } = query
+      const offset = Number(cursor ?? 0)
+      const range = { from: parseFrom(query, config.timezone), to: parseTime(query.to) }
+      const filter = { account, key, model, timezone, ...range }
+      const groups = await readGroups(db, kind, filter, { limit: limit + 1, offset })
+      const data = groups.slice(0, limit).map((sums) => serializeSums(kind, sums))
+      return { data, next: groups.length > limit ? String(offset + limit) : null }
+    },
+  }),
+]
