@@ -8,9 +8,9 @@ import {
   type PeriodSpending,
   type PeriodSpendingRow,
 } from '../db/period-spending.ts'
-import type { PeriodEnds } from '../ledger/caps.ts'
+
 import type { Reopened } from '../ledger/events.ts'
-import { dayEndOf, dayStartOf, monthEndOf, monthStartOf } from '../ledger/periods.ts'
+import { dayEndOf, dayStartOf, monthEndOf, monthStartOf, type PeriodEnds } from '../ledger/periods.ts'
 import { periodsLeft, type OwnerPeriods } from '../ledger/reopen.ts'
 import { errorMessage } from '../lib/error-message.ts'
 

@@ -1,10 +1,10 @@
 /** Turns what workers request into operations of the ledger. */
 import type { Caller, Directory } from '../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../catalog/catalog.ts'
-import type { PeriodEnds } from '../ledger/caps.ts'
+
 import type { Operation, SettleRequest } from '../ledger/transaction.ts'
 import type { HoldOperation } from '../ledger/operations.ts'
-import { dayEndOf, monthEndOf } from '../ledger/periods.ts'
+import { dayEndOf, monthEndOf, type PeriodEnds } from '../ledger/periods.ts'
 import type { Price } from '../ledger/price.ts'
 import type { Hold } from '../ledger/state.ts'
 import type { HoldRejected, HoldRequest } from '../relay/ledger-client.ts'

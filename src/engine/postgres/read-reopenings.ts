@@ -5,7 +5,7 @@
 import { parseLeftPeriods } from '../../db/left-periods.ts'
 import { hasOlderNodes } from '../../db/postgres/nodes.ts'
 import type { LockedRows } from '../../db/postgres/lock-batch.ts'
-import type { PeriodEnds } from '../../ledger/caps.ts'
+import type { PeriodEnds } from '../../ledger/periods.ts'
 import { periodsToRead, type Reopening } from '../../ledger/reopen.ts'
 import type { Owner } from '../../ledger/state.ts'
 import type { Operation } from '../../ledger/transaction.ts'

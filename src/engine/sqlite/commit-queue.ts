@@ -14,6 +14,7 @@ import type {
   OwnerRow,
   RequestRow,
 } from '../../db/ledger-commit.ts'
+import { apiError } from '../../errors.ts'
 import { StoreError } from '../../db/store-error.ts'
 import { encodeHolds } from '../../ledger/checkpoint.ts'
 import { errorMessage } from '../../lib/error-message.ts'
@@ -40,6 +41,17 @@ export interface CommitListener {
   onAdmissionChange(isOpen: boolean, why: string): void
   /** The disk cannot be trusted any more: the process must exit. */
   onFailure(why: string): void
+}
+
+export interface CommitIo {
+  readonly sink: CommitSink
+  readonly listener: CommitListener
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+interface CommitWaiter extends PromiseWithResolvers<void> {
+  readonly commit: number
 }
 
 interface Batch {
@@ -74,7 +86,7 @@ export function ownerRow(id: string, owner: Owner): OwnerRow {
 
 export class CommitQueue {
   readonly latency = new CommitLatency()
-  readonly #state: LedgerState
+  readonly state: LedgerState
   readonly #sink: CommitSink
   readonly #listener: CommitListener
   readonly #now: () => number
@@ -87,12 +99,11 @@ export class CommitQueue {
   #linger: NodeJS.Timeout | null = null
   #isAdmitting = true
 
-  constructor(
-    state: LedgerState,
-    io: { sink: CommitSink; listener: CommitListener; now: () => number },
-    lastCommit: number,
-  ) {
-    this.#state = state
+  /** Callers of `whenDurable`. */
+  #waiting: CommitWaiter[] = []
+
+  constructor(state: LedgerState, io: CommitIo, lastCommit: number) {
+    this.state = state
     this.#sink = io.sink
     this.#listener = io.listener
     this.#now = io.now
@@ -115,23 +126,18 @@ export class CommitQueue {
     return this.#isAdmitting
   }
 
-  /**
-   * Adds an event that has been applied, with the owners it touched, to the commit whose number is returned. `account`: the
-   * owner of the hold.
-   */
-  add(event: LedgerEvent, owners: readonly string[], account: string): number {
+  /** Adds an event that has been applied, with the owners it touched. `account`: the owner of the hold. */
+  addEvent(event: LedgerEvent, owners: readonly string[], account: string): void {
     this.#batch.events.push(event)
     for (const owner of owners) this.#batch.owners.add(owner)
     for (const row of entryRowsOf(event, account)) this.#batch.entries.push(row)
     this.#linger ??= setTimeout(() => this.#flushSoon(), lingerMs)
-    return this.#next
   }
 
   /** Adds a request's row to the commit that ends its hold. */
-  addRequest(row: RequestRow): number {
+  addRequest(row: RequestRow): void {
     this.#batch.requests.push(row)
     this.#linger ??= setTimeout(() => this.#flushSoon(), lingerMs)
-    return this.#next
   }
 
   /** The rows that wait for the next commit. */
@@ -140,14 +146,32 @@ export class CommitQueue {
   }
 
   /** Adds the response of a request, for its repetitions, to the commit that ends its hold. */
-  addStoredResponse(row: StoredResponseRow): number {
+  protected addResponseRow(row: StoredResponseRow): void {
     this.#batch.storedResponses.push(row)
-    return this.#next
   }
 
   /** A caller waits for this commit. */
   requestFlush(commit: number): void {
     if (commit >= this.#next) this.#flushSoon()
+  }
+
+  /** Resolves when a commit is on disk; rejects if the store does not accept commits. */
+  whenDurable(commit: number): Promise<void> {
+    if (commit <= this.#durable) return Promise.resolve()
+    if (!this.#isAdmitting) return Promise.reject(apiError('service_unavailable'))
+    this.requestFlush(commit)
+    const waiter = { commit, ...Promise.withResolvers<void>() }
+    this.#waiting.push(waiter)
+    return waiter.promise
+  }
+
+  #resolveWaiters(): void {
+    if (this.#waiting.length === 0) return
+    const { written = [], later = [] } = Object.groupBy(this.#waiting, ({ commit }) =>
+      commit <= this.#durable ? 'written' : 'later',
+    )
+    this.#waiting = later
+    for (const { resolve } of written) resolve()
   }
 
   /** Writes at the end of this turn of the event loop, so that the commit includes all events of the turn. */
@@ -159,7 +183,7 @@ export class CommitQueue {
       return
     }
     this.#isScheduled = true
-    if (this.#state.holds.size >= busyHolds) setTimeout(() => void this.#write(), batchDelayMs)
+    if (this.state.holds.size >= busyHolds) setTimeout(() => void this.#write(), batchDelayMs)
     else setImmediate(() => void this.#write())
   }
 
@@ -170,7 +194,7 @@ export class CommitQueue {
     this.#next += 1
     const rows: OwnerRow[] = []
     for (const id of owners) {
-      const owner = this.#state.owners.get(id)
+      const owner = this.state.owners.get(id)
       if (owner) rows.push(ownerRow(id, owner))
     }
     const journal = encodeEvents(events)
@@ -185,7 +209,7 @@ export class CommitQueue {
     }
     if (seq - this.#checkpointAt < checkpointEveryCommits) return commit
     this.#checkpointAt = seq
-    return { ...commit, checkpoint: { holds: encodeHolds(this.#state) } }
+    return { ...commit, checkpoint: { holds: encodeHolds(this.state) } }
   }
 
   get #isEmpty(): boolean {
@@ -201,6 +225,7 @@ export class CommitQueue {
     this.#isWriting = false
     if (!isWritten) return
     this.#durable = commit.seq
+    this.#resolveWaiters()
     this.#listener.onDurable(commit.seq)
     if (this.#isScheduled) {
       this.#isScheduled = false
@@ -230,6 +255,7 @@ export class CommitQueue {
   #setAdmitting(isOpen: boolean, why: string): void {
     if (this.#isAdmitting === isOpen) return
     this.#isAdmitting = isOpen
+    if (!isOpen) for (const { reject } of this.#waiting.splice(0)) reject(apiError('service_unavailable'))
     this.#listener.onAdmissionChange(isOpen, why)
   }
 

@@ -10,14 +10,14 @@ import type { RequestRow } from '../../db/ledger-commit.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
 import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.ts'
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
-import { CommitQueue } from './commit-queue.ts'
+import type { CommitQueue } from './commit-queue.ts'
 import { EmbeddedLedger } from './embedded-ledger.ts'
 import { openSealer } from '../../db/open-sealer.ts'
 import { LocalRateLimiter } from '../../limits/local-rate-limiter.ts'
 import { applyChanges } from '../config-cache.ts'
 import { createEngine } from '../engine.ts'
 import { reopeningFailed } from '../reopening.ts'
-import { recoverLedger, type RecoveredLedger } from './recovery.ts'
+import { recoverLedger } from './recovery.ts'
 import { verifyInThread, monitorInThread } from '../verification/verify-thread.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from '../core.ts'
 
@@ -25,64 +25,6 @@ import { monotonicClock, wallClock, type Core, type CoreListener } from '../core
 const maxQueuedRows = 10_000
 /** No other node shares the rate limits. */
 const wholeLimits = { nodes: 1, index: 0 }
-
-/** Promises that resolve when a commit is on disk. */
-class CommitWaiters {
-  readonly #waiting = new Map<number, PromiseWithResolvers<void>>()
-
-  wait(commit: number): Promise<void> {
-    const known = this.#waiting.get(commit) ?? Promise.withResolvers<void>()
-    this.#waiting.set(commit, known)
-    return known.promise
-  }
-
-  resolveUpTo(commit: number): void {
-    for (const [number, waiter] of this.#waiting) {
-      if (number > commit) continue
-      this.#waiting.delete(number)
-      waiter.resolve()
-    }
-  }
-
-  rejectAll(): void {
-    for (const waiter of this.#waiting.values()) waiter.reject(apiError('service_unavailable'))
-    this.#waiting.clear()
-  }
-}
-
-/** The queue of commits, and a function whose promise resolves when a commit is on disk. */
-function openCommitQueue(
-  { state, lastCommit }: RecoveredLedger,
-  { store, now, listener }: { store: Store; now: () => number; listener: CoreListener },
-): { commits: CommitQueue; whenDurable: (commit: number) => Promise<void> } {
-  const waiters = new CommitWaiters()
-  const commits = new CommitQueue(
-    state,
-    {
-      sink: store,
-      now,
-      listener: {
-        onDurable(commit) {
-          waiters.resolveUpTo(commit)
-          listener.onDurable(commit)
-        },
-        onAdmissionChange(isOpen, why) {
-          if (!isOpen) waiters.rejectAll()
-          listener.onAdmissionChange(isOpen, why)
-        },
-        onFailure: (why) => listener.onFailure(why),
-      },
-    },
-    lastCommit,
-  )
-  const whenDurable = (commit: number): Promise<void> => {
-    if (commit <= commits.durable) return Promise.resolve()
-    if (!commits.isAdmitting) return Promise.reject(apiError('service_unavailable'))
-    commits.requestFlush(commit)
-    return waiters.wait(commit)
-  }
-  return { commits, whenDurable }
-}
 
 /** False: the store accepts no commits, and too many rows wait for it. */
 function enqueueRow(commits: CommitQueue, row: RequestRow): boolean {
@@ -137,32 +79,24 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     loadCatalog(db, sealer),
     loadLeftPeriods(db),
   ])
-  const { state } = recovered
   const now = wallClock()
   const monotonicNow = monotonicClock()
-  const { commits, whenDurable } = openCommitQueue(recovered, { store, now, listener })
-  const ledger = new EmbeddedLedger({
-    state,
-    commits,
-    monotonicNow,
-    db,
-    whenDurable,
-    leftPeriods,
-    onReopeningFailed: (why) => listener.onWarning(reopeningFailed, { why }),
-  })
+  const onReopeningFailed = (why: string): void => listener.onWarning(reopeningFailed, { why })
+  const deps = { sink: store, listener, now, monotonicNow, db, leftPeriods, onReopeningFailed }
+  const ledger = new EmbeddedLedger(recovered, deps)
   const rates = new LocalRateLimiter(() => wholeLimits, monotonicNow, recovered.rates)
-  const addRequest = (row: RequestRow): boolean => enqueueRow(commits, row)
+  const addRequest = (row: RequestRow): boolean => enqueueRow(ledger, row)
   const engine = createEngine({ db, store: ledger, directory, catalog, rates, feed: null, now, addRequest })
-  const openHolds = [...state.holds.keys()]
+  const openHolds = [...ledger.state.holds.keys()]
   for (const id of openHolds) void engine.parts.authority.expire(id)
-  await commits.drain()
+  await ledger.drain()
   const path = join(config.dataDir, databaseFileName)
   return {
     ...engine.parts,
     ...singleNode,
     store,
     sealer,
-    commits,
+    commits: ledger,
     recoveredHolds: openHolds.length,
     workerDbAccess() {
       const access = store.portsForWorker()
@@ -173,7 +107,7 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     applyConfigChanges: (changes) => applyChanges({ db, sealer, reloadKeys, directory, catalog }, changes),
     async close() {
       await Promise.all([rates.close(), ledger.close()])
-      await engine.close(() => commits.drain())
+      await engine.close(() => ledger.drain())
       await store.close()
     },
   }

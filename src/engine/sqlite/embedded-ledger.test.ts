@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 import { openTemporaryStore, createLedgerCommit } from '../../db/store.fixture.ts'
 import { TestLedger } from '../../ledger/ledger.fixture.ts'
 import { books } from '../../ledger/entries.ts'
+import type { LedgerCommit } from '../../db/ledger-commit.ts'
+import { noopCoreListener } from '../core.ts'
 import { EmbeddedLedger } from './embedded-ledger.ts'
 
 describe('EmbeddedLedger', () => {
@@ -17,26 +19,26 @@ describe('EmbeddedLedger', () => {
       const entry = { debit: books.funding, ref: stored, amount_nanos: 5n } as const
       await store.commit({ ...template, entries: template.entries.map((each) => ({ ...each, ...entry })) })
       const { state } = new TestLedger()
-      const events: unknown[] = []
-      const commits = {
-        isAdmitting: true,
-        newest: 1,
-        durable: 1,
-        requestFlush: () => undefined,
-        add: (event: unknown) => events.push(event),
-        addRequest: () => 0,
-        addStoredResponse: () => 0,
-      }
-      const { db } = store
-      const whenDurable = (): Promise<void> => Promise.resolve()
-      const more = { leftPeriods: [], onReopeningFailed: () => undefined }
-      const ledger = new EmbeddedLedger({ state, commits, monotonicNow: () => 0, db, whenDurable, ...more })
+      const commits: LedgerCommit[] = []
+      const ledger = new EmbeddedLedger(
+        { state, lastCommit: 1 },
+        {
+          sink: { commit: async (commit) => void commits.push(commit) },
+          listener: noopCoreListener,
+          now: () => 1,
+          monotonicNow: () => 0,
+          db: store.db,
+          leftPeriods: [],
+          onReopeningFailed: () => undefined,
+        },
+      )
       const credit = { id, at: 1, account: 'one', amount: 5n, source: 'refund', reason: 'x' } as const
       for (let attempt = 0; attempt < 2; attempt += 1) {
         const result = await ledger.enterCredit(id, { kind: 'credit', credit })
         assert.equal(result?.kind, 'known')
       }
-      assert.deepEqual(events, [])
+      await ledger.drain()
+      assert.deepEqual(commits, [])
     })
   }
 })

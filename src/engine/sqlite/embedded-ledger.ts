@@ -3,13 +3,12 @@
  * the commit `newest`.
  */
 import type { Db } from '../../db/db.ts'
-import type { RequestRow, StoredResponseRow } from '../../db/ledger-commit.ts'
+import type { StoredResponseRow } from '../../db/ledger-commit.ts'
 import { sql } from '../../db/schema/schema.ts'
 import type { Denial } from '../../ledger/caps.ts'
 import { claimConflict, decide } from '../../ledger/decide.ts'
 import { books } from '../../ledger/entries.ts'
-import type { LedgerEvent } from '../../ledger/events.ts'
-import { ownerOf, type LedgerState, type Owner } from '../../ledger/state.ts'
+import { ownerOf, type Owner } from '../../ledger/state.ts'
 import type {
   ClaimConflict,
   LedgerTransaction,
@@ -19,16 +18,12 @@ import type {
 } from '../../ledger/transaction.ts'
 import { toValidText } from '../../lib/valid-text.ts'
 import type { LedgerStore } from '../ledger-store.ts'
-import type { CommitQueue } from './commit-queue.ts'
+import { CommitQueue, type CommitIo } from './commit-queue.ts'
 import { EndedClaims } from './ended-claims.ts'
 import { PeriodReopening, type ReopeningDeps } from './period-reopening.ts'
+import type { RecoveredLedger } from './recovery.ts'
 
-export interface EmbeddedLedgerDeps extends ReopeningDeps {
-  readonly state: LedgerState
-  readonly commits: Pick<
-    CommitQueue,
-    'add' | 'addRequest' | 'addStoredResponse' | 'newest' | 'durable' | 'isAdmitting' | 'requestFlush'
-  >
+export interface EmbeddedLedgerDeps extends CommitIo, Omit<ReopeningDeps, 'db'> {
   readonly monotonicNow: () => number
   readonly db: Pick<Db, 'first' | 'report' | 'write'>
 }
@@ -44,35 +39,19 @@ async function storedAmount(db: Pick<Db, 'first'>, id: string): Promise<bigint |
   return row.debit === books.funding ? row.amount_nanos : -row.amount_nanos
 }
 
-export class EmbeddedLedger implements LedgerStore, LedgerTransaction {
-  readonly state: LedgerState
-  readonly #deps: EmbeddedLedgerDeps
-  readonly #commits: EmbeddedLedgerDeps['commits']
+export class EmbeddedLedger extends CommitQueue implements LedgerStore, LedgerTransaction {
+  readonly #db: EmbeddedLedgerDeps['db']
   readonly #endedClaims: EndedClaims
   readonly #reopening: PeriodReopening
 
-  constructor(deps: EmbeddedLedgerDeps) {
-    this.state = deps.state
-    this.#deps = deps
-    this.#commits = deps.commits
-    this.#endedClaims = new EndedClaims(deps.monotonicNow, deps.commits.newest)
+  constructor(
+    { state, lastCommit }: Pick<RecoveredLedger, 'state' | 'lastCommit'>,
+    deps: EmbeddedLedgerDeps,
+  ) {
+    super(state, deps, lastCommit)
+    this.#db = deps.db
+    this.#endedClaims = new EndedClaims(deps.monotonicNow, lastCommit)
     this.#reopening = new PeriodReopening(this, deps)
-  }
-
-  get isAdmitting(): boolean {
-    return this.#commits.isAdmitting
-  }
-
-  get durable(): number {
-    return this.#commits.durable
-  }
-
-  get newest(): number {
-    return this.#commits.newest
-  }
-
-  requestFlush(commit: number): void {
-    this.#commits.requestFlush(commit)
   }
 
   check({
@@ -101,12 +80,12 @@ export class EmbeddedLedger implements LedgerStore, LedgerTransaction {
   ): Promise<Results[Kind] | null> {
     const { credits } = this.state
     const name = toValidText(id)
-    const stored = credits.has(name) ? null : await storedAmount(this.#deps.db, id)
+    const stored = credits.has(name) ? null : await storedAmount(this.#db, id)
     if (stored !== null) credits.set(name, stored)
     if (!credits.has(name) && !this.isAdmitting) return null
     const result = this.decide(operation)
     // An attempt that failed because the disk was full may have entered it, so it may not be durable yet.
-    await this.#deps.whenDurable(this.newest)
+    await this.whenDurable(this.newest)
     return result
   }
 
@@ -121,16 +100,9 @@ export class EmbeddedLedger implements LedgerStore, LedgerTransaction {
   /** No hold outlives its node. */
   takeRetired(): undefined {}
 
-  addEvent(event: LedgerEvent, owners: readonly string[], account: string): void {
-    this.#commits.add(event, owners, account)
-  }
-
-  addRequest(row: RequestRow): void {
-    this.#commits.addRequest(row)
-  }
-
   addStoredResponse(row: StoredResponseRow, claim: string): void {
-    this.#endedClaims.add(claim, this.#commits.addStoredResponse(row))
+    this.addResponseRow(row)
+    this.#endedClaims.add(claim, this.newest)
   }
 
   /** Waits for what is being read. */

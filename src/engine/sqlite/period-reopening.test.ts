@@ -35,6 +35,7 @@ describe('PeriodReopening', () => {
     const decided = {
       state: ledger.state,
       newest: 0,
+      whenDurable: () => Promise.resolve(),
       decide(operation: Operation) {
         if (operation.kind === 'reopen') events.push(reopen(ledger.state, operation.reopening))
       },
@@ -45,7 +46,6 @@ describe('PeriodReopening', () => {
         report: <Row>(query: Parameters<typeof db.report<Row>>[0]) =>
           canRead ? db.report<Row>(query) : Promise.reject(new Error('no rows')),
       },
-      whenDurable: () => Promise.resolve(),
       leftPeriods: [],
       onReopeningFailed: (why: string) => errors.push(why),
     }

@@ -10,8 +10,6 @@ import type { Operation } from '../../ledger/transaction.ts'
 
 export interface ReopeningDeps {
   readonly db: Pick<Db, 'report' | 'write'>
-  /** Resolves when a commit is on disk. */
-  readonly whenDurable: (commit: number) => Promise<void>
   /** The ends of all periods that owners have left. */
   readonly leftPeriods: readonly number[]
   /** What an owner spent cannot be read. Called once until it can. */
@@ -21,6 +19,7 @@ export interface ReopeningDeps {
 interface ReopenedLedger {
   readonly state: LedgerState
   readonly newest: number
+  whenDurable(commit: number): Promise<void>
   decide(operation: Operation<'reopen'>): void
 }
 
@@ -47,7 +46,7 @@ export class PeriodReopening {
       void this.#readings.run(id, async () => {
         const entering = { id, timezone, at: hold.at, periods: { ...owner } }
         const totalSpentBefore = owner.totalSpent
-        await this.#deps.whenDurable(this.#ledger.newest)
+        await this.#ledger.whenDurable(this.#ledger.newest)
         const { reopening, left } = await readReopening(this.#deps.db, entering, ends)
         this.#left = [...new Set([...this.#left, ...left])]
         this.#ledger.decide({ kind: 'reopen', reopening: { ...reopening, totalSpentBefore } })

@@ -67,7 +67,7 @@ export async function writeLargeLedger(
     }
     const event = ledger.credit(state, { ...credit, source: 'credit' })
     assert.ok(typeof event !== 'string')
-    commits.add(event, [accountOwner(account)], account)
+    commits.addEvent(event, [accountOwner(account)], account)
   }
   await commits.drain()
   for (let number = 0; number < requests; number += 1) {
@@ -80,7 +80,7 @@ export async function writeLargeLedger(
     const about = { id, at, account, key, model: 'family-a-small', ...periods }
     const granted = ledger.hold(state, { ...streamHold, ...about, price, inputTokens: 900, caps: noCaps })
     assert.ok('event' in granted)
-    commits.add(granted.event, owners, account)
+    commits.addEvent(granted.event, owners, account)
     if (perCommit === 1) await commits.drain()
     const usage = {
       input: 1000 + (number % 97),
@@ -91,7 +91,7 @@ export async function writeLargeLedger(
     }
     const settled = ledger.settle(state, { id, at, usage, cause: 'provider', caps: noCaps })
     assert.ok(settled)
-    commits.add(settled.event, owners, account)
+    commits.addEvent(settled.event, owners, account)
     const tokens = { prompt_tokens: usage.input, cached_tokens: usage.cachedInput, completion_tokens: 90 }
     const who = { at, account_id: account, key_id: key, cost_nanos: settled.charge }
     commits.addRequest(createRequestRow(id, { ...tokens, ...who }))

@@ -47,7 +47,7 @@ export async function openServedLedger(t: TestContext): Promise<ServedLedger> {
     const operation = { at: 0, account: 'acc', amount: 10n ** 9n, source: 'credit' as const, ...fields }
     const credited = ledger.credit(state, operation)
     assert.ok(typeof credited !== 'string')
-    commits.add(credited, owners.slice(0, 1), 'acc')
+    commits.addEvent(credited, owners.slice(0, 1), 'acc')
     await commits.drain()
   }
   await credit({ id: 'first', reason: 'test' })
@@ -65,12 +65,12 @@ export async function openServedLedger(t: TestContext): Promise<ServedLedger> {
         caps: noCaps,
       })
       assert.ok('event' in granted)
-      commits.add(granted.event, owners, 'acc')
+      commits.addEvent(granted.event, owners, 'acc')
       if (number % 7 === 0) await commits.drain()
       const usage = usageOf(number, 10)
       const settled = ledger.settle(state, { id, at: number, usage, cause: 'provider', caps: noCaps })
       assert.ok(settled)
-      commits.add(settled.event, owners, 'acc')
+      commits.addEvent(settled.event, owners, 'acc')
       const tokens = { prompt_tokens: number, completion_tokens: 10, cost_nanos: settled.charge }
       commits.addRequest(createRequestRow(id, { ...tokens, account_id: 'acc', key_id: 'key' }))
       // Rejected requests have rows as well, which several may share, but no money.
