@@ -2,8 +2,8 @@
  * The only code that changes the ledger's state. It applies one event after another and decides nothing. The
  * same function runs live, over the journal at startup, in `verify` and in the simulator.
  */
-import type { PeriodEnds } from './caps.ts'
-import type { Credited, Extended, Held, LedgerEvent, Reopened, Settled } from './events.ts'
+import type { PeriodEnds } from './periods.ts'
+import type { Credited, Extended, Held, LedgerEvent, Marked, Reopened, Settled } from './events.ts'
 import { costOf } from './price.ts'
 import {
   accountOwner,
@@ -115,20 +115,38 @@ function applyHeld(state: LedgerState, event: Held): void {
   assertCovered(getOrCreateOwner(state, accountOwner(event.account)), event.id)
 }
 
+type OpenHolds = Pick<LedgerState, 'holds' | 'claims'>
+
 /** Adds an open hold, and its claim if it has one. */
-export function openHold(state: Pick<LedgerState, 'holds' | 'claims'>, event: Held): void {
+export function openHold({ holds, claims }: OpenHolds, event: Held): void {
   const hold: Hold = { ...event, mark: null }
-  state.holds.set(event.id, hold)
-  if (event.claim) state.claims.set(claimId(event.account, event.claim), hold)
+  holds.set(event.id, hold)
+  if (event.claim) claims.set(claimId(event.account, event.claim), hold)
 }
 
 /** Removes an open hold and its claim. */
-export function closeHold(
-  { holds, claims }: Pick<LedgerState, 'holds' | 'claims'>,
-  { id, account, claim }: Hold,
-): void {
+function closeHold({ holds, claims }: OpenHolds, { id, account, claim }: Hold): void {
   holds.delete(id)
   if (claim) claims.delete(claimId(account, claim))
+}
+
+function extendHold(hold: Hold, { amount, outputTokens }: Extended): void {
+  hold.amount += amount
+  hold.outputTokens = outputTokens
+}
+
+function markHold(hold: Hold, { inputTokens, outputTokens }: Marked): void {
+  hold.mark = { inputTokens, outputTokens }
+}
+
+/** Applies the effect of an event on the set of open holds and on nothing else. Holds that are not in it are ignored. */
+export function applyToHolds(open: OpenHolds, event: LedgerEvent): void {
+  if (event.kind === 'held') return openHold(open, event)
+  const hold = open.holds.get(event.id)
+  if (!hold) return
+  if (event.kind === 'extended') extendHold(hold, event)
+  else if (event.kind === 'marked') markHold(hold, event)
+  else if (event.kind === 'settled' || event.kind === 'released') closeHold(open, hold)
 }
 
 function applySettled(state: LedgerState, event: Settled): void {
@@ -169,8 +187,7 @@ function applyExtended(state: LedgerState, event: Extended): void {
   const account = getOrCreateOwner(state, accountOwner(hold.account))
   addAmounts(account, hold, event.amount, 0n)
   addAmounts(getOrCreateOwner(state, keyOwner(hold.key)), hold, event.amount, 0n)
-  hold.amount += event.amount
-  hold.outputTokens = event.outputTokens
+  extendHold(hold, event)
   assertCovered(account, event.id)
 }
 
@@ -201,10 +218,8 @@ export function apply(state: LedgerState, event: LedgerEvent): void {
       return applyHeld(state, event)
     case 'extended':
       return applyExtended(state, event)
-    case 'marked': {
-      requireHold(state, event.id).mark = { inputTokens: event.inputTokens, outputTokens: event.outputTokens }
-      return undefined
-    }
+    case 'marked':
+      return markHold(requireHold(state, event.id), event)
     case 'settled':
       return applySettled(state, event)
     case 'released':

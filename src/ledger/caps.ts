@@ -3,7 +3,7 @@
  * of the hold, whatever the clock says when the hold is extended or settled.
  */
 import { sizeOfHold, type HoldOptions } from './holds.ts'
-import { longestDayMs, longestMonthMs } from './periods.ts'
+import { longestDayMs, longestMonthMs, type PeriodEnds } from './periods.ts'
 import {
   accountOwner,
   keyOwner,
@@ -25,15 +25,6 @@ export interface Caps {
   readonly keyRequestsPerDay: number | null
   /** The account's requests per day for this model. Absent: no limit, and requests are not counted. */
   readonly modelRequestsPerDay?: number | null
-}
-
-/**
- * The open periods in the account's time zone at the time of the operation. Used when the owner's last
- * periods have ended.
- */
-export interface PeriodEnds {
-  readonly dayEnd: number
-  readonly monthEnd: number
 }
 
 export type CapName = 'accountDay' | 'accountMonth' | 'keyDay' | 'keyMonth' | 'keyTotal'

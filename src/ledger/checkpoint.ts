@@ -4,7 +4,7 @@
  */
 import type { Held, LedgerEvent } from './events.ts'
 import { decodeEvents, encodeEvents, JournalFormatError } from './journal.ts'
-import { closeHold, openHold } from './apply.ts'
+import { applyToHolds } from './apply.ts'
 import {
   accountOwner,
   emptyOwner,
@@ -39,36 +39,6 @@ export function decodeHold(body: string, mark: Hold['mark']): Hold {
   const [event] = decodeEvents(body)
   if (event?.kind !== 'held') throw new JournalFormatError(`not a hold: ${body}`)
   return { ...event, mark }
-}
-
-/** Applies the effect of an event on the set of open holds and on nothing else. */
-export function applyToHolds({ holds, claims }: LedgerState, event: LedgerEvent): void {
-  switch (event.kind) {
-    case 'held':
-      openHold({ holds, claims }, event)
-      return
-    case 'extended': {
-      const hold = holds.get(event.id)
-      if (!hold) return
-      hold.amount += event.amount
-      hold.outputTokens = event.outputTokens
-      return
-    }
-    case 'marked': {
-      const hold = holds.get(event.id)
-      if (hold) hold.mark = { inputTokens: event.inputTokens, outputTokens: event.outputTokens }
-      return
-    }
-    case 'settled':
-    case 'released': {
-      const hold = holds.get(event.id)
-      if (hold) closeHold({ holds, claims }, hold)
-      break
-    }
-    case 'credited':
-    case 'late':
-    case 'reopened':
-  }
 }
 
 /** An owner as stored in its row: everything except what is held, which follows from the open holds. */

@@ -2,6 +2,7 @@
  * What happened to money. Callers ask for operations; events are what the ledger decided. Only events are
  * stored, so that a later version with different rules can replay the journal.
  */
+import type { PeriodEnds } from './periods.ts'
 import type { Price, Usage } from './price.ts'
 
 /** An `Idempotency-Key` that a request has claimed for its account. Both fields are SHA-256 in base64url. */
@@ -11,10 +12,14 @@ export interface IdempotencyClaim {
   readonly body: string
 }
 
-export interface Held {
-  readonly kind: 'held'
+/** What every event has. `id`: of the request, the credit or the owner; `at`: milliseconds since the epoch. */
+interface EventOf<Kind extends string> {
+  readonly kind: Kind
   readonly id: string
   readonly at: number
+}
+
+export interface Held extends EventOf<'held'>, PeriodEnds {
   readonly account: string
   readonly key: string
   readonly model: string
@@ -23,8 +28,6 @@ export interface Held {
   readonly factorPpm: number
   readonly inputTokens: number
   readonly outputTokens: number
-  readonly dayEnd: number
-  readonly monthEnd: number
   /** The model has a limit of requests per day, and this request counts towards it. */
   readonly countsForModel?: true | undefined
   /** Absent for most requests. */
@@ -32,19 +35,13 @@ export interface Held {
 }
 
 /** More money was held for a running stream. `outputTokens` is the new total that the hold pays for. */
-export interface Extended {
-  readonly kind: 'extended'
-  readonly id: string
-  readonly at: number
+export interface Extended extends EventOf<'extended'> {
   readonly amount: bigint
   readonly outputTokens: number
 }
 
 /** How much had arrived from the upstream. After a crash the request is settled at its last mark. */
-export interface Marked {
-  readonly kind: 'marked'
-  readonly id: string
-  readonly at: number
+export interface Marked extends EventOf<'marked'> {
   readonly inputTokens: number
   readonly outputTokens: number
 }
@@ -55,10 +52,7 @@ export type SettleCause = 'provider' | 'estimate' | 'mark'
  * The hold ended with a bill. `charge + overrun` is the full cost of `usage` at the hold's price, or at
  * `price` if given.
  */
-export interface Settled {
-  readonly kind: 'settled'
-  readonly id: string
-  readonly at: number
+export interface Settled extends EventOf<'settled'> {
   readonly cause: SettleCause
   readonly usage: Usage
   readonly charge: bigint
@@ -68,11 +62,7 @@ export interface Settled {
 }
 
 /** The hold ended without a charge. */
-export interface Released {
-  readonly kind: 'released'
-  readonly id: string
-  readonly at: number
-}
+export type Released = EventOf<'released'>
 
 /**
  * Where money came from: an operator's credit, a payment, a promotion, a voucher, the refund of a request, or
@@ -81,10 +71,7 @@ export interface Released {
 export type CreditKind = 'credit' | 'payment' | 'trial' | 'voucher' | 'refund' | 'demo'
 
 /** Money was credited, or debited if `amount` is negative. */
-export interface Credited {
-  readonly kind: 'credited'
-  readonly id: string
-  readonly at: number
+export interface Credited extends EventOf<'credited'> {
   readonly account: string
   readonly amount: bigint
   readonly source: CreditKind
@@ -95,10 +82,7 @@ export interface Credited {
  * A retired node came back after its holds had been charged at their last marks. What its requests had cost
  * beyond that was delivered and is not charged any more.
  */
-export interface Late {
-  readonly kind: 'late'
-  readonly id: string
-  readonly at: number
+export interface Late extends EventOf<'late'> {
   readonly account: string
   readonly overrun: bigint
 }
@@ -107,15 +91,9 @@ export interface Late {
  * The clock had been ahead and is right again: the periods of an owner are those of the present once more. What was spent
  * in them was read from the request rows; it applies to a period that the owner had left.
  */
-export interface Reopened {
-  readonly kind: 'reopened'
-  /** The owner's id. */
-  readonly id: string
-  readonly at: number
-  readonly dayEnd: number
+export interface Reopened extends EventOf<'reopened'>, PeriodEnds {
   readonly daySpent: bigint
   readonly dayRequests: number
-  readonly monthEnd: number
   readonly monthSpent: bigint
 }
 

@@ -12,7 +12,8 @@ import {
   availableForHold,
   remainingByLimit,
 } from './caps.ts'
-import type { Caps, Denial, PeriodEnds } from './caps.ts'
+import type { Caps, Denial } from './caps.ts'
+import type { PeriodEnds } from './periods.ts'
 import type { IdempotencyClaim, CreditKind, LedgerEvent, Marked, SettleCause } from './events.ts'
 import { maxCostOf, costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'

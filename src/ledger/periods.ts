@@ -4,6 +4,12 @@
  * calendar instead of adding hours.
  */
 
+/** A day and a month of an account's time zone, identified by their ends. */
+export interface PeriodEnds {
+  readonly dayEnd: number
+  readonly monthEnd: number
+}
+
 const calendars = new Map<string, Intl.DateTimeFormat>()
 
 function calendarOf(timezone: string): Intl.DateTimeFormat {

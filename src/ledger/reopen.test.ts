@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { apply } from './apply.ts'
-import type { PeriodEnds } from './caps.ts'
+
 import { toStoredOwner } from './checkpoint.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
 import { assertMoneyConserved, TestLedger, usageOf } from './ledger.fixture.ts'
-import { dayEndOf, dayStartOf, monthEndOf, monthStartOf } from './periods.ts'
+import { dayEndOf, dayStartOf, monthEndOf, monthStartOf, type PeriodEnds } from './periods.ts'
 import { periodsLeft, periodsToRead, reopen } from './reopen.ts'
 import { emptyState, ownerOf } from './state.ts'
 

@@ -5,10 +5,10 @@
  * spent in it counts. Pure like all operations; the caller remembers them, and reads what was spent.
  */
 import { apply } from './apply.ts'
-import { periodsForHold, type PeriodEnds } from './caps.ts'
+import { periodsForHold } from './caps.ts'
 import type { Reopened } from './events.ts'
 import type { HoldOperation } from './operations.ts'
-import { maxOpenDayMs, maxOpenMonthMs } from './periods.ts'
+import { maxOpenDayMs, maxOpenMonthMs, type PeriodEnds } from './periods.ts'
 import { accountOwner, keyOwner, modelOwner, ownerOf, type LedgerState, type Owner } from './state.ts'
 
 export type OwnerPeriods = Pick<Owner, 'dayEnd' | 'monthEnd' | 'past'>

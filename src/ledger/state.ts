@@ -3,8 +3,7 @@
  * lives in the authority's memory; the journal makes it durable, and the tables are its projection. Only
  * `apply.ts` changes it.
  */
-import type { IdempotencyClaim } from './events.ts'
-import type { Price } from './price.ts'
+import type { Held, IdempotencyClaim } from './events.ts'
 
 /** A day or month that has ended while holds that count against it are still open. */
 export interface PastPeriod {
@@ -36,21 +35,8 @@ export interface Owner {
   past: readonly PastPeriod[]
 }
 
-/** Money held for one request. Ends once: settled or released. */
-export interface Hold {
-  readonly id: string
-  readonly at: number
-  readonly account: string
-  readonly key: string
-  readonly model: string
-  readonly price: Price
-  readonly factorPpm: number
-  readonly inputTokens: number
-  /** The periods whose caps this hold counts against. */
-  readonly dayEnd: number
-  readonly monthEnd: number
-  /** The `Idempotency-Key` that no other request may use until this hold has ended. */
-  readonly claim?: IdempotencyClaim | undefined
+/** Money held for one request, which counts against the caps of its periods. Ends once: settled or released. */
+export interface Hold extends Omit<Held, 'kind' | 'amount' | 'outputTokens'> {
   amount: bigint
   /** Output tokens that `amount` pays for. */
   outputTokens: number

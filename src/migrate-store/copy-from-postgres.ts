@@ -16,7 +16,8 @@ import {
   type SqliteTarget,
 } from '../db/transfer/to-sqlite.ts'
 import { countRows } from '../db/transfer/tables.ts'
-import { applyToHolds, encodeHolds } from '../ledger/checkpoint.ts'
+import { applyToHolds } from '../ledger/apply.ts'
+import { encodeHolds } from '../ledger/checkpoint.ts'
 import { decodeEvents } from '../ledger/journal.ts'
 import { emptyState } from '../ledger/state.ts'
 import { sumDroppedBills } from '../ledger/verify.ts'
