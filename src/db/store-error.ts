@@ -59,7 +59,8 @@ const sharedMemorySize = 4874
 /** Classifies an error thrown by node:sqlite or by our own checks. */
 export function toStoreFailure(error: unknown, statement?: number): StoreFailure {
   if (error instanceof StoreError) {
-    return { class: error.class, message: error.message, constraint: error.constraint, statement }
+    const { class: kind, message, constraint, isInDoubt } = error
+    return { class: kind, message, constraint, statement: error.statement ?? statement, isInDoubt }
   }
   const message = errorMessage(error)
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : undefined

@@ -167,6 +167,14 @@ describe('SQLite store', () => {
     assert.equal(await getSetting(store.db, 'from'), 'a worker')
   })
 
+  test('failed batch – its error names the constraint and the statement', async (t) => {
+    const { db } = await openTemporaryStore(t)
+    const add = { sql: "insert into settings values ('a', 'b')", parameters: [] }
+    const message = 'UNIQUE constraint failed: settings.name'
+    const expected = { class: 'conflict', message, constraint: 'settings.name', statement: 1 }
+    await assert.rejects(db.write(add, add), expected)
+  })
+
   test('lookups – wait neither for reads nor for reports', async (t) => {
     const store = await openTemporaryStore(t)
     const { db, lookups } = connectDb(store.portsForWorker())
