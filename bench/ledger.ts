@@ -61,7 +61,7 @@ export async function createLedgerFixture(core: Core): Promise<LedgerFixture> {
   const createdModel = await createModel(db, { ...model, routes: [] }, by)
   const account = await createAccount(db, { email: 'bench@example.com', tier: 'enterprise' }, by)
   const key = await createKey(db, { accountId: account.value.id, name: by }, { by, maxKeys: 10 })
-  await core.applyConfigChanges([...createdModel.changes, ...account.changes, ...key.changes])
+  await core.publishChanges([...createdModel.changes, ...account.changes, ...key.changes])
   await core.credits.enter({
     account: account.value.id,
     amount: parseAmount('1000000'),

@@ -5,8 +5,6 @@
  */
 import { hostname, networkInterfaces } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { loadDirectory } from '../accounts/directory.ts'
-import { loadCatalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import type { Changes } from '../db/change.ts'
 import type { RequestRow } from '../db/ledger-commit.ts'
@@ -21,7 +19,7 @@ import { newId } from '../lib/ids.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from '../engine/core.ts'
 import { reopeningFailed } from '../engine/reopening.ts'
 import type { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
-import { applyChanges } from '../engine/config-cache.ts'
+import { openConfigCache } from '../engine/config-cache.ts'
 import { version } from '../lib/version.ts'
 import { LocalRateLimiter, type ClusterRateLimiter } from '../limits/local-rate-limiter.ts'
 import { RedisRateLimiter } from '../limits/redis-rate-limiter.ts'
@@ -233,8 +231,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     { url, name: `sluice ${id}` },
     {
       async onChanges(changes) {
-        await refresh(changes)
-        await listener.onChanges(changes)
+        await publishChanges(changes)
         await keyring.onApplied(changes)
       },
       onBroadcast: (text) => broadcasts.onMessage(text),
@@ -244,8 +241,11 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   )
   const broadcasts = createBroadcasts((text) => feed.broadcast(text))
   await feed.start().then(() => keyring.onJoined())
-  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, keyring.sealer)])
-  const refresh = (changes: Changes) => applyChanges({ ...keyring, db, directory, catalog }, changes)
+  const configCache = await openConfigCache(db, keyring.sealer)
+  const { directory, catalog } = configCache
+  const { reloadKeys } = keyring
+  const publishChanges = (changes: Changes): Promise<void> =>
+    configCache.publish(changes, { reloadKeys, broadcast: (delta) => listener.onConfigDelta(delta) })
   const addRequest = (row: RequestRow): boolean => ledger.addRequest(row)
   const store = new SharedStore({ ...joined, db })
   const engine = createEngine({ ...joined, db, store, directory, catalog, feed, addRequest })
@@ -267,7 +267,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     nodes: () => node.list(),
     retireNode: (other) => node.retire(other),
     isCurrent: () => feed.waitUntilFresh(),
-    applyConfigChanges: refresh,
+    publishChanges,
     // Queries the database first: an outage is not a bug of the thread.
     verifyLedger: () =>
       db.all({ sql: 'select 1', parameters: [] }).then(() => verifyInThread({ clusterUrl: url })),

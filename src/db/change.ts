@@ -1,6 +1,6 @@
 /**
- * The rows that a control-plane write changed. They are published to every thread with a cache: the directory
- * (accounts/directory.ts) and the catalogue (catalog/catalog.ts) reload them.
+ * The rows that a control-plane write changed. They are read once and sent to every thread (engine/config-cache.ts) with
+ * its own directory (accounts/directory.ts) and catalogue (catalog/catalog.ts).
  */
 
 export interface Change {

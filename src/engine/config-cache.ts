@@ -1,7 +1,15 @@
-/** A thread's own copy of accounts, keys, models and upstreams, updated change by change. */
-import { setTimeout as delay } from 'node:timers/promises'
-import { loadDirectoryDelta, loadDirectory, type Directory } from '../accounts/directory.ts'
-import { loadCatalog, loadCatalogDelta, type Catalog } from '../catalog/catalog.ts'
+/**
+ * A thread's own copy of accounts, keys, models and upstreams. The main thread reads changed rows once and broadcasts
+ * them to the workers.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  loadDirectoryDelta,
+  loadDirectory,
+  type Directory,
+  type DirectoryDelta,
+} from '../accounts/directory.ts'
+import { loadCatalog, loadCatalogDelta, type Catalog, type CatalogDelta } from '../catalog/catalog.ts'
 import type { Changes } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { isUnavailable } from '../db/store-error.ts'
@@ -9,66 +17,91 @@ import type { DataKeys, Sealer } from '../lib/encryption.ts'
 
 const retryMs = 200
 
-export interface ConfigCacheDeps {
-  readonly db: Db
-  readonly sealer: Sealer
+/** Changes with what they changed, for all threads of a node. */
+export interface ConfigDelta {
+  /** After a step of a key rotation. */
+  readonly dataKeys: DataKeys | undefined
+  /** `everything`: each thread reads all rows itself. */
+  readonly rows: (DirectoryDelta & CatalogDelta) | 'everything'
+}
+
+export interface Publishing {
   /** undefined: the settings of this process do not open the data keys. */
   readonly reloadKeys: () => Promise<DataKeys | undefined>
+  /** Resolves when every worker has applied the delta. */
+  readonly broadcast: (delta: ConfigDelta) => Promise<void>
+}
+
+export class ConfigCache {
   readonly directory: Directory
   readonly catalog: Catalog
-}
+  readonly #db: Db
+  readonly #sealer: Sealer
+  /** Changes are read and applied one after the other; otherwise an older row could overwrite a newer one. */
+  #last: Promise<unknown> = Promise.resolve()
 
-/** Reads the changed rows and data keys, and applies them. */
-export async function applyChanges(
-  { db, sealer, reloadKeys, directory, catalog }: ConfigCacheDeps,
-  changes: Changes,
-): Promise<void> {
-  // First, because the changed rows may have been sealed under a new key.
-  if (changes === 'everything' || changes.some(({ kind }) => kind === 'data_key')) {
-    const keys = await reloadKeys()
-    if (keys !== undefined) sealer.replaceKeys(keys)
-  }
-  if (changes === 'everything') {
-    directory.replaceWith(await loadDirectory(db))
-    catalog.replaceWith(await loadCatalog(db, sealer))
-    return
-  }
-  directory.apply(await loadDirectoryDelta(db, changes))
-  catalog.apply(await loadCatalogDelta(db, changes))
-}
-
-/** The copy of a worker. */
-export class ConfigCache {
-  readonly #deps: ConfigCacheDeps
-  /** Changes are applied one after the other; otherwise an older read could overwrite a newer one. */
-  #lastApplied: Promise<void> = Promise.resolve()
-
-  constructor(deps: ConfigCacheDeps) {
-    this.#deps = deps
+  constructor(access: { readonly db: Db; readonly sealer: Sealer }, directory: Directory, catalog: Catalog) {
+    this.#db = access.db
+    this.#sealer = access.sealer
+    this.directory = directory
+    this.catalog = catalog
   }
 
-  get directory(): Directory {
-    return this.#deps.directory
+  /** On the main thread: reads the changed rows and data keys, applies and broadcasts them. */
+  async publish(changes: Changes, { reloadKeys, broadcast }: Publishing): Promise<void> {
+    const { isBroadcast } = await this.#inOrder(async () => {
+      const isRotated = changes === 'everything' || changes.some(({ kind }) => kind === 'data_key')
+      // First, because the changed rows may have been sealed under a new key.
+      const dataKeys = isRotated ? await reloadKeys() : undefined
+      const rows = changes === 'everything' ? changes : await this.#read(changes)
+      const delta = { dataKeys, rows }
+      await this.#apply(delta)
+      // In an object, so that the next changes do not wait for the workers.
+      return { isBroadcast: broadcast(delta) }
+    })
+    await isBroadcast
   }
 
-  get catalog(): Catalog {
-    return this.#deps.catalog
-  }
-
-  applyChanges(changes: Changes): Promise<void> {
-    this.#lastApplied = this.#lastApplied.then(() => this.#applyWithRetry(changes))
-    return this.#lastApplied
-  }
-
-  /** Retries while the database is unavailable: until then this worker does not count as up to date. */
-  async #applyWithRetry(changes: Changes): Promise<void> {
-    for (;;) {
-      try {
-        return await applyChanges(this.#deps, changes)
-      } catch (error) {
-        if (!isUnavailable(error)) throw error
-        await delay(retryMs)
+  /** On a worker: retries while the database is unavailable; until then the worker does not count as up to date. */
+  apply(delta: ConfigDelta): Promise<void> {
+    return this.#inOrder(async () => {
+      for (;;) {
+        try {
+          return await this.#apply(delta)
+        } catch (error) {
+          if (!isUnavailable(error)) throw error
+          await pause(retryMs)
+        }
       }
+    })
+  }
+
+  #inOrder<Result>(step: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(step)
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+
+  async #read(changes: Exclude<Changes, 'everything'>): Promise<DirectoryDelta & CatalogDelta> {
+    return {
+      ...(await loadDirectoryDelta(this.#db, changes)),
+      ...(await loadCatalogDelta(this.#db, changes)),
     }
   }
+
+  async #apply({ dataKeys, rows }: ConfigDelta): Promise<void> {
+    if (dataKeys !== undefined) this.#sealer.replaceKeys(dataKeys)
+    if (rows === 'everything') {
+      this.directory.replaceWith(await loadDirectory(this.#db))
+      this.catalog.replaceWith(await loadCatalog(this.#db, this.#sealer))
+      return
+    }
+    this.directory.apply(rows)
+    this.catalog.apply(rows)
+  }
+}
+
+export async function openConfigCache(db: Db, sealer: Sealer): Promise<ConfigCache> {
+  const [directory, catalog] = await Promise.all([loadDirectory(db), loadCatalog(db, sealer)])
+  return new ConfigCache({ db, sealer }, directory, catalog)
 }

@@ -17,6 +17,7 @@ import type { LedgerState } from '../ledger/state.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
 import type { Authority } from './authority.ts'
+import type { ConfigDelta } from './config-cache.ts'
 import type { Credits } from './credits.ts'
 import type { MonitorListener } from './verification/verify-thread.ts'
 import type { WorkerLedger, WorkerLedgerDeps } from './worker-ledger.ts'
@@ -45,8 +46,8 @@ export interface Core {
   openWorkerLedger(deps: WorkerLedgerDeps): WorkerLedger
   /** Whether this node has applied all changes up to a second ago; waits for them a short time. */
   isCurrent(): Promise<boolean>
-  /** Applies changes of the configuration that were written to the database. */
-  applyConfigChanges(changes: Changes): Promise<void>
+  /** Reads changes of the configuration that were written to the database; resolves when every thread has applied them. */
+  publishChanges(changes: Changes): Promise<void>
   /** Metrics beyond those of every node. */
   gauges(): readonly { readonly name: string; readonly help: string; readonly value: number }[]
   /** Whether this node runs the jobs of the leader. */
@@ -67,8 +68,8 @@ export interface CoreListener {
   onAdmissionChange(isOpen: boolean, why: string): void
   /** The disk cannot be trusted any more: the process must exit. */
   onFailure(why: string): void
-  /** Another node has changed the configuration. Resolves when every thread has applied it. */
-  onChanges(changes: Changes): Promise<void>
+  /** The configuration has changed. Resolves when every worker has applied the delta. */
+  onConfigDelta(delta: ConfigDelta): Promise<void>
   /** Request rows older than `REQUEST_RETENTION` were deleted. */
   onRequestsDeleted(requests: number): void
   /** An event that operators should know of. */
@@ -79,7 +80,7 @@ export interface CoreListener {
 export const noopCoreListener: CoreListener = {
   onDurable: () => undefined,
   onAdmissionChange: () => undefined,
-  onChanges: () => Promise.resolve(),
+  onConfigDelta: () => Promise.resolve(),
   onRequestsDeleted: () => undefined,
   onWarning: () => undefined,
   onFailure(why) {

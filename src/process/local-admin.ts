@@ -68,7 +68,6 @@ export async function openLocalAdmin(config: Config): Promise<LocalAdmin> {
   const control = new ControlHandler({
     core,
     config,
-    broadcast: () => Promise.resolve(),
     workerMetrics: () => Promise.resolve([]),
     isLedgerConsistent: () => true,
     outages: new AdmissionOutages(),

@@ -59,7 +59,6 @@ export async function serve(config: Config): Promise<void> {
   const controlHandler = new ControlHandler({
     core,
     config,
-    broadcast: async (changes) => state.workerPool?.broadcast(changes),
     workerMetrics: async () => (await state.workerPool?.collectMetrics()) ?? [],
     isLedgerConsistent: () => state.isLedgerConsistent,
     outages: state.outages,
@@ -138,7 +137,7 @@ function coreListener(state: RelayState, log: Log): CoreListener {
       updateAdmission(state, isOpen)
     },
     onFailure: (why) => exitOnStoreFailure(log, why),
-    onChanges: async (changes) => state.workerPool?.broadcast(changes),
+    onConfigDelta: async (delta) => state.workerPool?.broadcast(delta),
     onRequestsDeleted: (requests) => log.info({ requests }, 'deleted expired request rows'),
     onWarning: (what, about) => log.warn(about, what),
   }

@@ -1,8 +1,6 @@
 /** The core of a single node, over SQLite: every decision is made in memory, and becomes durable with a commit. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadDirectory } from '../../accounts/directory.ts'
-import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
 import { apiError } from '../../errors.ts'
 import { loadLeftPeriods } from '../../db/left-periods.ts'
@@ -14,7 +12,7 @@ import type { CommitQueue } from './commit-queue.ts'
 import { EmbeddedLedger } from './embedded-ledger.ts'
 import { openSealer } from '../../db/open-sealer.ts'
 import { LocalRateLimiter } from '../../limits/local-rate-limiter.ts'
-import { applyChanges } from '../config-cache.ts'
+import { openConfigCache } from '../config-cache.ts'
 import { createEngine } from '../engine.ts'
 import { reopeningFailed } from '../reopening.ts'
 import { recoverLedger } from './recovery.ts'
@@ -73,12 +71,12 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
   const store = await openUnmovedStore(config, listener)
   const { db } = store
   const { sealer, reloadKeys } = await openSealer(db, config)
-  const [recovered, directory, catalog, leftPeriods] = await Promise.all([
+  const [recovered, configCache, leftPeriods] = await Promise.all([
     recoverLedger(store, Date.now()),
-    loadDirectory(db),
-    loadCatalog(db, sealer),
+    openConfigCache(db, sealer),
     loadLeftPeriods(db),
   ])
+  const { directory, catalog } = configCache
   const now = wallClock()
   const monotonicNow = monotonicClock()
   const onReopeningFailed = (why: string): void => listener.onWarning(reopeningFailed, { why })
@@ -104,7 +102,8 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     },
     verifyLedger: () => verifyInThread(path),
     monitorLedger: (everyMs, monitorListener) => monitorInThread(path, everyMs, monitorListener),
-    applyConfigChanges: (changes) => applyChanges({ db, sealer, reloadKeys, directory, catalog }, changes),
+    publishChanges: (changes) =>
+      configCache.publish(changes, { reloadKeys, broadcast: (delta) => listener.onConfigDelta(delta) }),
     async close() {
       await Promise.all([rates.close(), ledger.close()])
       await engine.close(() => ledger.drain())

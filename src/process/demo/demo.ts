@@ -110,7 +110,7 @@ export async function startDemo(config: Config, core: Core, control: ControlHand
   if ((await getSetting(db, startedSetting)) === undefined) await setSetting(db, startedSetting, '1')
   const upstream = await startDemoUpstream()
   const rules = { by, sealer: core.sealer, checkUrl: () => null }
-  await core.applyConfigChanges(await createOrUpdateUpstream(db, upstream.url, rules))
+  await core.publishChanges(await createOrUpdateUpstream(db, upstream.url, rules))
   const sealed = await getSetting(db, keySetting)
   const key =
     sealed === undefined

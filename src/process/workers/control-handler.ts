@@ -1,7 +1,7 @@
 /** What the main thread does for HTTP handlers and commands. */
 import { Registry } from '@prometheus-io/client'
 import type { Config } from '../../config.ts'
-import type { Change, Changes } from '../../db/change.ts'
+import type { Change } from '../../db/change.ts'
 import type { AdmissionOutages } from '../../health/admission-outage.ts'
 import type { MainThreadServices } from '../../http/app-context.ts'
 import { createAuthThrottle, type AuthThrottle } from '../../http/auth-throttle.ts'
@@ -14,8 +14,6 @@ import { NodeMetrics } from '../metrics/node-metrics.ts'
 export interface ControlHandlerDeps {
   readonly core: Core
   readonly config: Config
-  /** Resolves when every worker has applied the changes. */
-  readonly broadcast: (changes: Changes) => Promise<void>
   /** The metrics of every worker. */
   readonly workerMetrics: () => Promise<object[]>
   readonly isLedgerConsistent: () => boolean
@@ -64,9 +62,8 @@ export class ControlHandler {
     }
   }
 
-  async publishChanges(changes: readonly Change[]): Promise<void> {
-    await this.#deps.core.applyConfigChanges(changes)
-    await this.#deps.broadcast(changes)
+  publishChanges(changes: readonly Change[]): Promise<void> {
+    return this.#deps.core.publishChanges(changes)
   }
 
   async #metrics(): Promise<string> {

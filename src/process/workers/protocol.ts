@@ -1,7 +1,6 @@
 /** What the main thread and its workers offer to each other. How calls travel: rpc/channel.ts. */
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../../config.ts'
-import type { Changes } from '../../db/change.ts'
 import type { DbAccess } from '../../db/open-db.ts'
 import type { BackupService } from '../../db/backups.ts'
 import type { DataKeys } from '../../lib/encryption.ts'
@@ -15,6 +14,7 @@ import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts
 import type { Channel } from '../../rpc/channel.ts'
 import type { RemoteReportSlots } from './report-slots.ts'
 import type { HealthService } from '../../relay/upstreams/upstream-health.ts'
+import type { ConfigDelta } from '../../engine/config-cache.ts'
 import type { LedgerEvents } from '../../engine/ledger-calls.ts'
 
 /** Calls of the relay that are rare. */
@@ -42,8 +42,7 @@ export interface MainServices {
 }
 
 export interface WorkerService {
-  /** Reloads these. */
-  applyChanges(changes: Changes): Promise<void>
+  applyConfigDelta(delta: ConfigDelta): Promise<void>
   collectMetrics(): Promise<object>
   setState(state: NodeState): void
   applyCircuitChanges(changes: readonly CircuitChange[]): void

@@ -8,8 +8,8 @@ import { toApiError } from '../../db/store-error.ts'
 import { startThread } from '../../lib/thread.ts'
 import { apiErrors, Channel, ChannelClosedError } from '../../rpc/channel.ts'
 import type { Config } from '../../config.ts'
-import type { Changes } from '../../db/change.ts'
 import type { Log } from '../../lib/log.ts'
+import type { ConfigDelta } from '../../engine/config-cache.ts'
 import type { Core } from '../../engine/core.ts'
 import type { LedgerCalls } from '../../engine/ledger-calls.ts'
 import type { KeyUsage } from '../../engine/key-usage.ts'
@@ -205,9 +205,9 @@ export class WorkerPool {
     for (const { channel } of this.#workers.values()) channel.send('worker', 'setState', this.#state)
   }
 
-  /** Resolves when every worker has applied the changes. */
-  async broadcast(changes: Changes): Promise<void> {
-    await this.#callAll((worker) => worker.applyChanges(changes))
+  /** Resolves when every worker has applied the delta. */
+  async broadcast(delta: ConfigDelta): Promise<void> {
+    await this.#callAll((worker) => worker.applyConfigDelta(delta))
   }
 
   /** The metrics of all workers, in the format that `Registry.aggregate` takes. */

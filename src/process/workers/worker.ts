@@ -4,10 +4,7 @@
  */
 import { once } from 'node:events'
 import { parentPort } from 'node:worker_threads'
-import { loadDirectory } from '../../accounts/directory.ts'
-import { loadCatalog } from '../../catalog/catalog.ts'
 import type { Config } from '../../config.ts'
-import { reloadDataKeys } from '../../db/data-keys.ts'
 import { openDb } from '../../db/open-db.ts'
 import type { WorkerDb } from '../../db/db.ts'
 // Loaded at startup, not with the first page: it takes half a second, in which no stream would continue.
@@ -29,7 +26,7 @@ import type { NodeState, WorkerInit, WorkerService, WorkerServices } from './pro
 import { fetchModels } from '../../relay/upstreams/fetch-models.ts'
 import { testUpstream } from '../../relay/upstreams/test-upstream.ts'
 import { version } from '../../lib/version.ts'
-import { ConfigCache } from '../../engine/config-cache.ts'
+import { openConfigCache, type ConfigCache } from '../../engine/config-cache.ts'
 import { withReportSlots } from './report-slots.ts'
 import { RejectionReports } from '../../engine/rejection-reports.ts'
 import { requestLogFields } from './request-outcomes.ts'
@@ -136,11 +133,9 @@ async function openContext(init: WorkerInit): Promise<WorkerContext> {
   const { config } = init
   const opened = await openDb(init.db)
   const sealer = createSealer(init.dataKeys.bytes, init.dataKeys.isNewestReadOnly)
-  const [directory, catalog] = await Promise.all([loadDirectory(opened.db), loadCatalog(opened.db, sealer)])
-  const metrics = new WorkerMetrics(init.number, (id) => catalog.upstream(id)?.name)
+  const configCache = await openConfigCache(opened.db, sealer)
+  const metrics = new WorkerMetrics(init.number, (id) => configCache.catalog.upstream(id)?.name)
   const { db, lookups } = measureQueries(opened, metrics.registry)
-  const reloadKeys = () => reloadDataKeys(db, config)
-  const configCache = new ConfigCache({ db, sealer, reloadKeys, directory, catalog })
   const node = init.node === null ? {} : { node: init.node }
   const log = createLog(config.logLevel, { ...node, worker: init.number })
   const channel: MainChannel = new Channel(init.mainPort, apiErrors(rethrow))
@@ -189,8 +184,8 @@ async function start(init: WorkerInit): Promise<void> {
     for (const request of running) request.end({ kind: 'shutdown' })
   }
   const worker: WorkerService = {
-    async applyChanges(changes) {
-      await configCache.applyChanges(changes)
+    async applyConfigDelta(delta) {
+      await configCache.apply(delta)
       router.apiKeys.clearCache()
       metrics.onConfigChange()
     },
