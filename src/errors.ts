@@ -118,6 +118,16 @@ export function apiError(code: ApiErrorCode, detail?: ApiErrorDetail): ApiError 
   return new ApiError(code, detail)
 }
 
+/** 400 that names the field: `throw invalidField('name', 'must not be empty')`. */
+export function invalidField(param: string, reason: string): ApiError {
+  return apiError('invalid_request', { param, message: `${param} ${reason}.` })
+}
+
+/** 404: `throw notFound('Key')`. */
+export function notFound(object: string): ApiError {
+  return apiError('not_found', { message: `${object} not found.` })
+}
+
 /** The error itself if it is an `ApiError`. Every other error is a bug and becomes `server_error`, without its details. */
 export function asApiError(error: unknown): ApiError {
   return error instanceof ApiError ? error : new ApiError('server_error')

@@ -4,15 +4,23 @@
  */
 
 import { sql as fragment } from 'kysely'
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, invalidField, notFound } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
-import { expectChanges, likePattern, type Db, type Query } from '../db/db.ts'
+import {
+  expectChanges,
+  likePattern,
+  type Db,
+  type Query,
+  type Page,
+  pageOf,
+  type PageOptions,
+} from '../db/db.ts'
 import { sql, type AccountsTable } from '../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
-import { cleanEmail, cleanName, cleanPriceFactor, cleanTimezone, cleanCap, invalid } from './fields.ts'
+import { cleanEmail, cleanName, cleanPriceFactor, cleanTimezone, cleanCap } from './fields.ts'
 import { limitsOf, limitsPatchJson, patchLimits, type LimitsPatch, type OwnLimits } from './limits.ts'
 
 export interface Account {
@@ -83,7 +91,7 @@ export function accountOf(row: AccountsTable): Account {
 
 async function checkTier(db: Db, name: string): Promise<void> {
   const tier = await db.first(sql.selectFrom('tiers').select('name').where('name', '=', name))
-  if (tier === undefined) throw invalid('tier', 'must be an existing tier')
+  if (tier === undefined) throw invalidField('tier', 'must be an existing tier')
 }
 
 /** Turns a store error into the API error that explains it. */
@@ -94,11 +102,7 @@ function toApiError(error: unknown): unknown {
       message: 'An account with this e-mail address already exists.',
     })
   }
-  return isExpectationFailureOf(error, 0) ? accountNotFound() : error
-}
-
-function accountNotFound(): ApiError {
-  return apiError('not_found', { message: 'Account not found.' })
+  return isExpectationFailureOf(error, 0) ? notFound('Account') : error
 }
 
 /**
@@ -165,10 +169,7 @@ export async function accountByEmail(db: Db, email: string): Promise<Account | u
   return row === undefined ? undefined : accountOf(row)
 }
 
-export interface AccountsPage {
-  readonly limit: number
-  /** The last id of the previous page. */
-  readonly cursor?: string
+export interface AccountsPage extends PageOptions {
   readonly status?: 'active' | 'suspended'
   /** A part of an e-mail address or of a name, or an id. */
   readonly search?: string
@@ -185,10 +186,7 @@ function searchCondition(text: string) {
 }
 
 /** Newest first. `next` is the cursor of the next page; null on the last one. */
-export async function listAccounts(
-  db: Db,
-  page: AccountsPage,
-): Promise<{ data: Account[]; next: string | null }> {
+export async function listAccounts(db: Db, page: AccountsPage): Promise<Page<Account>> {
   let query = sql
     .selectFrom('accounts')
     .selectAll()
@@ -198,8 +196,7 @@ export async function listAccounts(
   if (page.status !== undefined) query = query.where('status', '=', page.status)
   // A search reads all accounts in the worst case: like a report, it must not delay other queries.
   const rows = page.search ? await db.report(query.where(searchCondition(page.search))) : await db.all(query)
-  const data = rows.slice(0, page.limit).map(accountOf)
-  return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+  return pageOf(rows, page.limit, accountOf)
 }
 
 function toColumns(patch: AccountPatch): Partial<AccountsTable> {
@@ -238,7 +235,7 @@ export async function updateAccount(
   if (patch.tier !== undefined) await checkTier(db, patch.tier)
   const set = toColumns(patch)
   const before = await db.first(sql.selectFrom('accounts').selectAll().where('id', '=', id))
-  if (before === undefined) throw accountNotFound()
+  if (before === undefined) throw notFound('Account')
   const limits = patchLimits(before.limits, patch.limits)
   const changes = auditChanges(accountOf(before), accountOf({ ...before, ...set, limits }))
   if (changes === null) return { value: accountOf(before), changes: [] }
@@ -255,6 +252,6 @@ export async function updateAccount(
     throw toApiError(error)
   }
   const account = await accountById(db, id)
-  if (account === undefined) throw accountNotFound()
+  if (account === undefined) throw notFound('Account')
   return { value: account, changes: [{ kind: 'account', id }] }
 }

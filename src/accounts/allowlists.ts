@@ -5,17 +5,17 @@
  */
 
 import ipaddr from 'ipaddr.js'
-import { invalid } from './fields.ts'
+import { invalidField } from '../errors.ts'
 
 const maxEntries = 100
 const modelPattern = /^[^\s*\p{Cc}]{0,200}\*?$/u
 
 /** Throws 400 naming the entry. An empty list means no restriction and becomes null. */
 export function cleanModels(models: readonly string[]): string[] | null {
-  if (models.length > maxEntries) throw invalid('models', `must have at most ${maxEntries} entries`)
+  if (models.length > maxEntries) throw invalidField('models', `must have at most ${maxEntries} entries`)
   for (const [index, model] of models.entries()) {
     if (model !== '' && modelPattern.test(model)) continue
-    throw invalid(`models[${index}]`, 'must be a model name, with "*" only at its end')
+    throw invalidField(`models[${index}]`, 'must be a model name, with "*" only at its end')
   }
   return models.length === 0 ? null : [...new Set(models)]
 }
@@ -36,11 +36,11 @@ function parseNetwork(text: string): string | undefined {
 
 /** Throws 400 naming the entry. A single address becomes its CIDR; an empty list becomes null. */
 export function cleanNetworks(ips: readonly string[]): string[] | null {
-  if (ips.length > maxEntries) throw invalid('ips', `must have at most ${maxEntries} entries`)
+  if (ips.length > maxEntries) throw invalidField('ips', `must have at most ${maxEntries} entries`)
   const networks = ips.map((text, index) => {
     const network = parseNetwork(text)
     if (network === undefined)
-      throw invalid(`ips[${index}]`, 'must be an address or a CIDR such as "10.0.0.0/8"')
+      throw invalidField(`ips[${index}]`, 'must be an address or a CIDR such as "10.0.0.0/8"')
     return network
   })
   return networks.length === 0 ? null : [...new Set(networks)]

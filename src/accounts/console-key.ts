@@ -6,7 +6,8 @@
 import type { Changed } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { hashKey, generateSecret } from './key-secret.ts'
+import { generateSecret } from './key-secret.ts'
+import { newKeyRow } from './keys.ts'
 
 export const consoleKeyName = 'Console'
 
@@ -17,25 +18,8 @@ export function consoleKeyId(accountId: string): string {
 /** Creates the account's console key unless it exists. */
 export async function ensureConsoleKey(db: Db, accountId: string): Promise<Changed<string>> {
   const id = consoleKeyId(accountId)
-  const row = {
-    id,
-    account_id: accountId,
-    name: consoleKeyName,
-    hash: hashKey(generateSecret()),
-    prefix: '',
-    last_four: '',
-    status: 'active' as const,
-    expires_at: null,
-    models: null,
-    ips: null,
-    cap_daily_nanos: null,
-    cap_monthly_nanos: null,
-    cap_total_nanos: null,
-    limits: '{}',
-    created_at: Date.now(),
-    last_used_at: null,
-    deleted_at: null,
-  }
+  const fields = { id, account_id: accountId, name: consoleKeyName }
+  const row = { ...newKeyRow(fields, generateSecret()), prefix: '', last_four: '' }
   await db.write(
     sql
       .insertInto('keys')

@@ -4,28 +4,24 @@
  */
 
 import { domainToASCII } from 'node:url'
-import { apiError, type ApiError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 
 const maxNameLength = 100
 const maxEmailLength = 254
 const emailPattern = /^[^\s@"(),:;<>[\\\]]{1,64}@([^\s@]+\.[^\s@.]+)$/
 const controlPattern = /\p{Cc}/u
 
-export function invalid(param: string, reason: string): ApiError {
-  return apiError('invalid_request', { param, message: `${param} ${reason}.` })
-}
-
 /** A display name: trimmed, at most 100 characters, no control characters. */
 export function cleanName(text: string, param = 'name'): string {
   const name = text.trim().normalize('NFC')
-  if (name.length > maxNameLength) throw invalid(param, `must have at most ${maxNameLength} characters`)
-  if (controlPattern.test(name)) throw invalid(param, 'must not contain control characters')
+  if (name.length > maxNameLength) throw invalidField(param, `must have at most ${maxNameLength} characters`)
+  if (controlPattern.test(name)) throw invalidField(param, 'must not contain control characters')
   return name
 }
 
 export function cleanRequiredName(text: string, param = 'name'): string {
   const name = cleanName(text, param)
-  if (name === '') throw invalid(param, 'must not be empty')
+  if (name === '') throw invalidField(param, 'must not be empty')
   return name
 }
 
@@ -41,7 +37,7 @@ export function cleanEmail(text: string): EmailAddress {
   const domain = emailPattern.exec(email)?.[1]
   const ascii = domain === undefined ? '' : domainToASCII(domain)
   if (email.length > maxEmailLength || ascii === '' || controlPattern.test(email)) {
-    throw invalid('email', 'must be an e-mail address')
+    throw invalidField('email', 'must be an e-mail address')
   }
   const local = email.slice(0, email.lastIndexOf('@'))
   return { email, normalised: `${local}@${ascii}`.toLowerCase() }
@@ -81,16 +77,16 @@ export function cleanTimezone(text: string): string {
   try {
     return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
   } catch {
-    throw invalid('timezone', 'must be an IANA time zone such as "Asia/Shanghai"')
+    throw invalidField('timezone', 'must be an IANA time zone such as "Asia/Shanghai"')
   }
 }
 
 export function cleanCap(nanos: bigint | null, param: string): bigint | null {
-  if (nanos !== null && nanos < 0n) throw invalid(param, 'must not be negative')
+  if (nanos !== null && nanos < 0n) throw invalidField(param, 'must not be negative')
   return nanos
 }
 
 export function cleanPriceFactor(ppm: number, param = 'price_factor'): number {
   if (Number.isSafeInteger(ppm) && ppm >= 0) return ppm
-  throw invalid(param, 'must be a decimal number of at least 0')
+  throw invalidField(param, 'must be a decimal number of at least 0')
 }

@@ -3,7 +3,7 @@
  * name is searched in the index of names only. Deleted keys and the console's own keys are never returned.
  */
 import { apiError } from '../errors.ts'
-import type { Db } from '../db/db.ts'
+import type { Db, Page } from '../db/db.ts'
 import type { Parameter } from '../db/statement.ts'
 import type { KeysTable } from '../db/schema/schema.ts'
 import { likePattern, prefixRange } from '../db/db.ts'
@@ -126,7 +126,7 @@ export async function searchKeys(
   db: Db,
   { search = '', accountId, state }: KeyFilter,
   { order, limit, cursor, now }: KeyPage,
-): Promise<{ data: Key[]; next: string | null }> {
+): Promise<Page<Key>> {
   const conditions: Condition[] = [[visibleKeys, []]]
   if (accountId !== undefined) conditions.push([`account_id = ?`, [accountId]])
   if (state !== undefined) conditions.push(stateCondition(state, now))

@@ -4,16 +4,16 @@
  */
 
 import { sql as fragment } from 'kysely'
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, invalidField, notFound } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
-import { expectChanges, type Db } from '../db/db.ts'
+import { expectChanges, writeIfFound, type Db } from '../db/db.ts'
 import { sql, type KeysTable } from '../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../db/store-error.ts'
 import { cleanModels, cleanNetworks } from './allowlists.ts'
-import { cleanCap, cleanRequiredName, invalid } from './fields.ts'
+import { cleanCap, cleanRequiredName } from './fields.ts'
 import { limitsOf, limitsPatchJson, ownLimits, patchLimits } from './limits.ts'
 import type { LimitsPatch, OwnLimits } from './limits.ts'
 import { hashKey, generateSecret, visiblePrefixLength } from './key-secret.ts'
@@ -99,10 +99,6 @@ export function parseNames(json: string | null): string[] | null {
   return json === null ? null : (JSON.parse(json) as string[])
 }
 
-function keyNotFound(): ApiError {
-  return apiError('not_found', { message: 'Key not found.' })
-}
-
 function listJson(
   list: readonly string[] | null,
   clean: (list: readonly string[]) => string[] | null,
@@ -117,7 +113,7 @@ function toColumns(patch: KeyPatch): Partial<KeysTable> {
   if (patch.status !== undefined) set.status = patch.status
   if (patch.expiresAt !== undefined) {
     if (patch.expiresAt !== null && patch.expiresAt <= Date.now())
-      throw invalid('expires_at', 'must be in the future')
+      throw invalidField('expires_at', 'must be in the future')
     set.expires_at = patch.expiresAt
   }
   if (patch.models !== undefined) set.models = listJson(patch.models, cleanModels)
@@ -129,11 +125,10 @@ function toColumns(patch: KeyPatch): Partial<KeysTable> {
   return set
 }
 
-function buildRow(input: KeyInput, secret: string): KeysTable {
+/** The row of a new key without restrictions. */
+export function newKeyRow(fields: Pick<KeysTable, 'id' | 'account_id' | 'name'>, secret: string): KeysTable {
   return {
-    id: newId('key'),
-    account_id: input.accountId,
-    name: cleanRequiredName(input.name),
+    ...fields,
     hash: hashKey(secret),
     prefix: secret.slice(0, visiblePrefixLength),
     last_four: secret.slice(-4),
@@ -144,12 +139,17 @@ function buildRow(input: KeyInput, secret: string): KeysTable {
     cap_daily_nanos: null,
     cap_monthly_nanos: null,
     cap_total_nanos: null,
-    limits: JSON.stringify(ownLimits(input.limits ?? {})),
+    limits: '{}',
     created_at: Date.now(),
     last_used_at: null,
     deleted_at: null,
-    ...toColumns(input),
   }
+}
+
+function buildRow(input: KeyInput, secret: string): KeysTable {
+  const limits = JSON.stringify(ownLimits(input.limits ?? {}))
+  const fields = { id: newId('key'), account_id: input.accountId, name: input.name }
+  return { ...newKeyRow(fields, secret), limits, ...toColumns(input) }
 }
 
 /** Two preconditions that fail the batch: the account exists, and it has fewer keys than allowed. */
@@ -180,7 +180,7 @@ export async function createKey(
   try {
     await db.write(...preconditions(row.account_id, maxKeys), sql.insertInto('keys').values(row), audit)
   } catch (error) {
-    if (isExpectationFailureOf(error, 0)) throw apiError('not_found', { message: 'Account not found.' })
+    if (isExpectationFailureOf(error, 0)) throw notFound('Account')
     if (!isExpectationFailureOf(error, 1)) throw error
     throw apiError('conflict', { message: `An account may hold at most ${maxKeys} keys. Delete one first.` })
   }
@@ -219,7 +219,7 @@ export async function namesOfKeys(db: Db, ids: readonly string[]): Promise<Map<s
 export async function updateKey(db: Db, id: string, patch: KeyPatch, by: string): Promise<Changed<Key>> {
   const set = toColumns(patch)
   const before = await db.first(liveKeys().where('id', '=', id))
-  if (before === undefined) throw keyNotFound()
+  if (before === undefined) throw notFound('Key')
   const after = { ...before, ...set, limits: patchLimits(before.limits, patch.limits) }
   const changes = auditChanges(keyOf(before), keyOf(after))
   if (changes === null) return { value: keyOf(before), changes: [] }
@@ -232,13 +232,9 @@ export async function updateKey(db: Db, id: string, patch: KeyPatch, by: string)
     .set({ ...set, limits })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
-  try {
-    await db.write(expectChanges(update, 1), auditStatement(by, 'key.update', id, changes))
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? keyNotFound() : error
-  }
+  if (!(await writeIfFound(db, update, auditStatement(by, 'key.update', id, changes)))) throw notFound('Key')
   const key = await keyById(db, id)
-  if (key === undefined) throw keyNotFound()
+  if (key === undefined) throw notFound('Key')
   return { value: key, changes: [{ kind: 'key', id }] }
 }
 
@@ -250,11 +246,7 @@ export async function deleteKey(db: Db, id: string, by: string): Promise<Changed
     .set({ deleted_at: now })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
-  try {
-    await db.write(expectChanges(update, 1), auditStatement(by, 'key.delete', id))
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? keyNotFound() : error
-  }
+  if (!(await writeIfFound(db, update, auditStatement(by, 'key.delete', id)))) throw notFound('Key')
   return { value: undefined, changes: [{ kind: 'key', id }] }
 }
 

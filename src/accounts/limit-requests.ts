@@ -1,41 +1,22 @@
 /** Requests for higher limits. An account makes them, one at a time; an operator answers them. */
-import { apiError, type ApiError } from '../errors.ts'
+import { type RowFields, fieldsOf } from '../db/row-fields.ts'
+import { apiError, notFound, invalidField } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditStatement } from '../db/audit.ts'
-import { expectChanges, type Db } from '../db/db.ts'
+import { type Db, writeIfFound, pageOf, type Page, type PageOptions } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isUniqueViolation, isExpectationFailure } from '../db/store-error.ts'
+import { isUniqueViolation } from '../db/store-error.ts'
 import type { LimitRequestsTable } from '../db/schema/tables/console.ts'
 import type { LimitName } from './limits.ts'
 
 export type RequestedLimits = { readonly [Name in LimitName]?: number | undefined }
 
-export interface LimitRequest {
-  readonly id: string
-  readonly accountId: string
+export interface LimitRequest extends Omit<RowFields<LimitRequestsTable>, 'wanted'> {
   readonly wanted: RequestedLimits
-  readonly reason: string
-  readonly status: LimitRequestsTable['status']
-  readonly answer: string | null
-  readonly createdAt: number
-  readonly answeredAt: number | null
 }
 
 function limitRequestOf(row: LimitRequestsTable): LimitRequest {
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    wanted: JSON.parse(row.wanted) as RequestedLimits,
-    reason: row.reason,
-    status: row.status,
-    answer: row.answer,
-    createdAt: row.created_at,
-    answeredAt: row.answered_at,
-  }
-}
-
-function noLimitRequested(): ApiError {
-  return apiError('invalid_request', { param: 'wanted', message: 'wanted must name at least one limit.' })
+  return { ...fieldsOf(row), wanted: JSON.parse(row.wanted) as RequestedLimits }
 }
 
 /** Throws 400 if no limit is requested, 409 if another request is open. */
@@ -45,7 +26,8 @@ export async function createLimitRequest(
   by: string,
 ): Promise<LimitRequest> {
   const { accountId, wanted, reason } = input
-  if (Object.values(wanted).every((limit) => limit === undefined)) throw noLimitRequested()
+  if (Object.values(wanted).every((limit) => limit === undefined))
+    throw invalidField('wanted', 'must name at least one limit')
   const row: LimitRequestsTable = {
     id: newId('lrq'),
     account_id: accountId,
@@ -66,19 +48,13 @@ export async function createLimitRequest(
   return limitRequestOf(row)
 }
 
-export interface LimitRequestsPage {
-  readonly limit: number
-  /** The last id of the previous page. */
-  readonly cursor?: string | undefined
+export interface LimitRequestsPage extends PageOptions {
   readonly account?: string
   readonly status?: LimitRequestsTable['status'] | undefined
 }
 
 /** Newest first. */
-export async function listLimitRequests(
-  db: Db,
-  page: LimitRequestsPage,
-): Promise<{ data: LimitRequest[]; next: string | null }> {
+export async function listLimitRequests(db: Db, page: LimitRequestsPage): Promise<Page<LimitRequest>> {
   let query = sql
     .selectFrom('limit_requests')
     .selectAll()
@@ -87,9 +63,7 @@ export async function listLimitRequests(
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
   if (page.account !== undefined) query = query.where('account_id', '=', page.account)
   if (page.status !== undefined) query = query.where('status', '=', page.status)
-  const rows = await db.all(query)
-  const data = rows.slice(0, page.limit).map(limitRequestOf)
-  return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+  return pageOf(await db.all(query), page.limit, limitRequestOf)
 }
 
 export async function countOpenLimitRequests(db: Db): Promise<number> {
@@ -104,7 +78,7 @@ export async function countOpenLimitRequests(db: Db): Promise<number> {
 
 export async function limitRequestById(db: Db, id: string): Promise<LimitRequest> {
   const row = await db.first(sql.selectFrom('limit_requests').selectAll().where('id', '=', id))
-  if (row === undefined) throw apiError('not_found', { message: 'Limit request not found.' })
+  if (row === undefined) throw notFound('Limit request')
   return limitRequestOf(row)
 }
 
@@ -120,12 +94,7 @@ export async function answerLimitRequest(
     .set({ ...decision, answered_at: Date.now() })
     .where('id', '=', id)
     .where('status', '=', 'open')
-  try {
-    await db.write(expectChanges(update, 1), auditStatement(by, 'limits.answer', id, decision))
-  } catch (error) {
-    throw isExpectationFailure(error)
-      ? apiError('conflict', { message: 'This limit request was already answered.' })
-      : error
-  }
+  if (!(await writeIfFound(db, update, auditStatement(by, 'limits.answer', id, decision))))
+    throw apiError('conflict', { message: 'This limit request was already answered.' })
   return limitRequestById(db, id)
 }

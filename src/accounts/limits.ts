@@ -4,7 +4,7 @@
  */
 
 import { patchJson } from '../db/audit-changes.ts'
-import { apiError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 
 export const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 export type LimitName = (typeof limitNames)[number]
@@ -22,11 +22,7 @@ const maxLimit = 1_000_000_000_000
 function checkLimit(name: LimitName, value: number | 'unlimited'): void {
   if (value === 'unlimited') return
   if (Number.isSafeInteger(value) && value >= 0 && value <= maxLimit) return
-  const param = `limits.${name}`
-  throw apiError('invalid_request', {
-    param,
-    message: `${param} must be a non-negative integer or "unlimited".`,
-  })
+  throw invalidField(`limits.${name}`, 'must be a non-negative integer or "unlimited"')
 }
 
 /**

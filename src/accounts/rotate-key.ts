@@ -1,13 +1,12 @@
 /**
  * Key rotation: creates a new key with the same settings, and lets the old one expire after a grace period.
  */
-import { apiError } from '../errors.ts'
+import { apiError, notFound } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditFields } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
-import { expectChanges, type Db } from '../db/db.ts'
+import { type Db, writeIfFound } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isExpectationFailure } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 import { keyOf, type Key, type NewKey } from './keys.ts'
 import { hashKey, generateSecret, visiblePrefixLength } from './key-secret.ts'
@@ -29,7 +28,7 @@ export async function rotateKey(
     .where('account_id', '=', accountId)
     .where('deleted_at', 'is', null)
   const row = await db.first(current)
-  if (row === undefined) throw apiError('not_found', { message: 'Key not found.' })
+  if (row === undefined) throw notFound('Key')
   const now = Date.now()
   const expiresAt = Math.min(row.expires_at ?? Infinity, now + graceMs)
   const secret = generateSecret()
@@ -51,15 +50,10 @@ export async function rotateKey(
     .where((build) =>
       row.expires_at === null ? build('expires_at', 'is', null) : build('expires_at', '=', row.expires_at),
     )
-  try {
-    const detail = auditFields({ account: accountId, next: next.id, endsAt: expiresAt })
-    const audit = auditStatement(by, 'key.rotate', id, detail)
-    await db.write(expectChanges(expireOld, 1), sql.insertInto('keys').values(next), audit)
-  } catch (error) {
-    throw isExpectationFailure(error)
-      ? apiError('conflict', { message: 'The key was changed by another request. Try again.' })
-      : error
-  }
+  const detail = auditFields({ account: accountId, next: next.id, endsAt: expiresAt })
+  const audit = auditStatement(by, 'key.rotate', id, detail)
+  if (!(await writeIfFound(db, expireOld, sql.insertInto('keys').values(next), audit)))
+    throw apiError('conflict', { message: 'The key was changed by another request. Try again.' })
   const changes = [
     { kind: 'key' as const, id },
     { kind: 'key' as const, id: next.id },

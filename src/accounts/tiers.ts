@@ -1,13 +1,13 @@
 /** Tiers: the default limits and price factor of their accounts (specification §8). */
 
-import { apiError } from '../errors.ts'
+import { apiError, invalidField } from '../errors.ts'
 import type { Changed } from '../db/change.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges, auditFields } from '../db/audit-changes.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type TiersTable } from '../db/schema/schema.ts'
 import { isUniqueViolation } from '../db/store-error.ts'
-import { cleanPriceFactor, invalid } from './fields.ts'
+import { cleanPriceFactor } from './fields.ts'
 import { limitNames, type Limits } from './limits.ts'
 
 export interface Tier {
@@ -42,7 +42,7 @@ function validate(row: TiersTable): TiersTable {
   for (const name of limitNames) {
     const value = row[name]
     if (value === null || (Number.isSafeInteger(value) && value >= 0)) continue
-    throw invalid(name, 'must be a non-negative integer, or null for unlimited')
+    throw invalidField(name, 'must be a non-negative integer, or null for unlimited')
   }
   cleanPriceFactor(row.price_factor_ppm)
   return row
@@ -50,7 +50,7 @@ function validate(row: TiersTable): TiersTable {
 
 async function checkSuccessor(db: Db, name: string | null): Promise<void> {
   if (name === null || (await tierByName(db, name)) !== undefined) return
-  throw invalid('after_payment', 'must be an existing tier')
+  throw invalidField('after_payment', 'must be an existing tier')
 }
 
 export async function tierByName(db: Db, name: string): Promise<Tier | undefined> {
@@ -66,7 +66,7 @@ export async function listTiers(db: Db): Promise<Tier[]> {
 /** Throws 409 if the name is taken. */
 export async function createTier(db: Db, input: TierInput, by: string): Promise<Changed<Tier>> {
   if (!namePattern.test(input.name))
-    throw invalid('name', 'must consist of lower-case letters, digits, "-" and "_"')
+    throw invalidField('name', 'must consist of lower-case letters, digits, "-" and "_"')
   const row = validate({
     name: input.name,
     rpm: input.rpm ?? null,

@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads'
 import { startThread } from '../lib/thread.ts'
 import type { Config } from '../config.ts'
 import type { FileLock } from '../db/sqlite/file-lock.ts'
-import { apiError } from '../errors.ts'
+import { apiError, notFound } from '../errors.ts'
 import type { Backup, BackupService, BackupDownload } from '../db/backups.ts'
 import type { BackupStep } from './backup-folder.ts'
 import { copierFor, createDraft, removeDraft } from './make-backup.ts'
@@ -135,7 +135,7 @@ export class BackupRunner implements BackupService {
   #startChecking(id: string): Backup {
     this.#assertIdle()
     const found = listBackups(this.#config.backupDir).find((backup) => backup.id === id)
-    if (found === undefined) throw apiError('not_found', { message: 'Backup not found.' })
+    if (found === undefined) throw notFound('Backup')
     return this.#startThread(
       { ...found, state: 'checking', step: { doing: 'comparing', percent: null } },
       null,

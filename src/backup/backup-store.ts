@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { tryAcquireFileLock, type FileLock } from '../db/sqlite/file-lock.ts'
-import { apiError } from '../errors.ts'
+import { notFound } from '../errors.ts'
 import type { Backup, BackupDownload } from '../db/backups.ts'
 import { BackupError, keyFile, manifestFile, readManifest, type BackupManifest } from './backup-folder.ts'
 
@@ -88,7 +88,7 @@ export function listBackups(dir: string): Backup[] {
 /** The folder of an existing backup. Throws `not_found`. */
 export function backupFolder(dir: string, id: string): string {
   if (listBackups(dir).some((backup) => backup.id === id)) return join(dir, id)
-  throw apiError('not_found', { message: 'Backup not found.' })
+  throw notFound('Backup')
 }
 
 /** The files that may be downloaded: all except the key, without which the credentials cannot be decrypted. */

@@ -15,7 +15,7 @@ import {
 } from './live-upstream.ts'
 import { parseCosts, priceFromCosts, type UpstreamCosts } from './costs.ts'
 import { priceFromRow } from './prices.ts'
-import { parseModelLimits, type ModelLimits } from './model-limits.ts'
+import { modelFields, type ModelFields } from './model-fields.ts'
 import { parseRouting, type Routing } from './routing.ts'
 
 export type { LiveCredential, LiveUpstream, VersionedPrice } from './live-upstream.ts'
@@ -37,19 +37,10 @@ export interface UnknownCosts {
   readonly models: readonly string[]
 }
 
-export interface PricedModel extends Routing {
-  readonly id: string
-  readonly contextTokens: number
-  readonly maxOutputTokens: number | null
-  readonly hiddenReasoning: boolean
-  readonly ownedBy: string
-  readonly listed: boolean
-  readonly createdAt: number
+export interface PricedModel extends ModelFields, Routing {
   readonly price: VersionedPrice
   /** Only to enabled upstreams. Lower priority first, then greater weight. */
   readonly routes: readonly LiveRoute[]
-  /** Per account that calls the model. null: no limits of its own. */
-  readonly limits: ModelLimits | null
 }
 
 /**
@@ -202,17 +193,10 @@ export class Catalog {
     if (row?.price === undefined) return undefined
     const { model, price } = row
     return {
-      id,
-      contextTokens: model.context_tokens,
-      maxOutputTokens: model.max_output_tokens,
-      hiddenReasoning: model.hidden_reasoning === 1,
-      ownedBy: model.owned_by,
-      listed: model.listed === 1,
-      createdAt: model.created_at,
+      ...modelFields(model),
       price: { ...priceFromRow(price), version: price.version },
       routes: row.routes.flatMap((route) => this.#routeOf(route)).toSorted(compareRoutes),
       ...parseRouting(model.routing),
-      limits: parseModelLimits(model.limits),
     }
   }
 

@@ -1,8 +1,8 @@
 /** What an upstream charges us for a model, as an operator enters it. */
 
-import { apiError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import { parseFactor } from '../lib/money.ts'
-import { toPrice, type Price, type PriceInput } from './prices.ts'
+import { mapPrice, toPrice, type Price, type PriceInput } from './prices.ts'
 
 /** What an upstream costs us: prices in its own currency, and the exchange rate to the platform's. */
 export type UpstreamCosts = PriceInput & {
@@ -28,28 +28,14 @@ function convert(nanos: bigint, ratePpm: bigint): bigint {
 export function priceFromCosts(costs: UpstreamCosts, param: string): Price {
   const price = toPrice(costs, param)
   const rate = BigInt(parseFactor(costs.rate ?? '1', `${param}.rate`))
-  const optional = (nanos: bigint | null): bigint | null => (nanos === null ? null : convert(nanos, rate))
-  return {
-    free: price.free,
-    input: convert(price.input, rate),
-    output: convert(price.output, rate),
-    cachedInput: optional(price.cachedInput),
-    cacheWrite: optional(price.cacheWrite),
-    cacheWrite1h: optional(price.cacheWrite1h),
-    reasoning: optional(price.reasoning),
-    perRequest: convert(price.perRequest, rate),
-    perSearch: optional(price.perSearch),
-  }
+  return mapPrice(price, (nanos) => convert(nanos, rate))
 }
 
 /** Without empty fields, so that equal costs have the same text. Throws 400 naming the invalid field below `param`. */
 export function costsJson(costs: UpstreamCosts | null, param: string): string | null {
   if (costs === null) return null
   if (costs.currency !== undefined && !currencyPattern.test(costs.currency)) {
-    throw apiError('invalid_request', {
-      param: `${param}.currency`,
-      message: `${param}.currency must be three capital letters such as "USD".`,
-    })
+    throw invalidField(`${param}.currency`, 'must be three capital letters such as "USD"')
   }
   priceFromCosts(costs, param)
   return JSON.stringify(costs, (name, value: unknown) =>

@@ -3,15 +3,15 @@
  * rejected or out of credit is paused while the others continue. Secrets are stored encrypted and never
  * returned.
  */
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, notFound, invalidField } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
-import { expectChanges, type Db } from '../db/db.ts'
+import { writeIfFound, type Db } from '../db/db.ts'
 import { sql, type UpstreamCredentialsTable } from '../db/schema/schema.ts'
-import { isForeignKeyViolation, isExpectationFailureOf } from '../db/store-error.ts'
+import { isForeignKeyViolation } from '../db/store-error.ts'
 import { cleanCredential, checkWeight } from './upstream-fields.ts'
 
 /** The id of the credential stored in the upstream's own row. */
@@ -54,18 +54,8 @@ export function lastFourOf(credential: string): string | null {
 }
 
 export function credentialOf(row: UpstreamCredentialsTable): Credential {
-  return {
-    id: row.id,
-    label: row.label,
-    lastFour: row.last_four,
-    weight: row.weight,
-    enabled: row.enabled === 1,
-    createdAt: row.created_at,
-  }
-}
-
-function credentialNotFound(): ApiError {
-  return apiError('not_found', { message: 'Credential not found.' })
+  const { id, label, weight, last_four: lastFour, created_at: createdAt } = row
+  return { id, label, lastFour, weight, enabled: row.enabled === 1, createdAt }
 }
 
 function toColumns(
@@ -76,19 +66,12 @@ function toColumns(
   const set: Partial<UpstreamCredentialsTable> = {}
   if (patch.credential !== undefined) {
     const credential = cleanCredential(patch.credential)
-    if (credential === '') {
-      throw apiError('invalid_request', { param: 'credential', message: 'credential must not be empty.' })
-    }
+    if (credential === '') throw invalidField('credential', 'must not be empty')
     set.credential = sealer.seal(credential, id)
     set.last_four = lastFourOf(credential)
   }
   if (patch.label !== undefined) {
-    if (!labelPattern.test(patch.label)) {
-      throw apiError('invalid_request', {
-        param: 'label',
-        message: 'label must have at most 100 characters.',
-      })
-    }
+    if (!labelPattern.test(patch.label)) throw invalidField('label', 'must have at most 100 characters')
     set.label = patch.label
   }
   if (patch.weight !== undefined) set.weight = checkWeight(patch.weight)
@@ -103,7 +86,7 @@ function toAuditDetail({ label, weight, enabled }: UpstreamCredentialsTable): ob
 
 async function loadChangedCredential(db: Db, upstreamId: string, id: string): Promise<Changed<Credential>> {
   const row = await db.first(sql.selectFrom('upstream_credentials').selectAll().where('id', '=', id))
-  if (row === undefined) throw credentialNotFound()
+  if (row === undefined) throw notFound('Credential')
   return { value: credentialOf(row), changes: [{ kind: 'upstream', id: upstreamId }] }
 }
 
@@ -133,16 +116,14 @@ export async function addCredential(
     updated_at: now,
     ...toColumns(input, id, context),
   }
+  const detail = { credential_id: id, ...toAuditDetail(row) }
   try {
     await db.write(
-      expectChanges(sql.insertInto('upstream_credentials').values(row), 1),
-      auditStatement(context.by, 'upstream.credential.add', upstreamId, {
-        credential_id: id,
-        ...toAuditDetail(row),
-      }),
+      sql.insertInto('upstream_credentials').values(row),
+      auditStatement(context.by, 'upstream.credential.add', upstreamId, detail),
     )
   } catch (error) {
-    throw isForeignKeyViolation(error) ? apiError('not_found', { message: 'Upstream not found.' }) : error
+    throw isForeignKeyViolation(error) ? notFound('Upstream') : error
   }
   return loadChangedCredential(db, upstreamId, id)
 }
@@ -158,7 +139,7 @@ export async function updateCredential(
   const set = toColumns(patch, id, context)
   const rows = sql.selectFrom('upstream_credentials').selectAll().where('id', '=', id)
   const before = await db.first(rows.where('upstream_id', '=', upstreamId))
-  if (before === undefined) throw credentialNotFound()
+  if (before === undefined) throw notFound('Credential')
   const after = { ...before, ...set }
   const { sealer } = context
   const isReplaced = sealer.unseal(after.credential, id) !== sealer.unseal(before.credential, id)
@@ -169,14 +150,12 @@ export async function updateCredential(
     .updateTable('upstream_credentials')
     .set({ ...set, updated_at: Date.now() })
     .where('id', '=', id)
-  try {
-    await db.write(
-      expectChanges(update.where('upstream_id', '=', upstreamId), 1),
-      auditStatement(context.by, 'upstream.credential.update', upstreamId, detail),
-    )
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? credentialNotFound() : error
-  }
+  const isUpdated = await writeIfFound(
+    db,
+    update.where('upstream_id', '=', upstreamId),
+    auditStatement(context.by, 'upstream.credential.update', upstreamId, detail),
+  )
+  if (!isUpdated) throw notFound('Credential')
   return loadChangedCredential(db, upstreamId, id)
 }
 
@@ -188,14 +167,14 @@ export async function deleteCredential(
 ): Promise<Changed<undefined>> {
   const { upstreamId, id } = at
   const remove = sql.deleteFrom('upstream_credentials').where('id', '=', id)
-  try {
-    await db.write(
-      expectChanges(remove.where('upstream_id', '=', upstreamId), 1),
+  if (
+    !(await writeIfFound(
+      db,
+      remove.where('upstream_id', '=', upstreamId),
       auditStatement(by, 'upstream.credential.delete', upstreamId, { credential_id: id }),
-    )
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? credentialNotFound() : error
-  }
+    ))
+  )
+    throw notFound('Credential')
   return { value: undefined, changes: [{ kind: 'upstream', id: upstreamId }] }
 }
 

@@ -2,12 +2,17 @@
 
 import { createHash } from 'node:crypto'
 import type { Sealer } from '../lib/encryption.ts'
-import type { UpstreamSettings } from '../providers/provider.ts'
 import type { UpstreamCredentialsTable, UpstreamsTable } from '../db/schema/schema.ts'
 import { parseCosts, priceFromCosts } from './costs.ts'
 import { lastFourOf, mainCredentialId } from './credentials.ts'
 import type { Price } from './prices.ts'
-import { defaultTimeouts, parseSettings, parseTimeouts, type UpstreamTimeouts } from './upstream-fields.ts'
+import {
+  defaultTimeouts,
+  parseTimeouts,
+  upstreamFields,
+  type UpstreamFields,
+  type UpstreamTimeouts,
+} from './upstream-fields.ts'
 
 /** A price and its version, which a hold keeps. */
 export interface VersionedPrice extends Price {
@@ -26,28 +31,16 @@ export interface LiveCredential {
 }
 
 /** An upstream as the relay calls it. */
-export interface LiveUpstream {
-  readonly id: string
-  readonly name: string
-  readonly provider: string
-  readonly baseUrl: string
+export interface LiveUpstream extends UpstreamFields {
   readonly credential: string
   /** The credentials that requests may use, at least one. */
   readonly credentials: readonly LiveCredential[]
   /** The name of its circuit. Another address gets another circuit. */
   readonly circuit: string
   readonly proxy: string | null
-  /** Lower priorities are tried first. */
-  readonly priority: number
-  readonly weight: number
   /** Its `prices` in the platform's currency; what a route costs us is in `LiveRoute.cost`. null: none. */
   readonly price: VersionedPrice | null
   readonly timeouts: Required<UpstreamTimeouts>
-  readonly onAbort: 'cancel' | 'drain'
-  readonly enabled: boolean
-  readonly settings: UpstreamSettings
-  /** How often it is probed while idle. null: never. */
-  readonly healthCheckMs: number | null
 }
 
 export interface UpstreamDelta {
@@ -93,21 +86,12 @@ export function toLiveUpstream(delta: UpstreamDelta, sealer: Sealer): LiveUpstre
   const credential = sealer.unseal(row.credential, row.id)
   const proxy = row.proxy === null ? null : sealer.unseal(row.proxy, row.id)
   return {
-    id: row.id,
-    name: row.name,
-    provider: row.provider,
-    baseUrl: row.base_url,
+    ...upstreamFields(row),
     credential,
     credentials: toLiveCredentials(delta, credential, sealer),
     circuit: `${row.id}.${fingerprint(`${row.base_url} ${proxy ?? ''}`)}`,
     proxy,
-    priority: row.priority,
-    weight: row.weight,
     price: costs === null ? null : { ...priceFromCosts(costs, 'prices'), version: 0 },
     timeouts: { ...defaultTimeouts, ...parseTimeouts(row.timeouts) },
-    onAbort: row.on_abort,
-    enabled: row.enabled === 1,
-    settings: parseSettings(row.settings),
-    healthCheckMs: row.health_check_ms,
   }
 }

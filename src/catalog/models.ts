@@ -5,13 +5,12 @@
  */
 
 import { sql as fragment } from 'kysely'
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, notFound, invalidField } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges, auditFields, patchJson } from '../db/audit-changes.ts'
 import type { Change, Changed } from '../db/change.ts'
-import { expectChanges, type Db, type Query } from '../db/db.ts'
+import { writeIfFound, type Db, type Query } from '../db/db.ts'
 import { sql, type ModelsTable } from '../db/schema/schema.ts'
-import { isExpectationFailureOf } from '../db/store-error.ts'
 import { loadCatalogDelta, type ModelDelta } from './catalog.ts'
 import {
   priceFromRow,
@@ -25,39 +24,24 @@ import {
 } from './prices.ts'
 import { checkFallbacks, parseRouting, type Preference, type Routing } from './routing.ts'
 import {
-  parseModelLimits,
   limitsPatchJson,
   initialLimitsJson,
-  type ModelLimits,
+  modelFields,
+  type ModelFields,
   type ModelLimitsPatch,
-} from './model-limits.ts'
+} from './model-fields.ts'
 import { resolveRoutes, routeOf, replaceRoutes, type Route, type RouteInput } from './routes.ts'
 
-export interface Model {
-  readonly id: string
-  readonly contextTokens: number
-  readonly maxOutputTokens: number | null
-  /** The model reasons without showing it: the stream does not contain the reasoning tokens that it bills. */
-  readonly hiddenReasoning: boolean
-  readonly ownedBy: string
-  readonly listed: boolean
+export interface Model extends ModelFields {
   readonly price: Price
   readonly priceVersion: number
   readonly routes: readonly Route[]
   readonly routing: Routing
-  /** Per account that calls the model. null: no limits of its own. */
-  readonly limits: ModelLimits | null
-  readonly createdAt: number
   readonly updatedAt: number
 }
 
 /** Omitted fields stay unchanged, and null removes a value. Routes and prices are replaced as a whole. */
-export interface ModelPatch {
-  readonly contextTokens?: number
-  readonly maxOutputTokens?: number | null
-  readonly hiddenReasoning?: boolean
-  readonly ownedBy?: string
-  readonly listed?: boolean
+export interface ModelPatch extends Partial<Omit<ModelFields, 'id' | 'createdAt' | 'limits'>> {
   readonly prices?: PriceInput
   readonly routes?: readonly RouteInput[]
   readonly prefer?: Preference
@@ -66,29 +50,20 @@ export interface ModelPatch {
   readonly limits?: ModelLimitsPatch | null
 }
 
-export interface ModelInput extends ModelPatch {
-  readonly id: string
-  readonly contextTokens: number
-}
+export type ModelInput = ModelPatch & Pick<ModelFields, 'id' | 'contextTokens'>
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/
 const maxTokens = 100_000_000
 const ownerPattern = /^[^\p{Cc}]{1,100}$/u
 
-function modelNotFound(): ApiError {
-  return apiError('not_found', { message: 'Model not found.' })
-}
-
 function checkTokens(value: number, param: string): number {
   if (Number.isSafeInteger(value) && value >= 1 && value <= maxTokens) return value
-  const message = `${param} must be an integer from 1 to ${maxTokens}.`
-  throw apiError('invalid_request', { param, message })
+  throw invalidField(param, `must be an integer from 1 to ${maxTokens}`)
 }
 
 function checkOwner(text: string): string {
   if (ownerPattern.test(text)) return text
-  const message = 'owned_by must have 1 to 100 characters.'
-  throw apiError('invalid_request', { param: 'owned_by', message })
+  throw invalidField('owned_by', 'must have 1 to 100 characters')
 }
 
 function toColumns(patch: ModelPatch): Partial<ModelsTable> {
@@ -154,8 +129,8 @@ function hasDotSegment(id: string): boolean {
 /** Throws 400 naming the field (`prices` if neither prices nor `free` are given), or 409 if the id exists. */
 export async function createModel(db: Db, input: ModelInput, by: string): Promise<Changed<Model>> {
   if (!idPattern.test(input.id) || hasDotSegment(input.id)) {
-    const message = 'id must consist of letters, digits and . _ : / @ + -, and begin with a letter or digit.'
-    throw apiError('invalid_request', { param: 'id', message })
+    const rule = 'must consist of letters, digits and . _ : / @ + -, and begin with a letter or digit'
+    throw invalidField('id', rule)
   }
   if (input.prices === undefined) throw pricesRequired()
   const price = toPrice(input.prices)
@@ -176,23 +151,20 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
     deleted_at: null,
     ...toColumns(input),
   }
-  try {
-    await db.write(
-      expectChanges(insertStatement(row), 1),
-      sql.insertInto('prices').values(priceRow(row.id, price, now)),
-      ...replaceRoutes(row.id, routes),
-      auditStatement(by, 'model.create', row.id, auditFields(apiModel(modelFrom(row, price, routes)))),
-    )
-  } catch (error) {
-    if (!isExpectationFailureOf(error, 0)) throw error
-    throw apiError('conflict', { param: 'id', message: 'A model with this id already exists.' })
-  }
+  const isNew = await writeIfFound(
+    db,
+    insertStatement(row),
+    sql.insertInto('prices').values(priceRow(row.id, price, now)),
+    ...replaceRoutes(row.id, routes),
+    auditStatement(by, 'model.create', row.id, auditFields(apiModel(modelFrom(row, price, routes)))),
+  )
+  if (!isNew) throw apiError('conflict', { param: 'id', message: 'A model with this id already exists.' })
   return loadChangedModel(db, row.id)
 }
 
 async function loadChangedModel(db: Db, id: string): Promise<Changed<Model>> {
   const model = await modelById(db, id)
-  if (model === undefined) throw modelNotFound()
+  if (model === undefined) throw notFound('Model')
   return { value: model, changes: [{ kind: 'model', id }] }
 }
 
@@ -217,7 +189,7 @@ export async function updateModel(
   const now = Date.now()
   const [delta] = (await loadCatalogDelta(db, [{ kind: 'model', id }])).models
   const [before] = delta === undefined ? [] : modelOf(delta)
-  if (delta === undefined || before === undefined) throw modelNotFound()
+  if (delta === undefined || before === undefined) throw notFound('Model')
   await checkFallbacks(db, id, patch.fallbacks ?? [])
   const set = toColumns(patch)
   const price = patch.prices === undefined ? before.price : toPrice(patch.prices)
@@ -229,31 +201,27 @@ export async function updateModel(
     apiModel(modelFrom(row, price, routes ?? before.routes)),
   )
   if (changes === null) return { value: before, changes: [] }
-  try {
-    await db.write(
-      expectChanges(updateStatement(id, { ...set, updated_at: now }, patch), 1),
-      ...(isPriceChanged ? [sql.insertInto('prices').values(priceRow(id, price, now))] : []),
-      ...(routes === undefined ? [] : replaceRoutes(id, routes)),
-      auditStatement(by, 'model.update', id, changes),
-    )
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? modelNotFound() : error
-  }
+  const isUpdated = await writeIfFound(
+    db,
+    updateStatement(id, { ...set, updated_at: now }, patch),
+    ...(isPriceChanged ? [sql.insertInto('prices').values(priceRow(id, price, now))] : []),
+    ...(routes === undefined ? [] : replaceRoutes(id, routes)),
+    auditStatement(by, 'model.update', id, changes),
+  )
+  if (!isUpdated) throw notFound('Model')
   return loadChangedModel(db, id)
 }
 
 /** Unlists a model and takes it out of service; running requests finish. Throws 404 for an unknown id. */
 export async function deleteModel(db: Db, id: string, by: string): Promise<Changed<undefined>> {
   const update = sql.updateTable('models').set({ deleted_at: Date.now() }).where('id', '=', id)
-  try {
-    await db.write(
-      expectChanges(update.where('deleted_at', 'is', null), 1),
-      sql.deleteFrom('routes').where('model_id', '=', id),
-      auditStatement(by, 'model.delete', id),
-    )
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? modelNotFound() : error
-  }
+  const isDeleted = await writeIfFound(
+    db,
+    update.where('deleted_at', 'is', null),
+    sql.deleteFrom('routes').where('model_id', '=', id),
+    auditStatement(by, 'model.delete', id),
+  )
+  if (!isDeleted) throw notFound('Model')
   return { value: undefined, changes: [{ kind: 'model', id }] }
 }
 
@@ -281,18 +249,6 @@ function modelOf({ model: row, price, routes }: ModelDelta): Model[] {
 
 /** Without the version of its price. */
 function modelFrom(row: ModelsTable, price: Price, routes: readonly Route[]): Omit<Model, 'priceVersion'> {
-  return {
-    id: row.id,
-    contextTokens: row.context_tokens,
-    maxOutputTokens: row.max_output_tokens,
-    hiddenReasoning: row.hidden_reasoning === 1,
-    ownedBy: row.owned_by,
-    listed: row.listed === 1,
-    price,
-    routes,
-    routing: parseRouting(row.routing),
-    limits: parseModelLimits(row.limits),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+  const routing = parseRouting(row.routing)
+  return { ...modelFields(row), price, routes, routing, updatedAt: row.updated_at }
 }

@@ -4,7 +4,7 @@
  * them.
  */
 
-import { apiError, type ApiError } from '../errors.ts'
+import { type ApiError, invalidField } from '../errors.ts'
 import { formatAmount, parseAmount, formatPrice, parsePrice } from '../lib/money.ts'
 import type { Db } from '../db/db.ts'
 import { sql, type PriceRow } from '../db/schema/schema.ts'
@@ -63,7 +63,7 @@ const freePrice: Price = {
 }
 
 export function pricesRequired(param = 'prices'): ApiError {
-  return apiError('invalid_request', { param, message: `${param} is required, or {"free": true}.` })
+  return invalidField(param, 'is required, or {"free": true}')
 }
 
 function parseOptionalPrice(text: string | null | undefined, param: string): bigint | null {
@@ -73,7 +73,7 @@ function parseOptionalPrice(text: string | null | undefined, param: string): big
 function parseNonNegativeAmount(text: string, param: string): bigint {
   const nanos = parseAmount(text, param)
   if (nanos >= 0n) return nanos
-  throw apiError('invalid_request', { param, message: `${param} must not be negative.` })
+  throw invalidField(param, 'must not be negative')
 }
 
 function parseOptionalAmount(text: string | null | undefined, param: string): bigint | null {
@@ -99,17 +99,24 @@ export function toPrice(input: PriceInput, param = 'prices'): Price {
 /** A price in the form in which the API accepts it. */
 export function toDecimalPrices(price: Price): PriceInput {
   if (price.free) return { free: true }
-  const optional = (nanos: bigint | null): string | null => (nanos === null ? null : formatPrice(nanos))
-  return {
-    input: formatPrice(price.input),
-    output: formatPrice(price.output),
-    cachedInput: optional(price.cachedInput),
-    cacheWrite: optional(price.cacheWrite),
-    cacheWrite1h: optional(price.cacheWrite1h),
-    reasoning: optional(price.reasoning),
-    perRequest: formatAmount(price.perRequest),
-    perSearch: price.perSearch === null ? null : formatAmount(price.perSearch),
-  }
+  const { free: _free, ...prices } = mapPrice(price, (nanos, name) =>
+    name === 'perRequest' || name === 'perSearch' ? formatAmount(nanos) : formatPrice(nanos),
+  )
+  return prices
+}
+
+/** Converts each component that is set. */
+export function mapPrice<Value>(
+  price: Price,
+  convert: (nanos: bigint, name: string) => Value,
+): {
+  readonly [Name in keyof Price]: Price[Name] extends boolean ? boolean : Value | Extract<Price[Name], null>
+} {
+  const components = Object.entries(price).map(
+    ([name, value]: [string, bigint | boolean | null]) =>
+      [name, typeof value === 'bigint' ? convert(value, name) : value] as const,
+  )
+  return Object.fromEntries(components) as ReturnType<typeof mapPrice<Value>>
 }
 
 export function isSamePrice(left: Price, right: Price): boolean {

@@ -1,6 +1,6 @@
 /** Routes: which upstreams serve a model, and under which name. */
 
-import { apiError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import type { Db, Query } from '../db/db.ts'
 import { sql, type RoutesTable } from '../db/schema/schema.ts'
 import { costsJson, parseCosts, type UpstreamCosts } from './costs.ts'
@@ -33,15 +33,13 @@ const maxRoutes = 50
 const maxModelLength = 256
 
 function checkRoute(route: RouteInput, path: string): void {
-  const invalid = (param: string, reason: string) =>
-    apiError('invalid_request', { param, message: `${param} ${reason}.` })
   if (route.model === '' || route.model.length > maxModelLength) {
-    throw invalid(`${path}.model`, `must be the upstream's name for the model`)
+    throw invalidField(`${path}.model`, `must be the upstream's name for the model`)
   }
   for (const name of ['priority', 'weight'] as const) {
     const value = route[name] ?? 0
     if (!Number.isSafeInteger(value) || (name === 'weight' && value < 0)) {
-      throw invalid(`${path}.${name}`, 'must be an integer')
+      throw invalidField(`${path}.${name}`, 'must be an integer')
     }
   }
 }
@@ -49,10 +47,7 @@ function checkRoute(route: RouteInput, path: string): void {
 /** Looks up the upstreams of routes. Throws 400 naming `routes[i].upstream` for an unknown one. */
 export async function resolveRoutes(db: Db, inputs: readonly RouteInput[]): Promise<Route[]> {
   if (inputs.length > maxRoutes) {
-    throw apiError('invalid_request', {
-      param: 'routes',
-      message: `routes must have at most ${maxRoutes} entries.`,
-    })
+    throw invalidField('routes', `must have at most ${maxRoutes} entries`)
   }
   const upstreams = await db.all(sql.selectFrom('upstreams').select(['id', 'name']))
   const idByName = new Map(upstreams.map(({ id, name }) => [name, id]))
@@ -62,13 +57,9 @@ export async function resolveRoutes(db: Db, inputs: readonly RouteInput[]): Prom
     const path = `routes[${index}]`
     checkRoute(input, path)
     const upstreamId = idByName.get(input.upstream)
-    if (upstreamId === undefined) {
-      const message = `${path}.upstream was not found.`
-      throw apiError('invalid_request', { param: `${path}.upstream`, message })
-    }
+    if (upstreamId === undefined) throw invalidField(`${path}.upstream`, 'was not found')
     const identity = `${upstreamId} ${input.model}`
-    if (seen.has(identity))
-      throw apiError('invalid_request', { param: path, message: `${path} is a duplicate.` })
+    if (seen.has(identity)) throw invalidField(path, 'is a duplicate')
     seen.add(identity)
     return {
       upstreamId,

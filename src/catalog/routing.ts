@@ -2,7 +2,7 @@
  * How a model selects an upstream: the preference within a priority, whether a conversation stays with its
  * upstream, and which other models may answer instead.
  */
-import { apiError, type ApiError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 
@@ -29,20 +29,17 @@ export function parseRouting(json: string): Routing {
   return { ...defaultRouting, ...(JSON.parse(json) as Partial<Routing>) }
 }
 
-function invalid(param: string, reason: string): ApiError {
-  return apiError('invalid_request', { param, message: `${param} ${reason}.` })
-}
-
 /** Throws 400 naming `fallbacks[i]` for an unknown model, a duplicate or the model itself. */
 export async function checkFallbacks(db: Db, modelId: string, fallbacks: readonly string[]): Promise<void> {
-  if (fallbacks.length > maxFallbacks) throw invalid('fallbacks', `must have at most ${maxFallbacks} entries`)
+  if (fallbacks.length > maxFallbacks)
+    throw invalidField('fallbacks', `must have at most ${maxFallbacks} entries`)
   if (fallbacks.length === 0) return
   const liveModels = sql.selectFrom('models').select('id').where('deleted_at', 'is', null)
   const known = new Set((await db.all(liveModels.where('id', 'in', fallbacks))).map(({ id }) => id))
   for (const [index, id] of fallbacks.entries()) {
     const at = `fallbacks[${index}]`
-    if (id === modelId) throw invalid(at, 'is the model itself')
-    if (!known.has(id)) throw invalid(at, 'was not found')
-    if (fallbacks.indexOf(id) !== index) throw invalid(at, 'is a duplicate')
+    if (id === modelId) throw invalidField(at, 'is the model itself')
+    if (!known.has(id)) throw invalidField(at, 'was not found')
+    if (fallbacks.indexOf(id) !== index) throw invalidField(at, 'is a duplicate')
   }
 }

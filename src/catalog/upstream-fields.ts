@@ -1,7 +1,7 @@
 /** The fields of an upstream: their validation, their columns and their defaults. */
 
 import { sql as fragment, type RawBuilder } from 'kysely'
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, invalidField } from '../errors.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamsTable } from '../db/schema/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
@@ -17,22 +17,44 @@ export interface UpstreamTimeouts {
   readonly answerMs?: number
 }
 
+/** What an upstream's row says about it, without secrets. */
+export interface UpstreamFields {
+  readonly id: string
+  readonly name: string
+  readonly provider: string
+  readonly baseUrl: string
+  /** Lower priorities are tried first. */
+  readonly priority: number
+  /** The share among upstreams of the same priority. 0: used only if no other is left. */
+  readonly weight: number
+  readonly onAbort: 'cancel' | 'drain'
+  readonly enabled: boolean
+  readonly settings: UpstreamSettings
+  /** How often it is probed while idle. null: never. */
+  readonly healthCheckMs: number | null
+}
+
+export function upstreamFields(row: UpstreamsTable): UpstreamFields {
+  return {
+    id: row.id,
+    name: row.name,
+    provider: row.provider,
+    baseUrl: row.base_url,
+    priority: row.priority,
+    weight: row.weight,
+    onAbort: row.on_abort,
+    enabled: row.enabled === 1,
+    settings: JSON.parse(row.settings) as UpstreamSettings,
+    healthCheckMs: row.health_check_ms,
+  }
+}
+
 /** Omitted fields stay unchanged. null removes a value. */
-export interface UpstreamPatch {
-  readonly name?: string
-  readonly provider?: string
-  readonly baseUrl?: string
+export interface UpstreamPatch extends Partial<Omit<UpstreamFields, 'id'>> {
   readonly credential?: string
   readonly proxy?: string | null
-  readonly priority?: number
-  readonly weight?: number
   readonly prices?: UpstreamCosts | null
   readonly timeouts?: { readonly [Name in keyof UpstreamTimeouts]?: number | null }
-  readonly onAbort?: 'cancel' | 'drain'
-  readonly enabled?: boolean
-  readonly settings?: UpstreamSettings
-  /** How often it is probed while idle. */
-  readonly healthCheckMs?: number | null
 }
 
 /** What the caller provides: the actor, the encryption of secrets and the rule for allowed addresses. */
@@ -72,16 +94,8 @@ const maxWeight = 1_000_000
 /** Short enough to notice failures in time, long enough to cost next to nothing. */
 const healthCheckRangeMs = [1000, 86_400_000] as const
 
-function invalid(param: string, reason: string): ApiError {
-  return apiError('invalid_request', { param, message: `${param} ${reason}.` })
-}
-
 export function parseTimeouts(json: string): UpstreamTimeouts {
   return JSON.parse(json) as UpstreamTimeouts
-}
-
-export function parseSettings(json: string): UpstreamSettings {
-  return JSON.parse(json) as UpstreamSettings
 }
 
 /** A proxy's address without user name and password. */
@@ -94,7 +108,7 @@ export function redactProxy(address: string): string {
 
 function checkInteger(value: number, param: string, [min, max]: readonly [number, number]): number {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return value
-  throw invalid(param, `must be an integer from ${min} to ${max}`)
+  throw invalidField(param, `must be an integer from ${min} to ${max}`)
 }
 
 /** A validated patch as JSON. Throws 400 naming the field. */
@@ -130,7 +144,7 @@ function cleanProxy(text: string, context: UpstreamContext): string {
     checkAllowedUrl(`http://${parseProxy(text).authority}`, 'proxy', context)
     return new URL(text).href
   } catch (error) {
-    if (error instanceof TypeError) throw invalid('proxy', error.message)
+    if (error instanceof TypeError) throw invalidField('proxy', error.message)
     throw error
   }
 }
@@ -139,11 +153,11 @@ function cleanProxy(text: string, context: UpstreamContext): string {
 function cleanBaseUrl(text: string, context: UpstreamContext): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw invalid('base_url', 'must be an address that begins with http:// or https://')
+    throw invalidField('base_url', 'must be an address that begins with http:// or https://')
   }
   checkAllowedUrl(text, 'base_url', context)
   if (url.username !== '' || url.password !== '' || url.hash !== '' || url.search !== '') {
-    throw invalid(
+    throw invalidField(
       'base_url',
       'must not contain a user name, a query or a fragment; use the credential field for secrets',
     )
@@ -162,9 +176,9 @@ export function cleanCredential(text: string): string {
   // A credential read from a file or pasted often ends with a line break, which no header can contain.
   const credential = text.trim()
   if (credential.length > maxCredentialLength)
-    throw invalid('credential', `must have at most ${maxCredentialLength} characters`)
+    throw invalidField('credential', `must have at most ${maxCredentialLength} characters`)
   if (!credentialPattern.test(credential))
-    throw invalid('credential', 'contains a line break or another invalid character; paste it again')
+    throw invalidField('credential', 'contains a line break or another invalid character; paste it again')
   return credential
 }
 
@@ -176,7 +190,7 @@ export function checkWeight(weight: number): number {
 function settingsJson(settings: UpstreamSettings): string {
   const json = JSON.stringify(settings)
   if (json.length > maxSettingsLength)
-    throw invalid('settings', `must have at most ${maxSettingsLength} characters as JSON`)
+    throw invalidField('settings', `must have at most ${maxSettingsLength} characters as JSON`)
   return json
 }
 
@@ -202,11 +216,11 @@ export function toColumns(
   const set = addressColumns(patch, id, context)
   if (patch.name !== undefined) {
     if (!namePattern.test(patch.name))
-      throw invalid('name', 'must consist of letters, digits, ".", "_" and "-"')
+      throw invalidField('name', 'must consist of letters, digits, ".", "_" and "-"')
     set.name = patch.name
   }
   if (patch.provider !== undefined) {
-    if (!providerNames.includes(patch.provider)) throw invalid('provider', 'must be a known provider')
+    if (!providerNames.includes(patch.provider)) throw invalidField('provider', 'must be a known provider')
     set.provider = patch.provider
   }
   if (patch.priority !== undefined)

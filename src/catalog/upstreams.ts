@@ -3,7 +3,7 @@
  * credential and the proxy's address are encrypted with the row's id and never returned.
  */
 
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, type ApiError, notFound } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import { auditStatement } from '../db/audit.ts'
@@ -17,80 +17,52 @@ import { lastFourOf } from './credentials.ts'
 import {
   toColumns,
   initialTimeoutsJson,
-  parseSettings,
   parseTimeouts,
   redactProxy,
   mergeTimeouts,
   timeoutsJson,
+  upstreamFields,
+  type UpstreamFields,
   type UpstreamPatch,
   type UpstreamContext,
   type UpstreamTimeouts,
 } from './upstream-fields.ts'
-import type { UpstreamSettings } from '../providers/provider.ts'
 
-export interface Upstream {
-  readonly id: string
-  readonly name: string
-  readonly provider: string
-  readonly baseUrl: string
+export interface Upstream extends UpstreamFields {
   /** Without user name and password. */
   readonly proxy: string | null
-  /** Lower priorities are tried first. */
-  readonly priority: number
-  /** The share among upstreams of the same priority. 0: used only if no other is left. */
-  readonly weight: number
   readonly prices: UpstreamCosts | null
   /** Only the timeouts that were set; upstream-fields.ts has the defaults. */
   readonly timeouts: UpstreamTimeouts
-  readonly onAbort: 'cancel' | 'drain'
-  readonly enabled: boolean
-  readonly settings: UpstreamSettings
-  /** How often it is probed while idle. null: never. */
-  readonly healthCheckMs: number | null
   /** Of its own credential. null if that is too short to show any of it. */
   readonly lastFour: string | null
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-export interface UpstreamInput extends UpstreamPatch {
-  readonly name: string
-  readonly provider: string
-  readonly baseUrl: string
-  /** May be empty if the provider needs none. */
-  readonly credential: string
-}
+export type UpstreamInput = UpstreamPatch &
+  Pick<UpstreamFields, 'name' | 'provider' | 'baseUrl'> & {
+    /** May be empty if the provider needs none. */
+    readonly credential: string
+  }
 
 export function upstreamOf(row: UpstreamsTable, sealer: Sealer): Upstream {
   return {
-    id: row.id,
-    name: row.name,
-    provider: row.provider,
-    baseUrl: row.base_url,
+    ...upstreamFields(row),
     proxy: row.proxy === null ? null : redactProxy(sealer.unseal(row.proxy, row.id)),
-    priority: row.priority,
-    weight: row.weight,
     prices: parseCosts(row.prices),
     timeouts: parseTimeouts(row.timeouts),
-    onAbort: row.on_abort,
-    enabled: row.enabled === 1,
-    settings: parseSettings(row.settings),
-    healthCheckMs: row.health_check_ms,
     lastFour: lastFourOf(sealer.unseal(row.credential, row.id)),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }
 }
 
-function upstreamNotFound(): ApiError {
-  return apiError('not_found', { message: 'Upstream not found.' })
-}
-
 function toApiError(error: unknown): unknown {
   if (isUniqueViolation(error, 'upstreams.name')) {
     return apiError('conflict', { param: 'name', message: 'An upstream with this name already exists.' })
   }
-  return isExpectationFailureOf(error, 0) ? upstreamNotFound() : error
+  return isExpectationFailureOf(error, 0) ? notFound('Upstream') : error
 }
 
 /** What the audit log may contain: the upstream as the API has it, without secrets. */
@@ -208,7 +180,7 @@ export async function updateUpstream(
   context: UpstreamContext,
 ): Promise<Changed<Upstream>> {
   const before = await db.first(sql.selectFrom('upstreams').selectAll().where('id', '=', id))
-  if (before === undefined) throw upstreamNotFound()
+  if (before === undefined) throw notFound('Upstream')
   const set = toColumns(patch, id, context)
   const deletesCredentials = changesDestination(before, set, context)
   if (deletesCredentials) {
@@ -242,12 +214,12 @@ export async function updateUpstream(
     throw isExpectationFailureOf(error, 0) ? await lostUpdate(db, id) : toApiError(error)
   }
   const upstream = await upstreamById(db, id, context.sealer)
-  if (upstream === undefined) throw upstreamNotFound()
+  if (upstream === undefined) throw notFound('Upstream')
   return { value: upstream, changes: [{ kind: 'upstream', id }] }
 }
 
 async function lostUpdate(db: Db, id: string): Promise<ApiError> {
-  if ((await upstreamRow(db, id)) === undefined) return upstreamNotFound()
+  if ((await upstreamRow(db, id)) === undefined) return notFound('Upstream')
   return apiError('conflict', { message: 'The upstream was changed at the same time. Try again.' })
 }
 

@@ -122,7 +122,7 @@ export function printResult(result: unknown, options: OutputOptions, formatText:
   if (text !== '') process.stdout.write(`${text}\n`)
 }
 
-export interface ProgressOptions {
+export interface ProgressOptions extends OutputOptions {
   readonly progress?: boolean
 }
 

@@ -15,7 +15,7 @@ import {
   findOtherMachine,
   listSilentNodes,
 } from '../db/postgres/nodes.ts'
-import { apiError } from '../errors.ts'
+import { apiError, notFound } from '../errors.ts'
 import type { NodeRecord } from '../db/postgres/nodes.ts'
 import { decodeHold } from '../ledger/checkpoint.ts'
 import { heldOwners } from '../ledger/decide.ts'
@@ -126,7 +126,7 @@ export class NodeMembership {
       throw apiError('conflict', {
         message: 'A node cannot retire itself. Stop it, or send the request to another node.',
       })
-    if (!(await retireNode(this.#deps.db, id))) throw apiError('not_found', { message: 'Node not found.' })
+    if (!(await retireNode(this.#deps.db, id))) throw notFound('Node')
     return this.endHoldsOfRetired()
   }
 

@@ -6,7 +6,7 @@
 import type { Compilable } from 'kysely'
 import { apiError } from '../errors.ts'
 import type { Parameter, Statement, StatementResult } from './statement.ts'
-import { StoreError } from './store-error.ts'
+import { isExpectationFailureOf, StoreError } from './store-error.ts'
 
 /** A Kysely query not yet compiled, or SQL with its bound parameters. */
 export type Query<Result = unknown> = Compilable<Result> | Statement
@@ -77,6 +77,43 @@ export function reportsOfAccount(db: Db, account: string): Db {
 /** Returns a statement that rolls its batch back (`conflict`) unless it changes, or returns, exactly `changes` rows. */
 export function expectChanges(query: Query, changes: number): Statement {
   return { ...compileQuery(query), expectChanges: changes }
+}
+
+/**
+ * Runs a batch whose first statement is for one row. If it changes none, because the row does not exist or is not in the
+ * expected state, nothing is written and the result is false.
+ */
+export async function writeIfFound(db: Pick<Db, 'write'>, first: Query, ...rest: Query[]): Promise<boolean> {
+  try {
+    await db.write(expectChanges(first, 1), ...rest)
+    return true
+  } catch (error) {
+    if (isExpectationFailureOf(error, 0)) return false
+    throw error
+  }
+}
+
+/** A page of a list; `next` is the cursor of the next page, null on the last one. */
+export interface Page<Item> {
+  readonly data: Item[]
+  readonly next: string | null
+}
+
+/** What selects a page of a list that is ordered by id. */
+export interface PageOptions {
+  readonly limit: number
+  /** `next` of the previous page: its last id. */
+  readonly cursor?: string | undefined
+}
+
+/** The page in rows that were read with a limit of one more. */
+export function pageOf<Row extends { readonly id: string }, Item>(
+  rows: readonly Row[],
+  limit: number,
+  toItem: (row: Row) => Item,
+): Page<Item> {
+  const visible = rows.slice(0, limit)
+  return { data: visible.map(toItem), next: rows.length > limit ? (visible.at(-1)?.id ?? null) : null }
 }
 
 /** The index range of texts with a prefix: from the first, below the second. */

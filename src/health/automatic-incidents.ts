@@ -2,8 +2,9 @@
  * Incidents that the incident monitor opens and closes. At most one per model is open at any time, and one of the relay's
  * own API, whose monitored model is `noModel`; it affects the whole service.
  */
+import { fieldsOf } from '../db/row-fields.ts'
 import { auditStatement } from '../db/audit.ts'
-import { expectChanges, type Db } from '../db/db.ts'
+import { expectChanges, writeIfFound, type Db } from '../db/db.ts'
 import { sql, type IncidentsTable } from '../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
@@ -15,15 +16,12 @@ import { incidentById, postRow, type Incident, type IncidentSeverity, type PostC
 const reopenWindowMs = 10 * 60_000
 const auditActor = 'watch'
 
-/** The latest automatic incident of a model, as the incident monitor needs it. */
-export interface MonitoredIncident {
-  readonly id: string
+/** The latest automatic incident of a model. It is updated when it is opened again, or changed manually. */
+export interface MonitoredIncident extends Pick<
+  Incident,
+  'id' | 'severity' | 'openedAt' | 'closedAt' | 'updatedAt'
+> {
   readonly model: string
-  readonly severity: IncidentSeverity
-  readonly openedAt: number
-  readonly closedAt: number | null
-  /** When it was last opened, or changed manually since. */
-  readonly updatedAt: number
 }
 
 /** The English messages of posts. The status page translates them by code. */
@@ -101,8 +99,7 @@ export async function listMonitoredIncidents(db: Db, now: number): Promise<Map<s
     const model = row.watched_model ?? ''
     const isOpen = watched.get(model)?.closedAt === null
     if (isOpen) continue
-    const { id, severity, opened_at: openedAt, closed_at: closedAt, updated_at: updatedAt } = row
-    watched.set(model, { id, model, severity, openedAt, closedAt, updatedAt })
+    watched.set(model, { model, ...fieldsOf(row) })
   }
   return watched
 }
@@ -186,15 +183,11 @@ export async function closeAutomaticIncident(
 ): Promise<Incident | null> {
   const set = { status: 'resolved', closed_at: at, updated_at: at } as const
   const update = sql.updateTable('incidents').set(set).where('id', '=', id).where('closed_at', 'is', null)
-  try {
-    await db.write(
-      expectChanges(update, 1),
-      postRow(id, { at, status: 'resolved', code, message: messageOf(model, code) }),
-      auditStatement(auditActor, 'incident.close', id, { code }),
-    )
-  } catch (error) {
-    if (isExpectationFailureOf(error, 0)) return null
-    throw error
-  }
-  return incidentById(db, id)
+  const isClosed = await writeIfFound(
+    db,
+    update,
+    postRow(id, { at, status: 'resolved', code, message: messageOf(model, code) }),
+    auditStatement(auditActor, 'incident.close', id, { code }),
+  )
+  return isClosed ? incidentById(db, id) : null
 }

@@ -2,45 +2,28 @@
  * Incidents: the record of an outage or degradation. They are opened and closed by the incident monitor
  * (automatic-incidents.ts) or manually; each change that is announced is a post.
  */
-import { apiError, type ApiError } from '../errors.ts'
+import { fieldsOf, type RowFields } from '../db/row-fields.ts'
+import { apiError, notFound } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges, auditFields } from '../db/audit-changes.ts'
-import { expectChanges, type Db, type Query } from '../db/db.ts'
+import { type Db, type Query, writeIfFound } from '../db/db.ts'
 import {
   sql,
   type IncidentPostsTable,
   type IncidentsTable,
   type IncidentStatus,
 } from '../db/schema/schema.ts'
-import { isExpectationFailureOf } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 
 export type { IncidentStatus }
 export type IncidentSeverity = IncidentsTable['severity']
 export type PostCode = NonNullable<IncidentPostsTable['code']>
 
-export interface IncidentPost {
-  readonly id: string
-  readonly at: number
-  readonly status: IncidentStatus
-  /** Of an automatic post; null for a manual one. */
-  readonly code: PostCode | null
-  readonly message: string
-}
+export type IncidentPost = Readonly<Omit<IncidentPostsTable, 'incident_id'>>
 
-export interface Incident {
-  readonly id: string
-  readonly title: string
-  readonly status: IncidentStatus
-  readonly severity: IncidentSeverity
-  /** Names of models; empty: the whole service. */
+export interface Incident extends Omit<RowFields<IncidentsTable>, 'models' | 'isPublic'> {
   readonly models: readonly string[]
-  /** The model that is monitored to close it; null if it was opened manually. */
-  readonly watchedModel: string | null
   readonly isPublic: boolean
-  readonly openedAt: number
-  readonly closedAt: number | null
-  readonly updatedAt: number
   /** Newest first. */
   readonly posts: readonly IncidentPost[]
 }
@@ -61,10 +44,6 @@ export interface IncidentInput extends IncidentPatch {
 }
 
 const maxModels = 200
-
-export function incidentNotFound(): ApiError {
-  return apiError('not_found', { message: 'Incident not found.' })
-}
 
 function validateText(value: string, param: string, maxLength: number): string {
   const trimmed = value.trim()
@@ -142,7 +121,7 @@ export async function updateIncident(
   by: string,
 ): Promise<Incident> {
   const before = await db.first(sql.selectFrom('incidents').selectAll().where('id', '=', id))
-  if (before === undefined) throw incidentNotFound()
+  if (before === undefined) throw notFound('Incident')
   const now = Date.now()
   const status = patch.status ?? before.status
   const set: Partial<IncidentsTable> = { status, updated_at: now }
@@ -155,15 +134,13 @@ export async function updateIncident(
   if (before.closed_at !== null && set.closed_at === null) set.watched_model = null
   const changes = auditChanges(auditedIncident(before), auditedIncident({ ...before, ...set }))
   if (changes === null && patch.message === undefined) return incidentById(db, id)
-  try {
-    await db.write(
-      expectChanges(sql.updateTable('incidents').set(set).where('id', '=', id), 1),
-      ...newPostRows(id, patch, { at: now, status }),
-      auditStatement(by, 'incident.update', id, { ...changes, message: patch.message }),
-    )
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? incidentNotFound() : error
-  }
+  const isUpdated = await writeIfFound(
+    db,
+    sql.updateTable('incidents').set(set).where('id', '=', id),
+    ...newPostRows(id, patch, { at: now, status }),
+    auditStatement(by, 'incident.update', id, { ...changes, message: patch.message }),
+  )
+  if (!isUpdated) throw notFound('Incident')
   return incidentById(db, id)
 }
 
@@ -175,16 +152,9 @@ async function withPosts(db: Db, rows: readonly IncidentsTable[]): Promise<Incid
   )
   const postsBy = Map.groupBy(posts, (post) => post.incident_id)
   return rows.map((row) => ({
-    id: row.id,
-    title: row.title,
-    status: row.status,
-    severity: row.severity,
+    ...fieldsOf(row),
     models: JSON.parse(row.models) as string[],
-    watchedModel: row.watched_model,
     isPublic: row.is_public === 1,
-    openedAt: row.opened_at,
-    closedAt: row.closed_at,
-    updatedAt: row.updated_at,
     posts: (postsBy.get(row.id) ?? []).map(({ incident_id: _incident, ...post }) => post),
   }))
 }
@@ -193,7 +163,7 @@ async function withPosts(db: Db, rows: readonly IncidentsTable[]): Promise<Incid
 export async function incidentById(db: Db, id: string): Promise<Incident> {
   const rows = await db.all(sql.selectFrom('incidents').selectAll().where('id', '=', id))
   const [incident] = await withPosts(db, rows)
-  if (incident === undefined) throw incidentNotFound()
+  if (incident === undefined) throw notFound('Incident')
   return incident
 }
 

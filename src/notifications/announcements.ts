@@ -1,11 +1,10 @@
 /** Announcements: what operators tell all signed-in users for a while, in one or more languages. */
-import { apiError, type ApiError } from '../errors.ts'
+import { notFound, invalidField } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges, auditFields } from '../db/audit-changes.ts'
-import { expectChanges, type Db } from '../db/db.ts'
+import { type Db, writeIfFound, pageOf, type Page, type PageOptions } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isExpectationFailure } from '../db/store-error.ts'
 import type { AnnouncementsTable } from '../db/schema/tables/console.ts'
 import type { Language } from './locales/notification-texts.ts'
 
@@ -44,11 +43,7 @@ function announcementOf(row: AnnouncementsTable): Announcement {
 
 function localizedJson(localized: LocalizedText, param: string): string {
   const texts = Object.entries(localized).filter(([, text]) => text.trim() !== '')
-  if (texts.length === 0)
-    throw apiError('invalid_request', {
-      param,
-      message: `${param} must contain text in at least one language.`,
-    })
+  if (texts.length === 0) throw invalidField(param, 'must contain text in at least one language')
   return JSON.stringify(Object.fromEntries(texts))
 }
 
@@ -62,13 +57,9 @@ function toColumns({ title, text, severity, from, to }: AnnouncementPatch): Part
   return set
 }
 
-function announcementNotFound(): ApiError {
-  return apiError('not_found', { message: 'Announcement not found.' })
-}
-
 async function announcementRow(db: Db, id: string): Promise<AnnouncementsTable> {
   const row = await db.first(sql.selectFrom('announcements').selectAll().where('id', '=', id))
-  if (row === undefined) throw announcementNotFound()
+  if (row === undefined) throw notFound('Announcement')
   return row
 }
 
@@ -111,37 +102,26 @@ export async function updateAnnouncement(
   const changes = auditChanges(apiAnnouncement(before), apiAnnouncement({ ...before, ...set }))
   if (changes === null) return announcementOf(before)
   const update = sql.updateTable('announcements').set(set).where('id', '=', id)
-  try {
-    await db.write(expectChanges(update, 1), auditStatement(by, 'announcement.update', id, changes))
-  } catch (error) {
-    throw isExpectationFailure(error) ? announcementNotFound() : error
-  }
+  if (!(await writeIfFound(db, update, auditStatement(by, 'announcement.update', id, changes))))
+    throw notFound('Announcement')
   return announcementOf(await announcementRow(db, id))
 }
 
 export async function deleteAnnouncement(db: Db, id: string, by: string): Promise<void> {
-  try {
-    const remove = sql.deleteFrom('announcements').where('id', '=', id)
-    await db.write(expectChanges(remove, 1), auditStatement(by, 'announcement.delete', id))
-  } catch (error) {
-    throw isExpectationFailure(error) ? announcementNotFound() : error
-  }
+  const remove = sql.deleteFrom('announcements').where('id', '=', id)
+  if (!(await writeIfFound(db, remove, auditStatement(by, 'announcement.delete', id))))
+    throw notFound('Announcement')
 }
 
 /** Newest first. */
-export async function listAnnouncements(
-  db: Db,
-  page: { readonly limit: number; readonly cursor?: string | undefined },
-): Promise<{ data: Announcement[]; next: string | null }> {
+export async function listAnnouncements(db: Db, page: PageOptions): Promise<Page<Announcement>> {
   let query = sql
     .selectFrom('announcements')
     .selectAll()
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
-  const rows = await db.all(query)
-  const data = rows.slice(0, page.limit).map(announcementOf)
-  return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+  return pageOf(await db.all(query), page.limit, announcementOf)
 }
 
 /** The announcements to show now, newest first. */

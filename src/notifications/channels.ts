@@ -2,8 +2,9 @@
  * Channels deliver notifications outside the console. Operators have channels; an account has webhooks and
  * its e-mail address, which needs no configuration. Addresses and secrets are encrypted and never returned.
  */
+import { fieldsOf, type RowFields } from '../db/row-fields.ts'
 import { randomBytes } from 'node:crypto'
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, invalidField, notFound } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges } from '../db/audit-changes.ts'
 import { expectChanges, type Db } from '../db/db.ts'
@@ -18,20 +19,11 @@ import { checkKind, operatorAudience } from './notification-kinds.ts'
 import { emailChannel, parseKinds } from './preferences.ts'
 import type { Language } from './locales/notification-texts.ts'
 
-export interface Channel {
-  readonly id: string
-  /** `operator`, or an account's id. */
-  readonly audience: string
-  readonly name: string
-  readonly kind: ChannelKind
-  /** The part of the address that may be shown. */
-  readonly hint: string
+export interface Channel extends Omit<RowFields<ChannelsTable>, 'target' | 'kinds' | 'language' | 'enabled'> {
   /** The kinds of notification it gets if no preference says otherwise. null: every kind. */
   readonly kinds: readonly string[] | null
   readonly language: Language
   readonly enabled: boolean
-  readonly createdAt: number
-  readonly updatedAt: number
 }
 
 /** Omitted fields stay unchanged. */
@@ -67,32 +59,24 @@ const chatPattern = /^(?:-?\d{1,20}|@\w{4,64})$/
 const tokenPattern = /^\d{1,20}:[\w-]{10,100}$/
 const hookSecretPattern = /^whsec_[A-Za-z0-9+/]{32,128}={0,2}$/
 
-function invalid(param: string, message: string): ApiError {
-  return apiError('invalid_request', { param, message: `${param} ${message}.` })
-}
-
-function channelNotFound(): ApiError {
-  return apiError('not_found', { message: 'Channel not found.' })
-}
-
 function checkAddress(kind: ChannelKind, target: ChannelTarget, allow: readonly Cidr[]): void {
   const checkUrl = (url: string, param: string): void => {
     const problem = upstreamUrlProblem(url, allow)
     if (problem !== null) throw apiError('invalid_request', { param, message: problem })
   }
   if (kind === 'email') {
-    if (!mailPattern.test(target.address)) throw invalid('address', 'must be one e-mail address')
+    if (!mailPattern.test(target.address)) throw invalidField('address', 'must be one e-mail address')
     return
   }
   if (kind === 'telegram') {
     if (!chatPattern.test(target.address))
-      throw invalid('address', 'must be a chat, such as -1001234 or @name')
-    if (!tokenPattern.test(target.secret ?? '')) throw invalid('secret', 'must be the bot’s token')
+      throw invalidField('address', 'must be a chat, such as -1001234 or @name')
+    if (!tokenPattern.test(target.secret ?? '')) throw invalidField('secret', 'must be the bot’s token')
     if (target.server !== null) checkUrl(target.server, 'server')
     return
   }
   if (kind === 'webhook' && !hookSecretPattern.test(target.secret ?? ''))
-    throw invalid('secret', 'must be whsec_ and at least 24 bytes in base64')
+    throw invalidField('secret', 'must be whsec_ and at least 24 bytes in base64')
   checkUrl(target.address, 'address')
 }
 
@@ -109,7 +93,7 @@ function cleanKinds(audience: string, kinds: readonly string[] | null): string |
 
 function cleanName(name: string): string {
   if (name === emailChannel || !namePattern.test(name))
-    throw invalid('name', 'must consist of lower-case letters, digits, - and _, and must not be "email"')
+    throw invalidField('name', 'must consist of lower-case letters, digits, - and _, and must not be "email"')
   return name
 }
 
@@ -123,17 +107,12 @@ function targetOf(input: ChannelPatch, before: ChannelTarget): ChannelTarget {
 }
 
 export function channelOf(row: ChannelsTable): Channel {
+  const { target: _secret, ...fields } = fieldsOf(row)
   return {
-    id: row.id,
-    audience: row.audience,
-    name: row.name,
-    kind: row.kind,
-    hint: row.hint,
+    ...fields,
     kinds: parseKinds(row.kinds),
     language: row.language === 'zh-CN' ? 'zh-CN' : 'en',
     enabled: row.enabled === 1,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
   }
 }
 
@@ -145,7 +124,7 @@ export async function createChannel(
 ): Promise<{ channel: Channel; secret: string | null }> {
   const { audience, kind } = input
   const isOperators = audience === operatorAudience
-  if (!isOperators && kind !== 'webhook') throw invalid('kind', 'must be webhook for an account')
+  if (!isOperators && kind !== 'webhook') throw invalidField('kind', 'must be webhook for an account')
   const maxChannels = isOperators ? maxPerAudience : maxPerAccount
   if ((await listChannels(db, audience)).length >= maxChannels)
     throw apiError('conflict', { message: `At most ${maxChannels} channels are allowed. Delete one first.` })
@@ -183,13 +162,13 @@ async function rejectIfTaken(name: string, written: Promise<unknown>): Promise<v
   } catch (error) {
     if (isUniqueViolation(error, 'channels.audience'))
       throw apiError('conflict', { param: 'name', message: `A channel named "${name}" already exists.` })
-    throw isExpectationFailureOf(error, 0) ? channelNotFound() : error
+    throw isExpectationFailureOf(error, 0) ? notFound('Channel') : error
   }
 }
 
 async function channelRow(db: Db, id: string): Promise<ChannelsTable> {
   const row = await db.first(sql.selectFrom('channels').selectAll().where('id', '=', id))
-  if (row === undefined) throw channelNotFound()
+  if (row === undefined) throw notFound('Channel')
   return row
 }
 
@@ -228,7 +207,7 @@ export async function updateChannel(
     const stored = JSON.parse(sealer.unseal(before.target, id)) as ChannelTarget
     const target = targetOf(patch, stored)
     if (before.kind === 'telegram' && target.server !== stored.server && patch.secret === undefined)
-      throw invalid('secret', 'must be sent with a new server, which never gets the stored token')
+      throw invalidField('secret', 'must be sent with a new server, which never gets the stored token')
     checkAddress(before.kind, target, allow)
     set.target = sealer.seal(JSON.stringify(target), id)
     set.hint = addressHint(before.kind, target)

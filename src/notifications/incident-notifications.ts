@@ -1,6 +1,7 @@
 /** Notifications of incidents: to the operators, and for public incidents to accounts that opted in. */
+import type { RowFields } from '../db/row-fields.ts'
 import type { Db } from '../db/db.ts'
-import { sql, type IncidentStatus } from '../db/schema/schema.ts'
+import { sql, type IncidentPostsTable, type IncidentsTable } from '../db/schema/schema.ts'
 import { operatorAudience } from './notification-kinds.ts'
 import { raiseNotification, type NotificationInput } from './notifications.ts'
 
@@ -44,23 +45,10 @@ async function notifyIncident(db: Db, notification: IncidentNotification): Promi
 }
 
 /** The part of an incident (health/incidents.ts) that notifications are made from. */
-interface Incident {
-  readonly id: string
-  readonly title: string
-  readonly severity: 'minor' | 'major' | 'critical'
-  readonly watchedModel: string | null
+interface Incident extends Omit<RowFields<IncidentsTable>, 'status' | 'models' | 'isPublic'> {
   readonly isPublic: boolean
-  readonly openedAt: number
-  readonly closedAt: number | null
-  readonly updatedAt: number
   /** Newest first. */
-  readonly posts: readonly {
-    readonly id: string
-    readonly at: number
-    readonly status: IncidentStatus
-    readonly code: string | null
-    readonly message: string
-  }[]
+  readonly posts: readonly Readonly<Omit<IncidentPostsTable, 'incident_id'>>[]
 }
 
 const severities = { minor: 'warning', major: 'warning', critical: 'critical' } as const

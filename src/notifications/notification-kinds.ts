@@ -1,5 +1,5 @@
 /** The kinds of notifications per audience. Preferences are set by kind. */
-import { apiError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 
 export const operatorAudience = 'operator'
 
@@ -21,6 +21,5 @@ export function kindsFor(audience: string): readonly NotificationKind[] {
 export function checkKind(audience: string, kind: string): NotificationKind {
   const known = kindsFor(audience).find((each) => each === kind)
   if (known !== undefined) return known
-  const names = kindsFor(audience).join(', ')
-  throw apiError('invalid_request', { param: 'kind', message: `kind must be one of ${names}.` })
+  throw invalidField('kind', `must be one of ${kindsFor(audience).join(', ')}`)
 }

@@ -3,8 +3,9 @@
  * period, however many threads try. It stores a code and parameters; locales/notification-texts.ts renders
  * them in the reader's language. outbox.ts queues them per channel, and send.ts sends them.
  */
+import { fieldsOf } from '../db/row-fields.ts'
 import type { Selectable } from 'kysely'
-import { compileQuery, type Db } from '../db/db.ts'
+import { compileQuery, type Db, type Page, type PageOptions } from '../db/db.ts'
 import type { Statement } from '../db/statement.ts'
 import { sql, type NoticesTable } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
@@ -83,19 +84,13 @@ export async function raiseNotification(db: Db, ...inputs: NotificationInput[]):
 }
 
 export function notificationOf(row: Selectable<NoticesTable>): Notification {
-  const { audience, severity, subject, period } = row
+  const { rowId, queuedAt: _queuedAt, ...fields } = fieldsOf(row)
   return {
-    id: row.id,
-    row: row.row_id,
-    audience,
+    ...fields,
+    row: rowId,
     kind: row.kind as NotificationKind,
-    severity,
-    subject,
-    period,
     code: row.code as NotificationCode,
     params: JSON.parse(row.params) as NotificationParams,
-    createdAt: row.created_at,
-    readAt: row.read_at,
   }
 }
 
@@ -114,8 +109,8 @@ export interface NotificationFilter {
 export async function listNotifications(
   db: Db,
   filter: NotificationFilter,
-  page: { readonly limit: number; readonly cursor?: string },
-): Promise<{ data: Notification[]; next: string | null }> {
+  page: PageOptions,
+): Promise<Page<Notification>> {
   const { audience, kind, severity } = filter
   let query = sql
     .selectFrom('notices')

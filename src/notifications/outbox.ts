@@ -4,6 +4,7 @@
  * is accepted or too old. Each step is one batch, so that a crash loses and duplicates nothing, except a
  * message that was accepted at the very moment of the crash: it is sent again with the same id.
  */
+import { fieldsOf } from '../db/row-fields.ts'
 import type { Db, Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
@@ -173,7 +174,7 @@ export async function dueMessages(db: Db, now: number, limit: number): Promise<D
       .orderBy('due_at')
       .limit(limit),
   )
-  return rows.map((row) => ({ id: row.id, channelId: row.channel_id, attempts: row.attempts }))
+  return rows.map(fieldsOf)
 }
 
 /** The notifications in a message, oldest first. */

@@ -6,7 +6,7 @@
 import { auditStatement } from '../db/audit.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { apiError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import { checkKind, kindsFor, operatorAudience } from './notification-kinds.ts'
 
 /** Names of channels by kind of notification. */
@@ -87,8 +87,5 @@ export async function setPreferences(
 function cleanChannels(channels: readonly string[], param: string): string[] {
   const names = [...new Set(channels)]
   if (names.length <= maxChannels && names.every((name) => channelPattern.test(name))) return names
-  throw apiError('invalid_request', {
-    param,
-    message: `${param} must be a list of at most ${maxChannels} channel names.`,
-  })
+  throw invalidField(param, `must be a list of at most ${maxChannels} channel names`)
 }

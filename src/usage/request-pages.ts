@@ -2,7 +2,7 @@
  * Pages of request rows for people. With a filter, a page scans a limited number of rows, so that no page is
  * slow however rare the matches are. A page may therefore be short, or even empty, although more follow.
  */
-import type { Db } from '../db/db.ts'
+import type { Db, PageOptions } from '../db/db.ts'
 import { isFailureSql } from '../db/request-outcomes.ts'
 import type { Parameter } from '../db/statement.ts'
 import type { Selectable } from 'kysely'
@@ -104,7 +104,7 @@ function conditionsOf(filter: RequestRowFilter): {
 export async function listRequestRows(
   db: Db,
   filter: RequestRowFilter,
-  page: { readonly limit: number; readonly cursor?: string | undefined },
+  page: PageOptions,
 ): Promise<RequestRowPage> {
   const [at, rowId] = parseCursor(page.cursor)
   const { indexed, scanned } = conditionsOf(filter)

@@ -3,7 +3,7 @@
  * read everything; a key holder reads the records of their own account, without attempts. Rows are written in the commit
  * that ends a hold (db/journal.ts).
  */
-import type { Db } from '../db/db.ts'
+import type { Db, Page } from '../db/db.ts'
 import { sql, type Outcome, type RequestsTable } from '../db/schema/schema.ts'
 import { formatAmount } from '../lib/money.ts'
 import { listRequestRows } from './request-pages.ts'
@@ -134,7 +134,7 @@ export async function listRequests(
   db: Db,
   filter: RequestFilter,
   page: RequestPage,
-): Promise<{ data: RequestRecord[]; next: string | null }> {
+): Promise<Page<RequestRecord>> {
   const { rows, next } = await listRequestRows(db, filter, page)
   return { data: rows.map(recordOf), next }
 }

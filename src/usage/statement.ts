@@ -3,7 +3,7 @@
  * balance once shown never changes, and each page continues from the balance at which the previous one ended.
  */
 import { apiError } from '../errors.ts'
-import type { Db } from '../db/db.ts'
+import type { Db, Page, PageOptions } from '../db/db.ts'
 import type { EntriesTable } from '../db/schema/schema.ts'
 
 /** Nanos. A positive amount is in the account's favour. */
@@ -20,9 +20,20 @@ export interface Movement {
   readonly reference: string | null
 }
 
-type Row = Pick<EntriesTable, 'at' | 'credit' | 'amount_nanos' | 'kind' | 'reason' | 'source' | 'ref'> & {
+type CreditRow = Pick<
+  EntriesTable,
+  'at' | 'credit' | 'amount_nanos' | 'kind' | 'reason' | 'source' | 'ref'
+> & {
   id: number
-  now_nanos: bigint | null
+}
+
+/** A movement without its balance. */
+export type Credit = Omit<Movement, 'balanceNanos'>
+
+function creditOf(row: CreditRow, accountId: string): Credit {
+  const { id, at, kind, reason, source, ref } = row
+  const amountNanos = row.credit === `account:${accountId}` ? row.amount_nanos : -row.amount_nanos
+  return { id, at, kind, amountNanos, reason, source, reference: ref }
 }
 
 /** Where a page begins: below this entry, with this balance. */
@@ -34,14 +45,10 @@ function parseCursor(cursor: string): { below: number; balance: bigint } {
 }
 
 /** Newest first. */
-export async function listMovements(
-  db: Db,
-  accountId: string,
-  page: { readonly limit: number; readonly cursor?: string },
-): Promise<{ data: Movement[]; next: string | null }> {
+export async function listMovements(db: Db, accountId: string, page: PageOptions): Promise<Page<Movement>> {
   const start = page.cursor === undefined ? undefined : parseCursor(page.cursor)
   const book = `account:${accountId}`
-  const rows = await db.report<Row>({
+  const rows = await db.report<CreditRow & { now_nanos: bigint | null }>({
     sql: `select id, at, credit, amount_nanos, kind, reason, source, ref,
         (select balance_nanos from owners where owners.id = ?) as now_nanos
       from entries where account_id = ? and (debit = ? or credit = ?) and id < ?
@@ -57,55 +64,25 @@ export async function listMovements(
   })
   let balance = start?.balance ?? rows[0]?.now_nanos ?? 0n
   const data = rows.slice(0, page.limit).map((row): Movement => {
-    const amountNanos = row.credit === book ? row.amount_nanos : -row.amount_nanos
-    const movement = {
-      id: row.id,
-      at: row.at,
-      kind: row.kind,
-      amountNanos,
-      balanceNanos: balance,
-      reason: row.reason,
-      source: row.source,
-      reference: row.ref,
-    }
-    balance -= amountNanos
+    const movement = { ...creditOf(row, accountId), balanceNanos: balance }
+    balance -= movement.amountNanos
     return movement
   })
   const last = data.at(-1)
   return { data, next: rows.length > page.limit && last !== undefined ? `${last.id}.${balance}` : null }
 }
 
-type CreditRow = Pick<
-  EntriesTable,
-  'at' | 'credit' | 'amount_nanos' | 'kind' | 'reason' | 'source' | 'ref'
-> & {
-  id: number
-}
-
-/** A movement without its balance. */
-export type Credit = Omit<Movement, 'balanceNanos'>
-
-function creditOf(row: CreditRow, book: string): Credit {
-  const { id, at, kind, reason, source, ref } = row
-  const amountNanos = row.credit === book ? row.amount_nanos : -row.amount_nanos
-  return { id, at, kind, amountNanos, reason, source, reference: ref }
-}
-
 const creditColumns = `id, at, credit, amount_nanos, kind, reason, source, ref
   from entries where account_id = ? and kind = 'credit'`
 
 /** Credits only, newest first. They have an index of their own. */
-export async function listCredits(
-  db: Db,
-  accountId: string,
-  page: { readonly limit: number; readonly cursor?: string | undefined },
-): Promise<{ data: Credit[]; next: string | null }> {
+export async function listCredits(db: Db, accountId: string, page: PageOptions): Promise<Page<Credit>> {
   const below = page.cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(page.cursor)
   const rows = await db.report<CreditRow>({
     sql: `select ${creditColumns} and id < ? order by id desc limit ?`,
     parameters: [accountId, below, page.limit + 1],
   })
-  const data = rows.slice(0, page.limit).map((row) => creditOf(row, `account:${accountId}`))
+  const data = rows.slice(0, page.limit).map((row) => creditOf(row, accountId))
   return { data, next: rows.length > page.limit ? String(data.at(-1)?.id) : null }
 }
 
@@ -115,7 +92,7 @@ export async function creditsBetween(db: Db, accountId: string, from: number, to
     sql: `select ${creditColumns} and at >= ? and at < ? order by id`,
     parameters: [accountId, from, to],
   })
-  return rows.map((row) => creditOf(row, `account:${accountId}`))
+  return rows.map((row) => creditOf(row, accountId))
 }
 
 /** When the account's money first moved. null: never. */

@@ -3,6 +3,8 @@
  * upstream and model. Everything is read from roll-ups, which lag by at most a second.
  */
 import type { Db } from '../db/db.ts'
+import { fieldsOf, type RowFields } from '../db/row-fields.ts'
+import type { FailuresHourlyTable } from '../db/schema/tables/console.ts'
 import type { Statement } from '../db/statement.ts'
 import { joinSum, splitSumSql } from '../db/money-sums.ts'
 import { withoutCostSql } from './unknown-costs.ts'
@@ -74,27 +76,13 @@ export function addTotals(left: TrafficTotals, right: TrafficTotals): TrafficTot
   }
 }
 
-export interface FailureGroup {
-  readonly cause: string
-  /** null: no upstream was called. */
-  readonly upstreamId: string | null
-  readonly model: string
-  readonly httpStatus: number
+interface FailureRow extends Omit<FailuresHourlyTable, 'hour' | 'requests'> {
   readonly count: number
-  readonly firstAt: number
-  readonly lastAt: number
-  readonly sample: string
 }
 
-interface FailureRow {
-  cause: string
-  upstream_id: string
-  model: string
-  http_status: number
-  requests: number
-  first_at: number
-  last_at: number
-  sample: string
+export interface FailureGroup extends Omit<RowFields<FailureRow>, 'upstreamId'> {
+  /** null: no upstream was called. */
+  readonly upstreamId: string | null
 }
 
 export interface FailureFilter {
@@ -131,21 +119,15 @@ export async function countFailures(db: Db, filter: FailureFilter): Promise<numb
 export async function failureGroups(db: Db, filter: FailureFilter): Promise<FailureGroup[]> {
   const { sql, parameters } = failureSource(filter)
   const rows = await db.report<FailureRow>({
-    sql: `select cause, upstream_id, model, http_status, sum(requests) as requests,
+    sql: `select cause, upstream_id, model, http_status, sum(requests) as count,
         min(first_at) as first_at, max(last_at) as last_at, max(sample) as sample
       from ${sql}
       group by cause, upstream_id, model, http_status order by 5 desc, cause limit ${maxGroups}`,
     parameters,
   })
   return rows.map((row) => ({
-    cause: row.cause,
+    ...fieldsOf(row),
     upstreamId: row.upstream_id === '' ? null : row.upstream_id,
-    model: row.model,
-    httpStatus: row.http_status,
-    count: row.requests,
-    firstAt: row.first_at,
-    lastAt: row.last_at,
-    sample: row.sample,
   }))
 }
 

@@ -1,8 +1,8 @@
 /** One-time links to the console that an operator passes on, or that the relay prints when it starts. */
 import { auditStatement } from '../db/audit.ts'
 import type { Db } from '../db/db.ts'
-import { apiError } from '../errors.ts'
-import { hasOperator, userNotFound, userById, type User } from './users.ts'
+import { apiError, notFound } from '../errors.ts'
+import { hasOperator, userById, type User } from './users.ts'
 import { issueOneTimeToken, findOneTimeToken, type IssuedToken } from './one-time-tokens.ts'
 
 /** Creates a link for a user to set a new password. */
@@ -44,6 +44,6 @@ export async function checkOperatorLink(db: Db, token: string): Promise<void> {
 /** Finds a user. Throws 404 if there is none. */
 export async function requireUser(db: Db, id: string): Promise<User> {
   const user = await userById(db, id)
-  if (user === undefined) throw userNotFound()
+  if (user === undefined) throw notFound('User')
   return user
 }

@@ -3,12 +3,20 @@
  * is stored.
  */
 
-import { apiError } from '../errors.ts'
+import { fieldsOf } from '../db/row-fields.ts'
+import { apiError, notFound, invalidField } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditFields } from '../db/audit-changes.ts'
-import { expectChanges, type Db, type Query } from '../db/db.ts'
+import {
+  expectChanges,
+  writeIfFound,
+  type Db,
+  type Query,
+  type Page,
+  type PageOptions,
+  pageOf,
+} from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isExpectationFailureOf } from '../db/store-error.ts'
 import { newId } from '../lib/ids.ts'
 import { hashToken, generateTypedCode, normalizeTypedCode } from './tokens.ts'
 
@@ -30,7 +38,7 @@ export async function createInvite(
   const { note, uses, expiresAt } = input
   const now = Date.now()
   if (expiresAt !== null && expiresAt <= now) {
-    throw apiError('invalid_request', { param: 'expires_at', message: 'expires_at must be in the future.' })
+    throw invalidField('expires_at', 'must be in the future')
   }
   const [id, code] = [newId('inv'), generateTypedCode()]
   const row = {
@@ -49,35 +57,20 @@ export async function createInvite(
 }
 
 /** Newest first. */
-export async function listInvites(
-  db: Db,
-  page: { readonly limit: number; readonly cursor?: string },
-): Promise<{ data: Invite[]; next: string | null }> {
+export async function listInvites(db: Db, page: PageOptions): Promise<Page<Invite>> {
   let query = sql
     .selectFrom('invites')
-    .selectAll()
+    .select(['id', 'note', 'uses_left', 'expires_at', 'created_at'])
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
-  const rows = await db.all(query)
-  const data = rows.slice(0, page.limit).map((row): Invite => ({
-    id: row.id,
-    note: row.note,
-    usesLeft: row.uses_left,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-  }))
-  return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+  return pageOf(await db.all(query), page.limit, fieldsOf)
 }
 
 /** Throws 404 for an unknown id. */
 export async function deleteInvite(db: Db, id: string, by: string): Promise<void> {
-  try {
-    const remove = sql.deleteFrom('invites').where('id', '=', id)
-    await db.write(expectChanges(remove, 1), auditStatement(by, 'invite.delete', id))
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? apiError('not_found', { message: 'Invite not found.' }) : error
-  }
+  const remove = sql.deleteFrom('invites').where('id', '=', id)
+  if (!(await writeIfFound(db, remove, auditStatement(by, 'invite.delete', id)))) throw notFound('Invite')
 }
 
 function codeLookup(code: string) {

@@ -11,9 +11,9 @@ import type {
 } from '@simplewebauthn/server'
 import { apiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
-import { expectChanges, type Db, type Query } from '../db/db.ts'
+import { type Db, type Query, writeIfFound } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
+import { isUniqueViolation } from '../db/store-error.ts'
 import type { PasskeysTable } from '../db/schema/tables/users.ts'
 import { actorOf, userById, type User } from './users.ts'
 import { issueOneTimeToken, consumeOneTimeToken } from './one-time-tokens.ts'
@@ -153,16 +153,7 @@ export async function finishPasskeyRegistration(
 /** False if the user has no such passkey. */
 export async function deletePasskey(db: Db, user: User, id: string): Promise<boolean> {
   const remove = sql.deleteFrom('passkeys').where('id', '=', id).where('person_id', '=', user.id)
-  try {
-    await db.write(
-      expectChanges(remove, 1),
-      auditStatement(actorOf(user), 'person.passkey_end', user.id, { id }),
-    )
-    return true
-  } catch (error) {
-    if (isExpectationFailureOf(error, 0)) return false
-    throw error
-  }
+  return writeIfFound(db, remove, auditStatement(actorOf(user), 'person.passkey_end', user.id, { id }))
 }
 
 /** For a batch: deletes all passkeys of a user. */

@@ -6,9 +6,8 @@
 import { Secret, TOTP } from 'otpauth'
 import { apiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
-import { expectChanges, type Db, type Query } from '../db/db.ts'
+import { expectChanges, writeIfFound, type Db, type Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isExpectationFailureOf } from '../db/store-error.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import { actorOf, type User } from './users.ts'
 import { hashToken, generateTypedCode, normalizeTypedCode } from './tokens.ts'
@@ -71,13 +70,7 @@ function consumeStepStatement(user: User, step: number, set: object = {}): Query
 export async function consumeTotpCode(db: Db, user: User, sealer: Sealer, code: string): Promise<boolean> {
   const step = await matchingStep(db, user, sealer, code)
   if (step === undefined) return false
-  try {
-    await db.write(consumeStepStatement(user, step))
-    return true
-  } catch (error) {
-    if (isExpectationFailureOf(error, 0)) return false
-    throw error
-  }
+  return writeIfFound(db, consumeStepStatement(user, step))
 }
 
 function generateRecoveryCodes(user: User): { codes: string[]; statements: Query[] } {
@@ -140,13 +133,7 @@ export async function consumeRecoveryCode(db: Db, user: User, typed: string): Pr
     .where('person_id', '=', user.id)
     .where('hash', '=', hashToken(normalizeTypedCode(typed)))
     .where('used_at', 'is', null)
-  try {
-    await db.write(expectChanges(take, 1), auditStatement(actorOf(user), 'person.recovery_code', user.id))
-    return true
-  } catch (error) {
-    if (isExpectationFailureOf(error, 0)) return false
-    throw error
-  }
+  return writeIfFound(db, take, auditStatement(actorOf(user), 'person.recovery_code', user.id))
 }
 
 export async function countRecoveryCodes(db: Db, userId: string): Promise<number> {

@@ -4,11 +4,19 @@
  * the audit log.
  */
 
-import { apiError, type ApiError } from '../errors.ts'
+import { apiError, type ApiError, notFound } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
-import { expectChanges, compileQuery, type Db, type Query } from '../db/db.ts'
+import {
+  compileQuery,
+  writeIfFound,
+  type Db,
+  type Query,
+  pageOf,
+  type Page,
+  type PageOptions,
+} from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
+import { isUniqueViolation } from '../db/store-error.ts'
 import type { PersonsTable } from '../db/schema/tables/users.ts'
 import { newId } from '../lib/ids.ts'
 
@@ -58,10 +66,6 @@ export function userOf(row: PersonsTable): User {
     lastSignInAt: row.last_sign_in_at,
     createdAt: row.created_at,
   }
-}
-
-export function userNotFound(): ApiError {
-  return apiError('not_found', { message: 'User not found.' })
 }
 
 /** A new user and the statements that insert it, for a larger batch. */
@@ -131,16 +135,13 @@ export async function hasOperator(db: Db): Promise<boolean> {
   return (await db.first(query)) !== undefined
 }
 
-export interface UsersPage {
-  readonly limit: number
-  /** The last id of the previous page. */
-  readonly cursor?: string
+export interface UsersPage extends PageOptions {
   readonly account?: string
   readonly role?: Role
 }
 
 /** Newest first. */
-export async function listUsers(db: Db, page: UsersPage): Promise<{ data: User[]; next: string | null }> {
+export async function listUsers(db: Db, page: UsersPage): Promise<Page<User>> {
   let query = sql
     .selectFrom('persons')
     .selectAll()
@@ -149,9 +150,7 @@ export async function listUsers(db: Db, page: UsersPage): Promise<{ data: User[]
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
   if (page.account !== undefined) query = query.where('account_id', '=', page.account)
   if (page.role !== undefined) query = query.where('role', '=', page.role)
-  const rows = await db.all(query)
-  const data = rows.slice(0, page.limit).map(userOf)
-  return { data, next: rows.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+  return pageOf(await db.all(query), page.limit, userOf)
 }
 
 export interface UserPatch {
@@ -186,16 +185,9 @@ export async function updateUser(
   const [set, auditDetail] = toColumns(patch, Date.now())
   const update = sql.updateTable('persons').set(set).where('id', '=', id)
   const statements = extraStatements.map((query) => compileQuery(query))
-  try {
-    await db.write(
-      expectChanges(update, 1),
-      ...statements,
-      auditStatement(by, 'person.update', id, auditDetail),
-    )
-  } catch (error) {
-    throw isExpectationFailureOf(error, 0) ? userNotFound() : error
-  }
+  if (!(await writeIfFound(db, update, ...statements, auditStatement(by, 'person.update', id, auditDetail))))
+    throw notFound('User')
   const user = await userById(db, id)
-  if (user === undefined) throw userNotFound()
+  if (user === undefined) throw notFound('User')
   return user
 }

@@ -8,13 +8,7 @@ import { describeStep, type BackupManifest } from '../../backup/backup-folder.ts
 import { copierFor, createDraft, makeBackup, removeDraft } from '../../backup/make-backup.ts'
 import { checkCluster } from '../admin-client.ts'
 import { withJsonOption, progressOption } from '../options.ts'
-import {
-  CommandError,
-  printResult,
-  withProgress,
-  type OutputOptions,
-  type ProgressOptions,
-} from '../output.ts'
+import { CommandError, printResult, withProgress, type ProgressOptions } from '../output.ts'
 
 /** Removes the unfinished backup if the command is interrupted. */
 function removeDraftOnSignal(draft: string): string {
@@ -32,7 +26,7 @@ function formatSize(backup: BackupManifest): string {
   return `${(bytes / 1024 ** 2).toFixed(1)} MiB`
 }
 
-async function run(name: string, options: OutputOptions & ProgressOptions): Promise<void> {
+async function run(name: string, options: ProgressOptions): Promise<void> {
   const config = readConfig()
   const target = resolve(name)
   if (existsSync(target)) throw new CommandError(`${name} already exists. Choose another name.`)

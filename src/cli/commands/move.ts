@@ -7,18 +7,11 @@ import type { StoreMigration } from '../../migrate-store/compare-stores.ts'
 import { abandonMigration, migrateToPostgres } from '../../migrate-store/to-postgres.ts'
 import { migrateToSqlite } from '../../migrate-store/to-sqlite.ts'
 import { withJsonOption, progressOption } from '../options.ts'
-import {
-  CommandError,
-  printResult,
-  UsageError,
-  withProgress,
-  type OutputOptions,
-  type ProgressOptions,
-} from '../output.ts'
+import { CommandError, printResult, UsageError, withProgress, type ProgressOptions } from '../output.ts'
 
 type StoreKind = 'sqlite' | 'postgres'
 
-interface MoveOptions extends OutputOptions, ProgressOptions {
+interface MoveOptions extends ProgressOptions {
   readonly from: StoreKind
   readonly to: StoreKind
   readonly giveUp?: boolean

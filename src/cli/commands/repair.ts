@@ -13,15 +13,9 @@ import { acquireLock } from '../../db/sqlite/data-directory-lock.ts'
 import { findTextRepair, repairText, type TextRepair } from '../../engine/verification/repair-text.ts'
 import { checkCluster } from '../admin-client.ts'
 import { progressOption, withJsonOption } from '../options.ts'
-import {
-  formatTable,
-  printResult,
-  withProgress,
-  type OutputOptions,
-  type ProgressOptions,
-} from '../output.ts'
+import { formatTable, printResult, withProgress, type ProgressOptions } from '../output.ts'
 
-interface RepairOptions extends OutputOptions, ProgressOptions {
+interface RepairOptions extends ProgressOptions {
   readonly apply?: boolean
 }
 

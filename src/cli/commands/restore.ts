@@ -10,15 +10,9 @@ import {
 } from '../../backup/backup-folder.ts'
 import { restoreToDataDir, restoreToPostgres, type RestoreResult } from '../../backup/restore-backup.ts'
 import { withJsonOption, progressOption } from '../options.ts'
-import {
-  CommandError,
-  printResult,
-  withProgress,
-  type OutputOptions,
-  type ProgressOptions,
-} from '../output.ts'
+import { CommandError, printResult, withProgress, type ProgressOptions } from '../output.ts'
 
-interface RestoreOptions extends OutputOptions, ProgressOptions {
+interface RestoreOptions extends ProgressOptions {
   readonly force?: boolean
   readonly check?: boolean
 }

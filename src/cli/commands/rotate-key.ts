@@ -9,13 +9,7 @@ import type {
 } from '../../process/key-rotation/key-rotation.ts'
 import { withAdminClient, type AdminClient } from '../admin-client.ts'
 import { progressOption, withJsonOption } from '../options.ts'
-import {
-  CommandError,
-  printResult,
-  withProgress,
-  type OutputOptions,
-  type ProgressOptions,
-} from '../output.ts'
+import { CommandError, printResult, withProgress, type ProgressOptions } from '../output.ts'
 
 /** How long the other nodes of a cluster may take to load the new key. */
 const nodesTimeoutMs = 30_000
@@ -77,7 +71,7 @@ async function rotate(
   }
 }
 
-async function run(options: OutputOptions & ProgressOptions): Promise<void> {
+async function run(options: ProgressOptions): Promise<void> {
   const progress: Progress = { resealed: 0, total: null, waiting: null }
   const status = await withAdminClient('rotate-key', async (client) => {
     await withProgress(options, describe(progress), (report) => rotate(client, progress, report))

@@ -14,7 +14,6 @@ import {
   formatFields,
   withProgress,
   type Fields,
-  type OutputOptions,
   type ProgressOptions,
 } from '../output.ts'
 
@@ -59,7 +58,7 @@ function formatReport(report: Fields): string {
   return [fields, ...findings.map((finding) => `- ${finding}`)].join('\n')
 }
 
-async function verify(options: OutputOptions & ProgressOptions): Promise<void> {
+async function verify(options: ProgressOptions): Promise<void> {
   const config = readConfig()
   const report = await withProgress(options, 'recomputing the ledger', () => verifyLedger(config))
   printResult(report, options, () => formatReport(report))

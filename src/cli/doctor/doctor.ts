@@ -19,16 +19,9 @@ import { fail, ok, warn, type Finding } from './finding.ts'
 import { checkHardeningSettings, checkProcess } from './hardening.ts'
 import { checkSettings } from './settings.ts'
 import { withJsonOption, progressOption } from '../options.ts'
-import {
-  formatCell,
-  CommandError,
-  printResult,
-  withProgress,
-  type OutputOptions,
-  type ProgressOptions,
-} from '../output.ts'
+import { formatCell, CommandError, printResult, withProgress, type ProgressOptions } from '../output.ts'
 
-interface DoctorOptions extends OutputOptions, ProgressOptions {
+interface DoctorOptions extends ProgressOptions {
   /** False with --no-calls. */
   readonly calls: boolean
 }

@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../../accounts/directory.ts'
 import { reportsOfAccount } from '../../db/db.ts'
-import { apiError } from '../../errors.ts'
+import { apiError, notFound } from '../../errors.ts'
 import { dateOf, dayEndOf } from '../../ledger/periods.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { currency, requestById, type RequestRecord } from '../../usage/request-records.ts'
@@ -51,7 +51,7 @@ function customerView(record: RequestRecord): Body {
 export async function requestBody(ctx: AppContext, caller: Caller, requestId: string): Promise<Body> {
   const record = await requestById(ctx.db, requestId)
   if (record?.account === caller.accountId) return customerView(record)
-  throw apiError('not_found', { message: 'Request not found.' })
+  throw notFound('Request')
 }
 
 /** An amount as a JSON number, as clients of the billing endpoints expect it. */

@@ -2,11 +2,11 @@
  * Promotions: trial credit for a limited time or a limited number of accounts. Each mailbox and each account
  * gets it once, ever. The ledger has no clock, so callers pass the time.
  */
-import { apiError, type ApiError } from '../../errors.ts'
+import { apiError, invalidField, notFound } from '../../errors.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { auditChanges, auditFields } from '../../db/audit-changes.ts'
 import { camelRow, columnsOf, type CamelRow } from '../../db/camel-row.ts'
-import { expectChanges, type Db } from '../../db/db.ts'
+import { expectChanges, type Db, type Page } from '../../db/db.ts'
 import { sql, type PromotionsTable } from '../../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
 import { newId } from '../../lib/ids.ts'
@@ -43,29 +43,21 @@ function promotionOf(row: PromotionsTable, at: number): Promotion {
   return { ...camelRow(row), state: stateAt(row, at) }
 }
 
-function invalid(param: string, reason: string): ApiError {
-  return apiError('invalid_request', { param, message: `${param} ${reason}.` })
-}
-
 function validate(row: PromotionsTable): PromotionsTable {
   if (row.name.trim() === '' || row.name.length > maxNameLength)
-    throw invalid('name', `must have 1 to ${maxNameLength} characters`)
+    throw invalidField('name', `must have 1 to ${maxNameLength} characters`)
   if (row.code !== null && !codePattern.test(row.code))
-    throw invalid('code', 'must have 1 to 40 letters, digits, "-" or "_"')
-  if (row.amount_nanos <= 0n) throw invalid('amount', 'must be greater than 0')
+    throw invalidField('code', 'must have 1 to 40 letters, digits, "-" or "_"')
+  if (row.amount_nanos <= 0n) throw invalidField('amount', 'must be greater than 0')
   if (row.ends_at !== null && row.ends_at <= row.starts_at)
-    throw invalid('ends_at', 'must be after starts_at')
+    throw invalidField('ends_at', 'must be after starts_at')
   return row
 }
 
 function toApiError(error: unknown): unknown {
   if (isUniqueViolation(error, 'promotions.code'))
     return apiError('conflict', { param: 'code', message: 'A promotion with this code already exists.' })
-  return isExpectationFailureOf(error, 0) ? promotionNotFound() : error
-}
-
-function promotionNotFound(): ApiError {
-  return apiError('not_found', { message: 'Promotion not found.' })
+  return isExpectationFailureOf(error, 0) ? notFound('Promotion') : error
 }
 
 /** Throws 400 naming the field, or 409 if the code is taken. */
@@ -111,7 +103,7 @@ export async function updatePromotion(
   { at, by }: { readonly at: number; readonly by: string },
 ): Promise<Promotion> {
   const before = await promotionRow(db, id)
-  if (before === undefined) throw promotionNotFound()
+  if (before === undefined) throw notFound('Promotion')
   const set = columnsOf<PromotionsTable>(patch)
   const changes = auditChanges(promotionOf(before, at), promotionOf(validate({ ...before, ...set }), at))
   if (changes === null) return promotionOf(before, at)
@@ -125,7 +117,7 @@ export async function updatePromotion(
     throw toApiError(error)
   }
   const after = await promotionById(db, id, at)
-  if (after === undefined) throw promotionNotFound()
+  if (after === undefined) throw notFound('Promotion')
   return after
 }
 
@@ -142,7 +134,7 @@ export async function promotionById(db: Db, id: string, at: number): Promise<Pro
 export async function listPromotions(
   db: Db,
   page: { readonly limit: number; readonly cursor?: string; readonly at: number },
-): Promise<{ data: Promotion[]; next: string | null }> {
+): Promise<Page<Promotion>> {
   let query = sql
     .selectFrom('promotions')
     .selectAll()

@@ -6,7 +6,7 @@ import { auditStatement } from '../../db/audit.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
-import { apiError } from '../../errors.ts'
+import { apiError, notFound } from '../../errors.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { creditOrderById, insertCreditOrder } from './credit-orders.ts'
 
@@ -72,7 +72,7 @@ export async function orderRefund(db: Db, order: RefundInput): Promise<Refund> {
   const request = await db.first(
     sql.selectFrom('requests').select(['account_id', 'cost_nanos']).where('request_id', '=', requestId),
   )
-  if (request === undefined) throw apiError('not_found', { message: 'Request not found.' })
+  if (request === undefined) throw notFound('Request')
   const common = { creditId: id, account: request.account_id, costNanos: request.cost_nanos }
   const findRepeated = async (): Promise<Refund | null> => {
     const before = await creditOrderById(db, id)

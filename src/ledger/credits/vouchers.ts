@@ -4,11 +4,11 @@
  * time.
  */
 import { hash } from 'node:crypto'
-import { apiError, type ApiError } from '../../errors.ts'
+import { apiError, type ApiError, notFound } from '../../errors.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { auditFields } from '../../db/audit-changes.ts'
 import { camelRow, type CamelRow } from '../../db/camel-row.ts'
-import { expectChanges, type Db } from '../../db/db.ts'
+import { expectChanges, type Db, type Page } from '../../db/db.ts'
 import { sql, type VouchersTable } from '../../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../../db/store-error.ts'
 import { normalizeVoucherCode } from '../../lib/voucher-code.ts'
@@ -120,7 +120,7 @@ export async function listVouchers(
   db: Db,
   filter: VoucherFilter,
   page: { readonly limit: number; readonly cursor?: string; readonly at: number },
-): Promise<{ data: Voucher[]; next: string | null }> {
+): Promise<Page<Voucher>> {
   let query = (filter.status === undefined ? vouchers() : withStatus(filter.status, page.at))
     .orderBy('created_at', 'desc')
     .orderBy('code_hash', 'desc')
@@ -148,7 +148,7 @@ async function voucherRowById(db: Db, id: string): Promise<VouchersTable | undef
 /** Revokes a voucher that has not been redeemed. Throws 404, or 409 if it has been redeemed or revoked. */
 export async function revokeVoucher(db: Db, id: string, at: number, by: string): Promise<Voucher> {
   const row = await voucherRowById(db, id)
-  if (row === undefined) throw apiError('not_found', { message: 'Voucher not found.' })
+  if (row === undefined) throw notFound('Voucher')
   const update = sql
     .updateTable('vouchers')
     .set({ revoked_at: at })

@@ -1,6 +1,6 @@
 /** Fetches the list of an upstream's models. */
 import type { Catalog } from '../../catalog/catalog.ts'
-import { apiError } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { UpstreamModels } from '../../health/upstream-tests.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { sendAuxiliaryRequest } from '../routing/auxiliary-request.ts'
@@ -25,7 +25,7 @@ export async function fetchModels(
 ): Promise<UpstreamModels> {
   const upstream = catalog.upstream(upstreamId)
   const provider = findProvider(upstream?.provider ?? '')
-  if (!upstream || !provider) throw apiError('not_found', { message: 'Upstream not found.' })
+  if (!upstream || !provider) throw notFound('Upstream')
   const { credential, timeouts, proxy } = upstream
   const list = provider.buildModelListRequest?.(upstream)
   if (!list) return unavailable(null, `${provider.title} does not offer a list of models here.`)

@@ -1,6 +1,6 @@
 /** Tests an upstream with one real, cheap call. */
 import type { Catalog, LiveUpstream } from '../../catalog/catalog.ts'
-import { apiError } from '../../errors.ts'
+import { apiError, notFound } from '../../errors.ts'
 import type { TestCallResult } from '../../health/upstream-tests.ts'
 import type { AttemptDeps } from '../routing/failover.ts'
 import { UpstreamAttempt } from '../routing/attempt.ts'
@@ -28,7 +28,7 @@ export async function testUpstream(
 ): Promise<TestCallResult> {
   const upstream = catalog.upstream(upstreamId)
   const provider = findProvider(upstream?.provider ?? '')
-  if (!upstream || !provider) throw apiError('not_found', { message: 'Upstream not found.' })
+  if (!upstream || !provider) throw notFound('Upstream')
   const name = model ?? modelOfAnyRoute(catalog, upstreamId)
   if (name === null && provider.buildModelListRequest?.(upstream)) {
     const startedAt = context.now()

@@ -13,7 +13,7 @@ import {
   type AccountPatch,
 } from '../../../accounts/accounts.ts'
 import type { Db } from '../../../db/db.ts'
-import { apiError } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import { formatAmount, formatFactor, parseFactor } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { createAccountWithTrial } from '../../api/trial-credit.ts'
@@ -153,7 +153,7 @@ function serializeTrialCredit(trial: TrialCreditResult): z.infer<typeof trialCre
 /** Throws 404 if there is none. */
 export async function requireAccount(db: Db, id: string): Promise<Account> {
   const account = await accountById(db, id)
-  if (account === undefined) throw apiError('not_found', { message: 'Account not found.' })
+  if (account === undefined) throw notFound('Account')
   return account
 }
 

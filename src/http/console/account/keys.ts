@@ -10,7 +10,7 @@ import {
 } from '../../../accounts/keys.ts'
 import { rotateKey } from '../../../accounts/rotate-key.ts'
 import type { Db } from '../../../db/db.ts'
-import { apiError } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { spendByKeys, type KeySpend } from '../../../usage/key-spend.ts'
 import { findSpendAnomalies, type SpendAnomaly } from '../../../usage/spend-anomalies.ts'
@@ -109,7 +109,7 @@ async function serializeOneKey(context: ConsoleContext, key: Key): Promise<KeyVi
 async function findOwnKey(context: ConsoleContext): Promise<Key> {
   const key = await keyById(context.ctx.db, context.param('id'))
   if (key?.accountId === context.accountId) return key
-  throw apiError('not_found', { message: 'Key not found.' })
+  throw notFound('Key')
 }
 
 type UpdateBody = ConsoleContext<typeof keyContract.update>['body']

@@ -1,5 +1,5 @@
 /** Impersonation: an operator views the console as a customer. It is audited and shown on every page. */
-import { apiError } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import { impersonate, userBySessionToken } from '../../../users/sessions.ts'
 import { impersonationContract } from '../contract/auth.ts'
 import { readSessionToken } from './session-cookie.ts'
@@ -15,7 +15,7 @@ async function serializeCurrentSession({ deps, c }: ConsoleContext) {
 export const impersonationEndpoints: readonly Endpoint[] = [
   endpoint(impersonationContract.start, async (context) => {
     const account = context.ctx.directory.account(context.param('id'))
-    if (account === undefined) throw apiError('not_found', { message: 'Account not found.' })
+    if (account === undefined) throw notFound('Account')
     await impersonate(context.ctx.db, context.authenticated, account.id)
     return serializeCurrentSession(context)
   }),

@@ -1,7 +1,7 @@
 /** An account's requests: a list in pages, and each request with its bill. */
 import type { Account } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
-import { apiError } from '../../../errors.ts'
+import { notFound } from '../../../errors.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import {
   listRequestRows,
@@ -71,7 +71,7 @@ async function listRequests({ ctx, account, query }: ConsoleContext<typeof usage
 async function readRequest(context: ConsoleContext) {
   const { ctx, accountId } = context
   const row = await requestRowById(ctx.db, accountId, context.param('id'))
-  if (row === undefined) throw apiError('not_found', { message: 'Request not found.' })
+  if (row === undefined) throw notFound('Request')
   const names = await namesOfKeys(ctx.db, [row.key_id])
   return {
     ...serializeRequest(row, names),

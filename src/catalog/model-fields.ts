@@ -1,8 +1,9 @@
 /**
- * The limits of a model. They apply to each account that calls it, in addition to those of the account and
- * the key.
+ * The fields of a model, and its limits. They apply to each account that calls it, in addition to those of the account
+ * and the key.
  */
-import { apiError } from '../errors.ts'
+import type { ModelsTable } from '../db/schema/schema.ts'
+import { invalidField } from '../errors.ts'
 
 const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 type LimitName = (typeof limitNames)[number]
@@ -30,11 +31,7 @@ export function limitsPatchJson(patch: ModelLimitsPatch): string {
   for (const name of limitNames) {
     const value = patch[name] ?? 0
     if (Number.isSafeInteger(value) && value >= 0 && value <= maxLimit) continue
-    const param = `limits.${name}`
-    throw apiError('invalid_request', {
-      param,
-      message: `${param} must be a non-negative integer or null.`,
-    })
+    throw invalidField(`limits.${name}`, 'must be a non-negative integer or null')
   }
   return JSON.stringify(patch, [...limitNames])
 }
@@ -44,4 +41,31 @@ export function initialLimitsJson(limits: ModelLimitsPatch | null | undefined): 
   return JSON.stringify(
     JSON.parse(limitsPatchJson(limits ?? {}), (_name, value: unknown) => value ?? undefined),
   )
+}
+
+/** What a model's row says about it. */
+export interface ModelFields {
+  readonly id: string
+  readonly contextTokens: number
+  readonly maxOutputTokens: number | null
+  /** The model reasons without showing it: the stream does not contain the reasoning tokens that it bills. */
+  readonly hiddenReasoning: boolean
+  readonly ownedBy: string
+  readonly listed: boolean
+  readonly createdAt: number
+  /** Per account that calls the model. null: no limits of its own. */
+  readonly limits: ModelLimits | null
+}
+
+export function modelFields(row: ModelsTable): ModelFields {
+  return {
+    id: row.id,
+    contextTokens: row.context_tokens,
+    maxOutputTokens: row.max_output_tokens,
+    hiddenReasoning: row.hidden_reasoning === 1,
+    ownedBy: row.owned_by,
+    listed: row.listed === 1,
+    createdAt: row.created_at,
+    limits: parseModelLimits(row.limits),
+  }
 }
