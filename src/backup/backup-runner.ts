@@ -4,12 +4,12 @@
  */
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import { startThread } from '../lib/thread.ts'
+import { ChannelClosedError } from '../rpc/channel.ts'
+import { openThread } from '../rpc/thread.ts'
 import type { Config } from '../config.ts'
 import type { FileLock } from '../db/sqlite/file-lock.ts'
 import { apiError, notFound } from '../errors.ts'
 import type { Backup, BackupService, BackupDownload } from '../db/backups.ts'
-import type { BackupStep } from './backup-folder.ts'
 import { copierFor, createDraft, removeDraft } from './make-backup.ts'
 import {
   listBackups,
@@ -19,18 +19,12 @@ import {
   removeUnfinished,
   backupDownload,
 } from './backup-store.ts'
-import type { BackupTask } from './backup-thread.ts'
+import type { BackupProgress, BackupTask, BackupThreadServices } from './backup-thread.ts'
 import { errorMessage } from '../lib/error-message.ts'
 
 interface RunningTask {
   readonly worker: Worker
   readonly done: Promise<Backup>
-}
-
-/** `isCompleted`: the thread was not terminated; it may have found a problem. */
-interface ThreadExit {
-  readonly isCompleted: boolean
-  readonly problem: string | null
 }
 
 function timestampIn(at: number): string {
@@ -146,29 +140,39 @@ export class BackupRunner implements BackupService {
   #startThread(started: Backup, making: BackupTask['making'], lock: FileLock | null): Backup {
     const folder = join(this.#config.backupDir, started.id)
     const task: BackupTask = { config: this.#config, folder, making }
-    const worker = startThread(new URL('./backup-thread.ts', import.meta.url), { workerData: task })
-    const { promise, resolve } = Promise.withResolvers<ThreadExit>()
-    worker.on('message', (step: BackupStep) => {
-      if (this.#current?.id === started.id) this.#current = { ...this.#current, step }
-    })
-    worker.on('error', (error: unknown) => resolve({ isCompleted: true, problem: errorMessage(error) }))
-    worker.on('exit', (code) => resolve({ isCompleted: code === 0, problem: null }))
-    const done = promise.then((exit) => {
+    const progress: BackupProgress['progress'] = {
+      onStep: (step) => {
+        if (this.#current?.id === started.id) this.#current = { ...this.#current, step }
+      },
+    }
+    const { worker, channel } = openThread<BackupThreadServices>(
+      new URL('./backup-thread.ts', import.meta.url),
+      { services: { progress } },
+    )
+    const result = channel
+      .proxy('backups')
+      .run(task)
+      .then(
+        () => null,
+        (error: unknown) => (error instanceof ChannelClosedError ? undefined : errorMessage(error)),
+      )
+    const done = result.then(async (problem) => {
+      await worker.terminate()
       this.#running = null
       if (making !== null) removeDraft(making.draft)
       lock?.release()
-      return this.#onFinished(started, exit)
+      return this.#onFinished(started, problem)
     })
     this.#current = started
     this.#running = { worker, done }
     return started
   }
 
-  /** The disk holds the state of a backup; only a failed one must be remembered. */
-  #onFinished(started: Backup, { isCompleted, problem }: ThreadExit): Backup {
+  /** The disk holds the state of a backup; only a failed one must be remembered. `problem`: undefined if it was aborted. */
+  #onFinished(started: Backup, problem: string | null | undefined): Backup {
     const { backupDir } = this.#config
     this.#current = null
-    if (started.state === 'checking' && isCompleted)
+    if (started.state === 'checking' && problem !== undefined)
       writeCheckResult(join(backupDir, started.id), { at: this.#now(), problem })
     const made = listBackups(backupDir).find(({ id }) => id === started.id)
     if (made !== undefined) return made

@@ -1,7 +1,8 @@
 /** The thread that makes or checks one backup, independently of the main thread, the workers and the writer. */
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
-import { checkBackupFolder, type OnStep } from './backup-folder.ts'
+import { Channel } from '../rpc/channel.ts'
+import { checkBackupFolder, type BackupStep } from './backup-folder.ts'
 import { copierFor, makeBackup } from './make-backup.ts'
 
 export interface BackupTask {
@@ -12,10 +13,20 @@ export interface BackupTask {
   readonly making: { readonly draft: string; readonly by: string } | null
 }
 
+/** What the thread offers. */
+export interface BackupThreadServices {
+  readonly backups: { run(task: BackupTask): Promise<unknown> }
+}
+
+/** What the main thread offers to the thread. */
+export interface BackupProgress {
+  readonly progress: { onStep(step: BackupStep): void }
+}
+
 /** Progress is reported no faster than a person can read it. */
 const reportEveryMs = 100
 
-function throttledReporter(): OnStep {
+function throttled(onStep: (step: BackupStep) => void): (step: BackupStep) => void {
   let reportedAt = 0
   let reported = ''
   return (step) => {
@@ -23,17 +34,18 @@ function throttledReporter(): OnStep {
     if (step.doing === reported && now - reportedAt < reportEveryMs) return
     reported = step.doing
     reportedAt = now
-    parentPort?.postMessage(step)
+    onStep(step)
   }
 }
 
-async function run({ config, folder, making }: BackupTask): Promise<void> {
-  const onStep = throttledReporter()
-  if (making === null) await checkBackupFolder(folder, onStep)
-  else {
-    const { draft, by } = making
-    await makeBackup(folder, draft, { copy: copierFor(config), by, onStep })
+if (parentPort !== null) {
+  const channel = new Channel<BackupProgress>(parentPort)
+  const onStep = throttled((step) => channel.send('progress', 'onStep', step))
+  const backups: BackupThreadServices['backups'] = {
+    run: ({ config, folder, making }) =>
+      making === null
+        ? checkBackupFolder(folder, onStep)
+        : makeBackup(folder, making.draft, { copy: copierFor(config), by: making.by, onStep }),
   }
+  channel.serve({ services: { backups } })
 }
-
-await run(workerData as BackupTask)

@@ -56,7 +56,8 @@ export interface ErrorFormat {
   closed(): Error
 }
 
-const plainErrors: ErrorFormat = {
+/** Errors as their messages. */
+export const plainErrors: ErrorFormat = {
   encode: errorMessage,
   decode: (message: string) => new Error(message),
   closed: () => new ChannelClosedError(),

@@ -1,13 +1,13 @@
 /** Verifies the ledger on a thread of its own: the whole of it once, or new commits periodically. */
-import { on } from 'node:events'
-import { parentPort, workerData, type MessagePort, type Worker } from 'node:worker_threads'
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { SnapshotReader } from '../../db/postgres/snapshot.ts'
 import type { LedgerReport } from '../../ledger/report.ts'
 import { emptyState } from '../../ledger/state.ts'
 import { noDroppedBills, type DroppedBills } from '../../ledger/verify.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
-import { startThread } from '../../lib/thread.ts'
+import { Channel, plainErrors } from '../../rpc/channel.ts'
+import { openThread, type RemoteThread } from '../../rpc/thread.ts'
 import { LedgerMonitor, type MonitoredLedger, type MonitorListener } from './ledger-monitor.ts'
 import { postgresSource } from './postgres-source.ts'
 import { PageReader, type LedgerEnd, type LedgerPage } from './page-reader.ts'
@@ -19,40 +19,47 @@ export type { MonitorListener }
 /** Where a ledger is: a SQLite file, or the database of a cluster. */
 export type LedgerLocation = string | { readonly clusterUrl: string }
 
-interface ThreadInit {
-  readonly location: LedgerLocation
-  /** Verify the whole ledger once, read it for the thread that does, or verify new commits periodically. */
-  readonly task: 'verify' | 'read' | { readonly everyMs: number }
+/** What the thread offers, for one of its tasks. */
+interface VerificationServices {
+  readonly ledger: {
+    /** Verifies the whole ledger once. */
+    verify(location: LedgerLocation): Promise<LedgerReport>
+    /** Reads the whole ledger for the thread that verifies it. */
+    read(location: LedgerLocation): Promise<LedgerEnd>
+    /** Verifies new commits now, and scrubs old ones in the background. */
+    check(location: LedgerLocation, everyMs: number): void
+  }
 }
 
-/** From the thread that reads: the bills that were dropped, then pages, then the end. */
-type ReadMessage =
-  | { readonly dropped: DroppedBills }
-  | { readonly page: LedgerPage }
-  | { readonly end: LedgerEnd }
-  | { readonly error: string }
+/** What the thread that reads calls of the one that verifies: pages after the bills that were dropped. */
+interface ReplayService {
+  begin(dropped: DroppedBills): Promise<void>
+  apply(page: LedgerPage): Promise<void>
+}
 
-type ThreadReply = { readonly report: LedgerReport } | { readonly error: string }
+/** What the monitoring thread calls of the main thread. */
+interface MonitorService {
+  onReport(report: LedgerReport): void
+  onError(reason: string): void
+}
 
 /** What is read is short-lived, so a small young generation suffices; four times as much is no faster and stays allocated. */
 const resourceLimits = { maxYoungGenerationSizeMb: 16 }
 
-function startVerification(init: ThreadInit): Worker {
-  return startThread(new URL(import.meta.url), { workerData: init, resourceLimits })
+const errors = { ...plainErrors, closed: () => new Error('The verification was aborted.') }
+/** Distinguishes the thread from others that import this module. */
+const threadName = 'verification'
+
+function startVerification(services: Readonly<Record<string, object>> = {}) {
+  const options = { services, errors, workerData: threadName, resourceLimits }
+  return openThread<VerificationServices>(new URL(import.meta.url), options)
 }
 
 /** Verifies the whole ledger once. */
 export async function verifyInThread(location: LedgerLocation): Promise<LedgerReport> {
-  const worker = startVerification({ location, task: 'verify' })
-  const { promise, resolve, reject } = Promise.withResolvers<LedgerReport>()
-  worker.on('message', (reply: ThreadReply) => {
-    if ('report' in reply) resolve(reply.report)
-    else reject(new Error(reply.error))
-  })
-  worker.on('error', reject)
-  worker.on('exit', () => reject(new Error('The verification was aborted.')))
+  const { worker, channel } = startVerification()
   try {
-    return await promise
+    return await channel.proxy('ledger').verify(location)
   } finally {
     await worker.terminate()
   }
@@ -68,28 +75,28 @@ export function monitorInThread(
   listener: MonitorListener,
   isLeader: () => boolean = () => true,
 ): () => Promise<void> {
-  let worker: Worker | null = null
+  let thread: RemoteThread<VerificationServices> | null = null
   let isStopped = false
   let nextAt = 0
 
   async function stop(): Promise<void> {
-    const stopped = worker
-    worker = null
+    const stopped = thread
+    thread = null
     nextAt = 0
-    await stopped?.terminate()
+    await stopped?.worker.terminate()
   }
 
-  function start(): Worker {
-    const started = startVerification({ location, task: { everyMs } })
-    started.unref()
-    started.on('message', (reply: ThreadReply) => {
-      // What it reports while it is stopped, for instance of a store that is closed, concerns nobody.
-      if (worker !== started) return
-      if ('report' in reply) listener.onReport(reply.report)
-      else listener.onError(new Error(reply.error))
-    })
-    started.on('error', (error: unknown) => listener.onError(error))
-    started.on('exit', () => (worker = worker === started ? null : worker))
+  function start(): RemoteThread<VerificationServices> {
+    // What it reports while it is stopped, for instance of a store that is closed, concerns nobody.
+    const ifRunning = (report: () => void): void => (thread === started ? report() : undefined)
+    const monitor: MonitorService = {
+      onReport: (report) => ifRunning(() => listener.onReport(report)),
+      onError: (reason) => ifRunning(() => listener.onError(new Error(reason))),
+    }
+    const started = startVerification({ monitor })
+    started.worker.unref()
+    started.worker.on('error', (error: unknown) => listener.onError(error))
+    void started.ended.then(() => (thread = thread === started ? null : thread))
     return started
   }
 
@@ -99,8 +106,8 @@ export function monitorInThread(
     const now = performance.now()
     if (now < nextAt) return
     nextAt = now + everyMs
-    worker ??= start()
-    worker.postMessage('check')
+    thread ??= start()
+    thread.channel.send('ledger', 'check', location, everyMs)
   }
 
   const timer = setInterval(checkIfDue, Math.min(everyMs, checkLeadershipEveryMs))
@@ -122,67 +129,81 @@ function openLedger(location: LedgerLocation): MonitoredLedger {
 /** Pages that are read while another one is replayed. */
 const maxPagesAhead = 2
 
-/** Reads the whole ledger in one snapshot, and sends its pages as they are asked for. */
-async function sendLedger({ source, openSnapshots }: MonitoredLedger, port: MessagePort): Promise<void> {
-  const send = (message: ReadMessage): void => port.postMessage(message)
-  const requests = on(port, 'message')
+/** Reads the whole ledger in one snapshot, and sends its pages for replay. */
+async function sendLedger(
+  { source, openSnapshots }: MonitoredLedger,
+  replay: ReplayService,
+): Promise<LedgerEnd> {
   const snapshots = openSnapshots('sluice verify')
   try {
-    await snapshots.read(async (db) => {
+    return await snapshots.read(async (db) => {
       const start = await source.readBeginning(db)
-      send({ dropped: start.dropped })
+      await replay.begin(start.dropped)
       const reader = new PageReader(source, start)
-      for (let isLast = false, ahead = 0; !isLast; ahead += 1) {
-        if (ahead >= maxPagesAhead) await requests.next()
+      const sent: Promise<void>[] = []
+      for (let isLast = false; !isLast;) {
+        if (sent.length > maxPagesAhead) await sent.shift()
         const page = await reader.next(db)
-        send({ page })
+        sent.push(replay.apply(page))
         isLast = page.isLast
       }
-      send({ end: await reader.readEnd(db) })
+      await Promise.all(sent)
+      return reader.readEnd(db)
     })
-  } catch (error) {
-    send({ error: errorMessage(error) })
+  } finally {
+    await snapshots.close()
   }
-  await snapshots.close()
 }
 
 /** Replays the ledger that another thread reads: reading and hashing take about as long as replaying. */
 async function verifyOnce(location: LedgerLocation): Promise<LedgerReport> {
-  const reading = startVerification({ location, task: 'read' })
   let replay = new LedgerReplay({ state: emptyState(), dropped: noDroppedBills })
-  for await (const [message] of on(reading, 'message') as AsyncIterable<[ReadMessage]>) {
-    if ('error' in message) throw new Error(message.error)
-    if ('end' in message) return replay.report(message.end)
-    if ('dropped' in message) replay = new LedgerReplay({ state: emptyState(), dropped: message.dropped })
-    else {
-      reading.postMessage('next')
-      replay.apply(message.page)
-    }
+  const service: ReplayService = {
+    async begin(dropped) {
+      replay = new LedgerReplay({ state: emptyState(), dropped })
+    },
+    async apply(page) {
+      replay.apply(page)
+    },
   }
-  throw new Error('The ledger was not read to its end.')
+  const { channel } = startVerification({ replay: service })
+  const end = await channel.proxy('ledger').read(location)
+  return replay.report(end)
 }
 
-function run({ location, task }: ThreadInit, port: MessagePort): void {
-  const reply = (message: ThreadReply): void => port.postMessage(message)
-  const onReport = (report: LedgerReport): void => reply({ report })
-  const onError = (error: unknown): void => reply({ error: errorMessage(error) })
-  if (task === 'verify') return void verifyOnce(location).then(onReport, onError)
-  const ledger = openLedger(location)
-  if (task === 'read') return void sendLedger(ledger, port)
+/** Returns the function that checks new commits. */
+function startMonitor(location: LedgerLocation, everyMs: number, listener: MonitorListener): () => void {
   collectGarbageWhenIdle()
-  const monitor = new LedgerMonitor(ledger, { onReport, onError })
-  let last: Promise<unknown> = Promise.resolve()
-  port.on('message', () => {
-    last = last.then(() => monitor.check()).then(onReport, onError)
-  })
+  const monitor = new LedgerMonitor(openLedger(location), listener)
   // A node of a cluster cannot know what others do to the rows; the file of a single relay was changed while nothing ran.
-  return void (typeof location === 'string'
-    ? monitor.scrubOnce(task.everyMs)
-    : monitor.scrubAll(task.everyMs))
+  void (typeof location === 'string' ? monitor.scrubOnce(everyMs) : monitor.scrubAll(everyMs))
+  let last: Promise<unknown> = Promise.resolve()
+  return () => {
+    last = last
+      .then(() => monitor.check())
+      .then(
+        (report) => listener.onReport(report),
+        (error: unknown) => listener.onError(error),
+      )
+  }
 }
 
-function isThreadInit(value: unknown): value is ThreadInit {
-  return typeof value === 'object' && value !== null && 'location' in value && 'task' in value
+function serve(port: MessagePort): void {
+  const channel = new Channel<{ replay: ReplayService; monitor: MonitorService }>(port)
+  const listener: MonitorListener = {
+    onReport: (report) => channel.send('monitor', 'onReport', report),
+    onError: (error) => channel.send('monitor', 'onError', errorMessage(error)),
+  }
+  let check: (() => void) | undefined
+  const ledger = {
+    verify: verifyOnce,
+    read: (location: LedgerLocation) => sendLedger(openLedger(location), channel.proxy('replay')),
+    check(location: LedgerLocation, everyMs: number) {
+      check ??= startMonitor(location, everyMs, listener)
+      check()
+    },
+  }
+  channel.serve({ services: { ledger } })
 }
 
-if (parentPort !== null && isThreadInit(workerData)) run(workerData, parentPort)
+if (parentPort !== null && workerData === threadName) serve(parentPort)
