@@ -8,6 +8,7 @@ import {
 } from '../health/public-addresses.ts'
 import type { Log } from '../lib/log.ts'
 import { operatorAudience } from '../notifications/notification-kinds.ts'
+import { PeriodicJob } from './periodic-job.ts'
 import { raiseNotification, type NotificationInput } from '../notifications/notifications.ts'
 
 export interface AddressMonitorDeps {
@@ -35,45 +36,27 @@ function notificationFor(before: PublicAddress, now: PublicAddress): Notificatio
   }
 }
 
-export class AddressMonitor {
+export class AddressMonitor extends PeriodicJob {
   readonly #deps: AddressMonitorDeps
-  #timer: NodeJS.Timeout | undefined
-  #checking: Promise<void> = Promise.resolve()
-  #isClosed = false
 
   constructor(deps: AddressMonitorDeps) {
+    super(deps.urls.length === 0 ? 0 : deps.everyMs, 0)
     this.#deps = deps
-    if (deps.urls.length > 0) this.#schedule()
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-    await this.#checking
+  protected async run(): Promise<void> {
+    const addresses = await listPublicAddresses(this.#deps.db, this.#deps.urls)
+    await Promise.all(addresses.map((address) => this.#check(address)))
   }
 
-  #schedule(): void {
-    this.#checking = this.#checkAll().then(() => {
-      if (this.#isClosed) return
-      this.#timer = setTimeout(() => this.#schedule(), this.#deps.everyMs)
-      this.#timer.unref()
-    })
-  }
-
-  async #checkAll(): Promise<void> {
-    const { db, log, urls } = this.#deps
-    try {
-      const addresses = await listPublicAddresses(db, urls)
-      await Promise.all(addresses.map((address) => this.#check(address)))
-    } catch (error) {
-      log.warn({ err: error }, 'address monitor failed')
-    }
+  protected onError(error: unknown): void {
+    this.#deps.log.warn({ err: error }, 'address monitor failed')
   }
 
   async #check(before: PublicAddress): Promise<void> {
     const { db, log } = this.#deps
     const result = await checkAddress(before.url)
-    if (this.#isClosed) return
+    if (this.isClosed) return
     const now = await recordAddressCheck(db, before, result)
     const notification = notificationFor(before, now)
     if (notification === null) return

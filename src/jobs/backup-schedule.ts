@@ -5,6 +5,7 @@ import { errorMessage } from '../lib/error-message.ts'
 import type { Log } from '../lib/log.ts'
 import { operatorAudience } from '../notifications/notification-kinds.ts'
 import { raiseNotification } from '../notifications/notifications.ts'
+import { PeriodicJob } from './periodic-job.ts'
 import type { BackupRunner } from '../backup/backup-runner.ts'
 
 export interface BackupScheduleDeps {
@@ -19,41 +20,26 @@ const checkEveryMs = 60_000
 /** After how long a failed backup is retried. */
 const retryMs = 3_600_000
 
-export class BackupSchedule {
+export class BackupSchedule extends PeriodicJob {
   readonly #deps: BackupScheduleDeps
-  readonly #timer: NodeJS.Timeout | undefined
-  #checking: Promise<void> | null = null
   #failedAt = -Infinity
-  #isClosed = false
 
   constructor(deps: BackupScheduleDeps) {
+    super(Math.min(checkEveryMs, deps.config.backupEveryMs))
     this.#deps = deps
-    const { backupEveryMs } = deps.config
-    if (backupEveryMs === 0) return
-    this.#timer = setInterval(() => this.#check(), Math.min(checkEveryMs, backupEveryMs))
-    this.#timer.unref()
   }
 
-  /** Waits for a running backup. If it is aborted from now on, that is not a failure. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    clearInterval(this.#timer)
-    await this.#checking
+  protected onError(error: unknown): Promise<void> {
+    return this.#onFailure(errorMessage(error))
   }
 
-  #check(): void {
-    this.#checking ??= this.#backUpIfDue()
-      .catch((error: unknown) => this.#onFailure(errorMessage(error)))
-      .finally(() => (this.#checking = null))
-  }
-
-  async #backUpIfDue(): Promise<void> {
+  protected async run(): Promise<void> {
     const { backups, log, config } = this.#deps
     const { backupEveryMs } = config
     const now = Date.now()
     if (backups.isBusy || now - this.#failedAt < Math.min(retryMs, backupEveryMs)) return
     const made = (await backups.list()).filter(({ content }) => content !== null)
-    if (this.#isClosed || now - (made[0]?.madeAt ?? -Infinity) < backupEveryMs) return
+    if (this.isClosed || now - (made[0]?.madeAt ?? -Infinity) < backupEveryMs) return
     const { id } = await backups.make(by)
     const ended = await backups.whenFinished()
     if (ended?.state === 'failed') return this.#onFailure(ended.problem ?? '')
@@ -69,7 +55,7 @@ export class BackupSchedule {
 
   async #onFailure(problem: string): Promise<void> {
     const { log, db } = this.#deps
-    if (this.#isClosed) return
+    if (this.isClosed) return
     this.#failedAt = Date.now()
     log.error({ problem }, 'backup failed')
     await raiseNotification(db, {

@@ -10,6 +10,7 @@ import { formatAmount } from '../lib/money.ts'
 import { deleteExpiredAttempts } from '../limits/login-throttle.ts'
 import type { Log } from '../lib/log.ts'
 import { raiseNotification } from '../notifications/notifications.ts'
+import { PeriodicJob } from './periodic-job.ts'
 import { deleteExpiredSessions } from '../users/sessions.ts'
 import { currency } from '../usage/request-records.ts'
 import { keysUsedInHour, findSpendAnomalies, type SpendAnomaly } from '../usage/spend-anomalies.ts'
@@ -29,30 +30,20 @@ const hourMs = 3_600_000
 const maxKeys = 500
 const by = 'housekeeping'
 
-export class Housekeeping {
+export class Housekeeping extends PeriodicJob {
   readonly #deps: HousekeepingDeps
-  readonly #timer: NodeJS.Timeout
-  #running: Promise<void> = Promise.resolve()
 
   constructor(deps: HousekeepingDeps) {
+    super(everyMs)
     this.#deps = deps
-    this.#timer = setInterval(() => {
-      this.#running = this.#running.then(() => this.#run())
-    }, everyMs)
-    this.#timer.unref()
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#running
+  protected run(): Promise<void> {
+    return runHousekeeping(this.#deps, Date.now())
   }
 
-  async #run(): Promise<void> {
-    try {
-      await runHousekeeping(this.#deps, Date.now())
-    } catch (error) {
-      this.#deps.log.warn({ err: error }, 'housekeeping failed')
-    }
+  protected onError(error: unknown): void {
+    this.#deps.log.warn({ err: error }, 'housekeeping failed')
   }
 }
 

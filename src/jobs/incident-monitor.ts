@@ -27,6 +27,7 @@ import {
 import { objectiveFor, readObjectives, type Objectives } from '../health/objectives.ts'
 import { RecentOutcomes } from '../health/recent-outcomes.ts'
 import type { Log } from '../lib/log.ts'
+import { PeriodicJob } from './periodic-job.ts'
 import { deleteOldMinutes } from '../usage/rollups/availability-rollup.ts'
 
 /** What the monitor has found; a listener notifies operators and users. */
@@ -59,56 +60,39 @@ const maxOutageAgeMs = 10 * 60_000
 
 const ranks: Record<IncidentSeverity, number> = { minor: 0, major: 1, critical: 2 }
 
-export class IncidentMonitor {
+export class IncidentMonitor extends PeriodicJob {
   readonly #deps: IncidentMonitorDeps
   readonly #recent = new RecentOutcomes()
   /** Alerts that were sent and still apply: `rule model`. */
   readonly #activeBurnAlerts = new Set<string>()
-  #timer: NodeJS.Timeout | undefined
-  #checking: Promise<void> = Promise.resolve()
-  #isClosed = false
   #nextBurnCheckAt = 0
   #nextDeleteAt = 0
 
   constructor(deps: IncidentMonitorDeps) {
+    super(checkEveryMs)
     this.#deps = deps
-    this.#schedule()
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
-    await this.#checking
-  }
-
-  #schedule(): void {
-    if (this.#isClosed) return
-    this.#timer = setTimeout(() => {
-      this.#checking = this.#check().then(() => this.#schedule())
-    }, checkEveryMs)
-    this.#timer.unref()
-  }
-
-  async #check(): Promise<void> {
-    const { db, log, options } = this.#deps
+  protected async run(): Promise<void> {
+    const { db, options } = this.#deps
     const now = Date.now()
-    try {
-      while (await this.#recent.poll(db, now)) if (this.#isClosed) return
-      this.#recent.prune(now)
-      const objectives = await readObjectives(db, options.objectivePercent)
-      await this.#evaluateModels(objectives, now)
-      if (now >= this.#nextBurnCheckAt) {
-        this.#nextBurnCheckAt = now + checkBurnRateEveryMs
-        await this.#evaluateBurnRates(objectives, now)
-      }
-      if (now >= this.#nextDeleteAt) {
-        this.#nextDeleteAt = now + deleteOldEveryMs
-        await deleteOldMinutes(db, now)
-      }
-    } catch (error) {
-      const isExpected = isUnavailable(error) && this.#deps.outages.current !== null
-      if (!isExpected) log.warn({ err: error }, 'incident monitor failed')
+    while (await this.#recent.poll(db, now)) if (this.isClosed) return
+    this.#recent.prune(now)
+    const objectives = await readObjectives(db, options.objectivePercent)
+    await this.#evaluateModels(objectives, now)
+    if (now >= this.#nextBurnCheckAt) {
+      this.#nextBurnCheckAt = now + checkBurnRateEveryMs
+      await this.#evaluateBurnRates(objectives, now)
     }
+    if (now >= this.#nextDeleteAt) {
+      this.#nextDeleteAt = now + deleteOldEveryMs
+      await deleteOldMinutes(db, now)
+    }
+  }
+
+  protected onError(error: unknown): void {
+    const isExpected = isUnavailable(error) && this.#deps.outages.current !== null
+    if (!isExpected) this.#deps.log.warn({ err: error }, 'incident monitor failed')
   }
 
   async #evaluateModels(objectives: Objectives, now: number): Promise<void> {

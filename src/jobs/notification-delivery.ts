@@ -12,6 +12,7 @@ import type { Log } from '../lib/log.ts'
 import { createEmailSender } from '../lib/email.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import { channelById, loadChannelTarget } from '../notifications/channels.ts'
+import { PeriodicJob } from './periodic-job.ts'
 import { renderMessage } from '../notifications/render-message.ts'
 import {
   accountOfEmailChannel,
@@ -40,16 +41,14 @@ const deleteOldEveryMs = 3_600_000
 /** Concurrent deliveries; a receiver that does not respond delays only its own. */
 const maxConcurrent = 32
 
-export class NotificationDelivery {
+export class NotificationDelivery extends PeriodicJob {
   readonly #deps: NotificationDeliveryDeps
   readonly #context: SendContext & { readonly http: HttpSender }
-  #timer: NodeJS.Timeout | undefined
-  #round: Promise<void> = Promise.resolve()
   readonly #sending = new Map<string, Promise<void>>()
-  #isClosed = false
   #nextDeleteAt = 0
 
   constructor(deps: NotificationDeliveryDeps) {
+    super(deliverEveryMs)
     this.#deps = deps
     const { smtpUrl, mailFrom, channelAllow } = deps.config
     this.#context = {
@@ -57,47 +56,37 @@ export class NotificationDelivery {
       mailer: smtpUrl === null ? null : createEmailSender(smtpUrl, mailFrom),
       now: Date.now,
     }
-    this.#schedule()
   }
 
   /** Aborts running deliveries: the next start sends them again, with the same id. */
-  async close(): Promise<void> {
-    this.#isClosed = true
-    clearTimeout(this.#timer)
+  override async close(): Promise<void> {
+    const closed = super.close()
     await this.#context.http.close()
-    await this.#round
+    await closed
     await Promise.race([
       Promise.all(this.#sending.values()),
       pause(closeTimeoutMs, undefined, { ref: false }),
     ])
   }
 
-  #schedule(): void {
-    if (this.#isClosed) return
-    this.#timer = setTimeout(() => {
-      this.#round = this.#deliverDue().then(() => this.#schedule())
-    }, deliverEveryMs)
-    this.#timer.unref()
+  protected async run(): Promise<void> {
+    const { db, config } = this.#deps
+    const now = Date.now()
+    while (!this.isClosed && (await queueNotifications(db, this.#context.mailer !== null)));
+    await createMessages(db, now - config.noticePauseMs)
+    const due = await dueMessages(db, now, maxConcurrent)
+    for (const message of due) this.#startSending(message)
+    if (now < this.#nextDeleteAt) return
+    this.#nextDeleteAt = now + deleteOldEveryMs
+    await deleteOldMessages(db, now)
   }
 
-  async #deliverDue(): Promise<void> {
-    const { db, log, config } = this.#deps
-    const now = Date.now()
-    try {
-      while (!this.#isClosed && (await queueNotifications(db, this.#context.mailer !== null)));
-      await createMessages(db, now - config.noticePauseMs)
-      const due = await dueMessages(db, now, maxConcurrent)
-      for (const message of due) this.#startSending(message)
-      if (now < this.#nextDeleteAt) return
-      this.#nextDeleteAt = now + deleteOldEveryMs
-      await deleteOldMessages(db, now)
-    } catch (error) {
-      log.warn({ err: error }, 'notification run failed')
-    }
+  protected onError(error: unknown): void {
+    this.#deps.log.warn({ err: error }, 'notification run failed')
   }
 
   #startSending(due: DueMessage): void {
-    if (this.#isClosed || this.#sending.size >= maxConcurrent || this.#sending.has(due.id)) return
+    if (this.isClosed || this.#sending.size >= maxConcurrent || this.#sending.has(due.id)) return
     const sending = this.#send(due)
       .catch((error: unknown) =>
         this.#deps.log.warn({ err: error }, 'recording a notification delivery failed'),
@@ -110,7 +99,7 @@ export class NotificationDelivery {
     const { db, log } = this.#deps
     const result = await this.#attempt(due)
     // A delivery that was aborted at shutdown has not failed.
-    if (this.#isClosed && result.problem !== null) return
+    if (this.isClosed && result.problem !== null) return
     if (result.problem !== null)
       log.warn(
         { channel: due.channelId, message: due.id, why: result.problem },
