@@ -1,6 +1,6 @@
 /**
- * Schemas that the endpoints of the admin API share: money, times, prices, caps and limits in JSON, and how a response
- * is declared. Objects are strict: unknown fields are rejected, not ignored.
+ * Schemas that the endpoints of the admin API share: money, times, prices, caps and limits in JSON. Objects are strict:
+ * unknown fields are rejected, not ignored.
  */
 import { z } from '@hono/zod-openapi'
 import { view } from '../api/define-endpoints.ts'
@@ -186,54 +186,3 @@ export function onceView<Schema extends z.ZodType>(schema: Schema) {
     ({ json }: { readonly isNew: boolean; readonly json: z.input<Schema> }) => json,
   )
 }
-
-export const errorSchema = z.object({
-  error: z.object({
-    message: z.string(),
-    type: z.string(),
-    param: z.string().nullable(),
-    code: z.string(),
-  }),
-})
-
-export const deletedSchema = z.object({ id: z.string(), deleted: z.literal(true) })
-
-function jsonContent<Body extends z.ZodType>(schema: Body, description: string) {
-  return { description, content: { 'application/json': { schema } } } as const
-}
-
-export function jsonBody<Body extends z.ZodType>(schema: Body) {
-  return { content: { 'application/json': { schema } }, required: true } as const
-}
-
-const errorResponse = jsonContent(errorSchema, 'An error.')
-export const errorResponses = {
-  400: errorResponse,
-  401: errorResponse,
-  403: errorResponse,
-  404: errorResponse,
-  409: errorResponse,
-} as const
-
-export function okResponse<Body extends z.ZodType>(schema: Body, description: string) {
-  return { 200: jsonContent(schema, description), ...errorResponses } as const
-}
-
-export function listResponse<Item extends z.ZodType>(item: Item, description: string) {
-  return okResponse(z.object({ data: z.array(item), next: z.string().nullable() }), description)
-}
-
-export function createdResponse<Body extends z.ZodType>(schema: Body, description: string) {
-  return { 201: jsonContent(schema, description), ...errorResponses } as const
-}
-
-/** For requests that take effect once, however often they are sent. */
-export function idempotentResponse<Body extends z.ZodType>(
-  schema: Body,
-  descriptions: readonly [string, string],
-) {
-  const [created, existing] = descriptions
-  return { 201: jsonContent(schema, created), 200: jsonContent(schema, existing), ...errorResponses } as const
-}
-
-export const idParams = z.object({ id: z.string() })

@@ -59,13 +59,20 @@ async function validate(schema: z.ZodType, value: unknown): Promise<unknown> {
   return result.data
 }
 
-/** Throws 404 if a view has no value. */
+/** Shows only the fields of the schema. Throws 404 if a view has no value. */
 async function serialize(response: Responded, value: unknown, ctx: AppContext): Promise<unknown> {
-  if (!isView(response) || value instanceof Response) return value
+  if (value instanceof Response) return value
+  if (!isView(response)) return pickFields(response, value)
   const { noun } = response
   if (value === undefined)
     throw apiError('not_found', { message: `${noun.charAt(0).toUpperCase()}${noun.slice(1)} not found.` })
-  return response.serialize(value as never, ctx)
+  return pickFields(response.schema, await response.serialize(value as never, ctx))
+}
+
+function pickFields(schema: z.ZodType, json: unknown): unknown {
+  if (!(schema instanceof z.ZodObject)) return json
+  const { shape } = schema
+  return Object.fromEntries(Object.entries(json as object).filter(([name]) => Object.hasOwn(shape, name)))
 }
 
 const deleted = z.object({ id: z.string(), deleted: z.literal(true) })

@@ -1,10 +1,10 @@
 /** A customer's request for higher limits, as both APIs show it. */
 import { z } from 'zod'
+import { jsonFields } from './json-fields.ts'
 import { accountById } from '../../accounts/accounts.ts'
 import { view } from './define-endpoints.ts'
 import type { LimitRequest } from '../../accounts/limit-requests.ts'
 import { limits, time } from './json-schemas.ts'
-import { formatTime } from './json-values.ts'
 
 export const limitRequest = z.object({
   id: z.string(),
@@ -21,17 +21,8 @@ export const limitRequest = z.object({
 export type LimitRequestJson = z.infer<typeof limitRequest>
 
 export function serializeLimitRequest(request: LimitRequest, email: string): LimitRequestJson {
-  return {
-    id: request.id,
-    account: request.accountId,
-    account_email: email,
-    wanted: request.wanted,
-    reason: request.reason,
-    status: request.status,
-    answer: request.answer,
-    created_at: formatTime(request.createdAt),
-    answered_at: formatTime(request.answeredAt),
-  }
+  const { accountId: account, wanted, ...rest } = request
+  return { ...jsonFields(rest), account, account_email: email, wanted }
 }
 
 export const limitRequestView = view('request', limitRequest, async (request: LimitRequest, { db }) =>

@@ -1,5 +1,7 @@
 /** `/accounts`: accounts with their balances, caps and limits. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
+import { readWallet } from '../../api/wallet.ts'
 import { limitColumns } from '../../csv-export.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
@@ -14,17 +16,11 @@ import {
 } from '../../../accounts/accounts.ts'
 import type { Db } from '../../../db/db.ts'
 import { notFound } from '../../../errors.ts'
-import { formatAmount, formatFactor, parseFactor } from '../../../lib/money.ts'
-import { currency } from '../../../usage/request-records.ts'
+import { formatAmount, parseFactor } from '../../../lib/money.ts'
 import { createAccountWithTrial } from '../../api/trial-credit.ts'
 import type { TrialCreditResult } from '../../../ledger/credits/grant-trial-credit.ts'
 import { capsInput, capsSchema, limitsInput, limitsSchema, toLimitsPatch, money, time } from '../schemas.ts'
-import {
-  parseOptionalAmount,
-  formatOptionalAmount,
-  serializeLimits,
-  formatTime,
-} from '../../api/json-values.ts'
+import { parseOptionalAmount, serializeLimits, formatTime } from '../../api/json-values.ts'
 
 const status = z.enum(['active', 'suspended'])
 const factor = z.string().max(64)
@@ -93,30 +89,10 @@ const newAccountSchema = accountSchema
   .openapi('NewAccount')
 
 async function serializeAccount(account: Account, ctx: AppContext): Promise<z.infer<typeof accountSchema>> {
-  const wallet = await ctx.wallet(account.id, null)
   return {
-    id: account.id,
-    email: account.email,
-    name: account.name,
-    tier: account.tier,
-    status: account.status,
-    currency,
-    balance: formatAmount(wallet.balance),
-    held: formatAmount(wallet.held),
-    available: formatAmount(wallet.available),
-    spent_today: formatAmount(wallet.spentToday),
-    spent_month: formatAmount(wallet.spentMonth),
-    caps: {
-      daily: formatOptionalAmount(account.caps.dailyNanos),
-      monthly: formatOptionalAmount(account.caps.monthlyNanos),
-    },
-    low_balance: formatOptionalAmount(account.lowBalanceNanos),
+    ...jsonFields(account),
+    ...(await readWallet(account, ctx)),
     limits: serializeLimits(account.limits),
-    timezone: account.timezone,
-    price_factor: account.priceFactorPpm === null ? null : formatFactor(account.priceFactorPpm),
-    trial: account.trial,
-    created_at: formatTime(account.createdAt),
-    updated_at: formatTime(account.updatedAt),
   }
 }
 

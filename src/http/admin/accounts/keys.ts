@@ -1,5 +1,6 @@
 /** `/accounts/{id}/keys` and `/keys`: the API keys of callers. Only the response to a creation has the secret. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { keyScopeColumns } from '../../csv-export.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
@@ -26,14 +27,7 @@ import {
   time,
   timeInput,
 } from '../schemas.ts'
-import {
-  serializeSpent,
-  parseOptionalAmount,
-  formatOptionalAmount,
-  serializeLimits,
-  parseTime,
-  formatTime,
-} from '../../api/json-values.ts'
+import { serializeSpent, parseOptionalAmount, serializeLimits, parseTime } from '../../api/json-values.ts'
 import {
   createKey,
   deleteKey,
@@ -95,24 +89,12 @@ export const listedKeySchema = keySchema
 
 function serializeKey(key: Key): z.infer<typeof keySchema> {
   return {
-    id: key.id,
+    ...jsonFields(key),
     account: key.accountId,
-    name: key.name,
-    prefix: key.prefix,
-    last_four: key.lastFour,
-    status: key.status,
     enabled: key.status === 'active',
-    expires_at: formatTime(key.expiresAt),
     models: [...(key.models ?? [])],
     ips: [...(key.ips ?? [])],
-    caps: {
-      daily: formatOptionalAmount(key.caps.dailyNanos),
-      monthly: formatOptionalAmount(key.caps.monthlyNanos),
-      total: formatOptionalAmount(key.caps.totalNanos),
-    },
     limits: serializeLimits(key.limits),
-    created_at: formatTime(key.createdAt),
-    last_used_at: formatTime(key.lastUsedAt),
   }
 }
 

@@ -3,6 +3,7 @@
  * and never see a password.
  */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin, confirmationRule, requireConfirmation } from '../admin-context.ts'
 import { idCursor } from '../../api/pagination.ts'
@@ -17,7 +18,7 @@ import type { IssuedToken } from '../../../users/one-time-tokens.ts'
 import { createAccessLink, requireUser, createOperatorLink } from '../../../users/access-links.ts'
 import { consoleLink } from '../../public-urls.ts'
 import { returnedOnce, time, timeInput } from '../schemas.ts'
-import { parseTime, formatTime } from '../../api/json-values.ts'
+import { parseTime } from '../../api/json-values.ts'
 
 const role = z.enum(['customer', 'operator'])
 export const userSchema = z
@@ -48,30 +49,19 @@ export const inviteSchema = z
   .openapi('Invite')
 
 const userView = view('user', userSchema, (user: User) => ({
-  id: user.id,
-  email: user.email,
-  name: user.name,
-  role: user.role,
+  ...jsonFields(user),
   account: user.accountId,
   disabled: user.disabledAt !== null,
   two_factor: user.hasTotp,
   email_verified: user.emailVerifiedAt !== null,
-  last_sign_in_at: formatTime(user.lastSignInAt),
-  created_at: formatTime(user.createdAt),
 }))
 
-const inviteView = view('invite', inviteSchema, (invite: Invite) => ({
-  id: invite.id,
-  note: invite.note,
-  uses_left: invite.usesLeft,
-  expires_at: formatTime(invite.expiresAt),
-  created_at: formatTime(invite.createdAt),
-}))
+const inviteView = view('invite', inviteSchema, (invite: Invite) => jsonFields(invite))
 
 type ConsoleLink = IssuedToken & { readonly page: 'set-up' | 'reset-password' }
 const linkView = view('link', linkSchema, ({ page, token, expiresAt }: ConsoleLink, { config }) => ({
   url: consoleLink(config, page, token),
-  expires_at: formatTime(expiresAt),
+  ...jsonFields({ expiresAt }),
 }))
 const newLink = { response: linkView, returns: 'The link; earlier links are void.' }
 

@@ -1,5 +1,6 @@
 /** `/upstreams/{id}/credentials`: additional credentials of an upstream. Responses never contain a secret. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -14,7 +15,6 @@ import {
 import type { Upstream } from '../../../catalog/upstreams.ts'
 import { apiError } from '../../../errors.ts'
 import { time } from '../schemas.ts'
-import { formatTime } from '../../api/json-values.ts'
 import { requireUpstream } from './upstreams.ts'
 
 const fields = {
@@ -38,10 +38,9 @@ export const credentialSchema = z
     created_at: time,
   })
   .openapi('UpstreamCredential')
-const credentialView = view('credential', credentialSchema, (credential: Credential) => {
-  const { id, label, lastFour, weight, enabled, createdAt } = credential
-  return { id, label, last_four: lastFour, weight, enabled, created_at: formatTime(createdAt) }
-})
+const credentialView = view('credential', credentialSchema, (credential: Credential) =>
+  jsonFields(credential),
+)
 
 /** The upstream's own credential as an item of the list. */
 function toMainCredential({ lastFour, createdAt }: Upstream): Credential {

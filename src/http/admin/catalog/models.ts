@@ -1,5 +1,6 @@
 /** `/models`: the models that callers can request, with routes and versioned prices. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import { currencyColumn } from '../../csv-export.ts'
@@ -116,32 +117,21 @@ export const priceVersionSchema = z
   .openapi('PriceVersion')
 
 const modelView = view('model', modelSchema, (model: Model, { catalog }) => ({
-  id: model.id,
-  context_tokens: model.contextTokens,
-  max_output_tokens: model.maxOutputTokens,
-  hidden_reasoning: model.hiddenReasoning,
+  ...jsonFields(model),
+  ...model.routing,
+  fallbacks: [...model.routing.fallbacks],
+  limits: model.limits,
   prices: serializePrice(model.price),
-  price_version: model.priceVersion,
-  routes: model.routes.map((route) => ({
-    upstream: route.upstreamId,
-    model: route.upstreamModel,
-    priority: route.priority,
-    weight: route.weight,
-    expose_model: route.exposeModel,
-    cost: serializeCosts(route.cost),
+  routes: model.routes.map(({ upstreamId, upstreamModel, cost, ...route }) => ({
+    ...jsonFields(route),
+    upstream: upstreamId,
+    model: upstreamModel,
+    cost: serializeCosts(cost),
   })),
   effective_costs: model.routes.map(({ upstreamId, cost }) => {
     const price = catalog.costOf(upstreamId, cost)
     return price && serializePrice(price)
   }),
-  prefer: model.routing.prefer,
-  affinity: model.routing.affinity,
-  fallbacks: [...model.routing.fallbacks],
-  limits: model.limits,
-  owned_by: model.ownedBy,
-  listed: model.listed,
-  created_at: formatTime(model.createdAt),
-  updated_at: formatTime(model.updatedAt),
 }))
 
 /** Reads `prices`, or `free` inside it or instead of it; undefined if neither is given. */

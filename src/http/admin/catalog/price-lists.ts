@@ -1,5 +1,6 @@
 /** `/price-lists`: the provider price lists bundled with this release, as a basis for setting prices. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
 import { listedProviders, priceListOf } from '../../../catalog/price-lists.ts'
 import { apiError } from '../../../errors.ts'
@@ -39,10 +40,8 @@ export const priceListEndpoints = [
         const message = `Price list not found. Available: ${listedProviders.join(', ')}.`
         throw apiError('not_found', { param: 'provider', message })
       }
-      return models.map(({ id, title, contextTokens, prices, remarks }) => ({
-        id,
-        title,
-        context_tokens: contextTokens,
+      return models.map(({ prices, remarks, ...model }) => ({
+        ...jsonFields(model),
         prices: serializePriceInput(prices),
         remarks: [...remarks],
       }))

@@ -1,5 +1,6 @@
 /** `/upstreams`: the provider endpoints that serve models. Responses never contain a credential. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin, confirmationRule, requireConfirmation, type AdminContext } from '../admin-context.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -21,7 +22,6 @@ import {
 import { apiError } from '../../../errors.ts'
 import { upstreamUrlProblem, parseCidrs } from '../../../lib/address-guard.ts'
 import { providerNames, findProvider } from '../../../providers/registry.ts'
-import { formatTime } from '../../api/json-values.ts'
 
 const timeoutInput = z.int().nullish()
 const patchFields = {
@@ -101,32 +101,11 @@ export const upstreamSchema = z
   })
   .openapi('Upstream')
 
-const upstreamView = view('upstream', upstreamSchema, (upstream: Upstream) => {
-  const timeouts = { ...defaultTimeouts, ...upstream.timeouts }
-  return {
-    id: upstream.id,
-    name: upstream.name,
-    provider: upstream.provider,
-    base_url: upstream.baseUrl,
-    proxy: upstream.proxy,
-    priority: upstream.priority,
-    weight: upstream.weight,
-    prices: serializeCosts(upstream.prices),
-    timeouts: {
-      connect_ms: timeouts.connectMs,
-      first_token_ms: timeouts.firstTokenMs,
-      idle_ms: timeouts.idleMs,
-      answer_ms: timeouts.answerMs,
-    },
-    on_abort: upstream.onAbort,
-    enabled: upstream.enabled,
-    health_check_ms: upstream.healthCheckMs,
-    last_four: upstream.lastFour,
-    settings: { maximum_field: upstream.settings.maximumField },
-    created_at: formatTime(upstream.createdAt),
-    updated_at: formatTime(upstream.updatedAt),
-  }
-})
+const upstreamView = view('upstream', upstreamSchema, (upstream: Upstream) => ({
+  ...jsonFields(upstream),
+  prices: serializeCosts(upstream.prices),
+  timeouts: jsonFields({ ...defaultTimeouts, ...upstream.timeouts }),
+}))
 
 function requireProviderName(name: string): string {
   if (providerNames.includes(name)) return name

@@ -1,5 +1,6 @@
 /** `/accounts/{id}/credits` and `/accounts/{id}/entries`: crediting an account, and its ledger entries. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import { onceView, money, time } from '../schemas.ts'
@@ -44,14 +45,9 @@ export const entrySchema = z
   .openapi('Entry')
 
 const entryView = view('entry', entrySchema, (entry: Movement) => ({
+  ...jsonFields(entry),
   id: String(entry.id),
   time: formatTime(entry.at),
-  kind: entry.kind,
-  amount: formatAmount(entry.amountNanos),
-  balance: formatAmount(entry.balanceNanos),
-  reason: entry.reason,
-  source: entry.source,
-  reference: entry.reference,
 }))
 
 export const creditEndpoints = [

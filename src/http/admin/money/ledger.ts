@@ -1,7 +1,7 @@
 /** `/ledger/verify`: verification of the ledger. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
-import { formatAmount } from '../../../lib/money.ts'
 import { money } from '../schemas.ts'
 
 export const ledgerReportSchema = z
@@ -19,16 +19,9 @@ export const ledgerEndpoints = [
     summary: 'Recompute the ledger from its journal and compare it with the stored state',
     response: ledgerReportSchema,
     returns: 'The report.',
-    async handle({ ctx }) {
-      const { ok, entries, drift, openHolds, overrun, findings } = await ctx.verify()
-      return {
-        ok,
-        entries,
-        drift: formatAmount(drift),
-        open_holds: openHolds,
-        overrun: formatAmount(overrun),
-        findings,
-      }
+    handle: async ({ ctx }) => {
+      const { drift, overrun, ...report } = await ctx.verify()
+      return jsonFields({ ...report, driftNanos: drift, overrunNanos: overrun })
     },
   }),
 ]

@@ -1,5 +1,6 @@
 /** `/promotions`: trial credit for a limited time, once per mailbox. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import { currencyColumn } from '../../csv-export.ts'
@@ -12,9 +13,9 @@ import {
   type Promotion,
   type PromotionPatch,
 } from '../../../ledger/credits/promotions.ts'
-import { formatAmount, parseAmount } from '../../../lib/money.ts'
+import { parseAmount } from '../../../lib/money.ts'
 import { money, time, timeInput } from '../schemas.ts'
-import { parseTime, formatTime } from '../../api/json-values.ts'
+import { parseTime } from '../../api/json-values.ts'
 
 const status = z.enum(['active', 'paused'])
 const promotionPatch = z.strictObject({
@@ -52,19 +53,8 @@ export const promotionSchema = z
   .openapi('Promotion')
 
 const promotionView = view('promotion', promotionSchema, (promotion: Promotion) => ({
-  id: promotion.id,
-  name: promotion.name,
-  amount: formatAmount(promotion.amountNanos),
-  code: promotion.code,
-  starts_at: formatTime(promotion.startsAt),
-  ends_at: formatTime(promotion.endsAt),
+  ...jsonFields(promotion),
   max_grants: promotion.grantsMax,
-  granted: promotion.granted,
-  credit_days: promotion.creditDays,
-  status: promotion.status,
-  state: promotion.state,
-  created_at: formatTime(promotion.createdAt),
-  updated_at: formatTime(promotion.updatedAt),
 }))
 
 function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch {

@@ -1,5 +1,6 @@
 /** `/vouchers`: codes that credit an account. Only the response to a creation contains the codes. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import { currencyColumn } from '../../csv-export.ts'
@@ -52,16 +53,7 @@ const redeemedVoucherSchema = z
   })
   .openapi('RedeemedVoucher')
 
-const voucherView = view('voucher', voucherSchema, (voucher: Voucher) => ({
-  id: voucher.id,
-  status: voucher.status,
-  amount: formatAmount(voucher.amountNanos),
-  expires_at: formatTime(voucher.expiresAt),
-  created_at: formatTime(voucher.createdAt),
-  redeemed_at: formatTime(voucher.redeemedAt),
-  redeemed_by: voucher.redeemedBy,
-  revoked_at: formatTime(voucher.revokedAt),
-}))
+const voucherView = view('voucher', voucherSchema, (voucher: Voucher) => jsonFields(voucher))
 
 export const voucherEndpoints = [
   admin.create('/vouchers', {

@@ -1,5 +1,6 @@
 /** `/incidents`: incidents with their posts, opened and closed by the incident monitor or by operators. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import { withOutageIncident } from '../../../health/automatic-incidents.ts'
@@ -58,22 +59,9 @@ export const incidentSchema = z
   .openapi('Incident')
 
 const incidentView = view('incident', incidentSchema, (incident: Incident) => ({
-  id: incident.id,
-  title: incident.title,
-  status: incident.status,
-  severity: incident.severity,
-  models: incident.models,
+  ...jsonFields(incident),
   automatic: incident.watchedModel !== null,
-  public: incident.isPublic,
-  opened_at: formatTime(incident.openedAt),
-  closed_at: formatTime(incident.closedAt),
-  updated_at: formatTime(incident.updatedAt),
-  updates: incident.posts.map((post) => ({
-    id: post.id,
-    at: formatTime(post.at),
-    status: post.status,
-    message: post.message,
-  })),
+  updates: incident.posts.map((post) => ({ ...post, at: formatTime(post.at) })),
 }))
 
 function toIncidentPatch({ public: isPublic, ...patch }: z.infer<typeof incidentPatch>): IncidentPatch {

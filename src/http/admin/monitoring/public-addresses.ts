@@ -1,9 +1,10 @@
 /** `/addresses`: the public URLs of this deployment, as the relay itself reaches them. */
 import { z } from '@hono/zod-openapi'
+import { formatTime } from '../../api/json-values.ts'
+import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
 import { listPublicAddresses } from '../../../health/public-addresses.ts'
 import { time } from '../schemas.ts'
-import { formatTime } from '../../api/json-values.ts'
 
 const addressSchema = z
   .object({
@@ -30,13 +31,10 @@ export const publicAddressEndpoints = [
     idOf: ({ url }) => url,
     handle: async ({ ctx: { db, config } }) =>
       (await listPublicAddresses(db, config.publicUrls)).map((address, index) => ({
-        url: address.url,
+        ...jsonFields(address),
         primary: index === 0,
-        state: toAddressState(address.isHealthy),
         since: formatTime(address.since),
-        checked_at: formatTime(address.checkedAt),
-        duration_ms: address.durationMs,
-        problem: address.problem,
+        state: toAddressState(address.isHealthy),
       })),
   }),
 ]

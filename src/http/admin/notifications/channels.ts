@@ -1,5 +1,6 @@
 /** `/channels`: where notifications are delivered in addition to the console, for the operators or an account. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -26,7 +27,6 @@ import { testMessage } from '../../../notifications/render-message.ts'
 import { HttpSender, sendMessage } from '../../../notifications/send.ts'
 import { languages } from '../../../notifications/locales/notification-texts.ts'
 import { returnedOnce, time } from '../schemas.ts'
-import { formatTime } from '../../api/json-values.ts'
 
 const patchFields = {
   name: z.string().optional().meta({ description: 'The name that preferences use.' }),
@@ -91,21 +91,12 @@ interface ChannelWithState {
   readonly state: ChannelState
 }
 
-function serializeChannel({ channel, state }: ChannelWithState): z.infer<typeof channelSchema> {
+function serializeChannel({ channel, state }: ChannelWithState) {
   return {
-    id: channel.id,
+    ...jsonFields({ ...channel, ...state }),
     account: channel.audience === operatorAudience ? null : channel.audience,
-    name: channel.name,
-    kind: channel.kind,
     address: channel.hint,
     notices: channel.kinds,
-    language: channel.language,
-    enabled: channel.enabled,
-    waiting: state.waiting,
-    last_sent_at: formatTime(state.lastSentAt),
-    problem: state.problem,
-    created_at: formatTime(channel.createdAt),
-    updated_at: formatTime(channel.updatedAt),
   }
 }
 

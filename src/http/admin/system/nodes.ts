@@ -1,11 +1,11 @@
 /** `/nodes`: the nodes of a cluster, and retiring one that will not come back. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import type { NodeRecord } from '../../../db/postgres/nodes.ts'
 import { auditStatement } from '../../../db/audit.ts'
 import { time } from '../schemas.ts'
-import { formatTime } from '../../api/json-values.ts'
 
 const nodeSchema = z
   .object({
@@ -23,17 +23,7 @@ const nodeSchema = z
   })
   .openapi('Node')
 
-const nodeView = view(
-  'node',
-  nodeSchema,
-  ({ startedAt, seenAt, openHolds, isSelf, ...rest }: NodeRecord) => ({
-    ...rest,
-    self: isSelf,
-    started_at: formatTime(startedAt),
-    seen_at: formatTime(seenAt),
-    open_holds: openHolds,
-  }),
-)
+const nodeView = view('node', nodeSchema, (node: NodeRecord) => jsonFields(node))
 
 export const nodeEndpoints = [
   admin.list('/nodes', {

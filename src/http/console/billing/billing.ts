@@ -1,35 +1,13 @@
 /** An account's billing: wallet, ledger entries, vouchers, caps. */
 import { updateAccount } from '../../../accounts/accounts.ts'
 import { formatAmount } from '../../../lib/money.ts'
-import { currency } from '../../../usage/request-records.ts'
 import { listCredits, listMovements, type Credit } from '../../../usage/statement.ts'
-import {
-  decodeCursor,
-  encodeCursor,
-  parseOptionalAmount,
-  formatOptionalAmount,
-  formatTime,
-} from '../../api/json-values.ts'
+import { decodeCursor, encodeCursor, parseOptionalAmount, formatTime } from '../../api/json-values.ts'
+import { readWallet } from '../../api/wallet.ts'
 import { writeAndPublish } from '../../api/publish.ts'
-import { billingContract, type Entry, type Wallet } from '../contract/billing.ts'
+import { billingContract, type Entry } from '../contract/billing.ts'
 import { statementEndpoints } from './statements.ts'
 import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
-
-async function readWallet({ ctx, account }: ConsoleContext): Promise<Wallet> {
-  const { balance, held, available, spentToday, spentMonth } = await ctx.wallet(account.id, null)
-  return {
-    currency,
-    balance: formatAmount(balance),
-    held: formatAmount(held),
-    available: formatAmount(available),
-    spent_today: formatAmount(spentToday),
-    spent_month: formatAmount(spentMonth),
-    caps: {
-      daily: formatOptionalAmount(account.caps.dailyNanos),
-      monthly: formatOptionalAmount(account.caps.monthlyNanos),
-    },
-  }
-}
 
 function serializeEntry(entry: Credit, balanceNanos: bigint | null): Entry {
   const isCharge = entry.kind === 'charge'
@@ -63,7 +41,7 @@ async function setCaps(context: ConsoleContext<typeof billingContract.setCaps>) 
     monthlyNanos: parseOptionalAmount(body.monthly, 'monthly'),
   }
   await writeAndPublish({ ctx }, updateAccount(ctx.db, accountId, { caps }, by))
-  return readWallet(context)
+  return readWallet(context.account, ctx)
 }
 
 async function redeemVoucher({ ctx, accountId, by, body }: ConsoleContext<typeof billingContract.redeem>) {
@@ -72,7 +50,7 @@ async function redeemVoucher({ ctx, accountId, by, body }: ConsoleContext<typeof
 }
 
 export const billingEndpoints: readonly Endpoint[] = [
-  endpoint(billingContract.wallet, readWallet),
+  endpoint(billingContract.wallet, ({ account, ctx }) => readWallet(account, ctx)),
   endpoint(billingContract.entries, listEntries),
   endpoint(billingContract.setCaps, setCaps),
   endpoint(billingContract.redeem, redeemVoucher),

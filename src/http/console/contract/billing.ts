@@ -1,17 +1,9 @@
 /** Contract of an account's billing: wallet, ledger entries, vouchers, caps, monthly statements. */
 import { z } from 'zod'
 import { defineEndpoint, type ResponseOf } from './endpoint.ts'
-import { caps, capsInput, money, pageFields, pageOf, sums, time } from '../../api/json-schemas.ts'
+import { wallet } from '../../api/wallet.ts'
+import { capsInput, money, pageFields, pageOf, sums, time } from '../../api/json-schemas.ts'
 
-const wallet = z.object({
-  currency: z.string(),
-  balance: money,
-  held: money,
-  available: money,
-  spent_today: money,
-  spent_month: money,
-  caps,
-})
 const entry = z.object({
   id: z.string(),
   time,
