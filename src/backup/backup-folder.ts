@@ -11,7 +11,7 @@ import { findOpeningSecret, type Secret, type SecretSources } from '../db/data-k
 import { keyFileName } from '../lib/key-file.ts'
 import { openReadOnly } from '../db/sqlite/read-only.ts'
 import { syncPath } from '../lib/sync-path.ts'
-import { checkDatabase } from '../engine/verification/check-database.ts'
+import { checkDatabase } from '../engine/verification/sqlite-source.ts'
 
 /** A backup cannot be made or restored; the message says why. */
 export class BackupError extends Error {

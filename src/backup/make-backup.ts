@@ -20,7 +20,7 @@ import {
 } from './backup-folder.ts'
 import { errorCode } from '../lib/error-message.ts'
 import { syncPath } from '../lib/sync-path.ts'
-import { checkDatabase } from '../engine/verification/check-database.ts'
+import { checkDatabase } from '../engine/verification/sqlite-source.ts'
 
 /** Copies a consistent state of the store into a folder, and returns the names of the files. One for each kind of store. */
 export type CopyStore = (folder: string, onStep: OnStep) => Promise<readonly string[]>

@@ -2,7 +2,7 @@
  * Only the leader monitors the ledger, but a mismatch halts admission on all nodes. It is broadcast after every check that
  * fails, and to each node that has just connected. The alert lasts until the nodes are restarted with a corrected ledger.
  */
-import type { LedgerReport } from '../ledger/report.ts'
+import type { LedgerReport } from '../engine/verification/replay.ts'
 import type { MonitorListener } from '../engine/verification/verify-thread.ts'
 
 /** Findings are truncated because messages have a maximum size; `sluice verify` shows all of them. */

@@ -55,6 +55,28 @@ export function compileQuery(query: Query): Statement {
   return { sql: compiled.sql, parameters: compiled.parameters.map(toParameter) }
 }
 
+/** A database whose statements `run` executes one by one on a connection, for example in one transaction. */
+export function connectionDb(run: (statement: Statement) => Promise<StatementResult>): Db {
+  async function rowsOf<Result>(query: Query<Result>): Promise<Result[]> {
+    // The schema and the integer rule of the connections guarantee the query's type.
+    return (await run(compileQuery(query))).rows as Result[]
+  }
+  return {
+    all: rowsOf,
+    report: rowsOf,
+    first: async (query) => (await rowsOf(query))[0],
+    async write(...queries) {
+      const results = []
+      for (const query of queries) results.push(await run(compileQuery(query)))
+      return results
+    },
+  }
+}
+
+export function readOnlyDb(run: (statement: Statement) => Promise<StatementResult>): Db {
+  return { ...connectionDb(run), write: () => Promise.reject(new Error('A snapshot is read-only.')) }
+}
+
 /** How long to wait before the next report, if too many of the account are waiting. */
 const busyRetryMs = 5000
 

@@ -7,6 +7,7 @@ import { dataKeyNames } from '../db/data-keys.ts'
 import type { Db } from '../db/db.ts'
 import { openSnapshots } from '../db/postgres/snapshot.ts'
 import { getSetting } from '../db/settings.ts'
+import { readDeletedRequests } from '../db/retention/delete-requests.ts'
 import { sql } from '../db/schema/schema.ts'
 import { checkNotMoved, unfinishedMoveMessage } from '../db/transfer/move-marker.ts'
 import {
@@ -20,7 +21,6 @@ import { applyToHolds } from '../ledger/apply.ts'
 import { encodeHolds } from '../ledger/checkpoint.ts'
 import { decodeEvents } from '../ledger/journal.ts'
 import { emptyState } from '../ledger/state.ts'
-import { sumDroppedBills } from '../ledger/verify.ts'
 import { Progress, type OnAdvance } from './progress.ts'
 
 /**
@@ -60,10 +60,7 @@ class DeletedRequests {
 /** Copies the journal with its entries, the open holds, and the deletions of request rows. Returns how many are extra. */
 async function copyLedger(db: Db, target: SqliteTarget, progress: Progress): Promise<number> {
   const state = emptyState()
-  const deleted = new DeletedRequests(
-    db,
-    sumDroppedBills(await db.report(sql.selectFrom('dropped_bills').selectAll())).bills,
-  )
+  const deleted = new DeletedRequests(db, (await readDeletedRequests(db)).bills)
   let at = 0
   const last = await target.copyLedger(
     snapshotReader(db),

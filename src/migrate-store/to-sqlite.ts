@@ -13,7 +13,7 @@ import { readMoveOrigin, readMoveMarker, writeMoveOrigin } from '../db/transfer/
 import { countRows, listTables, type ReadRows } from '../db/transfer/tables.ts'
 import { newId } from '../lib/ids.ts'
 import { keyFileName, readKeyFile } from '../lib/key-file.ts'
-import { checkDatabase } from '../engine/verification/check-database.ts'
+import { checkDatabase } from '../engine/verification/sqlite-source.ts'
 import { syncPath } from '../lib/sync-path.ts'
 import { copyFromPostgres, type PostgresCopy } from './copy-from-postgres.ts'
 import { Progress, progressBar, type OnProgress } from './progress.ts'

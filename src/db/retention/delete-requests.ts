@@ -3,6 +3,8 @@
  * The sums of their bills are recorded by account in the same transaction, so that the ledger can still be verified
  * against the remaining rows.
  */
+import type { Db } from '../db.ts'
+import { joinSum, splitSumSql } from '../money-sums.ts'
 import type { Row, Statement } from '../statement.ts'
 import { rollUpCursorSql } from '../rollup-cursor.ts'
 import type { Connection } from '../sqlite/connection.ts'
@@ -12,8 +14,7 @@ export const deleteStepRows = 100
 
 const deletedCursorName = 'requests_dropped'
 
-/** The row id up to which rows are deleted. */
-export const deletedUpToSql = `select coalesce(max(position), 0) as position from cursors where name = '${deletedCursorName}'`
+const deletedUpToSql = `select coalesce(max(position), 0) as position from cursors where name = '${deletedCursorName}'`
 
 // The last row stays, because an empty table would assign row ids from 1 again.
 const oldestRowsSql = `select row_id, at from requests
@@ -30,6 +31,19 @@ on conflict (account_id) do update set
 
 const advanceCursorSql = `insert into cursors (name, position) values ('${deletedCursorName}', ?)
 on conflict (name) do update set position = excluded.position`
+
+/** What was deleted so far: up to which row, how many rows with a cost, and their cost. */
+export async function readDeletedRequests(
+  db: Db,
+): Promise<{ readonly lastRow: number; readonly bills: number; readonly cost: bigint }> {
+  const [row] = await db.report<{ last: number; bills: number; sum_yuan: number; sum_rest_nanos: bigint }>({
+    sql: `select (${deletedUpToSql}) as last, coalesce(sum(bills), 0) as bills, ${splitSumSql('cost_nanos', 'sum')}
+      from dropped_bills`,
+    parameters: [],
+  })
+  if (row === undefined) return { lastRow: 0, bills: 0, cost: 0n }
+  return { lastRow: row.last, bills: row.bills, cost: joinSum(row.sum_yuan, row.sum_rest_nanos) }
+}
 
 /** Selects the oldest rows that may be deleted. */
 export const selectOldestRows = (rows: number): Statement => ({ sql: oldestRowsSql, parameters: [rows] })

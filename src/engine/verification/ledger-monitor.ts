@@ -1,14 +1,22 @@
 /**
  * Monitors the ledger. Each check recomputes the commits since the last one and compares all derived rows, as
- * `sluice verify` does for the whole ledger, so its cost depends on what is new. In addition, scrubs (scrub.ts) verify what
- * was there before. A mismatch stays reported.
+ * `sluice verify` does for the whole ledger, so its cost depends on what is new. In addition, a scrub verifies what was
+ * there before. A mismatch stays reported.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../db/db.ts'
-import type { LedgerReport } from '../../ledger/report.ts'
-import type { LedgerSource, ReadSnapshot, SnapshotConnection } from './ledger-source.ts'
-import { LedgerVerification } from './replay.ts'
-import { lastDeletedRow, pauseFactor, scrubJournal, scrubSums, type Scrub } from './scrub.ts'
+import { readDeletedRequests } from '../../db/retention/delete-requests.ts'
+import { rollUpCursorSql } from '../../db/rollup-cursor.ts'
+import { addTotals, noRows, sumRows, type RowTotals } from './ledger-reader.ts'
+import {
+  afterLastRow,
+  beforeFirstRow,
+  readLastIds,
+  type LedgerSource,
+  type ReadSnapshot,
+  type SnapshotConnection,
+} from './ledger-source.ts'
+import { LedgerVerification, type LedgerReport } from './replay.ts'
 
 export interface MonitorListener {
   onReport(report: LedgerReport): void
@@ -27,12 +35,19 @@ interface Monitored {
   readonly lastSeenRow: number
 }
 
+/** The id up to which a snapshot sees all request rows: they become visible out of order, but are rolled up in order. */
+async function readLastSeenRow(db: Db): Promise<number> {
+  const [row] = await db.report<{ position: number }>({ sql: rollUpCursorSql, parameters: [] })
+  return row?.position ?? 0
+}
+
 /**
  * Rows were deleted before they were checked, after a long sleep of the machine, or a failover has lost commits. The scrubs
  * verify what is left.
  */
 async function isHistoryGone(db: Db, { verification, lastSeenRow }: Monitored): Promise<boolean> {
-  return (await lastDeletedRow(db)) > lastSeenRow || !(await verification.reader.isHistoryIntact(db))
+  const { lastRow } = await readDeletedRequests(db)
+  return lastRow > lastSeenRow || !(await verification.reader.isHistoryIntact(db))
 }
 
 export class LedgerMonitor {
@@ -61,37 +76,34 @@ export class LedgerMonitor {
   }
 
   async #verifyNew(db: Db): Promise<LedgerReport> {
-    const { source } = this.#ledger
     if (this.#current && (await isHistoryGone(db, this.#current))) this.#current = null
-    this.#current ??= {
-      verification: new LedgerVerification(source, await source.readPresent(db)),
-      lastSeenRow: await source.readLastSeenRow(db),
-    }
-    const { verification } = this.#current
+    const verification = this.#current?.verification ?? (await this.#startAtPresent(db))
+    this.#current ??= { verification, lastSeenRow: await readLastSeenRow(db) }
     const report = await verification.verify(db)
-    this.#current = { verification, lastSeenRow: await source.readLastSeenRow(db) }
+    this.#current = { verification, lastSeenRow: await readLastSeenRow(db) }
     return report
   }
 
-  /** Compares the sums of all rows once. Resolves after a mismatch was reported. */
-  async scrubOnce(pauseMs: number): Promise<void> {
-    while ((await this.#scrub(scrubSums, pauseMs)) === null) await delay(pauseMs)
+  async #startAtPresent(db: Db): Promise<LedgerVerification> {
+    const { source } = this.#ledger
+    return new LedgerVerification(source, {
+      state: await source.readPresent(db),
+      heads: await source.readHeads(db),
+      marks: await readLastIds(db),
+    })
   }
 
-  /** Repeats all scrubs until one finds a mismatch, with at least this pause between them and after a failure. */
-  async scrubAll(pauseMs: number): Promise<void> {
-    const repeat = async (scrub: Scrub): Promise<void> => {
-      while (!this.#failedReport) {
-        const startedAt = performance.now()
-        await this.#scrub(scrub, pauseMs)
-        const tookMs = performance.now() - startedAt
-        if (!this.#failedReport) await delay(Math.max(pauseMs, tookMs * pauseFactor))
-      }
+  /** Verifies the whole ledger, once or, with pauses between, until it finds a mismatch. Retries after a failure. */
+  async scrub(pauseMs: number, isRepeated: boolean): Promise<void> {
+    for (;;) {
+      const startedAt = performance.now()
+      const report = await this.#scrubOnce(pauseMs)
+      if (this.#failedReport || (report && !isRepeated)) return
+      await delay(Math.max(pauseMs, report ? (performance.now() - startedAt) * pauseFactor : 0))
     }
-    await Promise.all([scrubSums, scrubJournal].map(repeat))
   }
 
-  async #scrub(scrub: Scrub, pauseMs: number): Promise<LedgerReport | null> {
+  async #scrubOnce(pauseMs: number): Promise<LedgerReport | null> {
     const snapshots = this.#ledger.openSnapshots('sluice watch of all')
     const read: ReadSnapshot = (work) => this.#retryUntilAvailable(() => snapshots.read(work), pauseMs)
     const report = await scrub(this.#ledger.source, read)
@@ -114,4 +126,74 @@ export class LedgerMonitor {
       }
     }
   }
+}
+
+/** A few milliseconds of work. */
+const rowsPerStep = 5000
+/** How much longer than a step the pause after it is: a scrub uses a fifth of one core. */
+const pauseFactor = 4
+
+const pauseAfter = (startedAt: number): Promise<void> => delay((performance.now() - startedAt) * pauseFactor)
+
+/** The totals of all rows up to this id, which do not change: entries are never deleted, and deleted request rows count. */
+export async function sumInSteps(
+  read: ReadSnapshot,
+  table: 'entries' | 'requests',
+  last: number,
+): Promise<RowTotals> {
+  let [sum, after, deletedUpTo] = [noRows, beforeFirstRow, -1]
+  while (after < last) {
+    const startedAt = performance.now()
+    const { deleted, rows } = await read(async (db) => {
+      const { lastRow, ...totals } = await readDeletedRequests(db)
+      // All rows that were read so far are deleted, and contained in the totals of the deleted ones.
+      const mustRestart = table === 'requests' && lastRow > Math.max(after, deletedUpTo)
+      const range = [mustRestart ? beforeFirstRow : after, last] as const
+      return {
+        deleted: mustRestart ? { lastRow, totals } : null,
+        rows: await sumRows(db, table, range, rowsPerStep),
+      }
+    })
+    if (deleted) [sum, deletedUpTo] = [{ ...noRows, ...deleted.totals }, deleted.lastRow]
+    sum = addTotals(sum, rows.totals)
+    after = rows.last ?? last
+    if (after < last) await pauseAfter(startedAt)
+  }
+  return sum
+}
+
+/**
+ * Verifies everything, also what was there before the monitor started, as `sluice verify` does. It works in steps of a few
+ * milliseconds with longer pauses, because there may be tens of millions of rows while callers are served. Each step reads
+ * its own snapshot, so that nothing waits for it and no snapshot gets old. null: the scrub is void because rows that it had
+ * read are gone, and must start again.
+ */
+export async function scrub(source: LedgerSource, read: ReadSnapshot): Promise<LedgerReport | null> {
+  const settled = await source.readSettledMarks(read)
+  // All rows may be gone, although the last one is never deleted for its age.
+  const marks = { ...settled, rowId: Math.max(settled.rowId, (await read(readDeletedRequests)).lastRow) }
+  const heads = await read((db) => source.readHeads(db))
+  const entries = await sumInSteps(read, 'entries', marks.entryId)
+  const totals = addTotals(entries, await sumInSteps(read, 'requests', marks.rowId))
+  const verification = new LedgerVerification(source, null)
+  const { reader, replay } = verification
+  for (let isMore = true; isMore;) {
+    const startedAt = performance.now()
+    isMore = await read((db) => verification.readPage(db))
+    // Commits that were added since the start are read without pauses; otherwise the scrub might never end.
+    if (isMore && !reader.hasReached(heads)) await pauseAfter(startedAt)
+  }
+  const end = await read(async (db) => {
+    const isIntact = (await source.containsHeads(db, heads)) && (await reader.isHistoryIntact(db))
+    if (!isIntact || (await readDeletedRequests(db)).lastRow > marks.rowId) return null
+    while (await verification.readPage(db));
+    const newEntries = await sumRows(db, 'entries', [marks.entryId, afterLastRow])
+    const newRequests = await sumRows(db, 'requests', [marks.rowId, afterLastRow])
+    return {
+      state: await source.readState(db),
+      totals: [newEntries.totals, newRequests.totals].reduce(addTotals, totals),
+    }
+  })
+  // Not in the read, which may run again: totals are compared once.
+  return end && replay.report(end)
 }

@@ -1,95 +1,283 @@
 /**
- * Recomputes the ledger from its journal, from the first commit or from the present on, and compares the entries, request
- * rows, owners and open holds with it.
+ * Recomputes the ledger from its journal, from the first commit or from the present on, and compares everything derived
+ * from it: entries, request rows, owners, open holds and the holds of checkpoints. Only the events are trusted, and only
+ * as far as the hash chain is intact.
  */
 import type { Db } from '../../db/db.ts'
-import type { HoldRow, SharedOwnerRow } from '../../db/postgres/lock-batch.ts'
-import { LedgerInvariantError } from '../../ledger/apply.ts'
-import { encodeHold } from '../../ledger/checkpoint.ts'
-import { decodeEvents } from '../../ledger/journal.ts'
-import type { LedgerReport } from '../../ledger/report.ts'
-import { emptyOwner } from '../../ledger/state.ts'
-import { LedgerVerifier } from '../../ledger/verify.ts'
+import type { HoldRow } from '../../db/postgres/lock-batch.ts'
+import { apply, LedgerInvariantError } from '../../ledger/apply.ts'
+import { encodeHold, encodeHolds } from '../../ledger/checkpoint.ts'
+import { accountBook, transfersOf, type Transfer } from '../../ledger/entries.ts'
+import type { LedgerEvent } from '../../ledger/events.ts'
+import { decodeEvents, JournalFormatError } from '../../ledger/journal.ts'
+import { accountOwner, emptyOwner, emptyState, type LedgerState } from '../../ledger/state.ts'
 import { ownerToRow } from '../postgres/shared-rows.ts'
-import { storedOwner } from '../sqlite/recovery.ts'
-import type { LedgerSource, StartingPoint } from './ledger-source.ts'
-import { PageReader, type LedgerEnd, type LedgerPage } from './page-reader.ts'
+import {
+  addTotals,
+  LedgerReader,
+  noRows,
+  type LedgerEnd,
+  type LedgerPage,
+  type RowTotals,
+} from './ledger-reader.ts'
+import {
+  billCells,
+  billOf,
+  entryCells,
+  hasBill,
+  parseBills,
+  parseEntries,
+  type CommitRows,
+  type CommittedTransfer,
+  type LedgerSource,
+  type StartingPoint,
+  type StoredBill,
+  type StoredState,
+} from './ledger-source.ts'
 
+/** The result of a verification of the ledger. */
+export interface LedgerReport {
+  readonly ok: boolean
+  /** Entries that follow from the journal. */
+  readonly entries: number
+  /** Sum of all differences found, in nanos. */
+  readonly drift: bigint
+  readonly openHolds: number
+  readonly overrun: bigint
+  /** Human-readable findings, at most the first hundred. Empty if `ok`. */
+  readonly findings: readonly string[]
+}
+
+const maxFindings = 100
+
+function absoluteDifference(a: bigint, b: bigint): bigint {
+  return a > b ? a - b : b - a
+}
+
+/** The names of the fields in which two rows differ. */
+export function differingFields<Row extends object>(computed: Row, found: Row): string[] {
+  const names = Object.keys(found) as (keyof Row & string)[]
+  return names.filter((name) => computed[name] !== found[name])
+}
+
+/** The rows that commits imply. */
+interface ImpliedRows {
+  readonly transfers: CommittedTransfer[]
+  readonly bills: StoredBill[]
+}
+
+/** Feed it pages in order, then ask for the report. It can be fed further afterwards. */
 export class LedgerReplay {
-  readonly verifier: LedgerVerifier
+  readonly #state: LedgerState
+  readonly #deletesInOrder: boolean
+  readonly #findings: string[] = []
+  /** Each account's balance as the sum of the entries that the journal implies, starting from the initial state. */
+  readonly #sums = new Map<string, bigint>()
+  /** The rows of commits, and the bills whose rows were deleted for their age, since the last report. */
+  #seen = noRows
+  #entries = 0
+  #bills = 0
+  #deletedBills = 0
+  #drift = 0n
   #isBroken = false
 
-  constructor({ state, dropped }: Pick<StartingPoint, 'state' | 'dropped'>) {
-    this.verifier = new LedgerVerifier(state, dropped)
+  /** `state`: after the commit at which the replay starts. */
+  constructor({ deletesInOrder }: Pick<LedgerSource, 'deletesInOrder'>, state: LedgerState = emptyState()) {
+    this.#state = state
+    this.#deletesInOrder = deletesInOrder
+    for (const [id, { balance }] of state.owners) if (isAccount(id)) this.#sums.set(bookOf(id), balance)
   }
 
   /** Applies the next page and compares its rows. Returns whether more can follow: a broken journal stays broken. */
   apply({ seqs, bodies, holds, rows, broken, isLast }: LedgerPage): boolean {
     if (this.#isBroken) return false
+    const implied: ImpliedRows = { transfers: [], bills: [] }
     try {
       for (const [index, body] of bodies.entries()) {
         const seq = seqs[index] ?? 0
-        this.verifier.applyCommit({ seq, events: decodeEvents(body), holds: holds.get(seq) ?? null })
+        for (const event of decodeEvents(body)) this.#applyEvent(seq, event, implied)
+        if (holds.has(seq) && holds.get(seq) !== encodeHolds(this.#state))
+          this.#addFinding(`the checkpoint at commit ${seq} has other holds than the journal`)
       }
-      this.verifier.compareRows(rows)
+      this.#compareRows(seqs, implied, rows)
       if (broken !== null) this.#break(broken)
     } catch (error) {
-      if (!(error instanceof LedgerInvariantError)) throw error
+      if (!(error instanceof LedgerInvariantError || error instanceof JournalFormatError)) throw error
       this.#break(error.message)
     }
     return !isLast && !this.#isBroken
   }
 
   /** Compares what is left after the last page, and reports all findings so far. */
-  report({ rest, state }: LedgerEnd): LedgerReport {
-    if (!this.#isBroken) {
-      if ('rows' in rest) this.verifier.compareRows(rest.rows)
-      else this.verifier.compareTotals(rest.totals)
+  report({ totals, state }: LedgerEnd): LedgerReport {
+    if (!this.#isBroken) this.#compareTotals(totals)
+    this.#seen = noRows
+    this.#compareOwners(state)
+    if (state.holds !== null) this.#compareHolds(state.holds)
+    return {
+      ok: this.#findings.length === 0,
+      entries: this.#entries,
+      drift: this.#drift,
+      openHolds: this.#state.holds.size,
+      overrun: this.#state.overrun,
+      findings: [...this.#findings],
     }
-    if ('holds' in state) {
-      compareOpenHolds(state.holds, this.verifier)
-      compareHeldAmounts(state.owners, this.verifier)
-    }
-    return this.verifier.report(state.owners.map((row) => [row.id, storedOwner(row)] as const))
   }
 
   #break(finding: string): void {
     this.#isBroken = true
-    this.verifier.addFinding(finding)
+    this.#addFinding(finding)
+  }
+
+  /** `drift`: the amount by which the books differ, in nanos. */
+  #addFinding(message: string, drift = 0n): void {
+    this.#drift += drift
+    if (this.#findings.length < maxFindings) this.#findings.push(message)
+  }
+
+  #applyEvent(seq: number, event: LedgerEvent, { transfers, bills }: ImpliedRows): void {
+    const account = this.#state.holds.get(event.id)?.account ?? ''
+    apply(this.#state, event)
+    if (hasBill(event)) bills.push(billOf(event))
+    for (const transfer of transfersOf(event, account)) {
+      transfers.push({ seq, transfer })
+      this.#addToSums(transfer)
+    }
+  }
+
+  #compareRows(seqs: readonly number[], { transfers, bills }: ImpliedRows, rows: CommitRows): void {
+    this.#entries += transfers.length
+    // Nearly always the texts are equal, and comparing them costs a fraction of reading every row.
+    const isSame = rows.entries === JSON.stringify(transfers.map(entryCells))
+    const entries = isSame ? transfers : parseEntries(rows.entries)
+    if (!isSame) this.#compareEntries(seqs, transfers, entries)
+    const areSame = rows.bills === JSON.stringify(bills.map(billCells))
+    const billRows = areSame ? bills : parseBills(rows.bills)
+    if (!areSame) this.#compareBills(bills, billRows, rows.deletedBills)
+    this.#bills += bills.length
+    this.#seen = addTotals(this.#seen, {
+      entries: entries.length,
+      amount: entries.reduce((sum, { transfer }) => sum + transfer.amount, 0n),
+      bills: billRows.filter(({ cost }) => cost !== 0n).length,
+      cost: billRows.reduce((sum, { cost }) => sum + cost, 0n),
+    })
+  }
+
+  /** Only the sums of accounts are compared. */
+  #addToSums({ debit, credit, amount }: Transfer): void {
+    if (isAccountBook(debit)) this.#sums.set(debit, (this.#sums.get(debit) ?? 0n) - amount)
+    if (isAccountBook(credit)) this.#sums.set(credit, (this.#sums.get(credit) ?? 0n) + amount)
+  }
+
+  #compareEntries(
+    seqs: readonly number[],
+    transfers: readonly CommittedTransfer[],
+    entries: readonly CommittedTransfer[],
+  ): void {
+    const implied = Map.groupBy(transfers, ({ seq }) => seq)
+    const found = Map.groupBy(entries, ({ seq }) => seq)
+    for (const seq of seqs) this.#compareCommit(seq, implied.get(seq) ?? [], found.get(seq) ?? [])
+    const known = new Set(seqs)
+    for (const { seq, transfer } of entries)
+      if (!known.has(seq))
+        this.#addFinding(`an entry of ${transfer.ref} belongs to no commit`, transfer.amount)
+  }
+
+  #compareCommit(
+    seq: number,
+    implied: readonly CommittedTransfer[],
+    entries: readonly CommittedTransfer[],
+  ): void {
+    for (const [index, { transfer }] of implied.entries()) {
+      const found = entries[index]?.transfer
+      if (!found) this.#addFinding(`commit ${seq} lacks the entry of ${transfer.ref}`, transfer.amount)
+      else {
+        const names = differingFields(transfer, found)
+        const message = `the entry of ${transfer.ref} in commit ${seq} differs in ${names.join(', ')}`
+        if (names.length > 0) this.#addFinding(message, absoluteDifference(transfer.amount, found.amount))
+      }
+    }
+    for (const { transfer } of entries.slice(implied.length)) {
+      const message = `commit ${seq} has an entry of ${transfer.ref} that the journal does not give`
+      this.#addFinding(message, transfer.amount)
+    }
+  }
+
+  #compareBills(bills: readonly StoredBill[], rows: readonly StoredBill[], deletedBills: number): void {
+    const found = new Map(rows.map((row) => [row.id, row]))
+    for (const [index, bill] of bills.entries()) {
+      const { id, cost } = bill
+      const row = found.get(id)
+      const earlier = this.#deletesInOrder ? this.#bills + index : this.#deletedBills
+      if (!row && earlier < deletedBills) {
+        this.#deletedBills += 1
+        this.#seen = addTotals(this.#seen, { ...noRows, bills: 1, cost })
+      } else if (!row) this.#addFinding(`request ${id} has no row for its ${cost} nanos`, cost)
+      else {
+        const names = differingFields(bill, row)
+        const message = `request ${id} was billed ${cost} nanos, its row has ${row.cost} (${names.join(', ')})`
+        if (names.length > 0) this.#addFinding(message, absoluteDifference(cost, row.cost))
+      }
+    }
+  }
+
+  /** Finds rows that belong to no commit, and request rows that were not deleted as recorded. */
+  #compareTotals(found: RowTotals): void {
+    const seen = this.#seen
+    if (found.entries !== seen.entries || found.amount !== seen.amount)
+      this.#addFinding(
+        `there are ${found.entries} entries of ${found.amount} nanos, but the journal has ${seen.entries} of ${seen.amount}`,
+        absoluteDifference(found.amount, seen.amount),
+      )
+    if (found.bills !== seen.bills || found.cost !== seen.cost)
+      this.#addFinding(
+        `the request rows, with deleted ones, have ${found.bills} bills of ${found.cost} nanos, but the journal has ${seen.bills} of ${seen.cost}`,
+        absoluteDifference(found.cost, seen.cost),
+      )
+  }
+
+  #compareOwners({ owners }: StoredState): void {
+    const rows = new Map(owners.map((row) => [row.id, row]))
+    for (const id of new Set([...this.#state.owners.keys(), ...rows.keys()])) {
+      const owner = this.#state.owners.get(id) ?? emptyOwner()
+      const row = rows.get(id)
+      const names = row ? differingFields(ownerToRow(id, owner), row) : ['everything: it has no row']
+      const drift = absoluteDifference(owner.balance, row?.balance_nanos ?? 0n)
+      if (names.length > 0)
+        this.#addFinding(`the row of ${id} differs from the journal in ${names.join(', ')}`, drift)
+      if (owner.held < 0n) this.#addFinding(`${id} holds ${owner.held} nanos`)
+      const sum = this.#sums.get(bookOf(id)) ?? 0n
+      if (!isAccount(id) || sum === owner.balance) continue
+      const message = `the entries of ${id} sum to ${sum}, not ${owner.balance}`
+      this.#addFinding(message, absoluteDifference(sum, owner.balance))
+    }
+  }
+
+  #compareHolds(rows: readonly HoldRow[]): void {
+    const { holds } = this.#state
+    const found = new Map(rows.map((row) => [row.id, row.body]))
+    for (const id of new Set([...holds.keys(), ...found.keys()])) {
+      const hold = holds.get(id)
+      if (!hold) this.#addFinding(`the row of hold ${id} belongs to no open hold`)
+      else if (found.get(id) !== encodeHold(hold))
+        this.#addFinding(`the hold ${id} differs from its row, or has none`)
+    }
   }
 }
 
-function compareOpenHolds(rows: readonly HoldRow[], verifier: LedgerVerifier): void {
-  const { holds } = verifier.state
-  const found = new Map(rows.map((row) => [row.id, row.body]))
-  for (const [id, hold] of holds) {
-    if (found.get(id) !== encodeHold(hold))
-      verifier.addFinding(`the hold ${id} differs from its row, or has none`)
-  }
-  for (const id of found.keys()) {
-    if (!holds.has(id)) verifier.addFinding(`the row of hold ${id} belongs to no open hold`)
-  }
-}
-
-function compareHeldAmounts(rows: readonly SharedOwnerRow[], verifier: LedgerVerifier): void {
-  for (const row of rows) {
-    const computed = ownerToRow(row.id, verifier.state.owners.get(row.id) ?? emptyOwner())
-    const names = (['held_nanos', 'day_held_nanos', 'month_held_nanos', 'past'] as const).filter(
-      (name) => computed[name] !== row[name],
-    )
-    if (names.length > 0)
-      verifier.addFinding(`the row of ${row.id} differs from the journal in ${names.join(', ')}`)
-  }
-}
+const isAccountBook = (book: string): boolean => book.startsWith(accountBook(''))
+const isAccount = (ownerId: string): boolean => ownerId.startsWith(accountOwner(''))
+const bookOf = (ownerId: string): string => accountBook(ownerId.slice(accountOwner('').length))
 
 /** A replay with its reader on the same thread. */
 export class LedgerVerification {
-  readonly reader: PageReader
+  readonly reader: LedgerReader
   readonly replay: LedgerReplay
 
-  constructor(source: LedgerSource, start: StartingPoint) {
-    this.reader = new PageReader(source, start)
-    this.replay = new LedgerReplay(start)
+  /** From the first commit on if `start` is null. */
+  constructor(source: LedgerSource, start: StartingPoint | null) {
+    this.reader = new LedgerReader(source, start)
+    this.replay = new LedgerReplay(source, start?.state)
   }
 
   /** Returns whether there are more pages. */
@@ -105,6 +293,6 @@ export class LedgerVerification {
 }
 
 /** Verifies the whole ledger. `db` must see a single snapshot, so that journal and tables match. */
-export async function verifyLedger(source: LedgerSource, db: Db): Promise<LedgerReport> {
-  return new LedgerVerification(source, await source.readBeginning(db)).verify(db)
+export function verifyLedger(source: LedgerSource, db: Db): Promise<LedgerReport> {
+  return new LedgerVerification(source, null).verify(db)
 }

@@ -1,17 +1,14 @@
 /** Verifies the ledger on a thread of its own: the whole of it once, or new commits periodically. */
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { SnapshotReader } from '../../db/postgres/snapshot.ts'
-import type { LedgerReport } from '../../ledger/report.ts'
-import { emptyState } from '../../ledger/state.ts'
-import { noDroppedBills, type DroppedBills } from '../../ledger/verify.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
 import { Channel, plainErrors } from '../../rpc/channel.ts'
 import { openThread, type RemoteThread } from '../../rpc/thread.ts'
 import { LedgerMonitor, type MonitoredLedger, type MonitorListener } from './ledger-monitor.ts'
 import { postgresSource } from './postgres-source.ts'
-import { PageReader, type LedgerEnd, type LedgerPage } from './page-reader.ts'
-import { LedgerReplay } from './replay.ts'
+import { LedgerReader, type LedgerEnd, type LedgerPage } from './ledger-reader.ts'
+import { LedgerReplay, type LedgerReport } from './replay.ts'
 import { openSqliteSnapshots, sqliteSource } from './sqlite-source.ts'
 
 export type { MonitorListener }
@@ -31,9 +28,8 @@ interface VerificationServices {
   }
 }
 
-/** What the thread that reads calls of the one that verifies: pages after the bills that were dropped. */
+/** What the thread that reads calls of the one that verifies. */
 interface ReplayService {
-  begin(dropped: DroppedBills): Promise<void>
   apply(page: LedgerPage): Promise<void>
 }
 
@@ -137,9 +133,7 @@ async function sendLedger(
   const snapshots = openSnapshots('sluice verify')
   try {
     return await snapshots.read(async (db) => {
-      const start = await source.readBeginning(db)
-      await replay.begin(start.dropped)
-      const reader = new PageReader(source, start)
+      const reader = new LedgerReader(source, null)
       const sent: Promise<void>[] = []
       for (let isLast = false; !isLast;) {
         if (sent.length > maxPagesAhead) await sent.shift()
@@ -157,11 +151,8 @@ async function sendLedger(
 
 /** Replays the ledger that another thread reads: reading and hashing take about as long as replaying. */
 async function verifyOnce(location: LedgerLocation): Promise<LedgerReport> {
-  let replay = new LedgerReplay({ state: emptyState(), dropped: noDroppedBills })
+  const replay = new LedgerReplay(openLedger(location).source)
   const service: ReplayService = {
-    async begin(dropped) {
-      replay = new LedgerReplay({ state: emptyState(), dropped })
-    },
     async apply(page) {
       replay.apply(page)
     },
@@ -176,7 +167,7 @@ function startMonitor(location: LedgerLocation, everyMs: number, listener: Monit
   collectGarbageWhenIdle()
   const monitor = new LedgerMonitor(openLedger(location), listener)
   // A node of a cluster cannot know what others do to the rows; the file of a single relay was changed while nothing ran.
-  void (typeof location === 'string' ? monitor.scrubOnce(everyMs) : monitor.scrubAll(everyMs))
+  void monitor.scrub(everyMs, typeof location !== 'string')
   let last: Promise<unknown> = Promise.resolve()
   return () => {
     last = last

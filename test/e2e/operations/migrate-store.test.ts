@@ -19,7 +19,7 @@ import {
   postgresSkipReason,
   type PostgresServer,
 } from '../../../src/db/postgres/postgres.fixture.ts'
-import { writeInvalidText } from '../../../src/engine/verification/invalid-text.fixture.ts'
+import { writeInvalidText } from '../../../src/engine/invalid-text.fixture.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
 import {

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { writeInvalidText } from '../../../src/engine/verification/invalid-text.fixture.ts'
+import { writeInvalidText } from '../../../src/engine/invalid-text.fixture.ts'
 import { expectResponse, type List } from '../../support/client/admin-api.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { CommandLine, commandLineFor } from '../../support/server/command-line.ts'

@@ -1,13 +1,13 @@
 /** Writes text into a ledger that is not valid, as earlier releases did. */
 import { join } from 'node:path'
-import { chainGenesis, chainHash } from '../../db/journal.ts'
-import type { LedgerRewriter, RewrittenCommit } from '../../db/ledger-rewriter.ts'
-import { rewritePostgresLedger } from '../../db/postgres/rewrite-ledger.ts'
-import { sql } from '../../db/schema/schema.ts'
-import { rewriteSqliteLedger } from '../../db/sqlite/rewrite-ledger.ts'
-import { databaseFileName } from '../../db/sqlite/store.ts'
-import { toValidText } from '../../lib/valid-text.ts'
-import { readJournalNodes } from './postgres-source.ts'
+import { chainGenesis, chainHash } from '../db/journal.ts'
+import type { LedgerRewriter, RewrittenCommit } from '../db/ledger-rewriter.ts'
+import { rewritePostgresLedger } from '../db/postgres/rewrite-ledger.ts'
+import { sql } from '../db/schema/schema.ts'
+import { rewriteSqliteLedger } from '../db/sqlite/rewrite-ledger.ts'
+import { databaseFileName } from '../db/sqlite/store.ts'
+import { toValidText } from '../lib/valid-text.ts'
+import { readJournalNodes } from './verification/postgres-source.ts'
 
 interface Commit {
   readonly seq: number

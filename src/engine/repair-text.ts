@@ -4,22 +4,19 @@
  * changes: the chain must be intact before, and the whole ledger consistent after, or else nothing is changed.
  */
 import type { Selectable } from 'kysely'
-import { auditStatement } from '../../db/audit.ts'
-import type { Db } from '../../db/db.ts'
-import { chainGenesis, chainHash } from '../../db/journal.ts'
-import type { LedgerRewriter, RewrittenCommit } from '../../db/ledger-rewriter.ts'
-import { sql, type EntriesTable } from '../../db/schema/schema.ts'
-import { checkNotMoved } from '../../db/transfer/move-marker.ts'
-import { transfersOf, type Transfer } from '../../ledger/entries.ts'
-import { decodeEvents } from '../../ledger/journal.ts'
-import { makeTextValid, type TextChange } from '../../ledger/journal-text.ts'
-import type { LedgerReport } from '../../ledger/report.ts'
-import { differingFields } from '../../ledger/verify.ts'
-import { escapeInvalidText, isValidText, toValidText } from '../../lib/valid-text.ts'
-import { toTransfer } from './ledger-source.ts'
-import { postgresSource, readJournalNodes } from './postgres-source.ts'
-import { verifyLedger } from './replay.ts'
-import { sqliteSource } from './sqlite-source.ts'
+import { auditStatement } from '../db/audit.ts'
+import type { Db } from '../db/db.ts'
+import { chainGenesis, chainHash } from '../db/journal.ts'
+import type { LedgerRewriter, RewrittenCommit } from '../db/ledger-rewriter.ts'
+import { sql, type EntriesTable } from '../db/schema/schema.ts'
+import { checkNotMoved } from '../db/transfer/move-marker.ts'
+import { transfersOf, type Transfer } from '../ledger/entries.ts'
+import { decodeEvents } from '../ledger/journal.ts'
+import { makeTextValid, type TextChange } from '../ledger/journal-text.ts'
+import { escapeInvalidText, isValidText, toValidText } from '../lib/valid-text.ts'
+import { postgresSource, readJournalNodes } from './verification/postgres-source.ts'
+import { differingFields, verifyLedger, type LedgerReport } from './verification/replay.ts'
+import { sqliteSource } from './verification/sqlite-source.ts'
 
 const pageCommits = 200
 
@@ -70,10 +67,19 @@ function readCommits(db: Db, node: string | null, after: number): Promise<Stored
   })
 }
 
-/** An entry of a credit with valid text. */
-function withValidText(transfer: Transfer): Transfer {
-  const { ref, reason } = transfer
-  return { ...transfer, ref: toValidText(ref), reason: reason === null ? null : toValidText(reason) }
+/** The entry of a credit with valid text. */
+function toTransfer(row: Selectable<EntriesTable>): Transfer {
+  return {
+    at: row.at,
+    debit: row.debit,
+    credit: row.credit,
+    amount: row.amount_nanos,
+    kind: row.kind as Transfer['kind'],
+    account: row.account_id ?? '',
+    ref: toValidText(row.ref ?? ''),
+    reason: row.reason === null ? null : toValidText(row.reason),
+    source: row.source as Transfer['source'],
+  }
 }
 
 class Repair {
@@ -118,7 +124,7 @@ class Repair {
       const rows = await this.#db.report(
         query.where('seq', '=', seq).where('kind', '=', 'credit').orderBy('id'),
       )
-      compareEntries(seq, expected, rows.map(toTransfer).map(withValidText))
+      compareEntries(seq, expected, rows.map(toTransfer))
       for (const row of rows) await this.#repairEntry(row)
     }
   }
