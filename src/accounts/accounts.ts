@@ -3,6 +3,7 @@
  * one batch with its line in the audit log; the caller publishes the change.
  */
 
+import type { RowFields } from '../db/row-fields.ts'
 import { sql as fragment } from 'kysely'
 import { apiError, invalidField, notFound } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
@@ -23,24 +24,13 @@ import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { cleanEmail, cleanName, cleanPriceFactor, cleanTimezone, cleanCap } from './fields.ts'
 import { limitsOf, limitsPatchJson, patchLimits, type LimitsPatch, type OwnLimits } from './limits.ts'
 
-export interface Account {
-  readonly id: string
-  readonly email: string
-  readonly name: string
-  readonly tier: string
-  readonly status: 'active' | 'suspended'
-  readonly timezone: string
-  /** null: the tier's factor. */
-  readonly priceFactorPpm: number | null
+export interface Account extends Omit<
+  RowFields<AccountsTable>,
+  'emailNormalised' | 'capDailyNanos' | 'capMonthlyNanos' | 'limits' | 'trial'
+> {
   readonly caps: { readonly dailyNanos: bigint | null; readonly monthlyNanos: bigint | null }
-  /** A lower balance triggers a notification. null: a tenth of the last credit. */
-  readonly lowBalanceNanos: bigint | null
   readonly limits: OwnLimits
   readonly trial: boolean
-  /** When the account first paid. null: never. */
-  readonly firstPaidAt: number | null
-  readonly createdAt: number
-  readonly updatedAt: number
 }
 
 export interface AccountInput {
@@ -54,16 +44,10 @@ export interface AccountInput {
 }
 
 /** Omitted fields stay unchanged. null removes a cap, a limit or the account's own price factor. */
-export interface AccountPatch {
-  readonly email?: string
-  readonly name?: string
-  readonly tier?: string
-  readonly status?: 'active' | 'suspended'
-  readonly timezone?: string
-  readonly priceFactorPpm?: number | null
-  readonly caps?: { readonly dailyNanos?: bigint | null; readonly monthlyNanos?: bigint | null }
-  /** null: a tenth of the last credit. 0: no notification. */
-  readonly lowBalanceNanos?: bigint | null
+export interface AccountPatch extends Partial<
+  Pick<Account, 'email' | 'name' | 'tier' | 'status' | 'timezone' | 'priceFactorPpm' | 'lowBalanceNanos'>
+> {
+  readonly caps?: Partial<Account['caps']>
   readonly limits?: LimitsPatch
 }
 

@@ -3,8 +3,8 @@
  * is loaded once and then updated by deltas; a Caller is built on first use.
  */
 
-import type { Change } from '../db/change.ts'
-import type { Db } from '../db/db.ts'
+import { changedIds, type Change } from '../db/change.ts'
+import type { Db, Query } from '../db/db.ts'
 import { sql, type AccountsTable, type KeysTable, type TiersTable } from '../db/schema/schema.ts'
 import { accountOf, type Account } from './accounts.ts'
 import { compileModels, compileNetworks, type ModelList, type NetworkList } from './allowlists.ts'
@@ -186,16 +186,16 @@ export async function loadDirectory(db: Db): Promise<Directory> {
 
 /** Loads the rows named by the changes. Ignores changes of other kinds. */
 export async function loadDirectoryDelta(db: Db, changes: readonly Change[]): Promise<DirectoryDelta> {
-  const idsOf = (kind: Change['kind']): string[] =>
-    changes.filter((change) => change.kind === kind).map((change) => change.id)
-  const [tiers, accounts, keys] = [idsOf('tier'), idsOf('account'), idsOf('key')]
+  const [tiers, accounts, keys] = [
+    changedIds(changes, 'tier'),
+    changedIds(changes, 'account'),
+    changedIds(changes, 'key'),
+  ]
+  const load = async <Row>(ids: readonly string[], query: Query<Row>): Promise<Row[]> =>
+    ids.length === 0 ? [] : db.all(query)
   return {
-    tiers:
-      tiers.length === 0 ? [] : await db.all(sql.selectFrom('tiers').selectAll().where('name', 'in', tiers)),
-    accounts:
-      accounts.length === 0
-        ? []
-        : await db.all(sql.selectFrom('accounts').selectAll().where('id', 'in', accounts)),
-    keys: keys.length === 0 ? [] : await db.all(sql.selectFrom('keys').selectAll().where('id', 'in', keys)),
+    tiers: await load(tiers, sql.selectFrom('tiers').selectAll().where('name', 'in', tiers)),
+    accounts: await load(accounts, sql.selectFrom('accounts').selectAll().where('id', 'in', accounts)),
+    keys: await load(keys, sql.selectFrom('keys').selectAll().where('id', 'in', keys)),
   }
 }

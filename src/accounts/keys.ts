@@ -3,6 +3,7 @@
  * spending keeps its name. Every change is one batch with its line in the audit log.
  */
 
+import type { RowFields } from '../db/row-fields.ts'
 import { sql as fragment } from 'kysely'
 import { apiError, invalidField, notFound } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
@@ -25,31 +26,19 @@ export interface KeyCaps {
   readonly totalNanos: bigint | null
 }
 
-export interface Key {
-  readonly id: string
-  readonly accountId: string
-  readonly name: string
-  /** The first characters and the last four of the secret, so that people recognise it. */
-  readonly prefix: string
-  readonly lastFour: string
-  readonly status: 'active' | 'disabled'
-  readonly expiresAt: number | null
+export interface Key extends Omit<
+  RowFields<KeysTable>,
+  'hash' | 'models' | 'ips' | 'capDailyNanos' | 'capMonthlyNanos' | 'capTotalNanos' | 'limits' | 'deletedAt'
+> {
   /** null: every model, every address. */
   readonly models: readonly string[] | null
   readonly ips: readonly string[] | null
   readonly caps: KeyCaps
   readonly limits: OwnLimits
-  readonly createdAt: number
-  readonly lastUsedAt: number | null
 }
 
 /** Omitted fields stay unchanged; on creation they are unset. null removes a value. */
-export interface KeyPatch {
-  readonly name?: string
-  readonly status?: 'active' | 'disabled'
-  readonly expiresAt?: number | null
-  readonly models?: readonly string[] | null
-  readonly ips?: readonly string[] | null
+export interface KeyPatch extends Partial<Pick<Key, 'name' | 'status' | 'expiresAt' | 'models' | 'ips'>> {
   readonly caps?: Partial<KeyCaps>
   readonly limits?: LimitsPatch
 }

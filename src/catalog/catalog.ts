@@ -4,7 +4,7 @@
  */
 
 import type { Sealer } from '../lib/encryption.ts'
-import type { Change } from '../db/change.ts'
+import { changedIds, type Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { sql, type ModelsTable, type PriceRow, type RoutesTable } from '../db/schema/schema.ts'
 import {
@@ -264,14 +264,12 @@ async function loadUpstreams(db: Db, ids: readonly string[]): Promise<UpstreamDe
 
 /** Loads the rows named by the changes. Ignores changes of other kinds. */
 export async function loadCatalogDelta(db: Db, changes: readonly Change[]): Promise<CatalogDelta> {
-  const idsOf = (kind: Change['kind']): string[] =>
-    changes.filter((change) => change.kind === kind).map((change) => change.id)
-  const ids = idsOf('upstream')
+  const ids = changedIds(changes, 'upstream')
   const upstreams = await loadUpstreams(db, ids)
   const found = new Set(upstreams.map(({ upstream }) => upstream.id))
   return {
     upstreams,
     removedUpstreams: ids.filter((id) => !found.has(id)),
-    models: await loadModels(db, idsOf('model')),
+    models: await loadModels(db, changedIds(changes, 'model')),
   }
 }

@@ -12,6 +12,10 @@ export interface Change {
 /** `everything`: reload all rows, as after a failover that lost commits. */
 export type Changes = readonly Change[] | 'everything'
 
+export function changedIds(changes: readonly Change[], kind: Change['kind']): string[] {
+  return changes.filter((change) => change.kind === kind).map(({ id }) => id)
+}
+
 /** The result of a write to cached rows. */
 export interface Changed<Value> {
   readonly value: Value

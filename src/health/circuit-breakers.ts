@@ -22,6 +22,14 @@ export interface CircuitBreakersDeps {
   readonly random: () => number
 }
 
+/** The health of one upstream call: its three circuits, and the recent outcomes of its upstream's model. */
+export interface CallHealth {
+  readonly circuits: Readonly<Record<FailureScope, Circuit>>
+  readonly recent: RecentStats
+  /** When recording started. */
+  readonly knownSince: number
+}
+
 /** Called for every circuit whose state changes. */
 export type CircuitChangeListener = (change: CircuitChange, before: Circuit) => void
 

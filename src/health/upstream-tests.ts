@@ -9,11 +9,7 @@ export interface TestCallResult {
 }
 
 /** The models that an upstream lists. */
-export interface UpstreamModels {
-  readonly ok: boolean
-  readonly status: number | null
-  /** For operators; contains no secrets. */
-  readonly message: string
+export interface UpstreamModels extends Omit<TestCallResult, 'durationMs'> {
   /** In alphabetical order. */
   readonly models: readonly string[]
 }

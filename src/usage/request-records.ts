@@ -12,37 +12,7 @@ import { listRequestRows } from './request-pages.ts'
 export const currency = 'CNY'
 
 /** The record in the admin API: money as decimal strings, times as RFC 3339. */
-export interface RequestRecord {
-  readonly request_id: string
-  readonly time: string
-  readonly account: string
-  readonly key: string
-  readonly model: string
-  /** The upstream that answered. null: none. */
-  readonly upstream: string | null
-  readonly http_status: number
-  readonly outcome: Outcome
-  readonly stream: boolean
-  /** The finish reason reported by the upstream. */
-  readonly finish: string | null
-  readonly prompt_tokens: number
-  readonly cached_tokens: number
-  readonly completion_tokens: number
-  readonly reasoning_tokens: number
-  /** Web searches by the provider. */
-  readonly searches: number
-  /** null if nothing was used. */
-  readonly usage_source: 'provider' | 'estimate' | null
-  /** The provider reported more usage than the model allows; charges are limited to that. */
-  readonly usage_clamped: boolean
-  readonly cost: string
-  readonly currency: string
-  readonly first_token_ms: number | null
-  readonly duration_ms: number
-  /** How many rejected requests share the record; 1 in all others. */
-  readonly count: number
-  readonly attempts: readonly AttemptRecord[]
-}
+export type RequestRecord = ReturnType<typeof recordOf>
 
 /** One attempt at one upstream. `cost` is what it cost us; null: unknown. */
 export interface AttemptRecord {
@@ -101,29 +71,35 @@ export function webSearchCount({ attempts }: WithAttempts): number {
   return (JSON.parse(attempts) as AttemptRecord[]).at(-1)?.searches ?? 0
 }
 
-function recordOf(row: Omit<RequestsTable, 'row_id'>): RequestRecord {
+function recordOf(row: Omit<RequestsTable, 'row_id'>) {
   return {
     request_id: row.request_id,
     time: new Date(row.at).toISOString(),
     account: row.account_id,
     key: row.key_id,
     model: row.model,
+    /** The upstream that answered. null: none. */
     upstream: row.upstream_id,
     http_status: row.http_status,
     outcome: row.outcome,
     stream: row.stream === 1,
+    /** The finish reason reported by the upstream. */
     finish: row.finish,
     prompt_tokens: row.prompt_tokens,
     cached_tokens: row.cached_tokens,
     completion_tokens: row.completion_tokens,
     reasoning_tokens: row.reasoning_tokens,
+    /** Web searches by the provider. */
     searches: webSearchCount(row),
+    /** null if nothing was used. */
     usage_source: row.usage_source,
+    /** The provider reported more usage than the model allows; charges are limited to that. */
     usage_clamped: wasClamped(row),
     cost: formatAmount(row.cost_nanos),
     currency,
     first_token_ms: row.first_token_ms,
     duration_ms: row.duration_ms,
+    /** How many rejected requests share the record; 1 in all others. */
     count: row.count,
     attempts: JSON.parse(row.attempts) as AttemptRecord[],
   }

@@ -4,6 +4,7 @@
  * stored in a one-time token.
  */
 
+import type { RowFields } from '../db/row-fields.ts'
 import type {
   AuthenticationResponseJSON,
   AuthenticatorTransport,
@@ -16,7 +17,7 @@ import { sql } from '../db/schema/schema.ts'
 import { isUniqueViolation } from '../db/store-error.ts'
 import type { PasskeysTable } from '../db/schema/tables/users.ts'
 import { actorOf, userById, type User } from './users.ts'
-import { issueOneTimeToken, consumeOneTimeToken } from './one-time-tokens.ts'
+import { issueOneTimeToken, consumeOneTimeToken, type OneTimeTokenInput } from './one-time-tokens.ts'
 
 /** The library is large and rarely needed, so it is loaded on first use. */
 const loadWebauthn = () => import('@simplewebauthn/server')
@@ -29,12 +30,7 @@ export interface RelyingParty {
   readonly origin: string
 }
 
-export interface Passkey {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: number
-  readonly lastUsedAt: number | null
-}
+export type Passkey = Pick<RowFields<PasskeysTable>, 'id' | 'name' | 'createdAt' | 'lastUsedAt'>
 
 function passkeyOf(row: PasskeysTable): Passkey {
   return { id: row.id, name: row.name, createdAt: row.created_at, lastUsedAt: row.last_used_at }
@@ -69,9 +65,8 @@ export async function startPasskeyRegistration(
   const existing = await passkeyRows(db, user.id)
   if (existing.length >= maxPasskeys)
     throw apiError('conflict', { message: `You already have ${maxPasskeys} passkeys. Delete one first.` })
-  const options = await (
-    await loadWebauthn()
-  ).generateRegistrationOptions({
+  const { generateRegistrationOptions } = await loadWebauthn()
+  const options = await generateRegistrationOptions({
     rpName: relyingPartyName,
     rpID: relyingPartyId(relyingParty),
     userID: new TextEncoder().encode(user.id),
@@ -81,15 +76,19 @@ export async function startPasskeyRegistration(
     excludeCredentials: existing.map(({ id }) => ({ id })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   })
-  const { challenge } = options
-  const detail = { challenge, origin: relyingParty.origin }
-  const { token } = await issueOneTimeToken(db, {
-    kind: 'passkey-new',
-    userId: user.id,
-    detail,
-    replacesOthers: true,
-  })
-  return { ticket: token, options: { ...options } }
+  const token = { kind: 'passkey-new', userId: user.id, replacesOthers: true } as const
+  return issueChallenge(db, relyingParty, options, token)
+}
+
+async function issueChallenge(
+  db: Db,
+  { origin }: RelyingParty,
+  options: { readonly challenge: string },
+  token: Omit<OneTimeTokenInput, 'detail'>,
+): Promise<PasskeyChallenge> {
+  const detail = { challenge: options.challenge, origin }
+  const issued = await issueOneTimeToken(db, { ...token, detail })
+  return { ticket: issued.token, options: { ...options } }
 }
 
 export interface PasskeyResponse {
@@ -113,20 +112,17 @@ export async function finishPasskeyRegistration(
   const { userId, detail } = await consumeOneTimeToken(db, input.ticket, 'passkey-new')
   if (userId !== user.id) throw passkeyRejected()
   const origin = String(detail['origin'])
-  const verified = await (
-    await loadWebauthn()
-  )
-    .verifyRegistrationResponse({
-      // The library validates every part of it.
-      response: input.response as object as RegistrationResponseJSON,
-      expectedChallenge: String(detail['challenge']),
-      expectedOrigin: origin,
-      expectedRPID: relyingPartyId({ origin }),
-      requireUserVerification: true,
-    })
-    .catch((error: unknown) => {
-      throw passkeyRejected(error)
-    })
+  const { verifyRegistrationResponse } = await loadWebauthn()
+  const verified = await verifyRegistrationResponse({
+    // The library validates every part of it.
+    response: input.response as object as RegistrationResponseJSON,
+    expectedChallenge: String(detail['challenge']),
+    expectedOrigin: origin,
+    expectedRPID: relyingPartyId({ origin }),
+    requireUserVerification: true,
+  }).catch((error: unknown) => {
+    throw passkeyRejected(error)
+  })
   if (!verified.verified) throw passkeyRejected()
   const { credential } = verified.registrationInfo
   const row: PasskeysTable = {
@@ -162,12 +158,12 @@ export function deletePasskeysStatement(userId: string): Query {
 }
 
 export async function startPasskeySignIn(db: Db, relyingParty: RelyingParty): Promise<PasskeyChallenge> {
-  const options = await (
-    await loadWebauthn()
-  ).generateAuthenticationOptions({ rpID: relyingPartyId(relyingParty), userVerification: 'required' })
-  const detail = { challenge: options.challenge, origin: relyingParty.origin }
-  const { token } = await issueOneTimeToken(db, { kind: 'passkey-sign-in', detail })
-  return { ticket: token, options: { ...options } }
+  const { generateAuthenticationOptions } = await loadWebauthn()
+  const options = await generateAuthenticationOptions({
+    rpID: relyingPartyId(relyingParty),
+    userVerification: 'required',
+  })
+  return issueChallenge(db, relyingParty, options, { kind: 'passkey-sign-in' })
 }
 
 /**
@@ -182,25 +178,22 @@ export async function userByPasskey(db: Db, input: PasskeyResponse): Promise<Use
   const row = await db.first(query)
   const user = row === undefined ? undefined : await userById(db, row.person_id)
   if (row === undefined || user === undefined || user.disabledAt !== null) throw passkeyRejected()
-  const verified = await (
-    await loadWebauthn()
-  )
-    .verifyAuthenticationResponse({
-      response,
-      expectedChallenge: String(detail['challenge']),
-      expectedOrigin: origin,
-      expectedRPID: relyingPartyId({ origin }),
-      credential: {
-        id: row.id,
-        publicKey: new Uint8Array(row.public_key),
-        counter: row.counter,
-        transports: JSON.parse(row.transports) as AuthenticatorTransport[],
-      },
-      requireUserVerification: true,
-    })
-    .catch((error: unknown) => {
-      throw passkeyRejected(error)
-    })
+  const { verifyAuthenticationResponse } = await loadWebauthn()
+  const verified = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge: String(detail['challenge']),
+    expectedOrigin: origin,
+    expectedRPID: relyingPartyId({ origin }),
+    credential: {
+      id: row.id,
+      publicKey: new Uint8Array(row.public_key),
+      counter: row.counter,
+      transports: JSON.parse(row.transports) as AuthenticatorTransport[],
+    },
+    requireUserVerification: true,
+  }).catch((error: unknown) => {
+    throw passkeyRejected(error)
+  })
   if (!verified.verified) throw passkeyRejected()
   const used = { counter: verified.authenticationInfo.newCounter, last_used_at: Date.now() }
   await db.write(sql.updateTable('passkeys').set(used).where('id', '=', row.id))

@@ -4,6 +4,7 @@
  * the audit log.
  */
 
+import type { RowFields } from '../db/row-fields.ts'
 import { apiError, type ApiError, notFound } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
 import {
@@ -24,30 +25,20 @@ export type Role = PersonsTable['role']
 export const languages = ['en', 'zh-CN'] as const
 export type Language = (typeof languages)[number]
 
-export interface User {
-  readonly id: string
-  readonly email: string
-  readonly name: string
-  readonly role: Role
-  readonly accountId: string | null
+export interface User extends Omit<
+  RowFields<PersonsTable>,
+  'emailNormalised' | 'language' | 'totpSecret' | 'totpConfirmedAt' | 'totpCounter' | 'updatedAt'
+> {
   readonly language: Language
-  readonly passwordHash: string | null
   /** Signing in requires a code of an authenticator app. */
   readonly hasTotp: boolean
-  readonly emailVerifiedAt: number | null
-  readonly disabledAt: number | null
-  readonly lastSignInAt: number | null
-  readonly createdAt: number
 }
 
-export interface UserInput {
-  readonly email: string
+export interface UserInput extends Pick<
+  User,
+  'email' | 'name' | 'role' | 'accountId' | 'language' | 'passwordHash'
+> {
   readonly normalised: string
-  readonly name: string
-  readonly role: Role
-  readonly accountId: string | null
-  readonly language: Language
-  readonly passwordHash: string | null
   readonly isVerified: boolean
 }
 

@@ -12,7 +12,8 @@ import {
 } from '../../ledger/credits/grant-trial-credit.ts'
 import { promotionById } from '../../ledger/credits/promotions.ts'
 import { grantStatements } from '../../ledger/credits/trial-grants.ts'
-import { notifyPromotionUsedUp } from '../../notifications/promotion-notifications.ts'
+import { operatorAudience } from '../../notifications/notification-kinds.ts'
+import { raiseNotification } from '../../notifications/notifications.ts'
 import type { AppContext } from '../app-context.ts'
 
 export interface CreatedAccount {
@@ -65,5 +66,16 @@ async function applyCredit(
   if (!result.granted) return
   await applyTrialCredit({ applyCreditOrder: (id) => ctx.applyCreditOrder(id) }, account)
   const promotion = await promotionById(ctx.db, result.promotion.id, Date.now())
-  if (promotion?.state === 'used up') await notifyPromotionUsedUp(ctx.db, promotion)
+  if (promotion?.state !== 'used up') return
+  const { id, name, granted, grantsMax } = promotion
+  await raiseNotification(ctx.db, {
+    audience: operatorAudience,
+    kind: 'promotion',
+    severity: 'warning',
+    subject: `promotion:${id}`,
+    // Once for each maximum: a promotion whose maximum was raised can be used up again.
+    period: `used up:${grantsMax}`,
+    code: 'promotion_used_up',
+    params: { promotion: name, grants: String(granted) },
+  })
 }

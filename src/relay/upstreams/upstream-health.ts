@@ -7,7 +7,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { CircuitBreakers } from '../../health/circuit-breakers.ts'
 import type { CircuitKeys, FailureReport, SuccessCount, SuccessReport } from '../../health/call-reports.ts'
 import { RetryBudget } from '../../health/retry-budget.ts'
-import type { CallHealth } from '../../health/call-health.ts'
+import type { CallHealth } from '../../health/circuit-breakers.ts'
 import type { Log } from '../../lib/log.ts'
 import { circuitKeysFor } from '../routing/route-stats.ts'
 

@@ -7,7 +7,7 @@ import type { CircuitKeys } from '../../../health/call-reports.ts'
 import { circuitKeysFor } from '../../../relay/routing/route-stats.ts'
 import { possibleCalls } from '../../../relay/routing/route-plan.ts'
 import type { AppContext } from '../../app-context.ts'
-import type { CallHealth } from '../../../health/call-health.ts'
+import type { CallHealth } from '../../../health/circuit-breakers.ts'
 import { time } from '../schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 
