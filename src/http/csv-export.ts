@@ -61,6 +61,11 @@ function readPath(row: object, path: string): unknown {
     .reduce<unknown>((value, field) => (value as Readonly<Record<string, unknown>> | null)?.[field], row)
 }
 
+/** Columns that are the fields of a schema. */
+export function fieldColumns<Shape extends object>({ shape }: { readonly shape: Shape }): (keyof Shape)[] {
+  return Object.keys(shape) as (keyof Shape)[]
+}
+
 export function namedColumns<Row extends object>(columns: readonly CsvColumn<Row>[]): CsvColumns {
   return columns.map((column): Column<object> => {
     if (typeof column !== 'string') return column as Column<object>

@@ -7,6 +7,7 @@ import { view } from '../api/define-endpoints.ts'
 import type { UpstreamCosts } from '../../catalog/costs.ts'
 import { pricesRequired, toDecimalPrices, type Price, type PriceInput } from '../../catalog/prices.ts'
 import { apiError } from '../../errors.ts'
+import { perLimit } from '../api/json-schemas.ts'
 import { spanInput } from '../api/time-spans.ts'
 import type { LimitsPatch } from '../../accounts/limits.ts'
 
@@ -55,12 +56,7 @@ const limitInput = z
   .nullish()
 const limitSchema = z.union([z.int(), z.literal('unlimited')]).nullable()
 
-export const limitsInput = z.strictObject({
-  rpm: limitInput,
-  tpm: limitInput,
-  rpd: limitInput,
-  concurrency: limitInput,
-})
+export const limitsInput = z.strictObject(perLimit(limitInput))
 
 /** Converts own limits to a patch; null in place of the object removes all of them. */
 export function toLimitsPatch(
@@ -69,19 +65,9 @@ export function toLimitsPatch(
   return limits === null ? { rpm: null, tpm: null, rpd: null, concurrency: null } : limits
 }
 
-export const limitsSchema = z.object({
-  rpm: limitSchema,
-  tpm: limitSchema,
-  rpd: limitSchema,
-  concurrency: limitSchema,
-})
+export const limitsSchema = z.object(perLimit(limitSchema))
 
-export const tierLimitFields = {
-  rpm: nullableInt,
-  tpm: nullableInt,
-  rpd: nullableInt,
-  concurrency: nullableInt,
-}
+export const tierLimitFields = perLimit(nullableInt)
 
 const priceFields = {
   input: money.optional(),

@@ -1,7 +1,7 @@
 /** The builder of endpoints: `endpointsFor(audience)` has a function for each method, for lists and for deletions. */
 import { z } from '@hono/zod-openapi'
 import type { Changed } from '../../db/change.ts'
-import { apiError } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { AppContext } from '../app-context.ts'
 import { namedColumns } from '../csv-export.ts'
 import type {
@@ -64,15 +64,23 @@ async function serialize(response: Responded, value: unknown, ctx: AppContext): 
   if (value instanceof Response) return value
   if (!isView(response)) return pickFields(response, value)
   const { noun } = response
-  if (value === undefined)
-    throw apiError('not_found', { message: `${noun.charAt(0).toUpperCase()}${noun.slice(1)} not found.` })
+  if (value === undefined) throw notFound(`${noun.charAt(0).toUpperCase()}${noun.slice(1)}`)
   return pickFields(response.schema, await response.serialize(value as never, ctx))
 }
 
 function pickFields(schema: z.ZodType, json: unknown): unknown {
+  if (json === null || json === undefined) return json
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodReadonly || schema instanceof z.ZodOptional)
+    return pickFields(schema.unwrap() as z.ZodType, json)
+  if (schema instanceof z.ZodArray)
+    return (json as unknown[]).map((item) => pickFields(schema.element as z.ZodType, item))
   if (!(schema instanceof z.ZodObject)) return json
-  const { shape } = schema
-  return Object.fromEntries(Object.entries(json as object).filter(([name]) => Object.hasOwn(shape, name)))
+  const shape: Readonly<Record<string, z.ZodType>> = schema.shape
+  const shown = Object.entries(json).flatMap(([name, value]: [string, unknown]) => {
+    const field = shape[name]
+    return field === undefined ? [] : [[name, pickFields(field, value)]]
+  })
+  return Object.fromEntries(shown) as object
 }
 
 const deleted = z.object({ id: z.string(), deleted: z.literal(true) })

@@ -32,21 +32,16 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
 
 export const done = z.object({ done: z.literal(true) })
 
+/** The same schema for each kind of limit. */
+export function perLimit<Schema>(schema: Schema) {
+  return { rpm: schema, tpm: schema, rpd: schema, concurrency: schema }
+}
+
 /** null: unlimited. */
-export const limits = z.object({
-  rpm: z.int().nullable(),
-  tpm: z.int().nullable(),
-  rpd: z.int().nullable(),
-  concurrency: z.int().nullable(),
-})
+export const limits = z.object(perLimit(z.int().nullable()))
 const limitInput = z.int().min(0).nullish()
 /** An omitted field is unchanged, null removes it. */
-export const limitsInput = z.strictObject({
-  rpm: limitInput,
-  tpm: limitInput,
-  rpd: limitInput,
-  concurrency: limitInput,
-})
+export const limitsInput = z.strictObject(perLimit(limitInput))
 
 /** null: no cap. */
 export const caps = z.object({ daily: money.nullable(), monthly: money.nullable() })

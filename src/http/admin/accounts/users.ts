@@ -3,6 +3,7 @@
  * and never see a password.
  */
 import { z } from '@hono/zod-openapi'
+import { fieldColumns } from '../../csv-export.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin, confirmationRule, requireConfirmation } from '../admin-context.ts'
@@ -83,18 +84,7 @@ export const userEndpoints = [
     item: userView,
     filters: { account: z.string().optional(), role: role.optional() },
     cursor: idCursor,
-    csv: [
-      'id',
-      'email',
-      'name',
-      'role',
-      'account',
-      'disabled',
-      'two_factor',
-      'email_verified',
-      'last_sign_in_at',
-      'created_at',
-    ],
+    csv: fieldColumns(userSchema),
     handle: ({ ctx, query: { account, role: roleFilter }, page }) =>
       listUsers(ctx.db, { ...page, account, role: roleFilter }),
   }),
@@ -146,7 +136,7 @@ export const userEndpoints = [
     summary: 'List invites, newest first, without their codes',
     item: inviteView,
     cursor: idCursor,
-    csv: ['id', 'note', 'uses_left', 'expires_at', 'created_at'],
+    csv: fieldColumns(inviteSchema),
     handle: ({ ctx, page }) => listInvites(ctx.db, page),
   }),
   admin.create('/invites', {

@@ -1,5 +1,7 @@
 /** `/models`: the models that callers can request, with routes and versioned prices. */
 import { z } from '@hono/zod-openapi'
+import { perLimit } from '../../api/json-schemas.ts'
+import { camelRow } from '../../../db/camel-row.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
@@ -68,12 +70,9 @@ const patchFields = {
     description:
       'Models to try, in this order, if no upstream of this model responds. More expensive models are skipped.',
   }),
-  limits: z
-    .strictObject({ rpm: limitInput, tpm: limitInput, rpd: limitInput, concurrency: limitInput })
-    .nullish()
-    .meta({
-      description: 'Per calling account, in addition to the limits of the account; null removes them.',
-    }),
+  limits: z.strictObject(perLimit(limitInput)).nullish().meta({
+    description: 'Per calling account, in addition to the limits of the account; null removes them.',
+  }),
   owned_by: z.string().optional(),
   listed: z.boolean().optional(),
 }
@@ -145,22 +144,14 @@ function resolvePrices({ prices, free }: z.infer<typeof modelPatch>): PriceInput
 }
 
 function toModelPatch(body: z.infer<typeof modelPatch>): ModelPatch {
+  const { prices: _prices, free: _free, routes, ...rest } = body
   return {
-    contextTokens: body.context_tokens,
-    maxOutputTokens: body.max_output_tokens,
-    hiddenReasoning: body.hidden_reasoning,
-    ownedBy: body.owned_by,
-    listed: body.listed,
+    ...camelRow(rest),
     prices: resolvePrices(body),
-    routes: body.routes?.map(({ expose_model: exposeModel, cost, ...route }, index) => ({
-      ...route,
-      exposeModel,
+    routes: routes?.map(({ cost, ...route }, index) => ({
+      ...camelRow(route),
       cost: cost && toUpstreamCosts(cost, `routes[${index}].cost`),
     })),
-    prefer: body.prefer,
-    affinity: body.affinity,
-    fallbacks: body.fallbacks,
-    limits: body.limits,
   }
 }
 

@@ -1,5 +1,6 @@
 /** `/upstreams`: the provider endpoints that serve models. Responses never contain a credential. */
 import { z } from '@hono/zod-openapi'
+import { camelRow } from '../../../db/camel-row.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin, confirmationRule, requireConfirmation, type AdminContext } from '../admin-context.ts'
@@ -114,26 +115,13 @@ function requireProviderName(name: string): string {
 }
 
 function toUpstreamPatch(body: z.infer<typeof upstreamPatch>): UpstreamPatch {
-  const { prices, timeouts, settings } = body
+  const { provider, prices, timeouts, settings, ...rest } = body
   return {
-    name: body.name,
-    provider: body.provider === undefined ? undefined : requireProviderName(body.provider),
-    baseUrl: body.base_url,
-    credential: body.credential,
-    proxy: body.proxy,
-    priority: body.priority,
-    weight: body.weight,
-    prices: prices === undefined || prices === null ? prices : toUpstreamCosts(prices),
-    timeouts: timeouts && {
-      connectMs: timeouts.connect_ms,
-      firstTokenMs: timeouts.first_token_ms,
-      idleMs: timeouts.idle_ms,
-      answerMs: timeouts.answer_ms,
-    },
-    onAbort: body.on_abort,
-    enabled: body.enabled,
-    healthCheckMs: body.health_check_ms,
-    settings: settings && { maximumField: settings.maximum_field },
+    ...camelRow(rest),
+    provider: provider === undefined ? undefined : requireProviderName(provider),
+    prices: prices && toUpstreamCosts(prices),
+    timeouts: timeouts && camelRow(timeouts),
+    settings: settings && camelRow(settings),
   }
 }
 

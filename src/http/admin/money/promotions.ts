@@ -1,5 +1,6 @@
 /** `/promotions`: trial credit for a limited time, once per mailbox. */
 import { z } from '@hono/zod-openapi'
+import { camelRow } from '../../../db/camel-row.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
@@ -58,15 +59,13 @@ const promotionView = view('promotion', promotionSchema, (promotion: Promotion) 
 }))
 
 function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch {
+  const { amount, max_grants: grantsMax, starts_at: startsAt, ends_at: endsAt, ...rest } = body
   return {
-    name: body.name,
-    code: body.code,
-    amountNanos: body.amount === undefined ? undefined : parseAmount(body.amount, 'amount'),
-    startsAt: parseTime(body.starts_at),
-    endsAt: parseTime(body.ends_at),
-    grantsMax: body.max_grants,
-    creditDays: body.credit_days,
-    status: body.status,
+    ...camelRow(rest),
+    grantsMax,
+    amountNanos: amount === undefined ? undefined : parseAmount(amount, 'amount'),
+    startsAt: parseTime(startsAt),
+    endsAt: parseTime(endsAt),
   }
 }
 

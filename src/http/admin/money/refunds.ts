@@ -1,10 +1,11 @@
 /** `/requests/{id}/refund`: refunds the cost of a request. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
 import { onceView, money } from '../schemas.ts'
 import { orderRefund, refundedNanos } from '../../../ledger/credits/refunds.ts'
 import { newId } from '../../../lib/ids.ts'
-import { formatAmount, parseAmount } from '../../../lib/money.ts'
+import { parseAmount } from '../../../lib/money.ts'
 
 const refundInput = z.strictObject({
   reason: z.string().trim().min(1).max(500),
@@ -40,15 +41,8 @@ export const refundEndpoints = [
       const order = { requestId, amountNanos, reason, idempotencyKey, at: Date.now(), by }
       const ordered = await orderRefund(ctx.db, order)
       const { balance } = await ctx.applyCreditOrder(ordered.creditId)
-      const json = {
-        id: ordered.creditId,
-        request_id: requestId,
-        account: ordered.account,
-        amount: formatAmount(ordered.amountNanos),
-        cost: formatAmount(ordered.costNanos),
-        refunded: formatAmount(await refundedNanos(ctx.db, requestId)),
-        balance: formatAmount(balance),
-      }
+      const amounts = { refundedNanos: await refundedNanos(ctx.db, requestId), balanceNanos: balance }
+      const json = { ...jsonFields({ ...ordered, ...amounts, requestId }), id: ordered.creditId }
       return { isNew: ordered.isNew, json }
     },
   }),

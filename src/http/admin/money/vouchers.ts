@@ -15,7 +15,7 @@ import { formatAmount, parseAmount } from '../../../lib/money.ts'
 import { generateVoucherCode } from '../../../lib/voucher-code.ts'
 import { requireAccount } from '../accounts/accounts.ts'
 import { money, returnedOnce, time, timeInput } from '../schemas.ts'
-import { parseTime, formatTime } from '../../api/json-values.ts'
+import { parseTime } from '../../api/json-values.ts'
 
 const voucherInput = z.strictObject({
   amount: money.meta({ description: 'The value of each voucher.' }),
@@ -66,13 +66,7 @@ export const voucherEndpoints = [
       const amountNanos = parseAmount(amount, 'amount')
       const [expiresAt, at] = [parseTime(expires) ?? null, Date.now()]
       await createVouchers(ctx.db, { amountNanos, codes, expiresAt, at }, by)
-      return {
-        codes,
-        amount: formatAmount(amountNanos),
-        count,
-        expires_at: formatTime(expiresAt),
-        created_at: formatTime(at),
-      }
+      return { codes, ...jsonFields({ amountNanos, count, expiresAt, createdAt: at }) }
     },
   }),
   admin.page('/vouchers', {

@@ -1,5 +1,6 @@
 /** `/dashboard`: revenue, cost, traffic and what needs attention. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
 import type { AppContext } from '../../app-context.ts'
 import { joinSum, splitSumSql } from '../../../db/money-sums.ts'
@@ -66,12 +67,7 @@ export const dashboard = z.object({
 export type Dashboard = z.infer<typeof dashboard>
 
 function serializeRevenue(revenue: TrafficTotals) {
-  return {
-    requests: revenue.requests,
-    errors: revenue.errors,
-    revenue: formatAmount(revenue.revenueNanos),
-    ...serializeMargin(revenue.revenueNanos, revenue),
-  }
+  return { ...jsonFields(revenue), ...serializeMargin(revenue.revenueNanos, revenue) }
 }
 
 /** One point for each start, so that a chart has no gaps. */

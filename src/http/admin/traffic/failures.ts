@@ -1,5 +1,7 @@
 /** `/failures`: why requests fail. */
 import { z } from '@hono/zod-openapi'
+import { fieldColumns } from '../../csv-export.ts'
+import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
 import { countFailures, failureGroups, trafficBy } from '../../../usage/traffic.ts'
 import { time } from '../../api/json-schemas.ts'
@@ -44,20 +46,7 @@ export const failureEndpoints = [
     },
     response: failures,
     returns: 'The groups.',
-    csv: [
-      'cause',
-      'stage',
-      'owner',
-      'upstream',
-      'upstream_name',
-      'model',
-      'http_status',
-      'count',
-      'share',
-      'first_at',
-      'last_at',
-      'sample_request_id',
-    ],
+    csv: fieldColumns(failureGroup),
     async handle({ ctx: { db, catalog, config }, query }) {
       const to = parseTime(query.to) ?? Date.now()
       const from = parseFrom(query, config.timezone) ?? last24HoursStart(to)
@@ -68,17 +57,13 @@ export const failureEndpoints = [
         trafficBy(db, 'model', filter),
       ])
       const received = new Map(models.map(({ name, requests }) => [name, requests]))
-      const data = groups.map((group) => ({
-        ...classifyFailure(group.cause),
-        upstream: group.upstreamId,
-        upstream_name: catalog.upstream(group.upstreamId ?? '')?.name ?? null,
-        model: group.model,
-        http_status: group.httpStatus,
-        count: group.count,
-        share: group.count / Math.max(group.count, received.get(group.model) ?? 0),
-        first_at: formatTime(group.firstAt),
-        last_at: formatTime(group.lastAt),
-        sample_request_id: group.sample,
+      const data = groups.map((each) => ({
+        ...jsonFields(each),
+        ...classifyFailure(each.cause),
+        upstream: each.upstreamId,
+        upstream_name: catalog.upstream(each.upstreamId ?? '')?.name ?? null,
+        share: each.count / Math.max(each.count, received.get(each.model) ?? 0),
+        sample_request_id: each.sample,
       }))
       const requests = models
         .filter(({ name }) => query.model === undefined || name === query.model)

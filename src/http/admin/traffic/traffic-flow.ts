@@ -1,9 +1,9 @@
 /** `/flow`: the paths of requests from keys through models to upstreams, and where they fail. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
 import { emailsOfAccounts } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
-import { formatAmount } from '../../../lib/money.ts'
 import { loadTrafficFlows } from '../../../usage/traffic-flows.ts'
 import { money, time, timeQuery } from '../schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
@@ -51,17 +51,11 @@ export const trafficFlowEndpoints = [
         emailsOfAccounts(db, [...new Set(flows.map(({ account }) => account))]),
         namesOfKeys(db, [...new Set(flows.map(({ key }) => key))]),
       ])
-      const data = flows.map(({ account, key, model, upstream, requests, failures, costNanos }) => ({
-        account,
-        email: emails.get(account) ?? account,
-        key,
-        key_name: names.get(key) ?? '',
-        model,
-        upstream,
-        upstream_name: upstream === null ? null : (catalog.upstream(upstream)?.name ?? upstream),
-        requests,
-        failures,
-        cost: formatAmount(costNanos),
+      const data = flows.map((each) => ({
+        ...jsonFields(each),
+        email: emails.get(each.account) ?? each.account,
+        key_name: names.get(each.key) ?? '',
+        upstream_name: each.upstream && (catalog.upstream(each.upstream)?.name ?? each.upstream),
       }))
       const { requests, isComplete: complete } = flow
       return { from: formatTime(flow.from), to: formatTime(to), requests, complete, data }

@@ -1,10 +1,10 @@
 /** `/usage`: usage by time, model, key or account. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
 import type { Db } from '../../../db/db.ts'
 import { cleanTimezone } from '../../../accounts/fields.ts'
 import { dateOf } from '../../../ledger/periods.ts'
-import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { usageBy, usageByDay, type UsageGroup, type UsageFilter } from '../../../usage/reports.ts'
 import { money, spanQuery, time, timeQuery } from '../schemas.ts'
@@ -36,12 +36,8 @@ export const usageSchema = z
 
 function serializeSums(kind: Group, sums: UsageGroup): z.infer<typeof usageSchema> {
   return {
+    ...jsonFields(sums),
     [kind]: kind === 'hour' ? formatTime(Number(sums.name)) : sums.name,
-    requests: sums.requests,
-    errors: sums.errors,
-    prompt_tokens: sums.promptTokens,
-    completion_tokens: sums.completionTokens,
-    cost: formatAmount(sums.costNanos),
     ...serializeMargin(sums.costNanos, sums),
     currency,
   }
