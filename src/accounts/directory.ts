@@ -49,7 +49,6 @@ export class Directory {
   #keysByHash = new Map<string, KeysTable>()
   #hashById = new Map<string, string>()
   #callers = new Map<string, Caller>()
-  #hashesByAccount = new Map<string, Set<string>>()
 
   callerByKeyHash(hash: string): Caller | undefined {
     const cached = this.#callers.get(hash)
@@ -94,32 +93,23 @@ export class Directory {
     this.#keysByHash = other.#keysByHash
     this.#hashById = other.#hashById
     this.#callers = other.#callers
-    this.#hashesByAccount = other.#hashesByAccount
   }
 
-  apply(delta: DirectoryDelta): void {
-    for (const row of delta.tiers) this.#tiers.set(row.name, tierOf(row))
-    if (delta.tiers.length > 0) this.#callers.clear()
-    for (const row of delta.accounts) {
-      this.#accounts.set(row.id, accountOf(row))
-      for (const hash of this.#hashesByAccount.get(row.id) ?? []) this.#callers.delete(hash)
+  apply({ tiers, accounts, keys }: DirectoryDelta): void {
+    if (tiers.length + accounts.length + keys.length === 0) return
+    for (const row of tiers) this.#tiers.set(row.name, tierOf(row))
+    for (const row of accounts) this.#accounts.set(row.id, accountOf(row))
+    for (const row of keys) {
+      if (row.deleted_at === null) {
+        this.#keysByHash.set(row.hash, row)
+        this.#hashById.set(row.id, row.hash)
+      } else {
+        this.#keysByHash.delete(row.hash)
+        this.#hashById.delete(row.id)
+      }
     }
-    for (const row of delta.keys) this.#putKey(row)
-  }
-
-  #putKey(row: KeysTable): void {
-    this.#callers.delete(row.hash)
-    const siblings = this.#hashesByAccount.get(row.account_id) ?? new Set()
-    this.#hashesByAccount.set(row.account_id, siblings)
-    if (row.deleted_at !== null) {
-      this.#keysByHash.delete(row.hash)
-      this.#hashById.delete(row.id)
-      siblings.delete(row.hash)
-      return
-    }
-    this.#keysByHash.set(row.hash, row)
-    this.#hashById.set(row.id, row.hash)
-    siblings.add(row.hash)
+    // All of them, because changes are rare: a caller is built again with its next request.
+    this.#callers.clear()
   }
 
   #callerOf(hash: string): Caller | undefined {
@@ -186,16 +176,13 @@ export async function loadDirectory(db: Db): Promise<Directory> {
 
 /** Loads the rows named by the changes. Ignores changes of other kinds. */
 export async function loadDirectoryDelta(db: Db, changes: readonly Change[]): Promise<DirectoryDelta> {
-  const [tiers, accounts, keys] = [
-    changedIds(changes, 'tier'),
-    changedIds(changes, 'account'),
-    changedIds(changes, 'key'),
-  ]
-  const load = async <Row>(ids: readonly string[], query: Query<Row>): Promise<Row[]> =>
-    ids.length === 0 ? [] : db.all(query)
+  const tiers = changedIds(changes, 'tier')
+  const accounts = changedIds(changes, 'account')
+  const keys = changedIds(changes, 'key')
+  const all = <Row>(ids: readonly string[], query: Query<Row>) => (ids.length === 0 ? [] : db.all(query))
   return {
-    tiers: await load(tiers, sql.selectFrom('tiers').selectAll().where('name', 'in', tiers)),
-    accounts: await load(accounts, sql.selectFrom('accounts').selectAll().where('id', 'in', accounts)),
-    keys: await load(keys, sql.selectFrom('keys').selectAll().where('id', 'in', keys)),
+    tiers: await all(tiers, sql.selectFrom('tiers').selectAll().where('name', 'in', tiers)),
+    accounts: await all(accounts, sql.selectFrom('accounts').selectAll().where('id', 'in', accounts)),
+    keys: await all(keys, sql.selectFrom('keys').selectAll().where('id', 'in', keys)),
   }
 }

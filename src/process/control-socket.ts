@@ -20,6 +20,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fetchListener, type FetchHandler } from '../http/server/fetch-listener.ts'
 import { errorCode } from '../lib/error-message.ts'
+import { listen } from '../lib/graceful-close.ts'
 
 export const controlSocketName = 'sluice.sock'
 
@@ -52,23 +53,13 @@ function socketAddressIn(folder: string, name: string): SocketAddress {
   return { path: `/proc/self/fd/${descriptor}/${name}`, release: () => closeSync(descriptor) }
 }
 
-function listenAt(server: Server, path: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
-  server.listen(path, () => {
-    server.off('error', reject)
-    resolve()
-  })
-  return promise
-}
-
 /** Binds the socket in a private folder and then moves it into place, over the file that a killed relay left. */
 async function listenIn(server: Server, dataDir: string): Promise<void> {
   const folder = mkdtempSync(join(dataDir, '.control-'))
   try {
     const address = socketAddressIn(folder, 's')
     try {
-      await listenAt(server, address.path)
+      await listen(server, { path: address.path })
     } finally {
       address.release()
     }
@@ -99,27 +90,38 @@ export async function serveControlSocket(
   }
 }
 
-function isNotListening(error: unknown): boolean {
-  return ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')
+/** Rejects with RelayNotRunningError if no relay listens in the data directory. */
+async function atSocket<Result>(
+  dataDir: string,
+  use: (path: string, outcome: PromiseWithResolvers<Result>) => void,
+): Promise<Result> {
+  const outcome = Promise.withResolvers<Result>()
+  let address: SocketAddress | undefined
+  try {
+    address = socketAddressIn(dataDir, controlSocketName)
+    use(address.path, outcome)
+    return await outcome.promise
+  } catch (error) {
+    if (['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')) throw new RelayNotRunningError(dataDir)
+    throw error
+  } finally {
+    address?.release()
+  }
 }
 
 /** Whether a relay listens in this data directory. Throws without permission to connect (another user's relay). */
 export async function isRelayRunning(dataDir: string): Promise<boolean> {
-  let address: SocketAddress | undefined
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>()
   try {
-    address = socketAddressIn(dataDir, controlSocketName)
-    const socket = connect(address.path, () => {
-      socket.destroy()
-      resolve(true)
+    return await atSocket<boolean>(dataDir, (path, { resolve, reject }) => {
+      const socket = connect(path, () => {
+        socket.destroy()
+        resolve(true)
+      })
+      socket.on('error', reject)
     })
-    socket.on('error', reject)
-    return await promise
   } catch (error) {
-    if (isNotListening(error)) return false
+    if (error instanceof RelayNotRunningError) return false
     throw error
-  } finally {
-    address?.release()
   }
 }
 
@@ -150,30 +152,19 @@ export function requestControl(
 /** As `requestControl`, for a response of any length: `read` consumes it as a stream. */
 export async function requestControlStream<Result>(
   dataDir: string,
-  options: ControlSocketRequest,
+  { method, path, body }: ControlSocketRequest,
   read: (response: IncomingMessage) => Promise<Result>,
 ): Promise<Result> {
-  let address: SocketAddress | undefined
-  const { promise, resolve, reject } = Promise.withResolvers<Result>()
+  const headers = body === undefined ? {} : { 'content-type': 'application/json' }
   try {
-    address = socketAddressIn(dataDir, controlSocketName)
-    const request = requestOver({
-      socketPath: address.path,
-      method: options.method,
-      path: options.path,
-      headers: options.body === undefined ? {} : { 'content-type': 'application/json' },
-      agent: false,
+    return await atSocket<Result>(dataDir, (socketPath, { resolve, reject }) => {
+      const request = requestOver({ socketPath, method, path, headers, agent: false })
+      request.on('error', reject)
+      request.on('response', (response) => void read(response).then(resolve, reject))
+      request.end(body === undefined ? undefined : JSON.stringify(body))
     })
-    request.on('error', reject)
-    request.on('response', (response) => void read(response).then(resolve, reject))
-    request.end(options.body === undefined ? undefined : JSON.stringify(options.body))
-    return await promise
   } catch (error) {
-    if (isNotListening(error)) throw new RelayNotRunningError(dataDir)
-    if (errorCode(error) === 'ECONNRESET')
-      throw new Error('The relay stopped before it responded.', { cause: error })
-    throw error
-  } finally {
-    address?.release()
+    if (errorCode(error) !== 'ECONNRESET') throw error
+    throw new Error('The relay stopped before it responded.', { cause: error })
   }
 }

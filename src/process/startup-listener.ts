@@ -5,6 +5,7 @@
 import { createServer } from 'node:http'
 import type { Config } from '../config.ts'
 import { apiError } from '../errors.ts'
+import { listen } from '../lib/graceful-close.ts'
 import { createListener } from './tls-listener.ts'
 
 const socketBufferBytes = 16_384
@@ -33,10 +34,7 @@ export async function openStartupListener(config: Config): Promise<StartupListen
   })
   // A failed reload of the certificate is reported once the relay serves.
   const { listener } = createListener(server, { config, highWaterMark: socketBufferBytes }, () => undefined)
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  listener.once('error', reject)
-  listener.listen({ host, port }, resolve)
-  await promise
+  await listen(listener, { host, port })
   return {
     async close() {
       const closed = new Promise((done) => listener.close(done))

@@ -16,7 +16,7 @@ import { SlotMap } from '../lib/slot-map.ts'
 /** In place of the id of a call whose result nobody waits for. */
 const noReply = -1
 
-type Args<Method> = Method extends (...args: infer Given) => unknown ? Given : never
+export type Args<Method> = Method extends (...args: infer Given) => unknown ? Given : never
 type Result<Method> = Method extends (...args: never[]) => infer Value ? Awaited<Value> : never
 /** The handlers of batched calls; each answers with `Channel.reply`, unless the call is an event. */
 export type BatchedHandlers<Calls> = {

@@ -14,17 +14,20 @@ export interface WindowLimits {
   readonly slots: number | null
 }
 
-export interface WindowUsage {
-  readonly requests: number
-  readonly tokens: number
-  readonly running: number
-  /** Seconds until one more request, and the requested tokens, fit; -1: never. */
-  readonly requestsWait: number
-  readonly tokensWait: number
-  /** Seconds until the whole window is free again. */
-  readonly requestsFree: number
-  readonly tokensFree: number
-}
+/** In the order in which the script returns them. */
+const usageFields = [
+  'requests',
+  'tokens',
+  'running',
+  // Seconds until one more request, and the requested tokens, fit; -1: never.
+  'requestsWait',
+  'tokensWait',
+  // Seconds until the whole window is free again.
+  'requestsFree',
+  'tokensFree',
+] as const
+
+export type WindowUsage = Readonly<Record<(typeof usageFields)[number], number>>
 
 export interface Reservation {
   readonly isAdmitted: boolean
@@ -51,7 +54,6 @@ const maxReconnectDelayMs = 1000
 /** After this many timed-out commands the connection is replaced, because its backlog would only grow. */
 const maxTimedOutCommands = 1000
 const commandTimeoutMessage = 'Command timed out'
-const valuesPerSubject = 7
 
 interface Scripts {
   reserveWindows(keys: number, ...scriptArguments: (string | number)[]): Promise<number[]>
@@ -143,17 +145,12 @@ export class RedisSlidingWindows {
     const [admitted = 0, now = 0, ...values] = await this.#countTimeouts(
       this.#redis.reserveWindows(keys.length, ...keys, ...scriptArguments, ...limits),
     )
-    const uses = subjects.map((_, index): WindowUsage => {
-      const [
-        requests = 0,
-        tokens = 0,
-        running = 0,
-        requestsWait = 0,
-        tokensWait = 0,
-        requestsFree = 0,
-        tokensFree = 0,
-      ] = values.slice(index * valuesPerSubject, (index + 1) * valuesPerSubject)
-      return { requests, tokens, running, requestsWait, tokensWait, requestsFree, tokensFree }
+    const uses = subjects.map((_, index) => {
+      const usage = usageFields.map((field, offset) => [
+        field,
+        values[index * usageFields.length + offset] ?? 0,
+      ])
+      return Object.fromEntries(usage) as WindowUsage
     })
     return { isAdmitted: admitted === 1, now, uses }
   }

@@ -5,9 +5,8 @@
 
 import { chmodSync, existsSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { setImmediate as turn } from 'node:timers/promises'
-import { compileQuery, type Db, type Query } from '../db.ts'
-import { openReader } from './connection.ts'
+import type { Db } from '../db.ts'
+import { connectionDb, openReader } from './connection.ts'
 
 /** Pages per step, 16 MB; progress is reported after each. */
 const stepPages = 4096
@@ -50,16 +49,9 @@ export function openReadOnly(path: string): ReadOnlyDatabase {
     connection.close()
     throw error
   }
-  async function read<Result>(query: Query<Result>): Promise<Result[]> {
-    await turn()
-    // STRICT tables and the integer rule of connection.ts guarantee the query's type.
-    return connection.run(compileQuery(query)).rows as Result[]
-  }
   return {
     db: {
-      all: read,
-      report: read,
-      first: async (query) => (await read(query))[0],
+      ...connectionDb(connection),
       write: () => Promise.reject(new Error('This database is read-only.')),
     },
     hasTable(name) {

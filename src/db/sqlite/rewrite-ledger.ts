@@ -1,27 +1,11 @@
-import { setImmediate as turn } from 'node:timers/promises'
-import { compileQuery, type Db, type Query } from '../db.ts'
 import { appendOnlyTriggers, type LedgerRewriter } from '../ledger-rewriter.ts'
-import { openWriter, type Connection } from './connection.ts'
-
-function transactionDb(connection: Connection): Db {
-  async function rowsOf<Result>(query: Query<Result>): Promise<Result[]> {
-    await turn()
-    // STRICT tables and the integer rule of connection.ts guarantee the query's type.
-    return connection.run(compileQuery(query)).rows as Result[]
-  }
-  return {
-    all: rowsOf,
-    report: rowsOf,
-    first: async (query) => (await rowsOf(query))[0],
-    write: (...queries) => Promise.resolve(queries.map((query) => connection.run(compileQuery(query)))),
-  }
-}
+import { connectionDb, openWriter, type Connection } from './connection.ts'
 
 function rewriterOn(connection: Connection): LedgerRewriter {
   const run = (sql: string, ...parameters: (string | number | Uint8Array | null)[]): void =>
     void connection.run({ sql, parameters })
   return {
-    db: transactionDb(connection),
+    db: connectionDb(connection),
     async updateCommits(commits) {
       for (const { seq, body, prev, hash } of commits) {
         run('update journal set prev = ?, hash = ? where seq = ?', prev, hash, seq)

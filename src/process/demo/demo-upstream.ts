@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { encodeSseEvent } from '../../lib/sse/sse-parser.ts'
 import { estimateTokens, inputEstimateForCharge } from '../../relay/request/token-estimate.ts'
 import { readChatRequest, type ChatCompletionRequest } from '../../relay/request/request-body.ts'
+import { listen } from '../../lib/graceful-close.ts'
 import { asApiError } from '../../errors.ts'
 
 /** A loopback address of its own: allowing it makes nothing else on this machine reachable. */
@@ -99,10 +100,7 @@ async function handleRequest(incoming: IncomingMessage, outgoing: ServerResponse
 /** Listens on a free port of its own loopback address. `url`: the base URL. */
 export async function startDemoUpstream(): Promise<{ url: string; close(): void }> {
   const server: Server = createServer((incoming, outgoing) => void handleRequest(incoming, outgoing))
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject)
-  server.listen(0, demoAddress, resolve)
-  await promise
+  await listen(server, { host: demoAddress, port: 0 })
   const address = server.address()
   if (address === null || typeof address === 'string')
     throw new Error('The demonstration upstream has no port.')

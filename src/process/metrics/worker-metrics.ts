@@ -4,6 +4,7 @@ import type { ApiErrorCode } from '../../errors.ts'
 import type { RequestLogLine } from '../../relay/relay-request.ts'
 import { registerEventLoopLag } from './event-loop-lag.ts'
 
+const routeLabels = ['model', 'upstream'] as const
 const durationSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 /** Why requests of known callers are rejected. Their counters start at 0, so that `rate()` sees the first one. */
@@ -40,49 +41,27 @@ export class WorkerMetrics {
   readonly registry = new Registry()
   readonly #upstreamName: (id: string) => string | undefined
   readonly #routes = new Map<string, RouteMetrics>()
-  readonly #requests = new Counter({
-    name: 'sluice_requests_total',
-    help: 'Requests that had a hold, by outcome',
-    labelNames: ['outcome', 'stream', 'model', 'upstream'] as const,
-    registers: [this.registry],
-  })
-  readonly #rejections = new Counter({
-    name: 'sluice_refusals_total',
-    help: 'Rejected requests, by error code',
-    labelNames: ['code'] as const,
-    registers: [this.registry],
-  })
-  readonly #authenticationFailures = new Counter({
-    name: 'sluice_authentication_failures_total',
-    help: 'Requests without a valid API key',
-    registers: [this.registry],
-  })
-  readonly #tokens = new Counter({
-    name: 'sluice_tokens_total',
-    help: 'Tokens charged',
-    labelNames: ['direction', 'model', 'upstream'] as const,
-    registers: [this.registry],
-  })
-  readonly #charged = new Counter({
-    name: 'sluice_charged_yuan_total',
-    help: 'Money charged for requests',
-    labelNames: ['model', 'upstream'] as const,
-    registers: [this.registry],
-  })
-  readonly #duration = new Histogram({
-    name: 'sluice_request_duration_seconds',
-    help: 'From receipt to settlement of a request',
-    labelNames: ['model', 'upstream'] as const,
-    buckets: durationSeconds,
-    registers: [this.registry],
-  })
-  readonly #firstToken = new Histogram({
-    name: 'sluice_first_token_seconds',
-    help: 'From receipt of a request to the first content of its stream',
-    labelNames: ['model', 'upstream'] as const,
-    buckets: durationSeconds,
-    registers: [this.registry],
-  })
+  readonly #requests = this.#counter('sluice_requests_total', 'Requests that had a hold, by outcome', [
+    'outcome',
+    'stream',
+    ...routeLabels,
+  ])
+  readonly #rejections = this.#counter('sluice_refusals_total', 'Rejected requests, by error code', ['code'])
+  readonly #authenticationFailures = this.#counter(
+    'sluice_authentication_failures_total',
+    'Requests without a valid API key',
+    [],
+  )
+  readonly #tokens = this.#counter('sluice_tokens_total', 'Tokens charged', ['direction', ...routeLabels])
+  readonly #charged = this.#counter('sluice_charged_yuan_total', 'Money charged for requests', routeLabels)
+  readonly #duration = this.#durations(
+    'sluice_request_duration_seconds',
+    'From receipt to settlement of a request',
+  )
+  readonly #firstToken = this.#durations(
+    'sluice_first_token_seconds',
+    'From receipt of a request to the first content of its stream',
+  )
 
   /** `upstreamName`: of an upstream's id; metrics have the names that operators use. */
   constructor(worker: number, upstreamName: (id: string) => string | undefined) {
@@ -117,6 +96,15 @@ export class WorkerMetrics {
   /** An upstream may have been renamed. */
   onConfigChange(): void {
     this.#routes.clear()
+  }
+
+  #counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]): Counter<Label> {
+    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.registry] })
+  }
+
+  #durations(name: string, help: string): Histogram<(typeof routeLabels)[number]> {
+    const labelNames = [...routeLabels]
+    return new Histogram({ name, help, labelNames, buckets: durationSeconds, registers: [this.registry] })
   }
 
   #createRoute(model: string, id: string): RouteMetrics {

@@ -4,7 +4,7 @@ import type { Router } from '../../http/router.ts'
 import { connectionBounds, limitConnections } from '../../http/server/connection-limiter.ts'
 import { FastPath } from '../../http/server/fast-path.ts'
 import { addressNetwork } from '../../lib/address-network.ts'
-import { closeGracefully } from '../../lib/graceful-close.ts'
+import { closeGracefully, listen } from '../../lib/graceful-close.ts'
 import type { Log } from '../../lib/log.ts'
 import { createHttpServer } from '../http-server.ts'
 import { createListener } from '../tls-listener.ts'
@@ -48,12 +48,7 @@ export function createWorkerListener(router: Router, config: Config, log: Log): 
   }
   return {
     reloadCertificate,
-    open() {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
-      listener.once('error', reject)
-      listener.listen({ host, port, reusePort: workers > 1, backlog: 4096 }, resolve)
-      return promise
-    },
+    open: () => listen(listener, { host, port, reusePort: workers > 1, backlog: 4096 }),
     drain(isIdle) {
       const closed = closeGracefully(listener)
       const idle = setInterval(() => {

@@ -6,7 +6,7 @@ import { MessageChannel, type Worker } from 'node:worker_threads'
 import { Counter, Registry } from '@prometheus-io/client'
 import { toApiError } from '../../db/store-error.ts'
 import { startThread } from '../../lib/thread.ts'
-import { apiErrors, Channel, ChannelClosedError } from '../../rpc/channel.ts'
+import { apiErrors, Channel, ChannelClosedError, type Args } from '../../rpc/channel.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
 import type { ConfigDelta } from '../../engine/config-cache.ts'
@@ -80,10 +80,7 @@ export class WorkerPool {
 
   constructor(deps: WorkerPoolDeps) {
     this.#deps = deps
-    deps.core.health.breakers.onChange((change) => {
-      for (const { channel } of this.#workers.values())
-        channel.send('worker', 'applyCircuitChanges', [change])
-    })
+    deps.core.health.breakers.onChange((change) => this.#sendAll('applyCircuitChanges', [change]))
   }
 
   /** Resolves when every worker can serve; rejects if one cannot. The port stays closed until `listen`. */
@@ -176,7 +173,7 @@ export class WorkerPool {
 
   #broadcastRejectedField(record: RejectedFieldRecord): void {
     this.#rejectedFields.add(record)
-    for (const { channel } of this.#workers.values()) channel.send('worker', 'addRejectedFields', [record])
+    this.#sendAll('addRejectedFields', [record])
   }
 
   #respawn(number: number, uptimeMs: number): void {
@@ -202,7 +199,7 @@ export class WorkerPool {
 
   updateState(change: Partial<NodeState>): void {
     this.#state = { ...this.#state, ...change }
-    for (const { channel } of this.#workers.values()) channel.send('worker', 'setState', this.#state)
+    this.#sendAll('setState', this.#state)
   }
 
   /** Resolves when every worker has applied the delta. */
@@ -224,6 +221,10 @@ export class WorkerPool {
     return [await registry.getMetricsAsJSON(), ...replies]
   }
 
+  #sendAll<Method extends keyof WorkerService>(method: Method, ...args: Args<WorkerService[Method]>): void {
+    for (const { channel } of this.#workers.values()) channel.send('worker', method, ...args)
+  }
+
   /** The results of all workers, except those that exit in the meantime. */
   async #callAll<Result>(call: (worker: WorkerService) => Promise<Result>): Promise<Result[]> {
     const results: Result[] = []
@@ -235,7 +236,7 @@ export class WorkerPool {
   }
 
   reloadCertificate(): void {
-    for (const { channel } of this.#workers.values()) channel.send('worker', 'reloadCertificate')
+    this.#sendAll('reloadCertificate')
   }
 
   /** Stops listening, lets running requests finish within the grace period, and aborts the rest. */

@@ -32,7 +32,7 @@ import { RejectionReports } from '../../engine/rejection-reports.ts'
 import { requestLogFields } from './request-outcomes.ts'
 import { createWorkerListener } from './http-listener.ts'
 import { WorkerHealth } from './worker-health.ts'
-import { WorkerQuirks } from './worker-quirks.ts'
+import { RejectedFields } from './rejected-fields.ts'
 import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
 import { registerBodyMemory } from '../metrics/body-memory.ts'
 import { measureQueries } from '../metrics/query-latency.ts'
@@ -51,27 +51,26 @@ interface WorkerContext extends WorkerDb {
   readonly ledger: RemoteLedger
   readonly controlMethods: readonly string[]
   readonly health: WorkerHealth
-  readonly quirks: WorkerQuirks
+  readonly rejectedFields: RejectedFields
   readonly metrics: WorkerMetrics
   readonly log: Log
 }
 
-function createRelayDeps({
-  config,
-  lookups,
-  sealer,
-  ledger,
-  health,
-  quirks,
-  metrics,
-  log,
-}: WorkerContext): RelayDeps {
+function createRelayDeps(context: WorkerContext): RelayDeps {
+  const { config, lookups, sealer, channel, ledger, health, rejectedFields, metrics, log } = context
   const allow = parseCidrs(config.upstreamAllow.join(','))
   return {
     ledger,
     storedResponses: new StoredResponses(lookups, sealer),
     client: new HttpClient({ ...defaultClientBounds, allow }),
-    quirks,
+    quirks: {
+      rejectedFields: (upstream, model, now) => rejectedFields.fields(upstream, model, now),
+      addRejectedField(record) {
+        rejectedFields.add(record)
+        // The main thread sends it to all workers, so that one failed call suffices for the whole node.
+        channel.send('relay', 'addRejectedField', record)
+      },
+    },
     health,
     maxResponseBytes: config.answerLimitBytes,
     keepAliveMs: config.keepAliveMs,
@@ -137,19 +136,26 @@ async function openContext(init: WorkerInit): Promise<WorkerContext> {
   const metrics = new WorkerMetrics(init.number, (id) => configCache.catalog.upstream(id)?.name)
   const { db, lookups } = measureQueries(opened, metrics.registry)
   const node = init.node === null ? {} : { node: init.node }
-  const log = createLog(config.logLevel, { ...node, worker: init.number })
   const channel: MainChannel = new Channel(init.mainPort, apiErrors(rethrow))
-  const ledger = new RemoteLedger(channel)
-  const health = new WorkerHealth(channel)
-  const quirks = new WorkerQuirks(channel)
-  const { controlMethods } = init
-  const services = { channel, ledger, controlMethods, health, quirks }
-  return { config, db, lookups, sealer, configCache, metrics, log, ...services }
+  return {
+    config,
+    db,
+    lookups,
+    sealer,
+    configCache,
+    metrics,
+    channel,
+    log: createLog(config.logLevel, { ...node, worker: init.number }),
+    ledger: new RemoteLedger(channel),
+    health: new WorkerHealth(channel),
+    rejectedFields: new RejectedFields(),
+    controlMethods: init.controlMethods,
+  }
 }
 
 async function start(init: WorkerInit): Promise<void> {
   const context = await openContext(init)
-  const { config, configCache, channel, ledger, health, quirks, metrics, log } = context
+  const { config, configCache, channel, ledger, health, rejectedFields, metrics, log } = context
   const running = new SlotMap<ActiveRequest>()
   let state: NodeState = { isReady: false, outage: null, isDraining: false }
   const relay = createRelayDeps(context)
@@ -192,7 +198,9 @@ async function start(init: WorkerInit): Promise<void> {
     collectMetrics: () => metrics.registry.getMetricsAsJSON(),
     setState: (next) => void (state = next),
     applyCircuitChanges: (changes) => health.onCircuitChanges(changes),
-    addRejectedFields: (records) => quirks.onRejectedFields(records),
+    addRejectedFields(records) {
+      for (const record of records) rejectedFields.add(record)
+    },
     reloadCertificate: listener.reloadCertificate,
     listen: () => listener.open(),
     async drain() {
