@@ -33,14 +33,11 @@ export interface Account extends Omit<
   readonly trial: boolean
 }
 
-export interface AccountInput {
-  readonly email: string
-  readonly name?: string
+export interface AccountInput extends Pick<Account, 'email'>, Partial<Pick<Account, 'name' | 'trial'>> {
   /** Default: `new`. */
   readonly tier?: string
   /** Default: `Asia/Shanghai`, because the platform's currency is the yuan. */
   readonly timezone?: string
-  readonly trial?: boolean
 }
 
 /** Omitted fields stay unchanged. null removes a cap, a limit or the account's own price factor. */

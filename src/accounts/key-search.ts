@@ -3,7 +3,7 @@
  * name is searched in the index of names only. Deleted keys and the console's own keys are never returned.
  */
 import { apiError } from '../errors.ts'
-import type { Db, Page } from '../db/db.ts'
+import type { Db, Page, PageOptions } from '../db/db.ts'
 import type { Parameter } from '../db/statement.ts'
 import type { KeysTable } from '../db/schema/schema.ts'
 import { likePattern, prefixRange } from '../db/db.ts'
@@ -24,12 +24,8 @@ export interface KeyFilter {
   readonly state?: KeyState | undefined
 }
 
-export interface KeyPage {
+export interface KeyPage extends PageOptions {
   readonly order: KeyOrder
-  /** Maximum number of keys. */
-  readonly limit: number
-  /** `next` of the previous page. */
-  readonly cursor?: string | undefined
   /** Keys that expire up to this time count as expired, in milliseconds since the epoch. */
   readonly now: number
 }

@@ -3,6 +3,7 @@
  * rejected or out of credit is paused while the others continue. Secrets are stored encrypted and never
  * returned.
  */
+import type { RowFields } from '../db/row-fields.ts'
 import { apiError, notFound, invalidField } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import type { Sealer } from '../lib/encryption.ts'
@@ -17,21 +18,16 @@ import { cleanCredential, checkWeight } from './upstream-fields.ts'
 /** The id of the credential stored in the upstream's own row. */
 export const mainCredentialId = 'main'
 
-export interface Credential {
-  readonly id: string
-  readonly label: string
-  readonly lastFour: string | null
-  readonly weight: number
+export interface Credential extends Pick<
+  RowFields<UpstreamCredentialsTable>,
+  'id' | 'label' | 'lastFour' | 'weight' | 'createdAt'
+> {
   readonly enabled: boolean
-  readonly createdAt: number
 }
 
 /** Omitted fields stay unchanged. */
-export interface CredentialPatch {
+export interface CredentialPatch extends Partial<Pick<Credential, 'label' | 'weight' | 'enabled'>> {
   readonly credential?: string
-  readonly label?: string
-  readonly weight?: number
-  readonly enabled?: boolean
 }
 
 export interface CredentialContext {

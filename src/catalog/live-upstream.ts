@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamCredentialsTable, UpstreamsTable } from '../db/schema/schema.ts'
 import { parseCosts, priceFromCosts } from './costs.ts'
-import { lastFourOf, mainCredentialId } from './credentials.ts'
+import { lastFourOf, mainCredentialId, type Credential } from './credentials.ts'
 import type { Price } from './prices.ts'
 import {
   defaultTimeouts,
@@ -20,12 +20,8 @@ export interface VersionedPrice extends Price {
 }
 
 /** One of an upstream's credentials, decrypted. */
-export interface LiveCredential {
-  readonly id: string
+export interface LiveCredential extends Pick<Credential, 'id' | 'lastFour' | 'label' | 'weight'> {
   readonly credential: string
-  readonly lastFour: string | null
-  readonly label: string
-  readonly weight: number
   /** The name of its circuit. Another secret gets another circuit. */
   readonly circuit: string
 }

@@ -121,10 +121,9 @@ export interface Page<Item> {
   readonly next: string | null
 }
 
-/** What selects a page of a list that is ordered by id. */
 export interface PageOptions {
   readonly limit: number
-  /** `next` of the previous page: its last id. */
+  /** `next` of the previous page; in a list that is ordered by id, its last id. */
   readonly cursor?: string | undefined
 }
 

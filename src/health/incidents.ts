@@ -28,12 +28,9 @@ export interface Incident extends Omit<RowFields<IncidentsTable>, 'models' | 'is
   readonly posts: readonly IncidentPost[]
 }
 
-export interface IncidentPatch {
-  readonly title?: string
-  readonly status?: IncidentStatus
-  readonly severity?: IncidentSeverity
-  readonly models?: readonly string[]
-  readonly isPublic?: boolean
+export interface IncidentPatch extends Partial<
+  Pick<Incident, 'title' | 'status' | 'severity' | 'models' | 'isPublic'>
+> {
   /** A new post. */
   readonly message?: string
 }

@@ -20,13 +20,7 @@ export interface Announcement {
 }
 
 /** Omitted fields stay unchanged; on creation they default to "from now" and no end. */
-export interface AnnouncementPatch {
-  readonly title?: LocalizedText | undefined
-  readonly text?: LocalizedText | undefined
-  readonly severity?: AnnouncementsTable['severity'] | undefined
-  readonly from?: number | undefined
-  readonly to?: number | null | undefined
-}
+export type AnnouncementPatch = Partial<Omit<Announcement, 'id'>>
 
 const maxShown = 20
 

@@ -27,15 +27,7 @@ export interface Channel extends Omit<RowFields<ChannelsTable>, 'target' | 'kind
 }
 
 /** Omitted fields stay unchanged. */
-export interface ChannelPatch {
-  readonly name?: string
-  readonly address?: string
-  readonly secret?: string | null
-  readonly server?: string | null
-  readonly kinds?: readonly string[] | null
-  readonly language?: Language
-  readonly enabled?: boolean
-}
+export type ChannelPatch = Partial<Pick<Channel, 'name' | 'kinds' | 'language' | 'enabled'> & ChannelTarget>
 
 export interface ChannelInput extends ChannelPatch {
   readonly audience: string

@@ -4,9 +4,10 @@
  * is accepted or too old. Each step is one batch, so that a crash loses and duplicates nothing, except a
  * message that was accepted at the very moment of the crash: it is sent again with the same id.
  */
-import { fieldsOf } from '../db/row-fields.ts'
+import { fieldsOf, type RowFields } from '../db/row-fields.ts'
 import type { Db, Query } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
+import type { OutboxTable } from '../db/schema/tables/notifications.ts'
 import { newId } from '../lib/ids.ts'
 import { channelOf, type Channel } from './channels.ts'
 import { operatorAudience } from './notification-kinds.ts'
@@ -157,11 +158,7 @@ export async function createMessages(db: Db, quietSince: number): Promise<void> 
   }
 }
 
-export interface DueMessage {
-  readonly id: string
-  readonly channelId: string
-  readonly attempts: number
-}
+export type DueMessage = Pick<RowFields<OutboxTable>, 'id' | 'channelId' | 'attempts'>
 
 /** The messages that are due, the longest overdue first. */
 export async function dueMessages(db: Db, now: number, limit: number): Promise<DueMessage[]> {

@@ -21,7 +21,9 @@ export interface RequestRowFilter {
   /** Only requests that did not succeed. */
   readonly errors?: boolean
   readonly requestId?: string | undefined
+  /** Inclusive. */
   readonly from?: number | undefined
+  /** Exclusive. */
   readonly to?: number | undefined
 }
 

@@ -3,10 +3,10 @@
  * read everything; a key holder reads the records of their own account, without attempts. Rows are written in the commit
  * that ends a hold (db/journal.ts).
  */
-import type { Db, Page } from '../db/db.ts'
-import { sql, type Outcome, type RequestsTable } from '../db/schema/schema.ts'
+import type { Db, Page, PageOptions } from '../db/db.ts'
+import { sql, type RequestsTable } from '../db/schema/schema.ts'
 import { formatAmount } from '../lib/money.ts'
-import { listRequestRows } from './request-pages.ts'
+import { listRequestRows, type RequestRowFilter } from './request-pages.ts'
 
 /** The platform's currency (specification §1), ISO 4217. */
 export const currency = 'CNY'
@@ -33,23 +33,7 @@ export interface AttemptRecord {
 }
 
 /** Omitted fields do not filter. Times in milliseconds since the epoch. */
-export interface RequestFilter {
-  readonly account?: string
-  readonly key?: string
-  readonly model?: string
-  readonly outcome?: Outcome
-  readonly requestId?: string
-  /** Inclusive. */
-  readonly from?: number
-  /** Exclusive. */
-  readonly to?: number
-}
-
-export interface RequestPage {
-  readonly limit: number
-  /** `next` of the previous page. */
-  readonly cursor?: string
-}
+export type RequestFilter = Omit<RequestRowFilter, 'errors'>
 
 interface WithAttempts {
   /** As stored in the row. */
@@ -109,7 +93,7 @@ function recordOf(row: Omit<RequestsTable, 'row_id'>) {
 export async function listRequests(
   db: Db,
   filter: RequestFilter,
-  page: RequestPage,
+  page: PageOptions,
 ): Promise<Page<RequestRecord>> {
   const { rows, next } = await listRequestRows(db, filter, page)
   return { data: rows.map(recordOf), next }
