@@ -2,28 +2,15 @@
  * Shares circuit states between nodes: each change at once, and all known states with a node that has just connected.
  * Messages may be lost: a node that misses that an upstream has recovered finds out by its own probe.
  */
+import type { BroadcastMessage } from './broadcasts.ts'
 import { maxBroadcastBytes } from '../db/postgres/change-feed.ts'
 import type { CircuitBreakers } from '../health/circuit-breakers.ts'
 import type { CircuitChange } from '../health/call-reports.ts'
-
-/** `isNew`: the sender has just connected, and asks the others for what they know. */
-interface CircuitMessage {
-  readonly isNew: boolean
-  readonly news: readonly CircuitChange[]
-}
 
 /** Changes within this time are sent in one message. */
 const batchDelayMs = 20
 /** The upstream's error text is truncated to this length, because messages have a maximum size. */
 const maxWhyLength = 500
-
-/** `null`: not a circuit message, perhaps one of another release. */
-function parseMessage(text: string): CircuitMessage | null {
-  const message: unknown = JSON.parse(text)
-  const isCircuitMessage =
-    typeof message === 'object' && message !== null && 'news' in message && Array.isArray(message.news)
-  return isCircuitMessage ? (message as CircuitMessage) : null
-}
 
 function truncateWhy({ key, circuit }: CircuitChange): CircuitChange {
   return { key, circuit: { ...circuit, why: circuit.why.slice(0, maxWhyLength) } }
@@ -32,7 +19,7 @@ function truncateWhy({ key, circuit }: CircuitChange): CircuitChange {
 /** The changes in as few messages as possible. */
 function* encodeMessages(isNew: boolean, all: readonly CircuitChange[]): Generator<string> {
   const encode = (news: readonly CircuitChange[]): string =>
-    JSON.stringify({ isNew, news } satisfies CircuitMessage)
+    JSON.stringify({ isNew, news } satisfies BroadcastMessage)
   let news: CircuitChange[] = []
   for (const each of all.map(truncateWhy)) {
     if (news.length > 0 && Buffer.byteLength(encode([...news, each])) > maxBroadcastBytes) {
@@ -45,18 +32,14 @@ function* encodeMessages(isNew: boolean, all: readonly CircuitChange[]): Generat
 }
 
 export class CircuitBroadcast {
+  readonly #breakers: CircuitBreakers
   readonly #send: (text: string) => void
-  #breakers: CircuitBreakers | null = null
   #pending = new Map<string, CircuitChange>()
   #isApplyingRemote = false
 
-  constructor(send: (text: string) => void) {
-    this.#send = send
-  }
-
-  /** From now on these circuit breakers and those of the other nodes share their states. */
-  attach(breakers: CircuitBreakers): void {
+  constructor(breakers: CircuitBreakers, send: (text: string) => void) {
     this.#breakers = breakers
+    this.#send = send
     breakers.onChange((news) => {
       if (!this.#isApplyingRemote) this.#enqueue(news)
     })
@@ -65,20 +48,19 @@ export class CircuitBroadcast {
 
   /** Sends all states that are known here, and asks the other nodes for theirs. */
   sendAll(): void {
-    if (this.#breakers) this.#broadcast(true, this.#breakers.all())
+    this.#broadcast(true, this.#breakers.all())
   }
 
   /** Merges the states that another node has sent. */
-  onMessage(text: string): void {
-    const message = parseMessage(text)
-    if (this.#breakers === null || message === null) return
+  onMessage({ isNew, news }: BroadcastMessage): void {
+    if (!Array.isArray(news)) return
     this.#isApplyingRemote = true
     try {
-      this.#breakers.merge(message.news)
+      this.#breakers.merge(news as readonly CircuitChange[])
     } finally {
       this.#isApplyingRemote = false
     }
-    if (message.isNew) this.#broadcast(false, this.#breakers.all())
+    if (isNew === true) this.#broadcast(false, this.#breakers.all())
   }
 
   #enqueue(news: CircuitChange): void {

@@ -4,21 +4,19 @@
  * process.
  */
 import { hostname, networkInterfaces } from 'node:os'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { Changes } from '../db/change.ts'
 import type { RequestRow } from '../db/ledger-commit.ts'
 import { openLocalJournal, type LocalJournal } from '../db/sqlite/local-journal.ts'
 import { ChangeFeed } from '../db/postgres/change-feed.ts'
-import { openPostgresDb, type PostgresDb } from '../db/postgres/postgres-db.ts'
+import { openPostgresDb } from '../db/postgres/postgres-db.ts'
 import { migratePostgres } from '../db/postgres/migrate.ts'
 import { joinCluster } from '../db/postgres/nodes.ts'
-import { checkNotMoved, DatabaseMovedError } from '../db/transfer/move-marker.ts'
+import { checkNotMoved } from '../db/transfer/move-marker.ts'
 import { errorMessage } from '../lib/error-message.ts'
 import { newId } from '../lib/ids.ts'
 import { monotonicClock, wallClock, type Core, type CoreListener } from '../engine/core.ts'
 import { reopeningFailed } from '../engine/reopening.ts'
-import type { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
 import { openConfigCache } from '../engine/config-cache.ts'
 import { version } from '../lib/version.ts'
 import { LocalRateLimiter, type ClusterRateLimiter } from '../limits/local-rate-limiter.ts'
@@ -29,6 +27,7 @@ import { NodeMembership } from './node-membership.ts'
 import { NodeJournal } from '../engine/postgres/node-journal.ts'
 import { nodeAddress } from './node-address.ts'
 import { openNodeKeyring } from './node-keys.ts'
+import { receiveBroadcast } from './broadcasts.ts'
 import { CircuitBroadcast } from './circuit-broadcast.ts'
 import { LedgerAlertBroadcast } from './ledger-alert-broadcast.ts'
 import { SharedLedger } from '../engine/postgres/shared-ledger.ts'
@@ -36,8 +35,6 @@ import { SharedStore } from '../engine/postgres/shared-store.ts'
 import { createEngine } from '../engine/engine.ts'
 import { TrafficBroadcast } from './traffic-broadcast.ts'
 import { verifyInThread, monitorInThread } from '../engine/verification/verify-thread.ts'
-
-const rejoinPauseMs = 500
 
 type ClusterConfig = Omit<Config, 'databaseUrl'> & { readonly databaseUrl: string }
 
@@ -50,14 +47,7 @@ async function loadNodeId(local: LocalJournal): Promise<string> {
   return id
 }
 
-interface OpenedNode {
-  readonly local: LocalJournal
-  readonly db: PostgresDb
-  readonly id: string
-  readonly join: () => Promise<number>
-}
-
-async function openNode(config: ClusterConfig): Promise<OpenedNode> {
+async function openNode(config: ClusterConfig) {
   const { databaseUrl, dataDir } = config
   const address = nodeAddress(config, networkInterfaces())
   await migratePostgres(databaseUrl)
@@ -68,68 +58,14 @@ async function openNode(config: ClusterConfig): Promise<OpenedNode> {
   return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version, address }) }
 }
 
-/** Rejoins the cluster after a retirement, with retries. A call while it runs has no effect. */
-function createRejoin(deps: {
-  readonly join: () => Promise<number>
-  readonly node: () => NodeMembership
-  readonly onRejoin: (why: string) => void
-  /** Another process runs under this node's id: one of the two must stop. */
-  readonly onDuplicate: (where: string) => void
-  readonly onMigrated: (why: string) => void
-}): (why: string) => void {
-  let isRunning = false
-  const rejoin = async (why: string): Promise<void> => {
-    let isRetired = false
-    for (;;) {
-      try {
-        if (!isRetired) {
-          const where = await deps.node().runsElsewhere()
-          if (where !== null) return deps.onDuplicate(where)
-          deps.onRejoin(why)
-          isRetired = true
-        }
-        await deps.node().continueInEpoch(await deps.join())
-        break
-      } catch (error) {
-        if (error instanceof DatabaseMovedError) return deps.onMigrated(error.message)
-        await delay(rejoinPauseMs)
-      }
-    }
-    isRunning = false
-  }
-  return (why) => {
-    if (isRunning) return
-    isRunning = true
-    void rejoin(why)
-  }
-}
-
-interface JoinedNode {
-  readonly ledger: SharedLedger
-  readonly journal: NodeJournal
-  readonly node: NodeMembership
-  readonly rates: ClusterRateLimiter
-  readonly now: () => number
-}
-
 /** Joins the cluster in a new epoch, and creates this node's ledger and rate limiter. */
 async function joinAsNode(
-  { local, db, id, join }: OpenedNode,
+  { local, db, id, join }: Awaited<ReturnType<typeof openNode>>,
   config: ClusterConfig,
   listener: CoreListener,
-): Promise<JoinedNode> {
+) {
   const now = wallClock()
   const journal = new NodeJournal(local)
-  const onFenced = createRejoin({
-    join,
-    node: () => node,
-    onRejoin: (why) => listener.onWarning(why, { node: id }),
-    onDuplicate: (where) =>
-      listener.onFailure(
-        `another process runs as ${id}, on ${where}. Each node needs its own DATA_DIR, not a copy of another node's`,
-      ),
-    onMigrated: (why) => listener.onFailure(why),
-  })
   const epoch = await join()
   const ledger = new SharedLedger({
     url: config.databaseUrl,
@@ -140,13 +76,13 @@ async function joinAsNode(
     journal,
     listener: {
       onAdmissionChange: (isOpen, why) => listener.onAdmissionChange(isOpen, why),
-      onFenced,
+      onFenced: (why) => node.rejoin(why),
       onBroken: (error) => listener.onFailure(errorMessage(error)),
       onReopeningFailed: (why) => listener.onWarning(reopeningFailed, { why }),
     },
   })
   const node: NodeMembership = new NodeMembership(
-    { db, id, ledger, now, onFenced, onHoldEnded: (hold) => releaseRateSlot(rates, hold) },
+    { db, id, ledger, now, join, listener, onHoldEnded: (hold) => releaseRateSlot(rates, hold) },
     epoch,
   )
   const rates = createRates(config, node, listener)
@@ -194,31 +130,6 @@ function clusterGauges(
   ]
 }
 
-/** The messages between nodes that may be lost. */
-function createBroadcasts(send: (text: string) => void) {
-  const circuits = new CircuitBroadcast(send)
-  const ledgerAlerts = new LedgerAlertBroadcast(send)
-  const traffic = new TrafficBroadcast(send)
-  return {
-    circuits,
-    ledgerAlerts,
-    onMessage(text: string) {
-      for (const listener of [circuits, ledgerAlerts, traffic]) {
-        try {
-          listener.onMessage(text)
-        } catch {
-          // Any client of the database can send a message, and another release may use another format.
-        }
-      }
-    },
-    attach(health: UpstreamHealth) {
-      circuits.attach(health.breakers)
-      traffic.attach(health)
-    },
-    close: () => traffic.close(),
-  }
-}
-
 /** Opens a node whose data directory the caller has locked. Ends the holds that an earlier process left open. */
 export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
   const { databaseUrl: url } = config
@@ -234,12 +145,14 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
         await publishChanges(changes)
         await keyring.onApplied(changes)
       },
-      onBroadcast: (text) => broadcasts.onMessage(text),
-      onConnected: () => broadcasts.circuits.sendAll(),
+      onBroadcast: (text) => receiveBroadcast(text, [ledgerAlerts, upstreams.circuits, upstreams.traffic]),
+      onConnected: () => upstreams.circuits?.sendAll(),
       onDisconnected: () => ledger.retryNow(),
     },
   )
-  const broadcasts = createBroadcasts((text) => feed.broadcast(text))
+  const send = (text: string): void => feed.broadcast(text)
+  const ledgerAlerts = new LedgerAlertBroadcast(send)
+  const upstreams: { circuits?: CircuitBroadcast; traffic?: TrafficBroadcast } = {}
   await feed.start().then(() => keyring.onJoined())
   const configCache = await openConfigCache(db, keyring.sealer)
   const { directory, catalog } = configCache
@@ -250,7 +163,8 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   const store = new SharedStore({ ...joined, db })
   const engine = createEngine({ ...joined, db, store, directory, catalog, feed, addRequest })
   const { authority, health } = engine.parts
-  broadcasts.attach(health)
+  upstreams.circuits = new CircuitBroadcast(health.breakers, send)
+  upstreams.traffic = new TrafficBroadcast(health, send)
   const recoveredHolds = await recoverOpenHolds({ ...opened, ...joined, authority })
   const leader = new Leader({ url, db, id, node, requestsKeptMs: config.requestsKeptMs, listener })
   const isLeader = (): boolean => leader.isLeader
@@ -272,10 +186,10 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     verifyLedger: () =>
       db.all({ sql: 'select 1', parameters: [] }).then(() => verifyInThread({ clusterUrl: url })),
     monitorLedger: (everyMs, monitorListener) =>
-      monitorInThread({ clusterUrl: url }, everyMs, broadcasts.ledgerAlerts.wrap(monitorListener), isLeader),
+      monitorInThread({ clusterUrl: url }, everyMs, ledgerAlerts.wrap(monitorListener), isLeader),
     async close() {
       await Promise.all([leader.close(), feed.close(), rates.close()])
-      broadcasts.close()
+      upstreams.traffic?.close()
       await engine.close(() => ledger.close())
       await node.leave()
       await Promise.all([local.close(), db.close()])

@@ -3,6 +3,7 @@
  * fails, and to each node that has just connected. The alert lasts until the nodes are restarted with a corrected ledger.
  */
 import type { LedgerReport } from '../engine/verification/replay.ts'
+import type { BroadcastMessage } from './broadcasts.ts'
 import type { MonitorListener } from '../engine/verification/verify-thread.ts'
 
 /** Findings are truncated because messages have a maximum size; `sluice verify` shows all of them. */
@@ -13,18 +14,13 @@ function encodeAlert({ drift, overrun, findings, ...rest }: LedgerReport): strin
   const truncated = findings.slice(0, maxFindings).map((finding) => finding.slice(0, maxFindingLength))
   return JSON.stringify({
     distrust: { ...rest, drift: drift.toString(), overrun: overrun.toString(), findings: truncated },
-  })
+  } satisfies BroadcastMessage)
 }
 
-/** `report`: null if the message has none. `isNew`: the sender has just connected, and asks the others for what they know. */
-function parseMessage(text: string): { report: LedgerReport | null; isNew: boolean } {
-  const message: unknown = JSON.parse(text)
-  if (typeof message !== 'object' || message === null) return { report: null, isNew: false }
-  const isNew = 'isNew' in message && message.isNew === true
-  if (!('distrust' in message)) return { report: null, isNew }
-  const { drift, overrun, ...rest } = message.distrust as Record<'drift' | 'overrun', string> &
+function decodeAlert(distrust: unknown): LedgerReport {
+  const { drift, overrun, ...rest } = distrust as Record<'drift' | 'overrun', string> &
     Omit<LedgerReport, 'drift' | 'overrun'>
-  return { report: { ...rest, drift: BigInt(drift), overrun: BigInt(overrun) }, isNew }
+  return { ...rest, drift: BigInt(drift), overrun: BigInt(overrun) }
 }
 
 export class LedgerAlertBroadcast {
@@ -54,11 +50,10 @@ export class LedgerAlertBroadcast {
   }
 
   /** Adopts the alert of another node, and sends the known one to a node that has just connected. */
-  onMessage(text: string): void {
-    const { report, isNew } = parseMessage(text)
-    if (isNew && this.#failedReport) this.#send(encodeAlert(this.#failedReport))
-    if (!report) return
-    this.#failedReport = report
-    this.#listener?.onReport(report)
+  onMessage({ isNew, distrust }: BroadcastMessage): void {
+    if (isNew === true && this.#failedReport) this.#send(encodeAlert(this.#failedReport))
+    if (distrust === undefined) return
+    this.#failedReport = decodeAlert(distrust)
+    this.#listener?.onReport(this.#failedReport)
   }
 }

@@ -28,8 +28,17 @@ describe('NodeMembership', () => {
       const listener = { onAdmissionChange: ignore, onFenced: ignore, onBroken: ignore, onReopeningFailed }
       const journal = { saveSettlement: ignore, remove: ignore }
       const ledger = new SharedLedger({ url, node: 'one', epoch, now, db, journal, listener })
+      const coreListener = { onWarning: ignore, onFailure: ignore }
       const node = new NodeMembership(
-        { db, id: 'one', ledger, now, onFenced: ignore, onHoldEnded: ignore },
+        {
+          db,
+          id: 'one',
+          ledger,
+          now,
+          join: () => epochOf('one'),
+          listener: coreListener,
+          onHoldEnded: ignore,
+        },
         epoch,
       )
       t.after(async () => {

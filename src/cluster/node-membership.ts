@@ -2,6 +2,7 @@
  * A node's membership in its cluster: it sends heartbeats, and knows how many nodes share the limits. A retired node
  * rejoins. The leader ends the holds of nodes that stay away.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../db/db.ts'
 import type { HoldRow } from '../db/postgres/lock-batch.ts'
 import {
@@ -15,12 +16,14 @@ import {
   findOtherMachine,
   listSilentNodes,
 } from '../db/postgres/nodes.ts'
+import { DatabaseMovedError } from '../db/transfer/move-marker.ts'
 import { apiError, notFound } from '../errors.ts'
 import type { NodeRecord } from '../db/postgres/nodes.ts'
 import { decodeHold } from '../ledger/checkpoint.ts'
 import { heldOwners } from '../ledger/decide.ts'
 import type { Hold } from '../ledger/state.ts'
 import { noCaps } from '../engine/caller-limits.ts'
+import type { CoreListener } from '../engine/core.ts'
 import type { NodePosition } from '../limits/local-rate-limiter.ts'
 import { retiredWhy } from '../engine/postgres/ledger-errors.ts'
 import type { SharedLedger } from '../engine/postgres/shared-ledger.ts'
@@ -33,14 +36,20 @@ const retireAfterMs = 15 * 60_000
 /** After an outage of the database all nodes look silent: those that are alive send a heartbeat within this time. */
 const silenceGraceMs = 10_000
 const holdsPerBatch = 500
+const rejoinPauseMs = 500
+
+/** Another process runs under this node's id: one of the two must stop. */
+const duplicateWhy = (id: string, where: string): string =>
+  `another process runs as ${id}, on ${where}. Each node needs its own DATA_DIR, not a copy of another node's`
 
 export interface NodeMembershipDeps {
   readonly db: Db
   readonly id: string
   readonly ledger: SharedLedger
   readonly now: () => number
-  /** The node's epoch is over. */
-  readonly onFenced: (why: string) => void
+  /** Begins a new epoch of this node. */
+  readonly join: () => Promise<number>
+  readonly listener: Pick<CoreListener, 'onWarning' | 'onFailure'>
   /** A hold of a retired node is about to be ended. */
   readonly onHoldEnded: (hold: Hold) => void
 }
@@ -53,17 +62,13 @@ export class NodeMembership {
   /** Since when each node has been silent, by this node's clock. */
   #silentSince = new Map<string, number>()
   #epoch: number
+  #isRejoining = false
 
   constructor(deps: NodeMembershipDeps, epoch: number) {
     this.#deps = deps
     this.#epoch = epoch
     this.#refreshedAt = deps.now()
     this.#timer = setInterval(() => void this.#heartbeat(), heartbeatEveryMs)
-  }
-
-  /** The machine on which another process runs under this node's id; null: none. */
-  runsElsewhere(): Promise<string | null> {
-    return findOtherMachine(this.#deps.db, this.#deps.id, this.#epoch)
   }
 
   get position(): NodePosition {
@@ -85,7 +90,7 @@ export class NodeMembership {
     try {
       const epoch = this.#epoch
       if (!(await recordHeartbeat(this.#deps.db, this.#deps.id, epoch)) && epoch === this.#epoch)
-        this.#deps.onFenced(retiredWhy)
+        this.rejoin(retiredWhy)
       await this.refresh()
     } catch {
       this.#deps.ledger.retryNow()
@@ -141,8 +146,36 @@ export class NodeMembership {
     }
   }
 
-  /** Continues in a new epoch. The holds of the old epoch no longer belong to this node. */
-  async continueInEpoch(epoch: number): Promise<void> {
+  /** The node's epoch is over: rejoins the cluster, with retries. A call while it runs has no effect. */
+  rejoin(why: string): void {
+    if (this.#isRejoining) return
+    this.#isRejoining = true
+    void this.#rejoin(why)
+  }
+
+  async #rejoin(why: string): Promise<void> {
+    const { db, id, listener, join } = this.#deps
+    let isRetired = false
+    for (;;) {
+      try {
+        if (!isRetired) {
+          const where = await findOtherMachine(db, id, this.#epoch)
+          if (where !== null) return listener.onFailure(duplicateWhy(id, where))
+          listener.onWarning(why, { node: id })
+          isRetired = true
+        }
+        await this.#continueInEpoch(await join())
+        break
+      } catch (error) {
+        if (error instanceof DatabaseMovedError) return listener.onFailure(error.message)
+        await delay(rejoinPauseMs)
+      }
+    }
+    this.#isRejoining = false
+  }
+
+  /** The holds of the old epoch no longer belong to this node. */
+  async #continueInEpoch(epoch: number): Promise<void> {
     this.#epoch = epoch
     const rows = await listOpenHolds(this.#deps.db, this.#deps.id)
     await this.#deps.ledger.rejoin(epoch)

@@ -3,6 +3,8 @@
  * first, then the store decides about money (ledger-store.ts). Over the store of a single relay, nothing here waits, and
  * no operation needs a promise.
  */
+import type { Directory } from '../accounts/directory.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { ChangeFeed } from '../db/postgres/change-feed.ts'
 import { apiError } from '../errors.ts'
 import { ownerAt } from '../ledger/caps.ts'
@@ -12,13 +14,29 @@ import type { Wallet } from '../ledger/wallet.ts'
 import type { AdmissionRates, RateLimitResult } from '../limits/local-rate-limiter.ts'
 import type { RateLimitSubject, RateStatus } from '../limits/rate-limiter.ts'
 import type { HoldRejected, HoldRequest, HoldResponse } from '../relay/ledger-client.ts'
-import { rateLimitSubjectsOf, replaySubjectsOf, tokenCountSubjectsOf, walletOf } from './caller-limits.ts'
+import {
+  capsOfHold,
+  rateLimitSubjectsOf,
+  replaySubjectsOf,
+  tokenCountSubjectsOf,
+  walletOf,
+} from './caller-limits.ts'
 import { ledgerDenialError, rateDenialError, rejected, unavailable } from './denials.ts'
 import type { Decided, LedgerStore } from './ledger-store.ts'
-import { RequestOperations, tokensToReserve, type RequestOperationsDeps } from './request-operations.ts'
+import {
+  holdOperation,
+  OpenPeriodCache,
+  servedPriceOf,
+  soleUpstreamOf,
+  tokensToReserve,
+} from './request-operations.ts'
 import type { SpendNotifications } from './spend-notifications.ts'
 
-export interface AuthorityDeps extends RequestOperationsDeps {
+export interface AuthorityDeps {
+  readonly directory: Directory
+  readonly catalog: Catalog
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
   readonly store: LedgerStore
   readonly rates: AdmissionRates
   readonly spendNotifications: SpendNotifications
@@ -28,12 +46,11 @@ export interface AuthorityDeps extends RequestOperationsDeps {
 
 export class Authority {
   readonly #deps: AuthorityDeps
-  readonly #operations: RequestOperations
+  readonly #periods = new OpenPeriodCache()
   #isAdmissionOpen = true
 
   constructor(deps: AuthorityDeps) {
     this.#deps = deps
-    this.#operations = new RequestOperations(deps)
   }
 
   /** The ledger is inconsistent: nothing is admitted until an operator has corrected it and restarted the relay. */
@@ -52,15 +69,19 @@ export class Authority {
   }
 
   #admit(request: HoldRequest): HoldResponse | Promise<HoldResponse> {
-    const { store, rates } = this.#deps
-    const requested = this.#operations.find(request)
-    if ('granted' in requested) return requested
+    const { store, rates, directory, catalog, now } = this.#deps
+    const caller = directory.callerByKeyId(request.keyId)
+    if (!caller) return rejected({ code: 'invalid_api_key', detail: {} }, null)
+    const model = catalog.model(request.model)
+    if (!model) return rejected({ code: 'model_not_found', detail: { param: 'model' } }, null)
     if (!store.isAdmitting || !this.#isAdmissionOpen) return rejected(unavailable, null)
-    const { caller, model } = requested
-    const operation = this.#operations.hold(request, requested)
+    const { timezone } = caller
+    const at = now()
+    const hold = holdOperation(request, { caller, model }, at, this.#periods.at(timezone, at))
+    const operation = { kind: 'hold', hold, timezone, seenCommit: request.claim?.seenCommit } as const
     const denial = store.check(operation)
     if (denial === 'unavailable') return rejected(unavailable, null)
-    if (denial) return rejected(ledgerDenialError(denial, request.claim, operation.hold.at), null)
+    if (denial) return rejected(ledgerDenialError(denial, request.claim, at), null)
     const subjects = rateLimitSubjectsOf(caller, model)
     const reserved = rates.reserve(request.id, subjects, tokensToReserve(request, model))
     return reserved instanceof Promise
@@ -131,8 +152,9 @@ export class Authority {
 
   /** Extends a stream's hold. Returns the output tokens that are held in total, unchanged if no money is left. */
   extend(id: string, remaining: number): Decided<number> {
-    const { store } = this.#deps
-    return store.decide(this.#operations.extend(id, remaining, store.state.holds.get(id)))
+    const { store, directory, now } = this.#deps
+    const caps = capsOfHold(directory, store.state.holds.get(id))
+    return store.decide({ kind: 'extend', id, at: now(), remaining, caps })
   }
 
   /** Records how far a stream has come. */
@@ -147,19 +169,24 @@ export class Authority {
     storedResponse: ResponseToStore | null,
     at: number = this.#deps.now(),
   ): Decided<bigint> {
-    const { store, rates } = this.#deps
+    const { store, rates, directory, catalog } = this.#deps
     const { id, usage } = request
     rates.finish(id, usage ? usage.input + usage.output : 0)
     const held = store.state.holds.get(id)
-    return this.#end(this.#operations.settle({ request, storedResponse, at }, held), held)
+    const [otherPrice, caps] = [servedPriceOf(request, catalog), capsOfHold(directory, held)]
+    return this.#end({ kind: 'settle', request, storedResponse, otherPrice, at, caps }, held)
   }
 
   /** A request whose worker has exited is charged at its last mark. */
   expire(id: string): Decided<bigint | null> {
-    const { store, rates } = this.#deps
+    const { store, rates, directory, catalog, now } = this.#deps
     rates.finish(id, null)
     const held = store.state.holds.get(id)
-    const charge = this.#end(this.#operations.expire(id, held), held)
+    const [upstream, caps] = [
+      held ? soleUpstreamOf(catalog.model(held.model)) : null,
+      capsOfHold(directory, held),
+    ]
+    const charge = this.#end({ kind: 'expire', id, at: now(), caps, upstream }, held)
     store.requestFlush(store.newest)
     return charge
   }

@@ -8,7 +8,6 @@ import {
   type PeriodSpending,
   type PeriodSpendingRow,
 } from '../db/period-spending.ts'
-
 import type { Reopened } from '../ledger/events.ts'
 import { dayEndOf, dayStartOf, monthEndOf, monthStartOf, type PeriodEnds } from '../ledger/periods.ts'
 import { periodsLeft, type OwnerPeriods } from '../ledger/reopen.ts'

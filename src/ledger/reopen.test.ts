@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { apply } from './apply.ts'
-
 import { toStoredOwner } from './checkpoint.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
 import { assertMoneyConserved, TestLedger, usageOf } from './ledger.fixture.ts'
