@@ -65,10 +65,12 @@ export class Leader {
       this.#leaderUntil = (await acquireLease(db, lease, id, leaseMs)) ? requestedAt + leaseMs : -Infinity
       if (!this.isLeader) return
       this.#client ??= await openClient({ url, name: `sluice ${id} jobs`, statementMs })
-      await this.#rollUp(this.#client)
+      // Stops early enough to renew the lease.
+      await rollUpShared(this.#client, this.#isWithin(leaseMs / 3))
       if (performance.now() - this.#maintainedAt > maintenanceEveryMs) await this.#runMaintenance()
       await this.#deleteRequests(this.#client)
-      await this.#backfillTokens(this.#client)
+      const hasTime = this.#isWithin(runEveryMs)
+      while (hasTime() && (await backfillTokensShared(this.#client)));
     } catch {
       this.#leaderUntil = -Infinity
       void this.#client?.end().catch(() => undefined)
@@ -76,26 +78,17 @@ export class Leader {
     }
   }
 
-  /** Stops early enough to renew the lease. */
-  async #rollUp(client: Client): Promise<void> {
-    const end = performance.now() + leaseMs / 3
-    await rollUpShared(client, () => !this.#isClosed && performance.now() < end)
+  /** Whether less than this time has passed since the call. */
+  #isWithin(durationMs: number): () => boolean {
+    const end = performance.now() + durationMs
+    return () => !this.#isClosed && performance.now() < end
   }
 
   /** Runs until the next run is due, which renews the lease. */
   async #deleteRequests(client: Client): Promise<void> {
-    const end = performance.now() + runEveryMs
-    while (!this.#isClosed && performance.now() < end) {
-      const { cutoff } = this.#retention
-      if (cutoff === null) return
+    const hasTime = this.#isWithin(runEveryMs)
+    for (let { cutoff } = this.#retention; cutoff !== null && hasTime(); { cutoff } = this.#retention)
       this.#retention.recordDeleted(await deleteRequestsShared(client, cutoff))
-    }
-  }
-
-  /** Runs until the next run is due. */
-  async #backfillTokens(client: Client): Promise<void> {
-    const end = performance.now() + runEveryMs
-    while (!this.#isClosed && performance.now() < end && (await backfillTokensShared(client)));
   }
 
   async #runMaintenance(): Promise<void> {

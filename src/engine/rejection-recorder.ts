@@ -5,7 +5,7 @@
 import type { RequestRow } from '../db/ledger-commit.ts'
 import type { Log } from '../lib/log.ts'
 import { requestRow } from '../ledger/request-row.ts'
-import { minuteMs, RejectionQuota, RejectionSums, type Rejection } from './rejection.ts'
+import { minuteMs, RejectionSummary, type Rejection } from './rejection.ts'
 
 /** Writes a row with the next commit; the core does. */
 export interface RequestRowSink {
@@ -16,8 +16,7 @@ export class RejectionRecorder {
   readonly #sink: RequestRowSink
   readonly #log: Pick<Log, 'line'>
   readonly #now: () => number
-  readonly #quota = new RejectionQuota()
-  readonly #sums = new RejectionSums()
+  readonly #summary = new RejectionSummary()
   #timer: NodeJS.Timeout | undefined
   /** Rejections that share a row, since the start. */
   summed = 0
@@ -32,10 +31,9 @@ export class RejectionRecorder {
   /** Counts in the minute in which it is called, whatever time the worker had. */
   record(reported: Rejection): void {
     const rejection = { ...reported, at: this.#now() }
-    if (this.#quota.enterMinute(rejection.at)) this.#writeSums()
-    if (rejection.count === 1 && this.#quota.take(rejection.key)) return this.#write(rejection)
+    if (this.#summary.enterMinute(rejection.at)) this.#writeSums()
+    if (this.#summary.pass(rejection)) return this.#write(rejection)
     this.summed += rejection.count
-    this.#sums.add(rejection)
     this.#timer ??= this.#waitForMinuteEnd()
   }
 
@@ -48,13 +46,13 @@ export class RejectionRecorder {
   #waitForMinuteEnd(): NodeJS.Timeout {
     const remainingMs = minuteMs - (this.#now() % minuteMs)
     return setTimeout(() => {
-      if (this.#quota.enterMinute(this.#now())) this.#writeSums()
-      this.#timer = this.#sums.isEmpty ? undefined : this.#waitForMinuteEnd()
+      if (this.#summary.enterMinute(this.#now())) this.#writeSums()
+      this.#timer = this.#summary.isEmpty ? undefined : this.#waitForMinuteEnd()
     }, remainingMs).unref()
   }
 
   #writeSums(): void {
-    for (const sum of this.#sums.take()) this.#write(sum)
+    for (const sum of this.#summary.take()) this.#write(sum)
   }
 
   #write({ id, at, account, key, code, status, model, stream, count }: Rejection): void {

@@ -5,7 +5,7 @@
 import type { Caller } from '../accounts/directory.ts'
 import type { ApiError } from '../errors.ts'
 import type { RequestProgress } from '../relay/relay-request.ts'
-import { RejectionQuota, RejectionSums, type Rejection } from './rejection.ts'
+import { RejectionSummary, type Rejection } from './rejection.ts'
 
 const reportSumsEveryMs = 1000
 const maxModelChars = 256
@@ -20,8 +20,7 @@ export interface RejectedCall {
 export class RejectionReports {
   readonly #report: (rejection: Rejection) => void
   readonly #now: () => number
-  readonly #quota = new RejectionQuota()
-  readonly #sums = new RejectionSums()
+  readonly #summary = new RejectionSummary()
   #timer: NodeJS.Timeout | undefined
 
   /** `now`: milliseconds since the epoch. */
@@ -36,9 +35,8 @@ export class RejectionReports {
     const { stream } = progress
     const model = progress.model.slice(0, maxModelChars)
     const rejection = { id, at, account, key, code, status, model, stream, count: 1 }
-    this.#quota.enterMinute(at)
-    if (this.#quota.take(key)) return this.#report(rejection)
-    this.#sums.add(rejection)
+    this.#summary.enterMinute(at)
+    if (this.#summary.pass(rejection)) return this.#report(rejection)
     this.#timer ??= setTimeout(() => this.flush(), reportSumsEveryMs)
   }
 
@@ -46,6 +44,6 @@ export class RejectionReports {
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    for (const sum of this.#sums.take()) this.#report(sum)
+    for (const sum of this.#summary.take()) this.#report(sum)
   }
 }

@@ -25,9 +25,10 @@ export interface Rejection {
 export const maxRejectionRows = 60
 export const minuteMs = 60_000
 
-/** Counts the rejections of each key in a minute of the clock. */
-export class RejectionQuota {
-  readonly #used = new Map<string, number>()
+/** Passes the first rejections of each key in a minute of the clock, and sums the others by key and error code. */
+export class RejectionSummary {
+  readonly #passed = new Map<string, number>()
+  readonly #sums = new Map<string, Rejection>()
   #minute = 0
 
   /** Begins the minute of a time, in milliseconds since the epoch. False: it has begun before. */
@@ -35,31 +36,32 @@ export class RejectionQuota {
     const minute = Math.floor(at / minuteMs)
     if (minute === this.#minute) return false
     this.#minute = minute
-    this.#used.clear()
+    this.#passed.clear()
     return true
   }
 
-  /** Whether this is one of the first rejections of the key in the minute. */
-  take(key: string): boolean {
-    const used = this.#used.get(key) ?? 0
-    if (used >= maxRejectionRows) return false
-    this.#used.set(key, used + 1)
-    return true
+  /** Whether this is one of the first rejections of its key in the minute; otherwise it is added to a sum. */
+  pass(rejection: Rejection): boolean {
+    const { key, code, model, stream, count } = rejection
+    const passed = this.#passed.get(key) ?? 0
+    if (count === 1 && passed < maxRejectionRows) {
+      this.#passed.set(key, passed + 1)
+      return true
+    }
+    const name = `${key} ${code}`
+    const sum = this.#sums.get(name)
+    const combined = sum && {
+      ...sum,
+      model: sum.model === model ? model : '',
+      stream: sum.stream && stream,
+      count: sum.count + count,
+    }
+    this.#sums.set(name, combined ?? rejection)
+    return false
   }
-}
-
-/** Sums rejections by key and error code. */
-export class RejectionSums {
-  #sums = new Map<string, Rejection>()
 
   get isEmpty(): boolean {
     return this.#sums.size === 0
-  }
-
-  add(rejection: Rejection): void {
-    const name = `${rejection.key} ${rejection.code}`
-    const sum = this.#sums.get(name)
-    this.#sums.set(name, sum === undefined ? rejection : combine(sum, rejection))
   }
 
   /** Removes and returns the sums. */
@@ -67,14 +69,5 @@ export class RejectionSums {
     const sums = [...this.#sums.values()]
     this.#sums.clear()
     return sums
-  }
-}
-
-function combine(sum: Rejection, { model, stream, count }: Rejection): Rejection {
-  return {
-    ...sum,
-    model: sum.model === model ? model : '',
-    stream: sum.stream && stream,
-    count: sum.count + count,
   }
 }

@@ -44,20 +44,28 @@ interface CapThreshold {
 interface CapKind {
   readonly name: 'account_daily' | 'account_monthly' | 'key_daily' | 'key_monthly' | 'key_total'
   readonly isOfKey: boolean
+  readonly end: (periods: PeriodEnds) => number
   /** The amount that was spent in the period with this end. */
   readonly spent: (owner: Owner, end: number) => bigint
 }
 
-const daySpent = (owner: Owner, end: number): bigint => (owner.dayEnd === end ? owner.daySpent : 0n)
-const monthSpent = (owner: Owner, end: number): bigint => (owner.monthEnd === end ? owner.monthSpent : 0n)
+const daily: Pick<CapKind, 'end' | 'spent'> = {
+  end: ({ dayEnd }) => dayEnd,
+  spent: (owner, end) => (owner.dayEnd === end ? owner.daySpent : 0n),
+}
+const monthly: Pick<CapKind, 'end' | 'spent'> = {
+  end: ({ monthEnd }) => monthEnd,
+  spent: (owner, end) => (owner.monthEnd === end ? owner.monthSpent : 0n),
+}
 
 const capKinds: Readonly<Record<CapName, CapKind>> = {
-  accountDay: { name: 'account_daily', isOfKey: false, spent: daySpent },
-  accountMonth: { name: 'account_monthly', isOfKey: false, spent: monthSpent },
-  keyDay: { name: 'key_daily', isOfKey: true, spent: daySpent },
-  keyMonth: { name: 'key_monthly', isOfKey: true, spent: monthSpent },
-  keyTotal: { name: 'key_total', isOfKey: true, spent: (owner) => owner.totalSpent },
+  accountDay: { name: 'account_daily', isOfKey: false, ...daily },
+  accountMonth: { name: 'account_monthly', isOfKey: false, ...monthly },
+  keyDay: { name: 'key_daily', isOfKey: true, ...daily },
+  keyMonth: { name: 'key_monthly', isOfKey: true, ...monthly },
+  keyTotal: { name: 'key_total', isOfKey: true, end: () => 0, spent: (owner) => owner.totalSpent },
 }
+const capNames = Object.keys(capKinds) as readonly CapName[]
 
 const severities = { 50: 'info', 80: 'warning', 100: 'critical' } as const
 
@@ -101,12 +109,11 @@ export class SpendNotifications {
 
   /** A request was billed in these periods. */
   onSettled(spender: Spender & PeriodEnds, caps: Caps): void {
-    const { dayEnd, monthEnd, account } = spender
-    if (caps.accountDay !== null) this.#checkCap('accountDay', caps.accountDay, dayEnd, spender)
-    if (caps.accountMonth !== null) this.#checkCap('accountMonth', caps.accountMonth, monthEnd, spender)
-    if (caps.keyDay !== null) this.#checkCap('keyDay', caps.keyDay, dayEnd, spender)
-    if (caps.keyMonth !== null) this.#checkCap('keyMonth', caps.keyMonth, monthEnd, spender)
-    if (caps.keyTotal !== null) this.#checkCap('keyTotal', caps.keyTotal, 0, spender)
+    const { account } = spender
+    for (const name of capNames) {
+      const cap = caps[name]
+      if (cap !== null) this.#checkCap(name, cap, capKinds[name].end(spender), spender)
+    }
     this.#checkBalance(account, ownerOf(this.#deps.state, accountOwner(account)))
   }
 

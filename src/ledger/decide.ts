@@ -76,7 +76,7 @@ function extend(transaction: LedgerTransaction, operation: Operations['extend'])
   if (!held) return 0
   const granted = ledger.extend(transaction.state, operation)
   if (!granted) return held.outputTokens
-  transaction.addEvent(granted.event, heldOwners(held), held.account)
+  transaction.addEvent(granted, heldOwners(held), held.account)
   return granted.outputTokens
 }
 
@@ -120,7 +120,7 @@ function settle(
     return 0n
   }
   const settled = usage && ledger.settle(state, { id, at, usage, cause, caps, otherPrice })
-  const event = settled ? settled.event : ledger.release(state, { id, at })
+  const event = settled ?? ledger.release(state, { id, at })
   if (event) transaction.addEvent(event, heldOwners(held), held.account)
   const charge = settled?.charge ?? 0n
   const bill = usage && { usage, cause, charge, balance: balanceOf(transaction, held) }
@@ -176,7 +176,7 @@ function trial(transaction: LedgerTransaction, { end }: Operations['trial']): Tr
   const known = transaction.state.credits.get(end.id)
   if (known !== undefined) return { taken: -known, isDone: false }
   const { event, isDone } = endTrial(transaction.state, end)
-  if (event?.kind !== 'credited') return { taken: 0n, isDone }
+  if (!event) return { taken: 0n, isDone }
   transaction.addEvent(event, [accountOwner(end.account)], end.account)
   return { taken: -event.amount, isDone }
 }

@@ -24,7 +24,7 @@ function accountWith(money: { trial: bigint; paid: bigint; spent: bigint; held: 
 
 function end(state: LedgerState, amount: bigint, id = 'end'): { taken: bigint; isDone: boolean } {
   const { event, isDone } = endTrial(state, { id, at, account, amount, spentBefore: 0n, reason: 'over' })
-  return { taken: event?.kind === 'credited' ? -event.amount : 0n, isDone }
+  return { taken: event ? -event.amount : 0n, isDone }
 }
 
 describe('endTrial', () => {

@@ -3,7 +3,7 @@
  * credit is spent before any other money, so everything that the account has spent since counts against it
  * first. Held money is not touched.
  */
-import type { LedgerEvent } from './events.ts'
+import type { Credited } from './events.ts'
 import { accountOwner, ownerOf, type LedgerState } from './state.ts'
 import { credit } from './operations.ts'
 
@@ -21,7 +21,7 @@ export interface TrialEnd {
 
 export interface EndedTrial {
   /** The entry that takes money back now. null: there was none to take. */
-  readonly event: LedgerEvent | null
+  readonly event: Credited | null
   /** False: open requests still hold some of it; try again when they have ended. */
   readonly isDone: boolean
 }

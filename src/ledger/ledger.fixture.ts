@@ -99,7 +99,7 @@ export class TestLedger {
 
   extend(id: string, remaining = 100_000, caps: Partial<Caps> = {}): number | null {
     const granted = ledger.extend(this.state, { id, at: 2, remaining, caps: { ...noCaps, ...caps } })
-    this.#record(granted?.event ?? null)
+    this.#record(granted)
     return granted?.outputTokens ?? null
   }
 
@@ -116,7 +116,7 @@ export class TestLedger {
     const at = { id, at: 4, cause: 'provider' as const }
     const operation = { ...at, usage, caps: { ...noCaps, ...caps }, otherPrice }
     const settled = ledger.settle(this.state, operation)
-    this.#record(settled?.event ?? null)
+    this.#record(settled)
     return settled && { charge: settled.charge, overrun: settled.overrun }
   }
 

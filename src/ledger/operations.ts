@@ -14,7 +14,18 @@ import {
 } from './caps.ts'
 import type { Caps, Denial } from './caps.ts'
 import type { PeriodEnds } from './periods.ts'
-import type { IdempotencyClaim, CreditKind, LedgerEvent, Marked, SettleCause } from './events.ts'
+import type {
+  Credited,
+  CreditKind,
+  Extended,
+  Held,
+  IdempotencyClaim,
+  LedgerEvent,
+  Marked,
+  Released,
+  Settled,
+  SettleCause,
+} from './events.ts'
 import { maxCostOf, costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { toValidText } from '../lib/valid-text.ts'
@@ -31,8 +42,14 @@ export interface HoldOperation extends HoldOptions, PeriodEnds {
   readonly claim?: IdempotencyClaim | undefined
 }
 
+/** Applies a decision. */
+function applied<Event extends LedgerEvent>(state: LedgerState, event: Event): Event {
+  apply(state, event)
+  return event
+}
+
 export interface GrantedHold {
-  readonly event: LedgerEvent
+  readonly event: Held
   readonly outputTokens: number
   readonly maximumTokens: number | null
 }
@@ -62,7 +79,7 @@ export function hold(state: LedgerState, operation: HoldOperation): GrantedHold 
     if (ownerInPeriods(model, periods, 0n).dayRequests >= maxModelRequests)
       return { kind: 'requests-per-day', of: 'model', resumesAt: periods.dayEnd }
   }
-  const event: LedgerEvent = {
+  const event = applied(state, {
     kind: 'held',
     id: operation.id,
     at: operation.at,
@@ -77,8 +94,7 @@ export function hold(state: LedgerState, operation: HoldOperation): GrantedHold 
     ...periods,
     claim,
     countsForModel: maxModelRequests === null ? undefined : true,
-  }
-  apply(state, event)
+  })
   return { event, outputTokens: size.outputTokens, maximumTokens: size.maximumTokens }
 }
 
@@ -91,7 +107,7 @@ export interface ExtendOperation {
 }
 
 /** Extends the hold of a running stream. `null` if the money pays for nothing useful or the hold has ended. */
-export function extend(state: LedgerState, operation: ExtendOperation): GrantedHold | null {
+export function extend(state: LedgerState, operation: ExtendOperation): Extended | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
   const options: HoldOptions = {
@@ -105,23 +121,19 @@ export function extend(state: LedgerState, operation: ExtendOperation): GrantedH
   if (tokens === 0) return null
   const outputTokens = held.outputTokens + tokens
   const amount = maxCostOf(held.price, held.inputTokens, outputTokens, held.factorPpm) - held.amount
-  const event: LedgerEvent = { kind: 'extended', id: held.id, at: operation.at, amount, outputTokens }
-  apply(state, event)
-  return { event, outputTokens, maximumTokens: null }
+  return applied(state, { kind: 'extended', id: held.id, at: operation.at, amount, outputTokens })
 }
 
 /**
  * Records how much has arrived from the upstream. A mark never moves back. `null` if there is nothing to
  * record.
  */
-export function mark(state: LedgerState, operation: Omit<Marked, 'kind'>): LedgerEvent | null {
+export function mark(state: LedgerState, operation: Omit<Marked, 'kind'>): Marked | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
   const { id, at, inputTokens, outputTokens } = operation
   if (held.mark && outputTokens <= held.mark.outputTokens) return null
-  const event: LedgerEvent = { kind: 'marked', id, at, inputTokens, outputTokens }
-  apply(state, event)
-  return event
+  return applied(state, { kind: 'marked', id, at, inputTokens, outputTokens })
 }
 
 /** What usage costs before what is available is known: the lower of both prices. */
@@ -129,12 +141,6 @@ export function costOfUsage({ price, factorPpm }: Hold, usage: Usage, otherPrice
   const cost = costOf(price, usage, factorPpm)
   const other = otherPrice ? costOf(otherPrice, usage, factorPpm) : cost
   return other < cost ? other : cost
-}
-
-export interface Settlement {
-  readonly event: LedgerEvent
-  readonly charge: bigint
-  readonly overrun: bigint
 }
 
 /**
@@ -152,7 +158,7 @@ export function settle(
     /** The price of a fallback model that answered in place of the requested one. Used if it costs less. */
     otherPrice?: Price
   },
-): Settlement | null {
+): Settled | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
   const { id, at, usage, cause, otherPrice } = operation
@@ -162,17 +168,13 @@ export function settle(
   const charge = cost <= maxCharge ? cost : maxCharge
   const overrun = cost - charge
   const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
-  const event: LedgerEvent = isOther ? { ...settled, price: otherPrice } : settled
-  apply(state, event)
-  return { event, charge, overrun }
+  return applied<Settled>(state, isOther ? { ...settled, price: otherPrice } : settled)
 }
 
 /** Ends a hold without a charge. `null` if it has already ended. */
-export function release(state: LedgerState, operation: { id: string; at: number }): LedgerEvent | null {
+export function release(state: LedgerState, operation: { id: string; at: number }): Released | null {
   if (!state.holds.has(operation.id)) return null
-  const event: LedgerEvent = { kind: 'released', ...operation }
-  apply(state, event)
-  return event
+  return applied(state, { kind: 'released', ...operation })
 }
 
 /**
@@ -183,7 +185,7 @@ export function release(state: LedgerState, operation: { id: string; at: number 
 export function expire(
   state: LedgerState,
   operation: { id: string; at: number; caps: Caps },
-): LedgerEvent | null {
+): Settled | Released | null {
   const held = state.holds.get(operation.id)
   if (!held?.mark) return release(state, { id: operation.id, at: operation.at })
   const usage: Usage = {
@@ -193,7 +195,7 @@ export function expire(
     output: Math.min(held.mark.outputTokens, held.outputTokens),
     reasoning: 0,
   }
-  return settle(state, { ...operation, usage, cause: 'mark' })?.event ?? null
+  return settle(state, { ...operation, usage, cause: 'mark' })
 }
 
 export interface CreditOperation {
@@ -217,7 +219,7 @@ const maxBalance = 4n * 10n ** 18n
 export function credit(
   state: LedgerState,
   operation: CreditOperation,
-): LedgerEvent | 'known' | 'too-much' | 'too-large' {
+): Credited | 'known' | 'too-much' | 'too-large' {
   // The journal keeps any text, but the columns of the entries only valid text; both must have the same.
   const [id, reason] = [toValidText(operation.id), toValidText(operation.reason)]
   if (state.credits.has(id)) return 'known'
@@ -225,7 +227,5 @@ export function credit(
   const balance = owner.balance + operation.amount
   if (operation.amount < 0n && balance < owner.held) return 'too-much'
   if (balance > maxBalance) return 'too-large'
-  const event: LedgerEvent = { kind: 'credited', ...operation, id, reason }
-  apply(state, event)
-  return event
+  return applied(state, { kind: 'credited', ...operation, id, reason })
 }

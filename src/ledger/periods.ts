@@ -40,43 +40,26 @@ export function dateOf(timezone: string, at: number): string {
   return calendarOf(timezone).format(at)
 }
 
-/**
- * The first instant after `at` at which `nameOf` changes, which must be within `maxMs`. Exact to the
- * millisecond.
- */
-function nextChange(nameOf: (at: number) => string, at: number, maxMs: number): number {
+/** The instant next to `outside`, seen from `at`, at which `nameOf` is that of `at`. Exact to the millisecond. */
+function lastWithin(nameOf: (at: number) => string, at: number, outside: number): number {
   const name = nameOf(at)
-  let before = at
-  let after = at + maxMs
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2)
-    if (nameOf(middle) === name) before = middle
-    else after = middle
+  let [inside, beyond] = [at, outside]
+  while (Math.abs(beyond - inside) > 1) {
+    const middle = Math.floor((inside + beyond) / 2)
+    if (nameOf(middle) === name) inside = middle
+    else beyond = middle
   }
-  return after
-}
-
-/** The first instant of the period that contains `at`, which is at most `maxMs` long. Exact to the millisecond. */
-function periodStart(nameOf: (at: number) => string, at: number, maxMs: number): number {
-  const name = nameOf(at)
-  let before = at - maxMs
-  let start = at
-  while (start - before > 1) {
-    const middle = Math.floor((before + start) / 2)
-    if (nameOf(middle) === name) start = middle
-    else before = middle
-  }
-  return start
+  return inside
 }
 
 /** When the local day that contains `at` began. */
 export function dayStartOf(timezone: string, at: number): number {
-  return periodStart((each) => dateOf(timezone, each), at, longestDayMs)
+  return lastWithin((each) => dateOf(timezone, each), at, at - longestDayMs)
 }
 
 /** When the local month that contains `at` began. */
 export function monthStartOf(timezone: string, at: number): number {
-  return periodStart((each) => dateOf(timezone, each).slice(0, 7), at, longestMonthMs)
+  return lastWithin((each) => dateOf(timezone, each).slice(0, 7), at, at - longestMonthMs)
 }
 
 /** Cached results by zone and date: a page needs those of a whole month, and computing one is slow. */
@@ -89,7 +72,7 @@ export function dayEndOf(timezone: string, at: number): number {
   const cached = dayEndCache.get(day)
   // A clock that is set back across midnight shows the same date twice, with two different ends.
   if (cached !== undefined && cached > at && cached - at < longestDayMs) return cached
-  const end = nextChange((each) => dateOf(timezone, each), at, longestDayMs)
+  const end = lastWithin((each) => dateOf(timezone, each), at, at + longestDayMs) + 1
   if (dayEndCache.size >= maxCachedDayEnds) dayEndCache.clear()
   dayEndCache.set(day, end)
   return end
@@ -97,5 +80,5 @@ export function dayEndOf(timezone: string, at: number): number {
 
 /** When the local month that contains `at` ends, in milliseconds since the epoch. */
 export function monthEndOf(timezone: string, at: number): number {
-  return nextChange((each) => dateOf(timezone, each).slice(0, 7), at, longestMonthMs)
+  return lastWithin((each) => dateOf(timezone, each).slice(0, 7), at, at + longestMonthMs) + 1
 }

@@ -91,7 +91,7 @@ export async function writeLargeLedger(
     }
     const settled = ledger.settle(state, { id, at, usage, cause: 'provider', caps: noCaps })
     assert.ok(settled)
-    commits.addEvent(settled.event, owners, account)
+    commits.addEvent(settled, owners, account)
     const tokens = { prompt_tokens: usage.input, cached_tokens: usage.cachedInput, completion_tokens: 90 }
     const who = { at, account_id: account, key_id: key, cost_nanos: settled.charge }
     commits.addRequest(createRequestRow(id, { ...tokens, ...who }))

@@ -69,7 +69,7 @@ export async function openServedLedger(t: TestContext): Promise<ServedLedger> {
       const usage = usageOf(number, 10)
       const settled = ledger.settle(state, { id, at: number, usage, cause: 'provider', caps: noCaps })
       assert.ok(settled)
-      commits.addEvent(settled.event, owners, 'acc')
+      commits.addEvent(settled, owners, 'acc')
       const tokens = { prompt_tokens: number, completion_tokens: 10, cost_nanos: settled.charge }
       commits.addRequest(createRequestRow(id, { ...tokens, account_id: 'acc', key_id: 'key' }))
       // Rejected requests have rows as well, which several may share, but no money.

@@ -6,7 +6,7 @@ import { auditStatement } from '../../db/audit.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
-import { apiError, notFound } from '../../errors.ts'
+import { apiError, ApiError, notFound } from '../../errors.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { creditOrderById, insertCreditOrder } from './credit-orders.ts'
 
@@ -73,49 +73,46 @@ export async function orderRefund(db: Db, order: RefundInput): Promise<Refund> {
     sql.selectFrom('requests').select(['account_id', 'cost_nanos']).where('request_id', '=', requestId),
   )
   if (request === undefined) throw notFound('Request')
-  const common = { creditId: id, account: request.account_id, costNanos: request.cost_nanos }
-  const findRepeated = async (): Promise<Refund | null> => {
-    const before = await creditOrderById(db, id)
-    if (before === undefined) return null
-    if (order.amountNanos === null || order.amountNanos === before.amountNanos) {
-      return { ...common, amountNanos: before.amountNanos, isNew: false }
-    }
-    throw apiError('conflict', {
-      param: 'idempotency_key',
-      message: 'This `idempotency_key` was already used with a different amount.',
-    })
-  }
-  const existing = await findRepeated()
-  if (existing) return existing
-  const remaining = request.cost_nanos - (await refundedNanos(db, requestId))
+  const { account_id: account, cost_nanos: costNanos } = request
+  const common = { creditId: id, account, costNanos }
+  const repeated = await repeatedRefund(db, id, order)
+  if (repeated !== null) return { ...common, ...repeated }
+  const remaining = costNanos - (await refundedNanos(db, requestId))
   const amountNanos = order.amountNanos ?? remaining
   if (order.amountNanos !== null && amountNanos <= 0n) {
     throw apiError('invalid_request', { param: 'amount', message: 'amount must be greater than 0.' })
   }
-  if (amountNanos > remaining || amountNanos <= 0n) {
-    // A concurrent order of the same refund may have taken the rest.
-    const existing = await findRepeated()
-    if (existing) return existing
-    throw exceedsRemaining(remaining)
-  }
-  const { account } = common
   try {
+    if (amountNanos > remaining || amountNanos <= 0n) throw exceedsRemaining(remaining)
     await db.write(
       requireCovered(requestId, amountNanos),
       insertCreditOrder({ id, account, amountNanos, source: 'refund', reason }, at),
       auditStatement(by, 'request.refund', requestId, { account, amount: formatAmount(amountNanos), reason }),
     )
   } catch (error) {
-    const existing =
-      isUniqueViolation(error, 'credit_orders.id') || isExpectationFailureOf(error, 0)
-        ? await findRepeated()
-        : null
-    if (existing) return existing
-    if (isExpectationFailureOf(error, 0))
-      throw exceedsRemaining(request.cost_nanos - (await refundedNanos(db, requestId)))
-    throw error
+    const isUncovered = isExpectationFailureOf(error, 0)
+    if (!isUncovered && !(error instanceof ApiError) && !isUniqueViolation(error, 'credit_orders.id'))
+      throw error
+    // A concurrent order of the same refund may have been faster.
+    const faster = await repeatedRefund(db, id, order)
+    if (faster !== null) return { ...common, ...faster }
+    throw isUncovered ? exceedsRemaining(costNanos - (await refundedNanos(db, requestId))) : error
   }
   return { ...common, amountNanos, isNew: true }
+}
+
+/** What was ordered with the same key before; `null`: nothing. Throws 409 if it was another amount. */
+async function repeatedRefund(
+  db: Db,
+  id: string,
+  order: RefundInput,
+): Promise<Pick<Refund, 'amountNanos' | 'isNew'> | null> {
+  const before = await creditOrderById(db, id)
+  if (before === undefined) return null
+  const { amountNanos } = before
+  if (order.amountNanos === null || order.amountNanos === amountNanos) return { amountNanos, isNew: false }
+  const message = 'This `idempotency_key` was already used with a different amount.'
+  throw apiError('conflict', { param: 'idempotency_key', message })
 }
 
 function exceedsRemaining(remaining: bigint) {
