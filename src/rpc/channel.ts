@@ -7,6 +7,9 @@
  * message wakes the other thread once, and a text costs half as much as copying objects between threads. Their handlers
  * answer them when they like, so that no call needs a promise in the thread that handles it. A service call that is sent
  * before a batched one arrives before it.
+ *
+ * A call always has an outcome: an unknown one is an error, and if the other thread ends, all calls reject. A thread that
+ * sends much, such as the pages of a ledger, awaits its earlier calls, so that no more than a few are under way.
  */
 import { MessagePort, receiveMessageOnPort, type Transferable } from 'node:worker_threads'
 import { apiError, type ApiError, type ApiErrorCode, type ApiErrorDetail } from '../errors.ts'

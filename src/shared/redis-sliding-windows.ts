@@ -36,6 +36,13 @@ export interface Reservation {
   readonly uses: readonly WindowUsage[]
 }
 
+/** A reservation of some subjects. */
+export interface ReservedSubjects {
+  readonly id: string
+  readonly group: string
+  readonly subjects: readonly string[]
+}
+
 export interface RedisSlidingWindowsOptions {
   readonly url: string
   /** A slot is freed if its request was not renewed for this long. */
@@ -135,13 +142,8 @@ export class RedisSlidingWindows {
       tokens ?? -1,
       slots ?? -1,
     ])
-    const scriptArguments = [
-      this.#aheadMs(),
-      request.id,
-      request.tokens,
-      this.#leaseMs,
-      request.isForced === true ? 1 : 0,
-    ]
+    const isForced = request.isForced === true ? 1 : 0
+    const scriptArguments = [this.#aheadMs(), request.id, request.tokens, this.#leaseMs, isForced]
     const [admitted = 0, now = 0, ...values] = await this.#countTimeouts(
       this.#redis.reserveWindows(keys.length, ...keys, ...scriptArguments, ...limits),
     )
@@ -157,35 +159,19 @@ export class RedisSlidingWindows {
 
   /** Ends a reservation that was made at `at` of Redis's clock, and frees its slots. */
   async end(
-    reservation: {
-      readonly id: string
-      readonly group: string
-      readonly subjects: readonly string[]
-      readonly at: number
-    },
+    { id, group, subjects, at }: ReservedSubjects & { readonly at: number },
     change: { readonly requests: number; readonly tokens: number; readonly surplus: number },
   ): Promise<void> {
-    const keys = this.#keys(reservation.group, reservation.subjects)
-    const second = Math.floor(reservation.at / 1000)
-    const scriptArguments = [
-      this.#aheadMs(),
-      reservation.id,
-      second,
-      change.requests,
-      change.tokens,
-      change.surplus,
-    ]
+    const keys = this.#keys(group, subjects)
+    const { requests, tokens, surplus } = change
+    const scriptArguments = [this.#aheadMs(), id, Math.floor(at / 1000), requests, tokens, surplus]
     await this.#countTimeouts(this.#redis.endWindows(keys.length, ...keys, ...scriptArguments))
   }
 
   /** Renews the slots of a running request. */
-  async renew(reservation: {
-    readonly id: string
-    readonly group: string
-    readonly subjects: readonly string[]
-  }): Promise<void> {
-    const keys = reservation.subjects.map((subject) => `sluice:{${reservation.group}}:c:${subject}`)
-    const ids = reservation.subjects.map(() => reservation.id)
+  async renew({ id, group, subjects }: ReservedSubjects): Promise<void> {
+    const keys = subjects.map((subject) => `sluice:{${group}}:c:${subject}`)
+    const ids = subjects.map(() => id)
     const scriptArguments = [this.#aheadMs(), this.#leaseMs, ...ids]
     await this.#countTimeouts(this.#redis.renewWindows(keys.length, ...keys, ...scriptArguments))
   }

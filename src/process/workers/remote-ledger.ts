@@ -9,17 +9,12 @@ import type { MainServices } from './protocol.ts'
 /** A worker's end of the connection to the main thread. */
 export type MainChannel = Channel<MainServices, LedgerCalls>
 
-interface CommitWaiter {
-  readonly commit: number
-  readonly promise: Promise<void>
-  readonly resolve: () => void
-}
-
 export class RemoteLedger implements LedgerClient {
   readonly #channel: MainChannel
   readonly #relay: MainServices['relay']
   readonly #control: MainServices['control']
-  #commitWaiters: CommitWaiter[] = []
+  /** By the number of the commit that they wait for. */
+  readonly #commitWaiters = new Map<number, PromiseWithResolvers<void>>()
   #durable = 0
 
   constructor(channel: MainChannel) {
@@ -73,21 +68,17 @@ export class RemoteLedger implements LedgerClient {
 
   whenDurable(commit: number): Promise<void> {
     if (commit <= this.#durable) return Promise.resolve()
-    const known = this.#commitWaiters.find((waiter) => waiter.commit === commit)
-    if (known) return known.promise
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#commitWaiters.push({ commit, promise, resolve })
-    return promise
+    const waiter = this.#commitWaiters.get(commit) ?? Promise.withResolvers<void>()
+    this.#commitWaiters.set(commit, waiter)
+    return waiter.promise
   }
 
   #onDurable(commit: number): void {
     this.#durable = commit
-    if (this.#commitWaiters.length === 0) return
-    const still: CommitWaiter[] = []
-    for (const waiter of this.#commitWaiters) {
-      if (waiter.commit > commit) still.push(waiter)
-      else waiter.resolve()
+    for (const [awaited, { resolve }] of this.#commitWaiters) {
+      if (awaited > commit) continue
+      this.#commitWaiters.delete(awaited)
+      resolve()
     }
-    this.#commitWaiters = still
   }
 }
