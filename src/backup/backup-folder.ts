@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import type { BackupStep } from '../db/backups.ts'
 import { findOpeningSecret, type Secret, type SecretSources } from '../db/data-keys.ts'
 import { keyFileName } from '../lib/key-file.ts'
 import { openReadOnly } from '../db/sqlite/read-only.ts'
@@ -19,12 +20,6 @@ export class BackupError extends Error {
     super(message)
     this.name = 'BackupError'
   }
-}
-
-/** What is being done to a backup; `percent`: null if unknown. */
-export interface BackupStep {
-  readonly doing: 'copying' | 'comparing' | 'recomputing'
-  readonly percent: number | null
 }
 
 export type OnStep = (step: BackupStep) => void

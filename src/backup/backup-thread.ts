@@ -2,7 +2,8 @@
 import { parentPort } from 'node:worker_threads'
 import type { Config } from '../config.ts'
 import { Channel } from '../rpc/channel.ts'
-import { checkBackupFolder, type BackupStep } from './backup-folder.ts'
+import type { BackupStep } from '../db/backups.ts'
+import { checkBackupFolder } from './backup-folder.ts'
 import { copierFor, makeBackup } from './make-backup.ts'
 
 export interface BackupTask {

@@ -56,7 +56,7 @@ export function compileQuery(query: Query): Statement {
 }
 
 /** A database whose statements `run` executes one by one on a connection, for example in one transaction. */
-export function connectionDb(run: (statement: Statement) => Promise<StatementResult>): Db {
+export function statementDb(run: (statement: Statement) => Promise<StatementResult>): Db {
   async function rowsOf<Result>(query: Query<Result>): Promise<Result[]> {
     // The schema and the integer rule of the connections guarantee the query's type.
     return (await run(compileQuery(query))).rows as Result[]
@@ -73,8 +73,8 @@ export function connectionDb(run: (statement: Statement) => Promise<StatementRes
   }
 }
 
-export function readOnlyDb(run: (statement: Statement) => Promise<StatementResult>): Db {
-  return { ...connectionDb(run), write: () => Promise.reject(new Error('A snapshot is read-only.')) }
+export function readOnlyDb(db: Db): Db {
+  return { ...db, write: () => Promise.reject(new Error('A snapshot is read-only.')) }
 }
 
 /** How long to wait before the next report, if too many of the account are waiting. */

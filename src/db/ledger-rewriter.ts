@@ -22,6 +22,28 @@ export interface LedgerRewriter {
   updateEntry(entry: RewrittenEntry): Promise<void>
 }
 
+/** `updateHashes` does so for commits of any number. */
+export function createRewriter(
+  db: Db,
+  updateHashes: (commits: readonly RewrittenCommit[]) => Promise<unknown>,
+): LedgerRewriter {
+  return {
+    db,
+    async updateCommits(commits) {
+      await updateHashes(commits)
+      const text = 'update journal set body = ? where seq = ?'
+      const changed = commits.flatMap(({ seq, body }) => (body === null ? [] : [{ seq, body }]))
+      await db.write(...changed.map(({ seq, body }) => ({ sql: text, parameters: [body, seq] })))
+    },
+    async updateEntry({ id, ref, reason }) {
+      await db.write({
+        sql: 'update entries set ref = ?, reason = ? where id = ?',
+        parameters: [ref, reason, id],
+      })
+    },
+  }
+}
+
 /** The triggers that reject changes of the rewritten columns. */
 export const appendOnlyTriggers = [
   { table: 'journal', trigger: 'journal_stays' },

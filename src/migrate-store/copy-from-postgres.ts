@@ -5,7 +5,7 @@
 
 import { dataKeyNames } from '../db/data-keys.ts'
 import type { Db } from '../db/db.ts'
-import { openSnapshots } from '../db/postgres/snapshot.ts'
+import { readSnapshot } from '../db/postgres/snapshot.ts'
 import { getSetting } from '../db/settings.ts'
 import { readDeletedRequests } from '../db/retention/delete-requests.ts'
 import { sql } from '../db/schema/schema.ts'
@@ -81,11 +81,7 @@ async function copyLedger(db: Db, target: SqliteTarget, progress: Progress): Pro
 
 async function copyAll(db: Db, target: SqliteTarget, onAdvance: OnAdvance): Promise<number> {
   const read = snapshotReader(db)
-  const counts = await countRows(read, target.tables)
-  const progress = new Progress(
-    Array.from(counts.values()).reduce((sum, rows) => sum + rows, 0),
-    onAdvance,
-  )
+  const progress = new Progress(await countRows(read, target.tables), onAdvance)
   for (const table of target.tables) {
     if (table.name === 'journal' || table.name === 'entries') continue
     await target.copyTable(read, table, (rows) => progress.step(`copying ${table.name}`, rows))
@@ -109,7 +105,7 @@ async function checkComplete(db: Db): Promise<void> {
 
 /** Writes a new file. Throws if a move into the database is unfinished, and DatabaseMovedError if it was moved elsewhere. */
 export function copyFromPostgres(url: string, path: string, onAdvance: OnAdvance): Promise<PostgresCopy> {
-  return openSnapshots(url).read(async (db) => {
+  return readSnapshot(url, async (db) => {
     await checkComplete(db)
     const [row] = await db.report<{ version: number }>({
       sql: 'select max(version) as version from schema_version',

@@ -49,11 +49,7 @@ async function transfer(
 ): Promise<Pick<StoreMigration, 'tables' | 'ledger'>> {
   const read: ReadRows = (statement) => source.all(statement)
   const tables = await listTables(read)
-  const counts = await countRows(read, tables)
-  const progress = new Progress(
-    2 * Array.from(counts.values()).reduce((sum, rows) => sum + rows, 0),
-    progressBar(onProgress),
-  )
+  const progress = new Progress(2 * (await countRows(read, tables)), progressBar(onProgress))
   for (const table of tables)
     await target.copyTable(read, table, (rows) => progress.step(`moving ${table.name}`, rows))
   const digests = await compareTables(read, target.read, tables, progress)

@@ -44,9 +44,8 @@ async function buildFile(
   const tables = await readSqlite(draft, async (db) => {
     const read: ReadRows = (statement) => db.all(statement)
     const shapes = (await listTables(read)).filter(({ name }) => isComparable(name, copied))
-    const counts = await countRows(read, shapes)
-    const rows = Array.from(counts.values()).reduce((sum, count) => sum + count, 0)
-    return compareTables(read, source.read, shapes, new Progress(rows, progressBar(onProgress)))
+    const progress = new Progress(await countRows(read, shapes), progressBar(onProgress))
+    return compareTables(read, source.read, shapes, progress)
   })
   onProgress('recomputing the ledger')
   const { entries } = await checkDatabase(draft)

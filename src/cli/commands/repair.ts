@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import { join } from 'node:path'
 import { readConfig, type Config } from '../../config.ts'
-import { openSnapshots } from '../../db/postgres/snapshot.ts'
+import { readSnapshot } from '../../db/postgres/snapshot.ts'
 import { rewritePostgresLedger } from '../../db/postgres/rewrite-ledger.ts'
 import { databaseFileName } from '../../db/sqlite/store.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
@@ -21,7 +21,7 @@ interface RepairOptions extends ProgressOptions {
 
 /** Reads only, so a relay may be running. */
 async function findRepair({ databaseUrl, dataDir }: Config): Promise<TextRepair> {
-  if (databaseUrl !== null) return openSnapshots(databaseUrl).read((db) => findTextRepair('postgres', db))
+  if (databaseUrl !== null) return readSnapshot(databaseUrl, (db) => findTextRepair('postgres', db))
   const reader = openReadOnly(join(dataDir, databaseFileName))
   try {
     return await findTextRepair('sqlite', reader.db)

@@ -171,6 +171,13 @@ export async function runStatement(on: Queryable, { sql, parameters }: Statement
   return { rows: parseRows(result), changes: result.rowCount ?? 0 }
 }
 
+/** The first value of a query's only row as text; undefined without a row, or if it is null. */
+export async function queryValue(on: Queryable, text: string): Promise<string | undefined> {
+  const [[row = {}] = []] = await runScript(on, text)
+  const [value] = Object.values(row)
+  return value === undefined || value === null ? undefined : String(value)
+}
+
 /** Runs one or more statements without parameters in one round trip, and returns the rows of each. */
 export async function runScript(on: Queryable, text: string): Promise<Row[][]> {
   const results = (await on.query(text)) as QueryResult | QueryResult[]

@@ -6,7 +6,7 @@
 import type { Client } from 'pg'
 import type { Migration } from '../migrations/migration.ts'
 import { migrations } from '../migrations/migrations.ts'
-import { openClient, runScript } from './connection.ts'
+import { openClient, queryValue } from './connection.ts'
 import { unfinishedMoveMessage } from '../transfer/move-marker.ts'
 import { migrationLock } from './advisory-locks.ts'
 import { quoteLiteral, toPostgresDdl } from './sql-text.ts'
@@ -14,10 +14,8 @@ import { quoteLiteral, toPostgresDdl } from './sql-text.ts'
 const migrationTimeoutMs = 3_600_000
 
 async function readSchemaVersion(client: Client): Promise<number> {
-  const [found = []] = await runScript(client, `select to_regclass('schema_version') is null as absent`)
-  if (String(found[0]?.['absent']) === 'true') return 0
-  const [rows = []] = await runScript(client, 'select max(version) as version from schema_version')
-  return Number(rows[0]?.['version'] ?? 0)
+  if ((await queryValue(client, `select to_regclass('schema_version')`)) === undefined) return 0
+  return Number((await queryValue(client, 'select max(version) from schema_version')) ?? 0)
 }
 
 /** Returns the schema's version. Throws if the database is of a newer release, or has tables of another program. */
@@ -30,9 +28,8 @@ export async function checkSchema(client: Client, list: readonly Migration[]): P
     )
   }
   if (version > 0) return version
-  const count = `select count(*) as tables from pg_catalog.pg_tables where schemaname = current_schema() and tablename not in ('schema_version', 'moving')`
-  const [rows = []] = await runScript(client, count)
-  if (Number(rows[0]?.['tables']) > 0)
+  const count = `select count(*) from pg_catalog.pg_tables where schemaname = current_schema() and tablename not in ('schema_version', 'moving')`
+  if (Number(await queryValue(client, count)) > 0)
     throw new Error('The database of DATABASE_URL belongs to another program.')
   return 0
 }
@@ -56,19 +53,14 @@ export async function runMigrations(client: Client, list: readonly Migration[]):
   }
 }
 
-/** The table `moving` remains if a move was interrupted. */
-async function checkMoveFinished(client: Client): Promise<void> {
-  const [rows = []] = await runScript(client, `select to_regclass('moving') is null as whole`)
-  if (String(rows[0]?.['whole']) === 'true') return
-  throw new Error(unfinishedMoveMessage)
-}
-
 /** Migrates the database, or waits until another node has. Throws if a move into the database is not finished. */
 export async function migratePostgres(url: string, list: readonly Migration[] = migrations): Promise<void> {
   const client = await openClient({ url, name: 'sluice migration', statementMs: migrationTimeoutMs })
   try {
     await client.query(migrationLock)
-    await checkMoveFinished(client)
+    // The table `moving` remains if a move was interrupted.
+    if ((await queryValue(client, `select to_regclass('moving')`)) !== undefined)
+      throw new Error(unfinishedMoveMessage)
     await runMigrations(client, list)
   } finally {
     await client.end()

@@ -1,42 +1,26 @@
 /** Snapshot reads: all queries of a read see the same state of the database. */
 
 import type { Client } from 'pg'
-import { compileQuery, type Db, type Query } from '../db.ts'
+import { readOnlyDb, statementDb, type Db } from '../db.ts'
 import { openClient, runStatement } from './connection.ts'
 
 const statementMs = 600_000
 const beginText = `begin transaction isolation level repeatable read, read only;
   set local idle_in_transaction_session_timeout = 0`
 
-export interface Snapshots {
-  /** Runs `read` in one snapshot; it does not see concurrent writes. */
-  read<Result>(read: (db: Db) => Promise<Result>): Promise<Result>
-}
-
 /** Begins a snapshot on a connection. */
 async function beginSnapshot(client: Client): Promise<Db> {
-  const queryRows = async <Result>(query: Query<Result>): Promise<Result[]> =>
-    // The schema and the integer rule of connection.ts guarantee the query's type.
-    (await runStatement(client, compileQuery(query))).rows as Result[]
   await client.query(beginText)
-  return {
-    all: queryRows,
-    report: queryRows,
-    first: async (query) => (await queryRows(query))[0],
-    write: () => Promise.reject(new Error('A snapshot is read-only.')),
-  }
+  return readOnlyDb(statementDb((statement) => runStatement(client, statement)))
 }
 
-export function openSnapshots(url: string): Snapshots {
-  return {
-    async read(read) {
-      const client = await openClient({ url, name: 'sluice snapshot', statementMs, readOnly: true })
-      try {
-        return await read(await beginSnapshot(client))
-      } finally {
-        await client.end().catch(() => undefined)
-      }
-    },
+/** Runs `read` in one snapshot; it does not see concurrent writes. */
+export async function readSnapshot<Result>(url: string, read: (db: Db) => Promise<Result>): Promise<Result> {
+  const client = await openClient({ url, name: 'sluice snapshot', statementMs, readOnly: true })
+  try {
+    return await read(await beginSnapshot(client))
+  } finally {
+    await client.end().catch(() => undefined)
   }
 }
 
@@ -44,7 +28,7 @@ export function openSnapshots(url: string): Snapshots {
  * Runs many snapshots, one after the other, over one connection, which is reopened after a failed read. Id ranges are
  * found by index, whatever the tables' statistics are.
  */
-export class SnapshotReader implements Snapshots {
+export class SnapshotReader {
   readonly #url: string
   readonly #name: string
   #client: Client | null = null
@@ -83,7 +67,7 @@ export class SnapshotReader implements Snapshots {
 
 /** Returns the size of the database in bytes; a copy is smaller. */
 export function readDatabaseSize(url: string): Promise<number> {
-  return openSnapshots(url).read(async (db) => {
+  return readSnapshot(url, async (db) => {
     const sql = 'select pg_database_size(current_database()) as bytes'
     const [row] = await db.report<{ bytes: number }>({ sql, parameters: [] })
     return row?.bytes ?? 0

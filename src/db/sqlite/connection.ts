@@ -6,7 +6,7 @@
 import { closeSync, openSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
-import { compileQuery, type Db, type Query } from '../db.ts'
+import { statementDb, type Db } from '../db.ts'
 import type { Row, Statement, StatementResult } from '../statement.ts'
 import { openDatabase } from './open-database.ts'
 
@@ -119,18 +119,10 @@ function createConnection(database: DatabaseSync): Connection {
 
 /** The database of a thread that has a connection of its own. Between two queries, the thread does other work. */
 export function connectionDb(connection: Connection): Db {
-  async function all<Result>(query: Query<Result>): Promise<Result[]> {
+  return statementDb(async (statement) => {
     await turn()
-    // STRICT tables and the integer rule of connection.ts guarantee the query's type.
-    return connection.run(compileQuery(query)).rows as Result[]
-  }
-  return {
-    all,
-    report: all,
-    first: async (query) => (await all(query))[0],
-    /** In the transaction that the caller has begun. */
-    write: (...queries) => Promise.resolve(queries.map((query) => connection.run(compileQuery(query)))),
-  }
+    return connection.run(statement)
+  })
 }
 
 /** Opens the only writing connection; creates the file, readable only by its owner, if it does not exist. */

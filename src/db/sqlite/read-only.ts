@@ -5,7 +5,7 @@
 
 import { chmodSync, existsSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
-import type { Db } from '../db.ts'
+import { readOnlyDb, type Db } from '../db.ts'
 import { connectionDb, openReader } from './connection.ts'
 
 /** Pages per step, 16 MB; progress is reported after each. */
@@ -50,10 +50,7 @@ export function openReadOnly(path: string): ReadOnlyDatabase {
     throw error
   }
   return {
-    db: {
-      ...connectionDb(connection),
-      write: () => Promise.reject(new Error('This database is read-only.')),
-    },
+    db: readOnlyDb(connectionDb(connection)),
     hasTable(name) {
       const sql = `select 1 from sqlite_schema where type = 'table' and name = ?`
       return connection.run({ sql, parameters: [name] }).rows.length > 0

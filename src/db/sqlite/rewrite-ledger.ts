@@ -1,21 +1,12 @@
-import { appendOnlyTriggers, type LedgerRewriter } from '../ledger-rewriter.ts'
+import { appendOnlyTriggers, createRewriter, type LedgerRewriter } from '../ledger-rewriter.ts'
 import { connectionDb, openWriter, type Connection } from './connection.ts'
 
 function rewriterOn(connection: Connection): LedgerRewriter {
-  const run = (sql: string, ...parameters: (string | number | Uint8Array | null)[]): void =>
-    void connection.run({ sql, parameters })
-  return {
-    db: connectionDb(connection),
-    async updateCommits(commits) {
-      for (const { seq, body, prev, hash } of commits) {
-        run('update journal set prev = ?, hash = ? where seq = ?', prev, hash, seq)
-        if (body !== null) run('update journal set body = ? where seq = ?', body, seq)
-      }
-    },
-    async updateEntry({ id, ref, reason }) {
-      run('update entries set ref = ?, reason = ? where id = ?', ref, reason, id)
-    },
-  }
+  const db = connectionDb(connection)
+  return createRewriter(db, (commits) => {
+    const text = 'update journal set prev = ?, hash = ? where seq = ?'
+    return db.write(...commits.map(({ seq, prev, hash }) => ({ sql: text, parameters: [prev, hash, seq] })))
+  })
 }
 
 /** Drops the triggers and returns the statements that create them again. */

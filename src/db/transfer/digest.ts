@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Parameter } from '../statement.ts'
-import { readPage, type RowKey, type ReadRows, type TableShape } from './tables.ts'
+import { readPages, type ReadRows, type TableShape } from './tables.ts'
 
 export interface TableDigest {
   readonly rows: number
@@ -25,13 +25,11 @@ export async function digestTable(
 ): Promise<TableDigest> {
   const hash = createHash('sha256')
   let rows = 0
-  for (let after: RowKey | null = null; ;) {
-    const page = await readPage(read, table, after)
+  for await (const page of readPages(read, table)) {
     for (const row of page.rows)
       hash.update(`${table.columns.map((column) => encodeCell(row[column])).join(',')}\n`)
     rows += page.rows.length
     onRows(page.rows.length)
-    if (page.key === null) return { rows, sha256: hash.digest('hex') }
-    after = page.key
   }
+  return { rows, sha256: hash.digest('hex') }
 }

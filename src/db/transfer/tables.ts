@@ -54,47 +54,37 @@ export async function listTables(read: ReadRows): Promise<TableShape[]> {
 /** Stored responses and commits may be large; a thousand rows of other tables are small. */
 const rowsPerPage: Readonly<Record<string, number>> = { kept_answers: 20, journal: 200 }
 
-export const tableCondition = ({ name }: TableShape): string =>
+const tableCondition = ({ name }: TableShape): string =>
   name === 'settings' ? `name not in (${databaseSettings.map((each) => `'${each}'`).join(', ')})` : '1 = 1'
 
 export type RowKey = readonly Parameter[]
 
-export interface TablePage {
-  readonly rows: readonly Row[]
-  /** The key of the last row; null at the end. */
-  readonly key: RowKey | null
-}
-
-/** Reads the next rows after a key; null: from the first row. `columns`: the columns to select, by default all. */
-export async function readPage(
+/** Reads a table page by page. `from`: the key of the row before the first page; null: from the first row. */
+export async function* readPages(
   read: ReadRows,
   table: TableShape,
-  after: RowKey | null,
-  columns: readonly string[] = table.columns,
-): Promise<TablePage> {
-  const { name, key } = table
-  const maxRows = rowsPerPage[name] ?? 1000
-  const placeholders = key.map(() => '?').join(', ')
-  const isAfter = after === null ? '' : ` and (${key.join(', ')}) > (${placeholders})`
-  const rows = await read({
-    sql: `select ${columns.join(', ')} from ${name} where ${tableCondition(table)}${isAfter} order by ${key.join(', ')} limit ${maxRows}`,
-    parameters: after ?? [],
-  })
-  const last = rows.at(-1)
-  return { rows, key: last === undefined ? null : key.map((column) => last[column] ?? null) }
+  from: RowKey | null = null,
+): AsyncGenerator<{ readonly rows: readonly Row[]; readonly key: RowKey }> {
+  const { name, key, columns } = table
+  const order = key.join(', ')
+  for (let after = from; ;) {
+    const isAfter = after === null ? '' : ` and (${order}) > (${key.map(() => '?').join(', ')})`
+    const rows = await read({
+      sql: `select ${columns.join(', ')} from ${name} where ${tableCondition(table)}${isAfter} order by ${order} limit ${rowsPerPage[name] ?? 1000}`,
+      parameters: after ?? [],
+    })
+    const last = rows.at(-1)
+    if (last === undefined) return
+    after = key.map((column) => last[column] ?? null)
+    yield { rows, key: after }
+  }
 }
 
-/** Counts the rows of each table. */
-export async function countRows(read: ReadRows, tables: readonly TableShape[]): Promise<Map<string, number>> {
-  const counts = new Map<string, number>()
-  for (const table of tables) {
-    const [row] = await read({
-      sql: `select count(*) as rows from ${table.name} where ${tableCondition(table)}`,
-      parameters: [],
-    })
-    counts.set(table.name, Number(row?.['rows']))
-  }
-  return counts
+/** Counts the rows of all these tables. */
+export async function countRows(read: ReadRows, tables: readonly TableShape[]): Promise<number> {
+  const counts = tables.map((table) => `(select count(*) from ${table.name} where ${tableCondition(table)})`)
+  const [row] = await read({ sql: `select ${['0', ...counts].join(' + ')} as rows`, parameters: [] })
+  return Number(row?.['rows'])
 }
 
 export function toCells(rows: readonly Row[], columns: readonly string[]): Parameter[][] {

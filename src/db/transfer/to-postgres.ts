@@ -6,14 +6,14 @@
 
 import type { Client } from 'pg'
 import { checkSchema, runMigrations } from '../postgres/migrate.ts'
-import { openClient, runStatement, runScript } from '../postgres/connection.ts'
+import { openClient, queryValue, runStatement, runScript } from '../postgres/connection.ts'
 import { findRunningNode } from '../postgres/stopped-nodes.ts'
 import { tryMigrationLock, writeLock } from '../postgres/advisory-locks.ts'
 import { quoteLiteral, formatValues } from '../postgres/sql-text.ts'
 import { migrations } from '../migrations/migrations.ts'
 import type { Row } from '../statement.ts'
 import { moveMarkerStatement, type MoveMarker } from './move-marker.ts'
-import { toCells, readPage, type RowKey, type ReadRows, type TableShape } from './tables.ts'
+import { toCells, readPages, type RowKey, type ReadRows, type TableShape } from './tables.ts'
 
 const statementTimeoutMs = 600_000
 
@@ -36,12 +36,6 @@ const moveIdMark = ''
 interface TableProgress {
   readonly after: RowKey
   readonly rows: number
-}
-
-async function queryValue(client: Client, text: string): Promise<string | undefined> {
-  const [rows = []] = await runScript(client, text)
-  const [value] = Object.values(rows[0] ?? {})
-  return value === undefined || value === null ? undefined : String(value)
 }
 
 export class PostgresTransfer {
@@ -182,15 +176,12 @@ export class PostgresTransfer {
   async copyTable(read: ReadRows, table: TableShape, onRows: (rows: number) => void): Promise<void> {
     const mark = `select after, rows from moving where name = ${quoteLiteral(table.name)}`
     const [[found] = []] = await runScript(this.#client, mark)
-    let after = found === undefined ? null : (JSON.parse(String(found['after'])) as RowKey)
     let rows = Number(found?.['rows'] ?? 0)
     onRows(rows)
-    for (;;) {
-      const page = await readPage(read, table, after)
-      if (page.key === null) return
+    const from = found === undefined ? null : (JSON.parse(String(found['after'])) as RowKey)
+    for await (const page of readPages(read, table, from)) {
       rows += page.rows.length
-      after = page.key
-      await this.#client.query(pageSql(table, page.rows, { after, rows }))
+      await this.#client.query(pageSql(table, page.rows, { after: page.key, rows }))
       onRows(page.rows.length)
     }
   }
@@ -202,19 +193,11 @@ export class PostgresTransfer {
   ): Promise<void> {
     const statements = await sequenceSql(this.read, numbers)
     const pairs = Object.entries(settings).map((pair) => pair.map(quoteLiteral))
-    await this.#client.query(
-      [
-        'begin',
-        ...statements,
-        ...(pairs.length === 0
-          ? []
-          : [
-              `insert into settings (name, value) values ${pairs.map((pair) => `(${pair.join(', ')})`).join(', ')}`,
-            ]),
-        'drop table moving',
-        'commit',
-      ].join(';'),
-    )
+    if (pairs.length > 0)
+      statements.push(
+        `insert into settings (name, value) values ${pairs.map((pair) => `(${pair.join(', ')})`).join(', ')}`,
+      )
+    await this.#client.query(['begin', ...statements, 'drop table moving', 'commit'].join(';'))
     await this.#client.query('analyze')
   }
 }

@@ -10,7 +10,7 @@ import { chainHash, chainGenesis } from '../journal.ts'
 import { migrateSqlite } from '../sqlite/migrate.ts'
 import { migrations } from '../migrations/migrations.ts'
 import type { Parameter, Row } from '../statement.ts'
-import { toCells, readPage, listTables, type RowKey, type ReadRows, type TableShape } from './tables.ts'
+import { toCells, readPages, listTables, type ReadRows, type TableShape } from './tables.ts'
 
 const commitsPerPage = 200
 
@@ -81,12 +81,9 @@ class SqliteFileTarget implements SqliteTarget {
 
   async copyTable(read: ReadRows, table: TableShape, onRows: (rows: number) => void): Promise<void> {
     this.#database.exec(`delete from ${table.name}`)
-    for (let after: RowKey | null = null; ;) {
-      const page = await readPage(read, table, after)
-      if (page.key === null) return
-      this.#inTransaction(() => this.#insert(table, toCells(page.rows, table.columns)))
-      after = page.key
-      onRows(page.rows.length)
+    for await (const { rows } of readPages(read, table)) {
+      this.#inTransaction(() => this.#insert(table, toCells(rows, table.columns)))
+      onRows(rows.length)
     }
   }
 

@@ -9,7 +9,7 @@ import { openPostgresDb } from '../../db/postgres/postgres-db.ts'
 import { quoteLiteral } from '../../db/postgres/sql-text.ts'
 import { joinCluster } from '../../db/postgres/nodes.ts'
 import { startPostgres, type PostgresServer } from '../../db/postgres/postgres.fixture.ts'
-import { openSnapshots } from '../../db/postgres/snapshot.ts'
+import { readSnapshot } from '../../db/postgres/snapshot.ts'
 import { noCaps, streamHold, usageOf } from '../../ledger/ledger.fixture.ts'
 import { accountOwner, keyOwner } from '../../ledger/state.ts'
 import { outcome } from '../../relay/request-outcome.fixture.ts'
@@ -155,7 +155,7 @@ export async function openOperator(t: TestContext, { url }: TestLedger): Promise
 }
 
 export function verifyDatabase(url: string): Promise<LedgerReport> {
-  return openSnapshots(url).read((db) => verifyLedger(postgresSource, db))
+  return readSnapshot(url, (db) => verifyLedger(postgresSource, db))
 }
 
 /** Waits until a connection of the database meets the condition. */

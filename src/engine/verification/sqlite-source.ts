@@ -1,5 +1,5 @@
 /** The ledger in a SQLite file: one chain, whose entries were written in its order. */
-import { readOnlyDb } from '../../db/db.ts'
+import { readOnlyDb, statementDb } from '../../db/db.ts'
 import { readLedger } from '../../db/read-ledger.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { checkBackup } from '../../db/sqlite/backup-file.ts'
@@ -22,7 +22,7 @@ const pageCommits = 500
 /** Snapshots that are independent of concurrent writes. */
 export function openSqliteSnapshots(path: string): SnapshotConnection {
   const connection = openReader(path, cacheKiB.readOnce)
-  const db = readOnlyDb(async (statement) => connection.run(statement))
+  const db = readOnlyDb(statementDb(async (statement) => connection.run(statement)))
   return {
     async read(read) {
       connection.database.exec('begin')
