@@ -6,14 +6,12 @@ import type { backupSchema, scheduleSchema } from '../../src/http/admin/system/b
 import type { newChannelSchema, channelSchema } from '../../src/http/admin/notifications/channels.ts'
 import type { credentialSchema } from '../../src/http/admin/catalog/credentials.ts'
 import type { notificationSchema } from '../../src/http/admin/notifications/notifications.ts'
-import type { refundSchema } from '../../src/http/admin/money/refunds.ts'
-import type { entrySchema } from '../../src/http/admin/money/credits.ts'
+import type { refundSchema, entrySchema } from '../../src/http/admin/money/credits.ts'
 import type { accountSchema } from '../../src/http/admin/accounts/accounts.ts'
 import type { availabilitySchema } from '../../src/http/admin/monitoring/availability.ts'
 import type { flowSchema } from '../../src/http/admin/traffic/traffic-flow.ts'
 import type { incidentSchema } from '../../src/http/admin/monitoring/incidents.ts'
-import type { listedKeySchema } from '../../src/http/admin/accounts/keys.ts'
-import type { newKeySchema } from '../../src/http/admin/accounts/keys.ts'
+import type { listedKeySchema, newKeySchema } from '../../src/http/admin/accounts/keys.ts'
 import type { ledgerReportSchema } from '../../src/http/admin/money/ledger.ts'
 import type { auditRecordSchema } from '../../src/http/admin/system/audit.ts'
 import type { planSchema } from '../../src/http/admin/catalog/route-plan.ts'
@@ -24,9 +22,12 @@ import type { providerSchema } from '../../src/http/admin/catalog/providers.ts'
 import type { referenceModelSchema } from '../../src/http/admin/catalog/reference-models.ts'
 import type { requestDetailSchema, requestSchema } from '../../src/http/admin/traffic/requests.ts'
 import type { tierSchema } from '../../src/http/admin/accounts/tiers.ts'
-import type { upstreamModelsSchema, testResultSchema } from '../../src/http/admin/catalog/upstream-checks.ts'
+import type {
+  upstreamModelsSchema,
+  testResultSchema,
+  upstreamSchema,
+} from '../../src/http/admin/catalog/upstreams.ts'
 import type { upstreamHealthSchema } from '../../src/http/admin/monitoring/upstream-health.ts'
-import type { upstreamSchema } from '../../src/http/admin/catalog/upstreams.ts'
 import type { usageSchema } from '../../src/http/admin/traffic/usage.ts'
 import type { voucherSchema, newVouchersSchema } from '../../src/http/admin/money/vouchers.ts'
 

@@ -4,7 +4,6 @@ import { priceListEndpoints } from './catalog/price-lists.ts'
 import { referenceModelEndpoints } from './catalog/reference-models.ts'
 import { upstreamHealthEndpoints } from './monitoring/upstream-health.ts'
 import { upstreamEndpoints } from './catalog/upstreams.ts'
-import { upstreamCheckEndpoints } from './catalog/upstream-checks.ts'
 import { credentialEndpoints } from './catalog/credentials.ts'
 import { routePlanEndpoints } from './catalog/route-plan.ts'
 import { modelEndpoints } from './catalog/models.ts'
@@ -15,7 +14,6 @@ import { keyEndpoints } from './accounts/keys.ts'
 import { voucherEndpoints } from './money/vouchers.ts'
 import { promotionEndpoints } from './money/promotions.ts'
 import { requestEndpoints } from './traffic/requests.ts'
-import { refundEndpoints } from './money/refunds.ts'
 import { usageEndpoints } from './traffic/usage.ts'
 import { ledgerEndpoints } from './money/ledger.ts'
 import { auditEndpoints } from './system/audit.ts'
@@ -42,7 +40,6 @@ export const adminEndpoints = [
   ...referenceModelEndpoints,
   ...upstreamHealthEndpoints,
   ...upstreamEndpoints,
-  ...upstreamCheckEndpoints,
   ...credentialEndpoints,
   ...routePlanEndpoints,
   ...modelEndpoints,
@@ -53,7 +50,6 @@ export const adminEndpoints = [
   ...voucherEndpoints,
   ...promotionEndpoints,
   ...requestEndpoints,
-  ...refundEndpoints,
   ...usageEndpoints,
   ...ledgerEndpoints,
   ...auditEndpoints,

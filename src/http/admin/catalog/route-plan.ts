@@ -47,21 +47,19 @@ export const planSchema = z
 
 function serializeStep(
   { route, model, ...step }: PlannedRoute,
-  health: z.infer<typeof upstreamHealthSchema>,
+  { state }: z.infer<typeof upstreamHealthSchema>,
 ): z.infer<typeof stepSchema> {
   const { upstream, upstreamModel, priority, weight } = route
-  const { order, share, why } = step
+  const { id, name } = upstream
   return {
-    order,
-    upstream: upstream.id,
-    name: upstream.name,
+    ...step,
+    upstream: id,
+    name,
     model: model.id,
     upstream_model: upstreamModel,
     priority,
     weight,
-    share,
-    state: health.state,
-    why,
+    state,
   }
 }
 

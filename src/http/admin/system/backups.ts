@@ -1,12 +1,12 @@
 /** `/backups`: online backups of all data: create, check, download, delete. */
 import { z } from '@hono/zod-openapi'
+import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin, type AdminContext } from '../admin-context.ts'
 import { auditStatement } from '../../../db/audit.ts'
 import { tarSize, createTar } from '../../../lib/tar.ts'
 import type { Backup } from '../../../db/backups.ts'
 import { time } from '../schemas.ts'
-import { formatTime } from '../../api/json-values.ts'
 
 export const backupSchema = z
   .object({
@@ -46,20 +46,13 @@ export const scheduleSchema = z.object({
   folder: z.string().meta({ description: 'The directory on the machine of the relay.' }),
 })
 
+const noContent = { accounts: null, entries: null, lastCommit: null, version: null, sealedBy: null }
+
 function serializeBackup({ content, step, ...backup }: Backup): z.infer<typeof backupSchema> {
   return {
-    id: backup.id,
-    state: backup.state,
-    made_at: formatTime(backup.madeAt),
-    by: backup.by,
+    ...jsonFields(content ?? noContent),
+    ...jsonFields(backup),
     bytes: content?.files.reduce((sum, { bytes }) => sum + bytes, 0) ?? null,
-    accounts: content?.accounts ?? null,
-    entries: content?.entries ?? null,
-    last_commit: content?.lastCommit ?? null,
-    version: content?.version ?? null,
-    sealed_by: content?.sealedBy ?? null,
-    checked_at: formatTime(backup.checkedAt),
-    problem: backup.problem,
     progress: step === null ? null : { step: step.doing, percent: step.percent },
   }
 }
