@@ -10,7 +10,6 @@ import { apiError } from '../errors.ts'
 import { ownerAt } from '../ledger/caps.ts'
 import { accountOwner, emptyOwner, keyOwner, type Hold } from '../ledger/state.ts'
 import type { Operation, ResponseToStore, Results, SettleRequest } from '../ledger/transaction.ts'
-import type { Wallet } from '../ledger/wallet.ts'
 import type { AdmissionRates, RateLimitResult } from '../limits/local-rate-limiter.ts'
 import type { RateLimitSubject, RateStatus } from '../limits/rate-limiter.ts'
 import type { HoldRejected, HoldRequest, HoldResponse } from '../relay/ledger-client.ts'
@@ -20,6 +19,7 @@ import {
   replaySubjectsOf,
   tokenCountSubjectsOf,
   walletOf,
+  type Wallet,
 } from './caller-limits.ts'
 import { ledgerDenialError, rateDenialError, rejected, unavailable } from './denials.ts'
 import type { Decided, LedgerStore } from './ledger-store.ts'

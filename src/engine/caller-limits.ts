@@ -2,7 +2,6 @@
 import type { Caller, Directory } from '../accounts/directory.ts'
 import type { PricedModel } from '../catalog/catalog.ts'
 import { availableNanos, type Caps } from '../ledger/caps.ts'
-import type { Wallet } from '../ledger/wallet.ts'
 import type { Hold, Owner } from '../ledger/state.ts'
 import {
   accountSubject,
@@ -13,6 +12,16 @@ import {
   type RateLimitSubject,
   type RateLimits,
 } from '../limits/rate-limiter.ts'
+
+/** What an account has, in nanos, in the open periods of its time zone. */
+export interface Wallet {
+  readonly balance: bigint
+  readonly held: bigint
+  /** How much can still be held: the minimum over the balance and the caps, less what is held. */
+  readonly available: bigint
+  readonly spentToday: bigint
+  readonly spentMonth: bigint
+}
 
 export const noCaps: Caps = {
   accountDay: null,

@@ -10,7 +10,7 @@ import {
 import type { Change } from '../db/change.ts'
 import type { Statement } from '../db/statement.ts'
 import { apiError, ApiError } from '../errors.ts'
-import type { CreditRequest, CreditReceipt } from '../ledger/credits/credit-request.ts'
+import type { CreditReceipt, CreditRequest } from './credits.ts'
 import type { VoucherReceipt } from '../ledger/credits/vouchers.ts'
 import {
   creditOrderById,

@@ -3,12 +3,29 @@
  * is in flight, or years later, at whichever node.
  */
 import { apiError } from '../errors.ts'
-import type { CreditRequest, CreditReceipt } from '../ledger/credits/credit-request.ts'
+import type { CreditKind } from '../ledger/events.ts'
 import type { TrialEndResult } from '../ledger/transaction.ts'
 import type { TrialEnd } from '../ledger/end-trial.ts'
 import { formatAmount } from '../lib/money.ts'
 import type { LedgerStore } from './ledger-store.ts'
 import type { SpendNotifications } from './spend-notifications.ts'
+
+export interface CreditRequest {
+  readonly account: string
+  /** Nanos. A negative amount debits the account. */
+  readonly amount: bigint
+  readonly reason: string
+  readonly source: CreditKind
+  readonly idempotencyKey: string
+}
+
+export interface CreditReceipt {
+  readonly id: string
+  readonly amount: bigint
+  readonly balance: bigint
+  /** False if the same idempotency key was used before. */
+  readonly isNew: boolean
+}
 
 export class Credits {
   readonly #store: Pick<LedgerStore, 'enterCredit'>

@@ -49,37 +49,34 @@ export class CellReader {
   }
 
   cacheWritePrice(): Pick<Price, 'cacheWrite' | 'cacheWrite1h'> {
-    const [all, hour] = this.#parts()
-    if (hour === undefined) return { cacheWrite: this.nanosOrNull() }
-    this.#next += 1
-    return { cacheWrite: all === '' ? null : BigInt(all), cacheWrite1h: BigInt(hour) }
+    const pair = this.#pair()
+    if (!pair) return { cacheWrite: this.nanosOrNull() }
+    return { cacheWrite: pair[0] === '' ? null : BigInt(pair[0]), cacheWrite1h: BigInt(pair[1]) }
   }
 
   cacheWriteTokens(): Pick<Usage, 'cacheWrite' | 'cacheWrite1h'> {
-    const [all, hour] = this.#parts()
-    if (hour === undefined) return { cacheWrite: this.count() }
-    this.#next += 1
-    return { cacheWrite: Number(all), cacheWrite1h: Number(hour) }
+    const pair = this.#pair()
+    return pair
+      ? { cacheWrite: Number(pair[0]), cacheWrite1h: Number(pair[1]) }
+      : { cacheWrite: this.count() }
   }
 
   fees(): Pick<Price, 'perRequest' | 'perSearch'> {
-    const [request, search] = this.#parts()
-    if (search === undefined) return { perRequest: this.nanos() }
-    this.#next += 1
-    return { perRequest: BigInt(request), perSearch: BigInt(search) }
+    const pair = this.#pair()
+    return pair ? { perRequest: BigInt(pair[0]), perSearch: BigInt(pair[1]) } : { perRequest: this.nanos() }
   }
 
   reasoning(): Pick<Usage, 'reasoning' | 'searches'> {
-    const [reasoning, searches] = this.#parts()
-    if (searches === undefined) return { reasoning: this.count() }
-    this.#next += 1
-    return { reasoning: Number(reasoning), searches: Number(searches) }
+    const pair = this.#pair()
+    return pair ? { reasoning: Number(pair[0]), searches: Number(pair[1]) } : { reasoning: this.count() }
   }
 
-  /** The two parts of the next cell if it has two. */
-  #parts(): [all: string, hour?: string] {
+  /** The two parts of the next cell. `null`: it has one, and is not consumed. */
+  #pair(): [all: string, part: string] | null {
     const cell = this.#cells[this.#next]
     const slash = typeof cell === 'string' ? cell.indexOf('/') : -1
-    return typeof cell === 'string' && slash !== -1 ? [cell.slice(0, slash), cell.slice(slash + 1)] : ['']
+    if (typeof cell !== 'string' || slash === -1) return null
+    this.#next += 1
+    return [cell.slice(0, slash), cell.slice(slash + 1)]
   }
 }

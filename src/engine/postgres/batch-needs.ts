@@ -1,15 +1,12 @@
 /** The rows that a batch must load and lock, and what a node knows of its own holds without loading them. */
 import { storedResponseTtlMs } from '../../db/retention/stored-responses.ts'
 import type { LockRequest } from '../../db/postgres/lock-batch.ts'
+import type { Marked } from '../../ledger/events.ts'
 import { heldOwners, ownersOfHold } from '../../ledger/decide.ts'
 import { accountOwner, claimId, type Hold } from '../../ledger/state.ts'
 import type { QueuedOperation } from './queued-operations.ts'
 
-export interface StreamMark {
-  readonly at: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-}
+export type StreamMark = Omit<Marked, 'kind' | 'id'>
 
 /** What a node knows of its own open holds. */
 export interface NodeHoldsView {

@@ -1,6 +1,6 @@
 /** What a node writes to its own disk: marks of its running streams, and settlements that the database does not have yet. */
 import type { LocalJournal } from '../../db/sqlite/local-journal.ts'
-import type { Operation, ResponseToStore, SettleRequest } from '../../ledger/transaction.ts'
+import type { Operation, SettleRequest } from '../../ledger/transaction.ts'
 import { costOfUsage } from '../../ledger/operations.ts'
 import type { Hold } from '../../ledger/state.ts'
 import type { QueuedOperation } from './queued-operations.ts'
@@ -10,13 +10,6 @@ interface LocalSettlement {
   readonly ask: SettleRequest
   readonly at: number
   readonly kept: { readonly sealed: string | null; readonly isWhole: boolean } | null
-}
-
-/** The parts from which the operation is queued again. */
-export interface SavedSettlement {
-  readonly request: SettleRequest
-  readonly at: number
-  readonly storedResponse: ResponseToStore | null
 }
 
 export class NodeJournal {
@@ -62,7 +55,7 @@ export class NodeJournal {
   }
 
   /** The settlements that an earlier process has saved. */
-  settlements(): SavedSettlement[] {
+  settlements(): Pick<Operation<'settle'>, 'request' | 'at' | 'storedResponse'>[] {
     return this.#local.contents.settlements.map(({ body }) => {
       const { ask, at, kept } = JSON.parse(body) as LocalSettlement
       const sealed = kept?.sealed ? Buffer.from(kept.sealed, 'base64') : null

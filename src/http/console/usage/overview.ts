@@ -2,7 +2,7 @@
 import { listKeys } from '../../../accounts/keys.ts'
 import type { Account } from '../../../accounts/accounts.ts'
 import { dayEndOf, monthEndOf } from '../../../ledger/periods.ts'
-import type { Wallet } from '../../../ledger/wallet.ts'
+import type { Wallet } from '../../../engine/caller-limits.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { wasCapReached } from '../../../notifications/notifications.ts'
 import { isServed } from '../account/models.ts'
