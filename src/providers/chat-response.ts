@@ -37,7 +37,7 @@ interface Delta {
   readonly server_tool_calls?: readonly Json[]
 }
 
-interface Choice {
+interface ChunkChoice {
   readonly index: number
   readonly delta: Delta
   readonly logprobs: null
@@ -46,7 +46,7 @@ interface Choice {
 }
 
 interface ChatChunk extends Chunk {
-  readonly choices?: readonly Choice[]
+  readonly choices?: readonly ChunkChoice[]
   readonly error?: {
     readonly message: string
     readonly type: string
@@ -74,7 +74,7 @@ function joinCall(pieces: readonly CallPiece['function'][]): Json {
 }
 
 /** The result to which its chunks add up. */
-function joinChoices(choices: readonly Choice[]): Json {
+function joinChoices(choices: readonly ChunkChoice[]): Json {
   const deltas = choices.map(({ delta }) => delta)
   const text = deltas.map((delta) => delta.content ?? '').join('')
   const details = deltas.flatMap((delta) => delta.reasoning_details ?? [])
@@ -244,7 +244,7 @@ export class ChatWriter {
     this.#chunks.push(this.#chunk([{ index, delta, logprobs: null, finish_reason: null }]))
   }
 
-  #chunk(choices: readonly Choice[]): ChatChunk {
+  #chunk(choices: readonly ChunkChoice[]): ChatChunk {
     this.#id ??= newId('chatcmpl')
     return {
       id: this.#id,
